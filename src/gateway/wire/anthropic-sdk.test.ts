@@ -13,13 +13,13 @@ import { writeError as writeMessageError } from './anthropic-messages/write/erro
 import { StreamWriter as MessageWriter } from './anthropic-messages/write/stream.ts'
 import { about, wildAnswers } from './chunks-for.test.ts'
 
-/** The answer to the next call: a stream where it asks for one, else a whole answer, or an error. */
+/** The next response: a stream if the request asks for one, else a whole answer or an error. */
 let reply: { type: string; status: number; bytes: Buffer }
 
 const server = createServer((request, response) => {
   request.resume()
   response.writeHead(reply.status, { 'content-type': reply.type, 'request-id': 'req_1' })
-  // In small pieces, so that the client's own parser has to put them together.
+  // Small pieces, so that the client's parser has to join them.
   for (let at = 0; at < reply.bytes.length; at += 61) response.write(reply.bytes.subarray(at, at + 61))
   response.end()
 })
@@ -44,13 +44,13 @@ const streamOf = (writer: { write(chunk: Chunk): string; end(): string }, chunks
   chunks.map((chunk) => writer.write(chunk)).join('') + writer.end()
 
 const start: Chunk = { type: 'start', id: 'up', model: 'upstream' }
-const used: Chunk = {
+const usageChunk: Chunk = {
   type: 'usage',
   usage: usageOf({ input_tokens: 11, cache_read_tokens: 5, output_tokens: 7, reasoning_tokens: 3 }),
 }
 
 const ending = (reason: 'stop' | 'length' | 'tool_calls' | 'content_filter'): Chunk[] => [
-  used,
+  usageChunk,
   { type: 'finish', reason, native: reason },
 ]
 
@@ -79,7 +79,7 @@ const thinking: Chunk[] = [
 ]
 
 const empty: Chunk[] = [start, ...ending('stop')]
-const broken: Chunk[] = [
+const brokenChunks: Chunk[] = [
   start,
   { type: 'text', text: 'Half' },
   { type: 'error', error: { kind: 'overloaded', message: 'Too busy' } },
@@ -92,14 +92,14 @@ const callsOf = ({ content }: Collected) =>
 
 for (const [version, Client] of [
   ['1.11', Anthropic],
-  // What is called of it is the same in both.
+  // The API used here is the same in both versions.
   ['0.137', AnthropicOld as unknown as typeof Anthropic],
 ] as const) {
   describe(`the Anthropic SDK ${version}`, () => {
     const client = () => new Client({ apiKey: 'uk_x', baseURL: origin(), maxRetries: 0 })
-    const asked = { model: 'm', max_tokens: 100, messages: [{ role: 'user' as const, content: 'hi' }] }
+    const params = { model: 'm', max_tokens: 100, messages: [{ role: 'user' as const, content: 'hi' }] }
     const give = (chunks: Chunk[]) => streaming(streamOf(new MessageWriter(about, 'req_1', 16), chunks))
-    const final = () => client().messages.stream(asked).finalMessage()
+    const final = () => client().messages.stream(params).finalMessage()
     const reasons = {
       stop: 'end_turn',
       length: 'max_tokens',
@@ -108,41 +108,44 @@ for (const [version, Client] of [
       error: '',
     }
 
-    const same = (got: Anthropic.Message, answer: Collected) => {
-      assert.equal(got.content.map((block) => (block.type === 'text' ? block.text : '')).join(''), textOfAnswer(answer))
-      const made = got.content.flatMap((block) =>
+    const same = (message: Anthropic.Message, answer: Collected) => {
+      assert.equal(
+        message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+        textOfAnswer(answer),
+      )
+      const calls = message.content.flatMap((block) =>
         block.type === 'tool_use' ? [{ id: block.id, name: block.name, input: block.input }] : [],
       )
-      assert.deepEqual(made, callsOf(answer))
-      const thought = got.content.flatMap((block) =>
+      assert.deepEqual(calls, callsOf(answer))
+      const thinking = message.content.flatMap((block) =>
         block.type === 'thinking'
           ? [[block.thinking, block.signature]]
           : block.type === 'redacted_thinking'
             ? [[block.data]]
             : [],
       )
-      const meant = answer.content.flatMap((part) =>
+      const reasoning = answer.content.flatMap((part) =>
         part.type === 'reasoning' ? [part.redacted === undefined ? [part.text, part.signature] : [part.redacted]] : [],
       )
-      assert.deepEqual(thought, meant)
-      assert.equal(got.stop_reason, reasons[answer.finish!.reason])
+      assert.deepEqual(thinking, reasoning)
+      assert.equal(message.stop_reason, reasons[answer.finish!.reason])
     }
 
-    test('text, calls, reasoning and nothing come through its stream helper', async () => {
+    test('text, calls, reasoning, and empty answers come through its stream helper', async () => {
       for (const chunks of [text, calls, thinking, empty]) {
         give(chunks)
-        const got = await final()
-        same(got, fold(chunks))
+        const message = await final()
+        same(message, fold(chunks))
         assert.deepEqual(
-          [got.usage.input_tokens, got.usage.cache_read_input_tokens, got.usage.output_tokens],
+          [message.usage.input_tokens, message.usage.cache_read_input_tokens, message.usage.output_tokens],
           [11, 5, 10],
         )
       }
     })
 
-    test('raw events keep the order of the vendor, with a stop for every start', async () => {
+    test('raw events keep the vendor’s order, with a stop for every start', async () => {
       give(calls)
-      const events = await Array.fromAsync(await client().messages.create({ ...asked, stream: true }))
+      const events = await Array.fromAsync(await client().messages.create({ ...params, stream: true }))
       assert.deepEqual(
         events.map((event) => ('index' in event ? `${event.type} ${event.index}` : event.type)),
         [
@@ -158,20 +161,20 @@ for (const [version, Client] of [
       )
     })
 
-    test('a broken stream is an API error, not a short answer', async () => {
-      give(broken)
+    test('a truncated stream is an API error, not a short answer', async () => {
+      give(brokenChunks)
       await assert.rejects(final, (error: Error) => error instanceof Client.APIError && /Too busy/.test(error.message))
     })
 
     test('whole answers and errors', async () => {
       answering(writeMessage(fold(calls), about))
-      same(await client().messages.create(asked), fold(calls))
+      same(await client().messages.create(params), fold(calls))
       const { status, body } = writeMessageError({ kind: 'rate_limited', message: 'slow down' }, 'req_1')
       answering(body, status)
-      await assert.rejects(() => client().messages.create(asked), Client.RateLimitError)
+      await assert.rejects(() => client().messages.create(params), Client.RateLimitError)
     })
 
-    test('random answers come through whole', async () => {
+    test('random answers come through complete', async () => {
       await fc.assert(
         fc.asyncProperty(wildAnswers, async (chunks) => {
           give(chunks)

@@ -5,17 +5,17 @@ import type { Chunk } from '../model/canonical-request.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
 import { ANTHROPIC_FORMAT } from './anthropic-messages/signature.ts'
 
-/** Shared by the tests of several shapes: recorded streams, bytes cut at random, and made-up answers. */
+/** Shared by the tests of several shapes: recorded streams, bytes cut at random, and generated answers. */
 export interface Reader {
   feed(bytes: Uint8Array): Chunk[]
   end(): Chunk[]
 }
 
-export const recorded = (at: string, name: string): Buffer => readFileSync(new URL(`./fixtures/${name}.sse`, at))
+export const readRecorded = (at: string, name: string): Buffer => readFileSync(new URL(`./fixtures/${name}.sse`, at))
 
 export const readAll = (reader: Reader, bytes: Uint8Array): Chunk[] => [...reader.feed(bytes), ...reader.end()]
 
-/** The bytes in pieces of these lengths, over and over; 0 is an empty piece. */
+/** Cuts the bytes into pieces of these lengths, cyclically; 0 is an empty piece. */
 export function readCut(reader: Reader, bytes: Uint8Array, lengths: number[]): Chunk[] {
   const chunks: Chunk[] = []
   for (let at = 0, i = 0; at < bytes.length; i++) {
@@ -35,7 +35,7 @@ export const about: AnswerAbout = {
   provider: 'Acme',
   billing: 'credits',
   request: {},
-  costOf: (_, reported) => reported,
+  costOf: (_, reportedCost) => reportedCost,
 }
 
 const words = fc
@@ -56,7 +56,7 @@ const reasoningSegment: fc.Arbitrary<Segment> = fc
   ])
 const redactedSegment: fc.Arbitrary<Segment> = fc
   .base64String({ minLength: 4, maxLength: 12 })
-  .map((redacted) => () => [{ type: 'reasoning_end', redacted, format: ANTHROPIC_FORMAT }])
+  .map((data) => () => [{ type: 'reasoning_end', redacted: data, format: ANTHROPIC_FORMAT }])
 const argumentsText = fc
   .dictionary(
     fc.string({ maxLength: 5 }).filter((key) => key !== '__proto__'),
@@ -74,16 +74,16 @@ const callSegment: fc.Arbitrary<Segment> = fc.tuple(words, argumentsText, fc.nat
   { type: 'tool_call_end', id: `call_${n}` },
 ])
 
-/** Two calls whose deltas alternate, as OpenAI's parallel calls may. */
+/** Two calls with alternating deltas, as in OpenAI's parallel calls. */
 const interleavedSegment: fc.Arbitrary<Segment> = fc
   .tuple(callSegment, callSegment, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }))
   .map(([one, two, coins]) => (n) => {
-    const left = one((n + 1) * 1000)
+    const start = one((n + 1) * 1000)
     const right = two((n + 1) * 1000 + 1)
-    const mixed: Chunk[] = []
-    for (const first of coins) mixed.push(...(first ? left : right).splice(0, 1))
-    mixed.push(...left, ...right)
-    return mixed
+    const chunks: Chunk[] = []
+    for (const first of coins) chunks.push(...(first ? start : right).splice(0, 1))
+    chunks.push(...start, ...right)
+    return chunks
   })
 
 const usage = fc.record({
@@ -94,14 +94,14 @@ const usage = fc.record({
   reasoning: fc.nat(500),
 })
 
-/** A sound answer: what a reader could have made of a provider's stream. */
+/** A valid answer: what a reader could have produced from a provider's stream. */
 const answerOf = (segment: fc.Arbitrary<Segment>): fc.Arbitrary<Chunk[]> =>
   fc
     .tuple(fc.array(segment, { maxLength: 6 }), usage, fc.constantFrom('stop' as const, 'length' as const))
     .map(([segments, counts, end]) => {
       const content = segments.flatMap((make, n) => make(n))
-      const called = content.some(({ type }) => type === 'tool_call_start')
-      const reason = end === 'stop' && called ? 'tool_calls' : end
+      const hasCall = content.some(({ type }) => type === 'tool_call_start')
+      const reason = end === 'stop' && hasCall ? 'tool_calls' : end
       return [
         { type: 'start', id: 'up_1', model: 'upstream' },
         ...content,

@@ -10,9 +10,9 @@ import { readUsage as readResponses } from './openai-responses/usage.ts'
 import { readUsage as readOpenai } from './parts/openai-usage.ts'
 
 /**
- * Nobody's prices: chosen so that no two buckets cost the same and one does not come out even. In nano-dollars per unit:
- * input 1250, output 10000, reasoning 12000, cache read 125, cache write 1562.5 (5 min) and 2500 (1 h), image 40000,
- * audio in 32000, audio out 64000; 5,000,000 a request.
+ * Made-up prices: no two buckets cost the same, and one doesn't come out even. In nano-dollars per unit: input 1250,
+ * output 10000, reasoning 12000, cache read 125, cache write 1562.5 (5 min) and 2500 (1 h), image 40000, audio in
+ * 32000, audio out 64000; 5,000,000 per request.
  */
 const pricing: Pricing = {
   input: '1.25',
@@ -28,15 +28,15 @@ const pricing: Pricing = {
   request: '0.005',
 }
 
-type Read = { usage: Usage; media?: TokensOfMedia } | null
-const openai = (usage: object): Read => readOpenai(usage)
-const anthropic = (usage: object): Read => readAnthropic(usage)
-const gemini = (usage: object): Read => readGemini(usage)
-const responses = (usage: object): Read => ({ usage: readResponses(usage)! })
-const plain = (buckets: Partial<Usage>): Read => ({ usage: usageOf(buckets) })
+type Reading = { usage: Usage; media?: TokensOfMedia } | null
+const openai = (usage: object): Reading => readOpenai(usage)
+const anthropic = (usage: object): Reading => readAnthropic(usage)
+const gemini = (usage: object): Reading => readGemini(usage)
+const responses = (usage: object): Reading => ({ usage: readResponses(usage)! })
+const plain = (buckets: Partial<Usage>): Reading => ({ usage: usageOf(buckets) })
 
-/** The usage that a vendor reports, and its cost, worked out by hand. */
-const cases: [title: string, read: Read, nano: bigint, at?: Pricing][] = [
+/** The usage that a vendor reports, and its cost calculated by hand. */
+const cases: [title: string, read: Reading, nano: bigint, at?: Pricing][] = [
   ['openai-chat: text', openai({ prompt_tokens: 7, completion_tokens: 3 }), 8_750n + 30_000n + 5_000_000n],
   [
     'openai-chat: cache reads, cache writes and reasoning are parts of what they stand in',
@@ -94,7 +94,7 @@ const cases: [title: string, read: Read, nano: bigint, at?: Pricing][] = [
       output_tokens: 11,
       output_tokens_details: { thinking_tokens: 4 },
     }),
-    // 3,750 + 7,812.5 + 5,000 + 625 + 70,000 + 48,000 and the request
+    // 3,750 + 7,812.5 + 5,000 + 625 + 70,000 + 48,000 + the price per request
     5_135_188n,
   ],
   [
@@ -125,7 +125,7 @@ const cases: [title: string, read: Read, nano: bigint, at?: Pricing][] = [
         { modality: 'AUDIO', tokenCount: 40 },
       ],
     }),
-    // 80 of the input are new, 40 of them sound
+    // 80 input tokens are new, 40 of them audio
     50_000n + 1_280_000n + 3_750n + 200_000n + 60_000n + 5_000_000n,
   ],
   ['images', plain({ images: 2 }), 80_000n + 5_000_000n],
@@ -144,13 +144,13 @@ const cases: [title: string, read: Read, nano: bigint, at?: Pricing][] = [
   ],
 ]
 
-for (const [title, read, nano, at = pricing] of cases)
+for (const [title, reading, nano, at = pricing] of cases)
   test(`costs to the nano-dollar: ${title}`, () => {
-    const { usage, media } = read!
+    const { usage, media } = reading!
     assert.deepEqual(costOf(usage, offerOf({ pricing: at }), undefined, null, { media }), { nano, source: 'computed' })
   })
 
-test('seconds of sound that no source prices have no cost', () => {
+test('audio seconds without a price have no cost', () => {
   const { nano } = costOf(usageOf({ audio_seconds: 1 }), offerOf({ pricing }), undefined, null)
   assert.equal(nano, null)
 })

@@ -9,7 +9,7 @@ import { decode as decodeResponses } from './openai-responses/decode.ts'
 import { isMixed } from './openai-chat/decode/mixed.ts'
 import { claude, gpt, hi, old, other, refusal } from './translating.test.ts'
 
-test('only what the vendors refuse is refused; null is absent and unknown fields are tolerated', () => {
+test('only what vendors reject is refused; null counts as absent and unknown fields are tolerated', () => {
   assert.deepEqual(
     refusal(() => decodeChat({ messages: [hi] })),
     ['missing_parameter', 'model'],
@@ -38,28 +38,32 @@ test('only what the vendors refuse is refused; null is absent and unknown fields
     refusal(() => decodeMessages({ model: 'm', max_tokens: 1, messages: [{ role: 'robot', content: '' }] })),
     ['invalid_parameter', 'messages.0.role'],
   )
-  const sampled = { model: 'm', max_tokens: 1, messages: [hi], temperature: 0.5 }
+  const samplingBody = { model: 'm', max_tokens: 1, messages: [hi], temperature: 0.5 }
   for (const name of ['temperature', 'top_p', 'top_k'])
     assert.deepEqual(
-      refusal(() => decodeMessages({ ...sampled, temperature: null, [name]: 1 }, '2026-10-21')),
+      refusal(() => decodeMessages({ ...samplingBody, temperature: null, [name]: 1 }, '2026-10-21')),
       ['invalid_parameter', name],
     )
-  assert.equal(decodeMessages(sampled).canonical.temperature, 0.5)
+  assert.equal(decodeMessages(samplingBody).canonical.temperature, 0.5)
   const paper = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' } }
-  const cited = { type: 'text', text: 'x', citations: [{ type: 'char_location', cited_text: 'x', document_index: 0 }] }
+  const citedText = {
+    type: 'text',
+    text: 'x',
+    citations: [{ type: 'char_location', cited_text: 'x', document_index: 0 }],
+  }
   for (const [message, param] of [
     [{ role: 'assistant', content: [paper] }, 'messages.1.content.0'],
-    [{ role: 'user', content: [cited] }, 'messages.1.content.0.citations'],
+    [{ role: 'user', content: [citedText] }, 'messages.1.content.0.citations'],
   ] as const) {
-    const retired = { model: 'm', max_tokens: 1, messages: [hi, message] }
+    const retiredBody = { model: 'm', max_tokens: 1, messages: [hi, message] }
     assert.deepEqual(
-      refusal(() => decodeMessages(retired, '2026-10-21')),
+      refusal(() => decodeMessages(retiredBody, '2026-10-21')),
       ['invalid_parameter', param],
     )
-    assert.equal(decodeMessages(retired).canonical.messages.length, 2)
+    assert.equal(decodeMessages(retiredBody).canonical.messages.length, 2)
   }
-  const allowed = [{ role: 'user', content: [paper] }, { role: 'assistant', content: [cited] }, hi]
-  assert.ok(decodeMessages({ model: 'm', max_tokens: 1, messages: allowed }, '2026-10-21'))
+  const messages = [{ role: 'user', content: [paper] }, { role: 'assistant', content: [citedText] }, hi]
+  assert.ok(decodeMessages({ model: 'm', max_tokens: 1, messages: messages }, '2026-10-21'))
   const nulls = Object.fromEntries(
     'temperature top_p stop tools tool_choice response_format seed n stream user max_tokens reasoning_effort stream_options logit_bias'
       .split(' ')
@@ -73,7 +77,7 @@ test('only what the vendors refuse is refused; null is absent and unknown fields
   })
 })
 
-test('what a Turn has no place for is named, what changes nothing is not', () => {
+test('fields without a place in a turn are named as losses; fields without effect are not', () => {
   const { losses } = decodeChat({
     model: 'm',
     messages: [
@@ -113,8 +117,8 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
   }
   for (const [name, value] of Object.entries(further))
     assert.deepEqual(only({ [name]: value }), name === 'web_search_options' ? [] : [name])
-  const asked = { modalities: ['text', 'image'], image_config: { aspect_ratio: '16:9', font_inputs: [] } }
-  assert.deepEqual(only(asked), ['image_config.font_inputs'])
+  const body = { modalities: ['text', 'image'], image_config: { aspect_ratio: '16:9', font_inputs: [] } }
+  assert.deepEqual(only(body), ['image_config.font_inputs'])
   assert.deepEqual(only({ modalities: ['audio', 'text'], audio: { voice: 'a', format: 'wav' } }), [])
   assert.deepEqual(only({ response_format: { type: 'grammar', grammar: 'x' } }), ['response_format.grammar'])
   assert.deepEqual(only({ tool_choice: { type: 'custom', custom: { name: 'x' } } }), ['tool_choice'])
@@ -159,7 +163,7 @@ test('what a Turn has no place for is named, what changes nothing is not', () =>
   assert.deepEqual(claudeCode.canonical.messages[1], { role: 'system', content: [{ type: 'text', text: 'be brief' }] })
 })
 
-test('fields that JavaScript’s objects have too are unknown fields like others', () => {
+test('fields named like properties of JavaScript objects are ordinary unknown fields', () => {
   for (const name of ['__proto__', 'constructor', '__defineGetter__', 'toString']) {
     const withField = (fields: object) => JSON.parse(JSON.stringify(fields).replace('{', `{"${name}":{"a":1},`))
     const chat = withField({ model: 'm', max_tokens: 9, messages: [hi] })

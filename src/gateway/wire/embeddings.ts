@@ -1,22 +1,27 @@
-/** Requests for vectors and their answers, per wire. Pure. */
+/** Embedding requests and responses per wire. Pure. */
 import { z } from 'zod'
 import type { Shape } from '../model/offer.ts'
 import { modelSegment } from './path-name.ts'
 
 export interface EmbeddingWire {
-  /** Behind the base of the shape. */
+  /** Relative to the endpoint's base URL. */
   path(model: string): string
   body(model: string, texts: readonly string[]): unknown
-  /** A vector for each of `count` texts, in their order; `tokens` null where the provider does not tell. Null: it is not an answer of this kind. */
+  /**
+   * Returns one vector for each of `count` texts, in order; `tokens` is null if the provider doesn't report them.
+   * Returns null if this isn't an embedding response.
+   */
   read(answer: unknown, count: number): { vectors: number[][]; tokens: number | null } | null
 }
 
 const vector = z.array(z.number()).min(1)
 const tokens = z.number().int().nonnegative().optional()
 
-/** POST /v1/embeddings, which OpenAI, Ollama and most others speak (platform.openai.com/docs/api-reference/embeddings). */
+/**
+ * POST /v1/embeddings, spoken by OpenAI, Ollama, and most others (platform.openai.com/docs/api-reference/embeddings).
+ */
 const OpenaiAnswer = z.object({
-  // Some answer in base64 whatever was asked for.
+  // Some providers always answer in base64.
   data: z.array(
     z.object({ index: z.number().int(), embedding: vector.or(z.string().transform(vectorOfText).pipe(vector)) }),
   ),
@@ -34,7 +39,7 @@ const openai: EmbeddingWire = {
   },
 }
 
-/** models.batchEmbedContents, 100 texts at most (ai.google.dev/api/embeddings). */
+/** models.batchEmbedContents: up to 100 texts (ai.google.dev/api/embeddings). */
 const GeminiAnswer = z.object({
   embeddings: z.array(z.object({ values: vector })),
   usageMetadata: z.object({ promptTokenCount: tokens }).nullish(),
@@ -61,17 +66,17 @@ const wires: Partial<Record<Shape, EmbeddingWire>> = {
   ollama: openai,
 }
 
-/** Null: nothing of this shape embeds. */
+/** Returns null for shapes without embeddings. */
 export const embeddingWireOf = (shape: Shape): EmbeddingWire | null => wires[shape] ?? null
 
-/** A vector as base64 of little-endian 32-bit floats. */
+/** Encodes a vector as base64 of little-endian 32-bit floats. */
 export function textOfVector(vector: readonly number[]): string {
   const bytes = Buffer.alloc(vector.length * 4)
   for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4)
   return bytes.toString('base64')
 }
 
-/** Null: it is no vector. */
+/** Returns null if the text isn't a vector. */
 export function vectorOfText(text: string): number[] | null {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length === 0 || bytes.length % 4 !== 0) return null

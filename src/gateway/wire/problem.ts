@@ -3,7 +3,7 @@ import { type Code, Refusal } from '#core/errors.ts'
 import { passes } from '../model/fault-rules.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
-/** Causes that a gateway call can fail with, as the three surfaces tell it apart (`compat.md`, part 6). */
+/** Failure kinds of a gateway call that the three surfaces distinguish (compat.md, part 6). */
 export type ProblemKind =
   | 'bad_request'
   | 'context_length'
@@ -26,14 +26,14 @@ export type ProblemKind =
 export interface Problem {
   kind: ProblemKind
   message: string
-  /** Our own word for it, or the upstream fault's kind. */
+  /** Our own code, or the kind of the upstream fault. */
   code: string
   param: string | null
   headers: Record<string, string>
   details: Record<string, unknown> | null
 }
 
-/** An error answer of a surface. `headers` carry what the SDKs' retries listen to. */
+/** An error response of a surface. SDK retries read `headers`. */
 export interface ErrorAnswer {
   status: number
   headers: Record<string, string>
@@ -60,7 +60,7 @@ const byRefusalStatus: Record<number, ProblemKind> = {
 const byFault: Record<UpstreamFault['kind'], ProblemKind> = {
   bad_request: 'bad_request',
   context_length: 'context_length',
-  // The caller's key to us was fine: a 401 or a 402 would send them looking in the wrong place.
+  // The caller's key for this gateway was valid: a 401 or 402 would mislead them.
   upstream_key: 'provider_failed',
   upstream_payment: 'provider_failed',
   model_not_found: 'model_not_found',
@@ -74,10 +74,10 @@ const byFault: Record<UpstreamFault['kind'], ProblemKind> = {
   withdrawn: 'provider_failed',
 }
 
-/** Of a request at fault: the vendor's moderation, and what it names that is not there. */
+/** For rejected requests: the vendor's moderation, and resources that don't exist there. */
 const byStatus: Readonly<Record<number, ProblemKind>> = { 403: 'forbidden', 404: 'not_found' }
 
-/** One view of all that can go wrong: our refusals, upstream faults, and whatever else was thrown. */
+/** Classifies refusals, upstream faults, and any other thrown value. */
 export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
   if (failure instanceof Refusal) {
     const { code, status, message, param = null, details = null } = failure
@@ -86,8 +86,8 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
     return { kind: kindOfRefusal(failure), message, code, param, headers, details }
   }
   if (!isFault(failure)) {
-    const stored = storageFault(failure)
-    return stored === null ? internal : problemOf(stored)
+    const storageProblem = storageFault(failure)
+    return storageProblem === null ? internal : problemOf(storageProblem)
   }
   const { kind, message, retry_after_seconds: seconds } = failure
   const headers: Record<string, string> = {
@@ -107,23 +107,24 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
   }
 }
 
-/** Headers that the SDKs' retries listen to before they look at the status, which would have them try 409, 429 and 5xx again. */
+/** SDKs check this header before the status; without it they would retry 409, 429, and 5xx. */
 const neverAgain = { 'x-should-retry': 'false' }
 
-/** Refusals that time lifts, by type; and the exceptions among their codes. */
-const lifted: ReadonlySet<string> = new Set(['rate_limited', 'upstream_error', 'unavailable', 'timeout'])
+/** Error types that pass with time, and exceptions by code. */
+const temporaryTypes: ReadonlySet<string> = new Set(['rate_limited', 'upstream_error', 'unavailable', 'timeout'])
 const odd: Partial<Record<Code, 'passes' | 'lasts'>> = {
   chat_busy: 'passes',
   computer_offline: 'passes',
   not_ready: 'passes',
-  // Somebody has to bring a provider, or mend one.
+  // Requires a person to add or fix a provider.
   no_route: 'lasts',
-  // Paid, and paid again by who asks again: nobody is to do that for them.
+  // Already paid for: a retry would be billed again, so it must be the caller's own decision.
   bad_provider_answer: 'lasts',
   outcome_unknown: 'lasts',
 }
 
-const lasts = ({ code, type }: Refusal): boolean => (odd[code] ?? (lifted.has(type) ? 'passes' : 'lasts')) === 'lasts'
+const lasts = ({ code, type }: Refusal): boolean =>
+  (odd[code] ?? (temporaryTypes.has(type) ? 'passes' : 'lasts')) === 'lasts'
 
 function kindOfRefusal({ code, status, param }: Refusal): ProblemKind {
   if (code === 'context_length_exceeded') return 'context_length'

@@ -25,7 +25,7 @@ interface Writer {
 const streamOf = (writer: Writer, chunks: Chunk[]): Buffer =>
   Buffer.from(chunks.map((chunk) => writer.write(chunk)).join('') + writer.end())
 
-/** The parts that must survive: content, usage, finish. Names of the answer and the vendor's own words differ. */
+/** The parts that must survive: content, usage, finish. Names of the answer and vendor wording may differ. */
 const essence = ({ content, usage, finish, error }: Collected) => ({
   content: content.map((part) =>
     part.type === 'reasoning' && part.signature !== undefined ? { ...part, ...openSignature(part.signature) } : part,
@@ -35,7 +35,7 @@ const essence = ({ content, usage, finish, error }: Collected) => ({
   error,
 })
 
-test('an answer written as an Anthropic stream reads as it was', () => {
+test('an answer written as an Anthropic stream reads back unchanged', () => {
   fc.assert(
     fc.property(wildAnswers, cuts, (chunks, lengths) => {
       const bytes = streamOf(new MessageWriter(about, null), chunks)
@@ -44,7 +44,7 @@ test('an answer written as an Anthropic stream reads as it was', () => {
   )
 })
 
-test('an answer written as an OpenRouter stream reads as it was', () => {
+test('an answer written as an OpenRouter stream reads back unchanged', () => {
   fc.assert(
     fc.property(wildAnswers, cuts, (chunks, lengths) => {
       const bytes = streamOf(new ChatWriter(about, 'compat-c', false), chunks)
@@ -53,8 +53,8 @@ test('an answer written as an OpenRouter stream reads as it was', () => {
   )
 })
 
-test('an answer written as an OpenAI stream loses only what the shape has no place for', () => {
-  const carried = (answer: Collected) => {
+test('an answer written as an OpenAI stream loses only what the shape can’t represent', () => {
+  const representable = (answer: Collected) => {
     const { content, ...rest } = essence(answer)
     const of = (type: string) => content.filter((part) => part.type === type)
     const words = (type: 'text' | 'reasoning') => content.map((part) => (part.type === type ? part.text : '')).join('')
@@ -63,15 +63,15 @@ test('an answer written as an OpenAI stream loses only what the shape has no pla
   fc.assert(
     fc.property(wildAnswers, cuts, (chunks, lengths) => {
       const bytes = streamOf(new ChatWriter(about, 'compat-a', true), chunks)
-      assert.deepEqual(carried(fold(readCut(new ChatReader(), bytes, lengths))), carried(fold(chunks)))
+      assert.deepEqual(representable(fold(readCut(new ChatReader(), bytes, lengths))), representable(fold(chunks)))
     }),
   )
 })
 
-/** A client that keeps thoughts; without that they come without what seals them. */
+/** A client that keeps reasoning; otherwise it comes without its signature. */
 const keeping = { ...about, request: { include: ['reasoning.encrypted_content'] } }
 
-test('an answer written as a stream of responses reads as it was, sealed thoughts too', () => {
+test('an answer written as a Responses stream reads back unchanged, including sealed reasoning', () => {
   fc.assert(
     fc.property(wildAnswers, cuts, (chunks, lengths) => {
       const bytes = streamOf(new ResponsesWriter(keeping), chunks)
@@ -80,12 +80,12 @@ test('an answer written as a stream of responses reads as it was, sealed thought
   )
 })
 
-test('whole answers read as they were written', () => {
+test('whole answers read back unchanged', () => {
   fc.assert(
     fc.property(plainAnswers, (chunks) => {
       const answer = fold(chunks)
-      const through = (write: (answer: Collected) => object, read: (body: unknown) => Chunk[]) =>
-        essence(fold(read(JSON.parse(JSON.stringify(write(answer))))))
+      const through = (write: (answer: Collected) => object, reader: (body: unknown) => Chunk[]) =>
+        essence(fold(reader(JSON.parse(JSON.stringify(write(answer))))))
       const message = through((one) => writeMessage(one, about), readMessage)
       // Arguments pass through an object, so their spelling may change.
       const respelt = (part: Collected['content'][number]) =>
@@ -103,7 +103,7 @@ test('whole answers read as they were written', () => {
   )
 })
 
-test('a stream without a finish breaks off with an error, never with a plain end', () => {
+test('a stream without a finish ends with an error, never normally', () => {
   const half: Chunk[] = [
     { type: 'start', id: 'x', model: 'm' },
     { type: 'text', text: 'Half' },

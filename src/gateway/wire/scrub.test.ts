@@ -9,9 +9,9 @@ import { prepare } from '../translation/upstream-stream.ts'
 import { scrub } from './scrub.ts'
 import { readFault } from './faults/faults.ts'
 
-test('a vendor that repeats the key of its endpoint tells it to nobody, wherever it stands in the refusal', () => {
+test('a vendor that repeats its endpoint’s key reveals it to no caller, wherever it appears in the error', () => {
   const secret = 'a-key-of-the-instance'
-  // What may be a secret, and nothing beside it.
+  // Contains only possible secrets.
   const endpoint = {
     slug: 'an',
     apiKey: secret,
@@ -30,12 +30,12 @@ test('a vendor that repeats the key of its endpoint tells it to nobody, wherever
   }
   const fault = readFault(404, {}, JSON.stringify({ type: 'error', error }))
   assert.match(JSON.stringify(fault), /of-the-instance/, 'it is read as it came')
-  const told = scrub(fault, endpoint)
-  assert.doesNotMatch(JSON.stringify(told), /of-the-instance/)
-  assert.equal(told.details?.['error_code'], 'thread_not_found')
+  const clean = scrub(fault, endpoint)
+  assert.doesNotMatch(JSON.stringify(clean), /of-the-instance/)
+  assert.equal(clean.details?.['error_code'], 'thread_not_found')
 })
 
-test('nor in a translated stream that has begun', async () => {
+test('secrets are also removed from a translated stream in progress', async () => {
   const events = [
     { choices: [{ index: 0, delta: { content: 'Hel' } }] },
     { error: { message: 'no a-key-of-the-instance' } },
@@ -55,7 +55,7 @@ test('nor in a translated stream that has begun', async () => {
     headers: {},
     mayBePrivate: true,
   }
-  // What a translation reads of an offer.
+  // The fields of an offer that a translation reads.
   const offer = {
     endpoint,
     slug: 'x/m',

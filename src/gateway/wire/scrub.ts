@@ -2,13 +2,15 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { withoutKeys } from './faults/faults.ts'
 
-/** The fault without what the endpoint keeps secret, should its provider have repeated it; our own words name the endpoint. */
+/**
+ * Removes the endpoint's secrets from a fault, in case the provider repeated them. Our own messages name the endpoint.
+ */
 export function scrub(fault: UpstreamFault, { slug, apiKey, headers }: ProviderEndpoint): UpstreamFault {
   const secrets = [apiKey, ...Object.values(headers)].filter((secret) => secret !== null && secret.length >= 6)
   const clean = (text: string): string =>
-    withoutKeys(secrets.reduce<string>((left, secret) => left.replaceAll(secret!, '[key]'), text))
+    withoutKeys(secrets.reduce<string>((remainder, secret) => remainder.replaceAll(secret!, '[key]'), text))
   let message = clean(fault.message)
-  // Of a key that is not accepted nothing is said but in our own words, which know no endpoint.
+  // For rejected keys only our own message is shown, and it doesn't know the endpoint.
   if (fault.kind === 'upstream_key') message = message.replace('this endpoint', `the endpoint \`${slug}\``)
   const { code, param, details } = fault
   if (message === fault.message && (code ?? param ?? details) === undefined) return fault
@@ -17,14 +19,14 @@ export function scrub(fault: UpstreamFault, { slug, apiKey, headers }: ProviderE
     message,
     ...(code !== undefined && { code: clean(code) }),
     ...(param !== undefined && { param: clean(param) }),
-    ...(details !== undefined && { details: cleaned(details, clean) as NonNullable<UpstreamFault['details']> }),
+    ...(details !== undefined && { details: cleanDeep(details, clean) as NonNullable<UpstreamFault['details']> }),
   }
 }
 
-/** All texts in a vendor's own JSON, which is short. */
-function cleaned(value: unknown, clean: (text: string) => string): unknown {
+/** Cleans all strings in a vendor's error JSON, which is short. */
+function cleanDeep(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === 'string') return clean(value)
-  if (Array.isArray(value)) return value.map((one) => cleaned(one, clean))
+  if (Array.isArray(value)) return value.map((one) => cleanDeep(one, clean))
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, cleaned(one, clean)]))
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, cleanDeep(one, clean)]))
 }

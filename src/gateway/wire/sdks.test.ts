@@ -16,13 +16,13 @@ import { StreamWriter } from './openai-chat/write/stream.ts'
 import { writeAnswer as writeResponse } from './openai-responses/write-response.ts'
 import { StreamWriter as ResponsesWriter } from './openai-responses/write-stream.ts'
 
-/** The answer to the next call: a stream where it asks for one, else a whole answer, or an error. */
+/** The next response: a stream if the request asks for one, else a whole answer or an error. */
 let reply: { type: string; status: number; bytes: Buffer }
 
 const server = createServer((request, response) => {
   request.resume()
   response.writeHead(reply.status, { 'content-type': reply.type, 'request-id': 'req_1' })
-  // In small pieces, so that the client's own parser has to put them together.
+  // Small pieces, so that the client's parser has to join them.
   for (let at = 0; at < reply.bytes.length; at += 61) response.write(reply.bytes.subarray(at, at + 61))
   response.end()
 })
@@ -47,13 +47,13 @@ const streamOf = (writer: { write(chunk: Chunk): string; end(): string }, chunks
   chunks.map((chunk) => writer.write(chunk)).join('') + writer.end()
 
 const start: Chunk = { type: 'start', id: 'up', model: 'upstream' }
-const used: Chunk = {
+const usageChunk: Chunk = {
   type: 'usage',
   usage: usageOf({ input_tokens: 11, cache_read_tokens: 5, output_tokens: 7, reasoning_tokens: 3 }),
 }
 
 const ending = (reason: 'stop' | 'length' | 'tool_calls' | 'content_filter'): Chunk[] => [
-  used,
+  usageChunk,
   { type: 'finish', reason, native: reason },
 ]
 
@@ -82,7 +82,7 @@ const thinking: Chunk[] = [
 ]
 
 const empty: Chunk[] = [start, ...ending('stop')]
-const broken: Chunk[] = [
+const brokenChunks: Chunk[] = [
   start,
   { type: 'text', text: 'Half' },
   { type: 'error', error: { kind: 'overloaded', message: 'Too busy' } },
@@ -95,40 +95,43 @@ const callsOf = ({ content }: Collected) =>
 
 describe('the openai SDK', () => {
   const client = () => new OpenAI({ apiKey: 'uk_x', baseURL: `${origin()}/v1`, maxRetries: 0 })
-  const asked = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] }
+  const params = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] }
   const give = (chunks: Chunk[], includeUsage = true) =>
     streaming(streamOf(new StreamWriter(about, 'compat-a', includeUsage), chunks))
   const final = () =>
     client()
-      .chat.completions.stream({ ...asked, stream_options: { include_usage: true } })
+      .chat.completions.stream({ ...params, stream_options: { include_usage: true } })
       .finalChatCompletion()
 
-  /** The SDK's answer says what the chunks say. */
-  const same = (got: OpenAI.Chat.ChatCompletion, answer: Collected) => {
-    const { message, finish_reason } = got.choices[0]!
+  /** The SDK's result must match the chunks. */
+  const same = (completion: OpenAI.Chat.ChatCompletion, answer: Collected) => {
+    const { message, finish_reason } = completion.choices[0]!
     assert.equal(message.content ?? '', textOfAnswer(answer))
-    const made = (message.tool_calls ?? []).map((one) =>
+    const calls = (message.tool_calls ?? []).map((one) =>
       one.type === 'function'
         ? { id: one.id, name: one.function.name, input: JSON.parse(one.function.arguments) as unknown }
         : null,
     )
-    assert.deepEqual(made, callsOf(answer))
+    assert.deepEqual(calls, callsOf(answer))
     assert.equal(finish_reason, answer.finish?.reason)
   }
 
-  test('text, calls, reasoning and nothing come through its stream helper', async () => {
+  test('text, calls, reasoning, and empty answers come through its stream helper', async () => {
     for (const chunks of [text, calls, thinking, empty]) {
       give(chunks)
-      const got = await final()
-      same(got, fold(chunks))
-      assert.deepEqual([got.usage?.prompt_tokens, got.usage?.completion_tokens, got.usage?.total_tokens], [16, 10, 26])
-      assert.equal(got.usage?.prompt_tokens_details?.cached_tokens, 5)
+      const message = await final()
+      same(message, fold(chunks))
+      assert.deepEqual(
+        [message.usage?.prompt_tokens, message.usage?.completion_tokens, message.usage?.total_tokens],
+        [16, 10, 26],
+      )
+      assert.equal(message.usage?.prompt_tokens_details?.cached_tokens, 5)
     }
   })
 
-  test('raw chunks have reasoning, one id, and usage only where it was asked for', async () => {
+  test('raw chunks have reasoning, one ID, and usage only on request', async () => {
     give(thinking, false)
-    const chunks = await Array.fromAsync(await client().chat.completions.create({ ...asked, stream: true }))
+    const chunks = await Array.fromAsync(await client().chat.completions.create({ ...params, stream: true }))
     const reasoning = chunks.map(
       ({ choices }) => (choices[0]?.delta as { reasoning_content?: string } | undefined)?.reasoning_content ?? '',
     )
@@ -136,29 +139,29 @@ describe('the openai SDK', () => {
     assert.deepEqual([...new Set(chunks.map(({ id }) => id))], [`chatcmpl-${about.id}`])
     assert.ok(chunks.every((chunk) => !('usage' in chunk)))
     give(thinking, true)
-    const told = await Array.fromAsync(await client().chat.completions.create({ ...asked, stream: true }))
+    const told = await Array.fromAsync(await client().chat.completions.create({ ...params, stream: true }))
     const [last, ...others] = told.toReversed()
     assert.ok(others.every(({ usage }) => usage === null))
     assert.ok(last!.choices.length === 0 && last!.usage!.total_tokens > 0)
   })
 
-  test('a broken stream is an API error, not a short answer', async () => {
-    give(broken)
+  test('a truncated stream is an API error, not a short answer', async () => {
+    give(brokenChunks)
     await assert.rejects(final, (error: Error) => error instanceof APIError && /Too busy/.test(error.message))
   })
 
   test('whole answers and errors', async () => {
     answering(writeAnswer(fold(calls), about, 'compat-a'))
-    same(await client().chat.completions.create(asked), fold(calls))
+    same(await client().chat.completions.create(params), fold(calls))
     const { status, body } = writeError({ kind: 'context_length', message: 'too long' }, 'compat-a')
     answering(body, status)
     await assert.rejects(
-      () => client().chat.completions.create(asked),
+      () => client().chat.completions.create(params),
       (error) => error instanceof BadRequestError && error.code === 'context_length_exceeded',
     )
   })
 
-  test('random answers come through whole', async () => {
+  test('random answers come through complete', async () => {
     await fc.assert(
       fc.asyncProperty(wildAnswers, async (chunks) => {
         give(chunks)
@@ -171,45 +174,48 @@ describe('the openai SDK', () => {
 
 describe('the openai SDK, responses', () => {
   const client = () => new OpenAI({ apiKey: 'uk_x', baseURL: `${origin()}/v1`, maxRetries: 0 })
-  const asked = { model: 'm', input: 'hi' }
+  const params = { model: 'm', input: 'hi' }
   const give = (chunks: Chunk[]) => streaming(streamOf(new ResponsesWriter(about), chunks))
-  const final = () => client().responses.stream(asked).finalResponse()
-  const same = (got: OpenAI.Responses.Response, answer: Collected) => {
-    assert.equal(got.output_text, textOfAnswer(answer))
-    const made = got.output.flatMap((item) =>
+  const final = () => client().responses.stream(params).finalResponse()
+  const same = (response: OpenAI.Responses.Response, answer: Collected) => {
+    assert.equal(response.output_text, textOfAnswer(answer))
+    const calls = response.output.flatMap((item) =>
       item.type === 'function_call'
         ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) as unknown }]
         : [],
     )
-    assert.deepEqual(made, callsOf(answer))
-    const thoughts = got.output.flatMap((item) =>
+    assert.deepEqual(calls, callsOf(answer))
+    const thoughts = response.output.flatMap((item) =>
       item.type === 'reasoning' ? [item.summary.map((part) => part.text).join('')] : [],
     )
     assert.deepEqual(
       thoughts,
       answer.content.flatMap((part) => (part.type === 'reasoning' ? [part.text] : [])),
     )
-    assert.equal(got.status, answer.finish?.reason === 'length' ? 'incomplete' : 'completed')
+    assert.equal(response.status, answer.finish?.reason === 'length' ? 'incomplete' : 'completed')
   }
 
-  test('text, calls, reasoning and nothing come through its stream helper', async () => {
+  test('text, calls, reasoning, and empty answers come through its stream helper', async () => {
     for (const chunks of [text, calls, thinking, empty]) {
       give(chunks)
-      const got = await final()
-      same(got, fold(chunks))
-      assert.deepEqual([got.usage?.input_tokens, got.usage?.output_tokens, got.usage?.total_tokens], [16, 10, 26])
+      const response = await final()
+      same(response, fold(chunks))
+      assert.deepEqual(
+        [response.usage?.input_tokens, response.usage?.output_tokens, response.usage?.total_tokens],
+        [16, 10, 26],
+      )
     }
   })
 
-  test('a broken stream has failed, with what came until then; a whole answer is the same', async () => {
-    give(broken)
-    const got = await final()
-    assert.deepEqual([got.status, got.error?.message, got.output_text], ['failed', 'Too busy', 'Half'])
+  test('a truncated stream fails with the content so far; a whole answer is the same', async () => {
+    give(brokenChunks)
+    const response = await final()
+    assert.deepEqual([response.status, response.error?.message, response.output_text], ['failed', 'Too busy', 'Half'])
     answering(writeResponse(fold(calls), about))
-    same(await client().responses.create(asked), fold(calls))
+    same(await client().responses.create(params), fold(calls))
   })
 
-  test('random answers come through whole', async () => {
+  test('random answers come through complete', async () => {
     await fc.assert(
       fc.asyncProperty(wildAnswers, async (chunks) => {
         give(chunks)
@@ -230,13 +236,13 @@ describe('the OpenRouter provider of the AI SDK', () => {
     return { result, parts, errors }
   }
 
-  test('text, calls, reasoning with its signature and nothing come through', async () => {
+  test('text, calls, reasoning with its signature, and empty answers come through', async () => {
     const { result } = await run(text)
     assert.equal(await result.text, 'Grüße, 世界 👋🏽')
     assert.deepEqual([(await result.usage).inputTokens, (await result.usage).outputTokens], [16, 10])
-    const called = await (await run(calls)).result.toolCalls
+    const toolCalls = await (await run(calls)).result.toolCalls
     assert.deepEqual(
-      called.map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input: input as unknown })),
+      toolCalls.map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input: input as unknown })),
       callsOf(fold(calls)),
     )
     const thought = (await run(thinking)).result
@@ -247,23 +253,23 @@ describe('the OpenRouter provider of the AI SDK', () => {
     assert.equal(await (await run(empty)).result.finishReason, 'stop')
   })
 
-  test('a broken stream is an error', async () => {
-    const { errors, parts } = await run(broken)
+  test('a truncated stream is an error', async () => {
+    const { errors, parts } = await run(brokenChunks)
     assert.match(JSON.stringify(errors) + String(errors[0]), /Too busy/)
     assert.ok(parts.some(({ type }) => type === 'error'))
   })
 
-  test('random answers come through whole', async () => {
+  test('random answers come through complete', async () => {
     await fc.assert(
       fc.asyncProperty(wildAnswers, async (chunks) => {
         const { parts, errors } = await run(chunks)
         assert.deepEqual(errors, [])
-        const got = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('')
-        assert.equal(got, textOfAnswer(fold(chunks)))
-        const made = parts.flatMap((part) =>
+        const text = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('')
+        assert.equal(text, textOfAnswer(fold(chunks)))
+        const calls = parts.flatMap((part) =>
           part.type === 'tool-call' ? [{ id: part.toolCallId, name: part.toolName, input: part.input as unknown }] : [],
         )
-        assert.deepEqual(made.toSorted(byId), callsOf(fold(chunks)).toSorted(byId))
+        assert.deepEqual(calls.toSorted(byId), callsOf(fold(chunks)).toSorted(byId))
       }),
       { numRuns: 100 },
     )

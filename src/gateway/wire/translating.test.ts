@@ -6,7 +6,7 @@ import { decode as decodeChat } from './openai-chat/decode/decode.ts'
 import { encode as encodeChat } from './openai-chat/encode/encode.ts'
 import type { Target } from './shared/target.ts'
 
-/** Shared by the tests of translations: models of four kinds, and a request put through. */
+/** Fixtures for translation tests: models of four kinds, and a request put through. */
 export const claude: Target = {
   model: 'claude-sonnet-4-6',
   maxOutputTokens: 64_000,
@@ -23,10 +23,8 @@ export const gpt: Target = {
 export const other: Target = { model: 'llama', maxOutputTokens: null, capabilities: [], provider: null }
 
 export const hi = { role: 'user', content: 'hi' }
-/** A chat client's request as an Anthropic provider gets it. */
 export const toClaude = (body: object, target = claude) =>
   encodeMessages(decodeChat({ model: 'm', messages: [hi], ...body }).canonical, target, { stream: false })
-/** An Anthropic client's request as a chat provider gets it. */
 export const toChat = (body: object, target = other) =>
   encodeChat(decodeMessages({ model: 'm', max_tokens: 100, messages: [hi], ...body }).canonical, target, {
     stream: false,

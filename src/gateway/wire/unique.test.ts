@@ -25,11 +25,11 @@ const inside = (value: unknown, field: string): Json[] =>
 const contents = (body: Json, at: string, parts: string): Json[] =>
   objects(body[at]).flatMap((one) => objects(one[parts]))
 
-type Named = [id: unknown, name: unknown]
+type IdAndName = [id: unknown, name: unknown]
 interface Wire {
   encode(canonical: CanonicalRequest): Encoded
-  calls(body: Json): Named[]
-  /** The IDs of results with their texts. */
+  calls(body: Json): IdAndName[]
+  /** Returns the IDs of results with their texts. */
   results(body: Json): [id: unknown, text: string][]
   tools(body: Json): unknown[]
 }
@@ -39,7 +39,7 @@ const chat = (preset: string | null): Wire => ({
     encodeChat(canonical, { ...target, provider: preset === null ? null : providerOf(preset) }, stream),
   calls: ({ messages }) =>
     objects(messages).flatMap((one) =>
-      objects(one['tool_calls']).map((call): Named => [call['id'], objectOf(call['function'])['name']]),
+      objects(one['tool_calls']).map((call): IdAndName => [call['id'], objectOf(call['function'])['name']]),
     ),
   results: ({ messages }) =>
     objects(messages).flatMap((one) => (one['role'] === 'tool' ? [[one['tool_call_id'], String(one['content'])]] : [])),
@@ -54,7 +54,7 @@ const wires: Record<string, Wire> = {
   responses: {
     encode: (canonical) => encodeResponses(canonical, target, stream),
     calls: ({ input }) =>
-      objects(input).flatMap((one): Named[] =>
+      objects(input).flatMap((one): IdAndName[] =>
         one['type'] === 'function_call' ? [[one['call_id'], one['name']]] : [],
       ),
     results: ({ input }) =>
@@ -66,7 +66,7 @@ const wires: Record<string, Wire> = {
   anthropic: {
     encode: (canonical) => encodeMessages(canonical, target, stream),
     calls: (body) =>
-      contents(body, 'messages', 'content').flatMap((one): Named[] =>
+      contents(body, 'messages', 'content').flatMap((one): IdAndName[] =>
         one['type'] === 'tool_use' ? [[one['id'], one['name']]] : [],
       ),
     results: (body) =>
@@ -78,7 +78,7 @@ const wires: Record<string, Wire> = {
   bedrock: {
     encode: (canonical) => encodeConverse(canonical, target),
     calls: (body) =>
-      inside(contents(body, 'messages', 'content'), 'toolUse').map((one): Named => [one['toolUseId'], one['name']]),
+      inside(contents(body, 'messages', 'content'), 'toolUse').map((one): IdAndName => [one['toolUseId'], one['name']]),
     results: (body) =>
       inside(contents(body, 'messages', 'content'), 'toolResult').map((one) => [
         one['toolUseId'],
@@ -89,7 +89,7 @@ const wires: Record<string, Wire> = {
   gemini: {
     encode: (canonical) => encodeGemini(canonical, { ...target, model: 'gemini-3-pro' }),
     calls: (body) =>
-      inside(contents(body, 'contents', 'parts'), 'functionCall').map((one): Named => [one['id'], one['name']]),
+      inside(contents(body, 'contents', 'parts'), 'functionCall').map((one): IdAndName => [one['id'], one['name']]),
     results: (body) =>
       inside(contents(body, 'contents', 'parts'), 'functionResponse').map((one) => [
         one['id'],
@@ -107,14 +107,14 @@ const result = (id: string, text: string): CanonicalPart => ({
   is_error: false,
 })
 const user: CanonicalMessage = { role: 'user', content: [{ type: 'text', text: 'Look.' }] }
-/** A conversation in which the calls of each turn have these IDs, and results that say which call they belong to. */
+/** Builds a conversation in which each turn's calls have these IDs, and each result says which call it belongs to. */
 const turns = (ids: readonly (readonly string[])[]): CanonicalMessage[] =>
   ids.flatMap((some, turn): CanonicalMessage[] => [
     user,
     { role: 'assistant', content: some.map((id) => call(id)) },
     { role: 'tool', content: some.map((id, i) => result(id, `result ${turn} ${i}`)) },
   ])
-const asked = (
+const requestOf = (
   messages: CanonicalMessage[],
   tools: CanonicalRequest['tools'] = [{ name: 'look', parameters: {} }],
 ) => ({
@@ -123,14 +123,14 @@ const asked = (
   tools,
 })
 
-test('IDs of calls that repeat in a conversation are sent unique, with the results of their own calls', () => {
-  // Few different IDs, so that they repeat within messages and across them; some look like the numbered ones.
+test('call IDs that repeat in a conversation are sent unique, with the results of their own calls', () => {
+  // Few distinct IDs, so that they repeat within and across messages. Some look like the numbered ones.
   const id = fc.constantFrom('call_0', 'call_0_2', 'call_0_2_2', 'a.b', 'a_b', 'x'.repeat(80), '')
   const conversations = fc.array(fc.array(id, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 5 })
   for (const [name, wire] of Object.entries(wires))
     fc.assert(
       fc.property(conversations, (ids) => {
-        const { body } = wire.encode(asked(turns(ids)))
+        const { body } = wire.encode(requestOf(turns(ids)))
         const calls = wire.calls(body).map(([one]) => one)
         assert.equal(calls.length, ids.flat().length)
         assert.equal(new Set(calls).size, calls.length, `${name}: ${calls.join()}`)
@@ -139,8 +139,8 @@ test('IDs of calls that repeat in a conversation are sent unique, with the resul
           wire.results(body),
           calls.map((one, i) => [one, texts[i]]),
         )
-        // What was sent before stays as it was, for the caches of vendors.
-        const earlier = wire.encode(asked(turns(ids.slice(0, -1)))).body
+        // Earlier messages stay unchanged, so that vendor caches stay valid.
+        const earlier = wire.encode(requestOf(turns(ids.slice(0, -1)))).body
         assert.deepEqual(
           wire.calls(earlier).map(([one]) => one),
           calls.slice(0, ids.slice(0, -1).flat().length),
@@ -150,39 +150,39 @@ test('IDs of calls that repeat in a conversation are sent unique, with the resul
     )
 })
 
-test('unique IDs are sent as they are, and signatures stay with their calls', () => {
+test('unique IDs are sent unchanged, and signatures stay with their calls', () => {
   for (const [name, wire] of Object.entries(wires)) {
     if (name === 'mistral') continue
-    const { body } = wire.encode(asked(turns([['call_0', 'b'], ['toolu_1'], ['call_0']])))
+    const { body } = wire.encode(requestOf(turns([['call_0', 'b'], ['toolu_1'], ['call_0']])))
     assert.deepEqual(
       wire.calls(body).map(([id]) => id),
       ['call_0', 'b', 'toolu_1', 'call_0_2'],
       name,
     )
   }
-  const signed = (id: string, redacted: string): CanonicalPart[] => [
+  const signedCall = (id: string, redacted: string): CanonicalPart[] => [
     { type: 'reasoning', text: '', redacted, format: GEMINI_FORMAT, id },
     call(id),
   ]
   const messages: CanonicalMessage[] = [
     user,
-    { role: 'assistant', content: [...signed('c', 'one'), ...signed('c', 'two')] },
+    { role: 'assistant', content: [...signedCall('c', 'one'), ...signedCall('c', 'two')] },
     { role: 'tool', content: [result('c', '1'), result('c', '2')] },
-    { role: 'assistant', content: signed('c', 'three') },
+    { role: 'assistant', content: signedCall('c', 'three') },
     { role: 'tool', content: [result('c', '3')] },
   ]
-  const parts = contents(wires['gemini']!.encode(asked(messages)).body, 'contents', 'parts')
+  const parts = contents(wires['gemini']!.encode(requestOf(messages)).body, 'contents', 'parts')
   const signatures = parts.flatMap((one) => (one['functionCall'] === undefined ? [] : [one['thoughtSignature']]))
   assert.deepEqual(signatures, ['one', 'two', 'three'])
 })
 
-test('names of tools are sent unique where they only become equal on the way, and come back as they were', () => {
+test('tool names that collide after conversion are sent unique and restored in the response', () => {
   // The second one is what another name becomes.
   const pairs = [
     ['1a', '_1a'],
     [
       'a.b',
-      encodeChat(asked([user], [{ name: 'a.b', parameters: {} }]), target, stream)
+      encodeChat(requestOf([user], [{ name: 'a.b', parameters: {} }]), target, stream)
         .renamed.keys()
         .next().value!,
     ],
@@ -197,26 +197,26 @@ test('names of tools are sent unique where they only become equal on the way, an
           content: message.content.map((part) => (part.type === 'tool_call' ? { ...part, name: names[0]! } : part)),
         }))
         const { body, renamed } = wire.encode(
-          asked(
+          requestOf(
             history,
             names.map((name) => ({ name, parameters: {} })),
           ),
         )
-        const sent = wire.tools(body)
-        assert.equal(new Set(sent).size, 2, `${wireName}: ${sent.join()}`)
+        const tools = wire.tools(body)
+        assert.equal(new Set(tools).size, 2, `${wireName}: ${tools.join()}`)
         const back = (name: unknown) => renameBack({ type: 'tool_call_start', id: 'c', name: String(name) }, renamed)
         assert.deepEqual(
-          sent.map((name) => objectOf(back(name))['name']),
+          tools.map((name) => objectOf(back(name))['name']),
           names,
           wireName,
         )
-        assert.deepEqual(wire.calls(body), [[wire.calls(body)[0]![0], sent[0]]], wireName)
+        assert.deepEqual(wire.calls(body), [[wire.calls(body)[0]![0], tools[0]]], wireName)
       }
 })
 
 const schema = (more: object) => ({ type: 'object', properties: { a: { type: 'string' }, ...more } })
 type Definition = { name: string; description: string; parameters: object }
-/** Every way in which a surface's client defines a tool, and the field that has its name. */
+/** Every way in which a client can define a tool, and the field with its name. */
 const definitions: Record<
   string,
   [decode: (tools: unknown) => CanonicalRequest, write: (tool: Definition) => object, field: string]
@@ -254,11 +254,11 @@ const definitions: Record<
   ],
 }
 
-test('a tool that is defined twice is sent once, and one name for two tools is refused with its field', () => {
+test('a tool defined twice is sent once, and one name for two tools is refused with its field', () => {
   const one: Definition = { name: 'look', description: 'Looks.', parameters: schema({}) }
   for (const [name, [decode, write, field]] of Object.entries(definitions)) {
-    const reordered = { ...one, parameters: Object.fromEntries(Object.entries(one.parameters).toReversed()) }
-    const { tools } = decode([write(one), write(reordered), write({ ...one, name: 'other' })])
+    const reorderedTool = { ...one, parameters: Object.fromEntries(Object.entries(one.parameters).toReversed()) }
+    const { tools } = decode([write(one), write(reorderedTool), write({ ...one, name: 'other' })])
     assert.deepEqual(
       tools?.map((tool) => tool.name.replace('n__', '')),
       ['look', 'other'],
@@ -274,23 +274,23 @@ test('a tool that is defined twice is sent once, and one name for two tools is r
         name,
       )
   }
-  const marked = { ...definitions['messages']![1](one), cache_control: { type: 'ephemeral', ttl: '1h' } }
-  const { tools } = definitions['messages']![0]([definitions['messages']![1](one), marked])
+  const markedTool = { ...definitions['messages']![1](one), cache_control: { type: 'ephemeral', ttl: '1h' } }
+  const { tools } = definitions['messages']![0]([definitions['messages']![1](one), markedTool])
   assert.deepEqual(
     tools?.map(({ cache }) => cache),
     ['1h'],
   )
 })
 
-test('a request without words, or of instructions alone, has a message on every wire', () => {
+test('a request without messages, or only with instructions, has a message on every wire', () => {
   const empty: CanonicalMessage['content'] = [{ type: 'text', text: '' }]
-  const said: CanonicalMessage['content'] = [{ type: 'text', text: 'Be kind.' }]
+  const content: CanonicalMessage['content'] = [{ type: 'text', text: 'Be kind.' }]
   const requests: CanonicalMessage[][] = [
     [{ role: 'user', content: empty }],
     [{ role: 'user', content: [] }],
-    [{ role: 'system', content: said }],
+    [{ role: 'system', content: content }],
     [
-      { role: 'system', content: said },
+      { role: 'system', content: content },
       { role: 'user', content: empty },
     ],
     [
@@ -306,10 +306,15 @@ test('a request without words, or of instructions alone, has a message on every 
     }
 })
 
-test('files reach OpenAI with a name that shows their type', () => {
-  const named = { 'application/pdf': 'pdf', 'text/csv': 'csv', 'application/json': 'json', 'application/msword': 'doc' }
-  for (const [media_type, ending] of Object.entries(named))
-    for (const [name, sent] of [
+test('files reach OpenAI with a file name that shows their type', () => {
+  const extensions = {
+    'application/pdf': 'pdf',
+    'text/csv': 'csv',
+    'application/json': 'json',
+    'application/msword': 'doc',
+  }
+  for (const [media_type, ending] of Object.entries(extensions))
+    for (const [name, sentType] of [
       [undefined, `file.${ending}`],
       ['Plan', `Plan.${ending}`],
       [`a.${ending.toUpperCase()}`, `a.${ending.toUpperCase()}`],
@@ -322,7 +327,7 @@ test('files reach OpenAI with a name that shows their type', () => {
       for (const wire of ['chat', 'responses']) {
         const { body } = wires[wire]!.encode({ model: 'm', messages: [{ role: 'user', content: [file] }] })
         const part = contents(body, wire === 'chat' ? 'messages' : 'input', 'content')[0]!
-        assert.equal(objectOf(part['file'] ?? part)['filename'], sent, `${wire}: ${media_type}`)
+        assert.equal(objectOf(part['file'] ?? part)['filename'], sentType, `${wire}: ${media_type}`)
       }
     }
 })

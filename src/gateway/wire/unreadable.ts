@@ -6,16 +6,16 @@ import { type AnswerHeaders, fault, kindOf, withoutKeys } from './faults/faults.
 
 const word = (headers: AnswerHeaders, name: string): string => String(headers[name] ?? '').trim()
 
-/** Why an answer cannot be read, as its head says; null: nothing speaks against it. */
+/** Returns why an answer can't be read, judged by its head, or null. */
 export function unreadableHead(status: number, headers: AnswerHeaders): UpstreamFault | null {
-  const said = reasonIn(status, headers)
-  return said === null ? null : fault(status >= 400 ? kindOf(status, '') : 'garbage', said, status, headers)
+  const reason = reasonIn(status, headers)
+  return reason === null ? null : fault(status >= 400 ? kindOf(status, '') : 'garbage', reason, status, headers)
 }
 
-/** Codings that compress (IANA, HTTP content codings). Some servers put a charset there, which changes no byte. */
+/** Compressing codings (IANA, HTTP content codings). Some servers put a charset there, which changes no bytes. */
 const COMPRESSED = /\b(?:x-)?(?:gzip|compress|deflate|br|zstd|dcb|dcz|pack200-gzip|exi)\b/i
 
-/** The reason why a compressed answer can't be read; null: it isn't compressed. */
+/** Returns why a compressed answer can't be read, or null if it isn't compressed. */
 export function compressionIn(headers: AnswerHeaders): string | null {
   const encoding = word(headers, 'content-encoding')
   return COMPRESSED.test(encoding)
@@ -39,49 +39,53 @@ const inAnotherCharset = (charset: string): string =>
   `The provider answered in the charset \`${charset}\`. An answer has to be UTF-8.`
 
 /**
- * Why the body of an answer of status 200 cannot be read. `asked`: what should have come. Null: it is JSON, if not the
- * JSON of an answer.
+ * Returns why the body of a 200 answer can't be read. `asked` is the expected format. Returns null for JSON, even if it
+ * isn't a valid answer.
  */
-export function unreadableBody(headers: AnswerHeaders, body: Buffer, asked: 'JSON' | 'an event stream'): UpstreamFault {
-  return fault('garbage', reasonOf(headers, body, asked), null)
+export function unreadableBody(
+  headers: AnswerHeaders,
+  body: Buffer,
+  expected: 'JSON' | 'an event stream',
+): UpstreamFault {
+  return fault('garbage', reasonOf(headers, body, expected), null)
 }
 
-function reasonOf(headers: AnswerHeaders, body: Buffer, asked: 'JSON' | 'an event stream'): string {
+function reasonOf(headers: AnswerHeaders, body: Buffer, expected: 'JSON' | 'an event stream'): string {
   const type = word(headers, 'content-type')
   if (body.length === 0) return 'The provider answered with an empty body.'
-  const packed = magicOf(body)
-  if (packed !== null)
-    return `The provider answered with ${packed} bytes, without saying so in \`content-encoding\`. Turn off compression in the proxy in front of it.`
+  const format = magicOf(body)
+  if (format !== null)
+    return `The provider answered with ${format} bytes, without saying so in \`content-encoding\`. Turn off compression in the proxy in front of it.`
   if (!isUtf8(body)) return inAnotherCharset(charsetOf(headers) || (body.includes(0) ? 'UTF-16' : 'unknown'))
   const text = body.toString()
   const start = text.trimStart()
   if (start === '') return 'The provider answered with an empty body.'
   if (/^<(?:!doctype|html|head|body|\?xml)/i.test(start) || /^text\/html/i.test(type))
-    return `The provider answered with an HTML page instead of ${asked}. Check the endpoint's \`base_url\` and the proxy in front of it.`
+    return `The provider answered with an HTML page instead of ${expected}. Check the endpoint's \`base_url\` and the proxy in front of it.`
   if (/^(?:data|event|id|retry)?:/.test(start))
-    return asked === 'JSON'
+    return expected === 'JSON'
       ? 'The provider answered with an event stream instead of JSON, although the request does not ask for one.'
       : `The provider answered with an event stream under \`content-type: ${shorten(type, 60) || 'none'}\`. It has to be \`text/event-stream\`.`
   const json = parseJson(text)
-  if (json !== undefined) return ofAnotherShape(json, asked)
+  if (json !== undefined) return ofAnotherShape(json, expected)
   if (/^[[{]/.test(start))
     return `The provider answered with JSON that ends too early or is malformed (${body.length} bytes).`
-  return `The provider answered with plain text instead of ${asked}: ${shorten(withoutKeys(start), 200).trim()}`
+  return `The provider answered with plain text instead of ${expected}: ${shorten(withoutKeys(start), 200).trim()}`
 }
 
-/** JSON that is no answer of the shape that was asked for. */
-function ofAnotherShape(json: unknown, asked: 'JSON' | 'an event stream'): string {
+/** JSON that isn't an answer of the requested shape. */
+function ofAnotherShape(json: unknown, expected: 'JSON' | 'an event stream'): string {
   if (!isObject(json)) return 'The provider answered with JSON that is no object.'
   const fields = Object.keys(json)
     .slice(0, 8)
     .map((name) => `\`${shorten(name, 40)}\``)
   const holds = fields.length === 0 ? 'It is empty.' : `It has the fields ${fields.join(', ')}.`
-  return asked === 'JSON'
+  return expected === 'JSON'
     ? `The provider answered with JSON that isn't an answer of this API. ${holds} Check the endpoint's \`shape\` and \`base_url\`.`
     : `The provider answered with JSON instead of an event stream, although the request says \`stream: true\`. ${holds}`
 }
 
-/** The encodings that a body begins with when nobody said so. Brotli has no mark of its own. */
+/** Detects undeclared compression. Brotli has no magic bytes. */
 function magicOf(body: Buffer): string | null {
   const begins = (...bytes: number[]): boolean => bytes.every((byte, i) => body[i] === byte)
   if (begins(0x1f, 0x8b)) return 'gzip'

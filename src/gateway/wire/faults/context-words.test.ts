@@ -8,21 +8,21 @@ import { writeError } from '../openai-chat/write/errors.ts'
 const kind = (status: number, body: object) => readFault(status, {}, JSON.stringify(body)).kind
 const openai = (message: string) => ({ error: { message, type: 'invalid_request_error', param: null, code: null } })
 
-test('a context that is too long is told to Claude Code in the words that make it compact', () => {
-  const said = (message: string) =>
+test('Claude Code receives a context overflow in the words that make it compact', () => {
+  const messageFor = (message: string) =>
     (writeMessageError({ kind: 'context_length', message }, null).body as { error: { message: string } }).error.message
   assert.equal(
-    said("This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens."),
+    messageFor("This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens."),
     'prompt is too long: 10000 tokens > 8192 maximum',
   )
-  assert.equal(said('prompt is too long: 5 tokens > 4 maximum'), 'prompt is too long: 5 tokens > 4 maximum')
+  assert.equal(messageFor('prompt is too long: 5 tokens > 4 maximum'), 'prompt is too long: 5 tokens > 4 maximum')
   assert.equal(
-    said('the request exceeds the available context size'),
+    messageFor('the request exceeds the available context size'),
     'prompt is too long: the request exceeds the available context size',
   )
 })
 
-test('a prompt that is too long for the model is told in each surface’s own code, however its provider words it', () => {
+test('each surface reports a context overflow with its own code, however the provider words it', () => {
   for (const { provider, said, words } of contextWords) {
     assert.match(said, words, provider)
     const bodies: [number, object | string][] = [
@@ -51,17 +51,17 @@ test('a prompt that is too long for the model is told in each surface’s own co
   }
 })
 
-test('the figures that a provider names are those that Claude Code reads', () => {
-  const said = (message: string) =>
+test('the figures in a provider’s message are the ones that Claude Code reads', () => {
+  const messageFor = (message: string) =>
     (writeMessageError({ kind: 'context_length', message }, null).body as any).error.message as string
   const bySource = (name: string) => contextWords.find(({ provider }) => provider === name)!.said
-  assert.equal(said(bySource('Gemini, Vertex')), 'prompt is too long: 1200293 tokens > 1048576 maximum')
-  assert.equal(said(bySource('Vertex')), 'prompt is too long: 1251952 tokens > 1048576 maximum')
-  assert.equal(said(bySource('Moonshot')), 'prompt is too long: 268212 tokens > 262144 maximum')
-  assert.equal(said(bySource('xAI')), 'prompt is too long: 537812 tokens > 131072 maximum')
+  assert.equal(messageFor(bySource('Gemini, Vertex')), 'prompt is too long: 1200293 tokens > 1048576 maximum')
+  assert.equal(messageFor(bySource('Vertex')), 'prompt is too long: 1251952 tokens > 1048576 maximum')
+  assert.equal(messageFor(bySource('Moonshot')), 'prompt is too long: 268212 tokens > 262144 maximum')
+  assert.equal(messageFor(bySource('xAI')), 'prompt is too long: 537812 tokens > 131072 maximum')
 })
 
-test('each provider’s word for a context that is too long counts without a sentence', () => {
+test('each provider’s code for a context overflow counts without a message', () => {
   for (const code of [
     'context_length_exceeded',
     'context_window_exceeded',
@@ -76,7 +76,7 @@ test('each provider’s word for a context that is too long counts without a sen
   }
 })
 
-test('limits of time, of the answer, of pictures and of single fields are no context', () => {
+test('rate limits and limits of output, images, and single fields aren’t context overflows', () => {
   for (const message of [
     'Too many tokens, please wait before trying again.',
     'Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 7000.',

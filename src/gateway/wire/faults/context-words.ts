@@ -1,15 +1,15 @@
-/** How a provider says that a prompt doesn't fit into its model's context, and where that was seen. */
+/** How a provider reports that a prompt exceeds the model's context, and the source. */
 interface ContextWords {
   provider: string
   words: RegExp
-  /** A sentence as it was sent. */
+  /** An original message. */
   said: string
   source: string
 }
 
 /**
- * Every provider words it in its own way, under statuses from 400 to 500. The clients of each surface act on that surface's
- * own code alone: Claude Code compacts its conversation, agents of OpenAI's shape cut theirs.
+ * Every provider has its own wording, with statuses from 400 to 500. Clients only react to the code of their own
+ * surface: Claude Code compacts its conversation, agents of OpenAI's shape truncate theirs.
  */
 export const contextWords: readonly ContextWords[] = [
   {
@@ -243,10 +243,10 @@ export const contextWords: readonly ContextWords[] = [
   },
 ]
 
-/** Words of a quota in time, whose tokens are those of a minute or a day, and of limits of the answer, a picture or one field. */
+/** Wording for rate limits (tokens per minute or day) and for limits of the output, an image, or one field. */
 const elsewhere = new RegExp(
   [
-    // Bedrock, of the answer.
+    // Bedrock, about the output.
     /maximum tokens you requested/,
     /rate.?limit|throttl|quota|per (?:\d+ ?)?(?:s|sec|seconds?|min|minutes?|hours?|days?|weeks?|months?)\b|\bT[PD][MD]\b|please wait|too many requests/,
     /\b(?:hourly|daily|weekly|monthly)\b/,
@@ -259,5 +259,4 @@ const elsewhere = new RegExp(
 )
 const any = new RegExp(contextWords.map(({ words }) => words.source).join('|'), 'i')
 
-/** Whether a provider's words say that the prompt is too long for the model. */
 export const isContextLength = (words: string): boolean => any.test(words) && !elsewhere.test(words)

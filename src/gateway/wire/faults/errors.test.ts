@@ -14,7 +14,7 @@ const openai = (code: string | null, message = 'no', type = 'invalid_request_err
 })
 const anthropic = (type: string, message: string) => ({ type: 'error', error: { type, message } })
 
-test('a provider’s refusals are told apart by status, code and words', () => {
+test('a provider’s errors are classified by status, code, and message', () => {
   const cases: [number, unknown, UpstreamFault['kind']][] = [
     [400, openai('context_length_exceeded'), 'context_length'],
     [
@@ -44,7 +44,7 @@ test('a provider’s refusals are told apart by status, code and words', () => {
     [504, '', 'timeout'],
     [529, anthropic('overloaded_error', 'Overloaded'), 'overloaded'],
     [302, '', 'garbage'],
-    // ElevenLabs says 401 of characters that are spent.
+    // ElevenLabs answers 401 when the plan's characters are spent.
     [401, { detail: { status: 'quota_exceeded', message: 'You have 3 credits left.' } }, 'upstream_payment'],
     [401, { detail: { status: 'invalid_api_key', message: 'Invalid API key' } }, 'upstream_key'],
   ]
@@ -52,33 +52,45 @@ test('a provider’s refusals are told apart by status, code and words', () => {
     assert.equal(kind(status, body), expected, `${status} ${JSON.stringify(body)}`)
 })
 
-test('a fault shows the provider’s sentence, but no key and no page of a proxy', () => {
-  const said = (status: number, body: string) => readFault(status, {}, body).message
-  assert.equal(said(400, JSON.stringify(openai(null, 'temperature is odd'))), 'temperature is odd')
-  assert.doesNotMatch(said(401, JSON.stringify(openai(null, 'Incorrect API key provided: sk-proj-abc***xyz'))), /sk-/)
-  assert.equal(said(400, JSON.stringify(openai(null, 'key sk-proj-abcdefgh12345 is odd'))), 'key [key] is odd')
-  assert.equal(said(502, '<html><body>nginx 10.0.0.7</body></html>'), 'The provider answered 502 with an HTML page.')
+test('a fault shows the provider’s message, but no key and no proxy page', () => {
+  const messageOf = (status: number, body: string) => readFault(status, {}, body).message
+  assert.equal(messageOf(400, JSON.stringify(openai(null, 'temperature is odd'))), 'temperature is odd')
+  assert.doesNotMatch(
+    messageOf(401, JSON.stringify(openai(null, 'Incorrect API key provided: sk-proj-abc***xyz'))),
+    /sk-/,
+  )
+  assert.equal(messageOf(400, JSON.stringify(openai(null, 'key sk-proj-abcdefgh12345 is odd'))), 'key [key] is odd')
+  assert.equal(
+    messageOf(502, '<html><body>nginx 10.0.0.7</body></html>'),
+    'The provider answered 502 with an HTML page.',
+  )
 })
 
-test('the envelopes of vendors of media are read', () => {
-  const said = (status: number, body: object) => readFault(status, {}, JSON.stringify(body)).message
-  assert.equal(said(400, { err_code: 'Bad Request', err_msg: 'No such model.', request_id: 'x' }), 'No such model.')
-  assert.equal(said(400, { detail: { status: 'voice_gone', message: 'The voice is gone.' } }), 'The voice is gone.')
+test('error envelopes of media vendors are read', () => {
+  const messageOf = (status: number, body: object) => readFault(status, {}, JSON.stringify(body)).message
   assert.equal(
-    said(403, { id: 'x', name: 'content_moderation', errors: ['The request was flagged.', 'Change it.'] }),
+    messageOf(400, { err_code: 'Bad Request', err_msg: 'No such model.', request_id: 'x' }),
+    'No such model.',
+  )
+  assert.equal(
+    messageOf(400, { detail: { status: 'voice_gone', message: 'The voice is gone.' } }),
+    'The voice is gone.',
+  )
+  assert.equal(
+    messageOf(403, { id: 'x', name: 'content_moderation', errors: ['The request was flagged.', 'Change it.'] }),
     'The request was flagged.; Change it.',
   )
   assert.equal(
-    said(422, { detail: [{ loc: ['body', 'seed'], msg: 'is not a number', type: 'int_type' }] }),
+    messageOf(422, { detail: [{ loc: ['body', 'seed'], msg: 'is not a number', type: 'int_type' }] }),
     'seed: is not a number',
   )
   assert.equal(
-    said(422, { title: 'Input validation failed', detail: '- input: prompt is required', status: 422 }),
+    messageOf(422, { title: 'Input validation failed', detail: '- input: prompt is required', status: 422 }),
     '- input: prompt is required',
   )
 })
 
-test('retry-after is read in milliseconds, seconds and as a date', () => {
+test('retry-after is read in milliseconds, seconds, and as a date', () => {
   const now = Date.parse('2026-11-21T00:00:00Z')
   assert.equal(retryAfter({ 'retry-after-ms': '1500', 'retry-after': '9' }, now), 1.5)
   assert.equal(retryAfter({ 'retry-after': '9' }, now), 9)
@@ -86,7 +98,7 @@ test('retry-after is read in milliseconds, seconds and as a date', () => {
   for (const words of ['', 'soon', '-3']) assert.equal(retryAfter({ 'retry-after': words }, now), null)
 })
 
-test('each surface says the same failure in its own words', () => {
+test('each surface reports the same failure in its own format', () => {
   const rows: [Refusal | UpstreamFault | Error, [number, string, string | null], [number, string], [number, string]][] =
     [
       [
@@ -188,7 +200,7 @@ test('each surface says the same failure in its own words', () => {
         ],
       ),
       [{ kind: 'timeout', message: 'x' }, [504, 'server_error', 'timeout'], [504, 'timeout_error'], [504, 'timeout']],
-      // The database is gone: it passes, and clients that are told so try again.
+      // The database is unreachable: temporary, so clients are told to retry.
       [
         new Error('Connection terminated unexpectedly'),
         [503, 'server_error', 'overloaded'],
@@ -211,7 +223,7 @@ test('each surface says the same failure in its own words', () => {
   }
 })
 
-test('what stands in an error beside its type: ours on compat-b, whether it passes on compat-c', () => {
+test('errors have our type on compat-b, and on compat-c whether they are temporary', () => {
   const inB = writeMessageError(new Refusal('budget_reached'), 'req_1').body
   assert.deepEqual(inB, {
     type: 'error',
@@ -239,7 +251,7 @@ test('what stands in an error beside its type: ours on compat-b, whether it pass
   assert.equal(availability({ kind: 'timeout', message: 'x' }), undefined)
 })
 
-test('statuses that HTTP itself gives a meaning are the same on every surface', () => {
+test('statuses with a meaning in HTTP itself are the same on every surface', () => {
   for (const [code, status] of [
     ['unavailable', 503],
     ['method_not_allowed', 405],
@@ -259,7 +271,7 @@ test('statuses that HTTP itself gives a meaning are the same on every surface', 
   assert.equal(keepStatus(writeMessageError(busy, null), busy).status, 529)
 })
 
-test('clients are told not to retry what stays so, and when to retry what passes', () => {
+test('clients are told not to retry permanent errors, and when to retry temporary ones', () => {
   assert.equal(writeError(new Refusal('insufficient_credits'), 'compat-a').headers['x-should-retry'], 'false')
   assert.equal(
     writeError({ kind: 'rate_limited', message: 'x', retry_after_seconds: 1.2 }, 'compat-a').headers['retry-after'],
@@ -267,7 +279,7 @@ test('clients are told not to retry what stays so, and when to retry what passes
   )
 })
 
-test('what a provider quotes of a request says nothing about its key or its account', () => {
+test('text that a provider quotes from a request says nothing about its key or its account', () => {
   const kind = (message: string): string => readFault(400, {}, JSON.stringify({ error: { message } })).kind
   assert.equal(kind("Unknown parameter: 'billing'."), 'bad_request')
   assert.equal(kind('Invalid value "API key not valid" for `insufficient_quota`'), 'bad_request')

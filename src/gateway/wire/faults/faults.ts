@@ -3,38 +3,40 @@ import { isContextLength } from './context-words.ts'
 import { isObject, isWord, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** An answer's headers as node and undici give them, in lower case. */
+/** Response headers from Node or undici: lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const outOfMoney =
   /insufficient_quota|insufficient[ _](credit|fund|balance)|credit balance is too low|billing|payment required/i
 /**
- * Words that something is left, only not enough for this request: OpenRouter's 402 ("requires more credits, or fewer
- * max_tokens … can only afford 3242"), ElevenLabs' `quota_exceeded` ("You have 12 credits remaining, while 50 …").
+ * Matches errors where some balance is left, but too little for this request: OpenRouter's 402 ("requires more credits,
+ * or fewer max_tokens … can only afford 3242"), ElevenLabs' `quota_exceeded` ("You have 12 credits remaining, while 50
+ * …").
  */
 const affordsLess = /can only afford [1-9]|\b(?:have|has) [1-9][\d,]* (?:credits?|characters?) (?:remaining|left)/i
 const unknownModel =
   /model_not_found|no such model|model identifier is invalid|DeploymentNotFound|model .{0,120}(not found|does not exist|not exist)/i
 
-/** Messages that a thing which the request names does not lie at the vendor. */
+/** Matches messages about something in the request that doesn't exist at the vendor. */
 const unknownThing =
   /thread_not_found|\b(?:thread|files?|container|item|response|conversation|vector store|skill|prompt|voice)\b[^.]{0,160}\bnot found/i
 
 const QUOTED = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g
 
 /**
- * The kind of a provider's refusal, from its status and whatever its body says; for statuses of 400 and above, and for
- * errors inside a stream (`status` null). `words` are the body's type, code and message.
+ * Classifies an error response from its status and body, for statuses ≥ 400 and for errors inside a stream (`status`
+ * null). `words` joins the body's type, code, and message.
  */
 export function kindOf(status: number | null, words: string): FaultKind {
-  // Quotations may be the client's own words, and are no word about the endpoint, which all its callers would suffer from.
-  const unquoted = words.replaceAll(QUOTED, '')
-  // Google says so with a 400, and of a full quota that one should look at one's plan and billing.
-  // ElevenLabs: of a plan whose characters are spent.
+  // Quotations can be the client's own text. They must not count against the endpoint, which all its callers would
+  // suffer from.
+  const text = words.replaceAll(QUOTED, '')
+  // Google reports invalid keys with 400, and a full quota with "check your plan and billing details". ElevenLabs
+  // reports a plan without characters with 401.
   if (status === 401 && /quota_exceeded/.test(words)) return 'upstream_payment'
-  if (status === 401 || /API_KEY_INVALID|API key not valid/.test(unquoted)) return 'upstream_key'
+  if (status === 401 || /API_KEY_INVALID|API key not valid/.test(text)) return 'upstream_key'
   if (status === 429 && /RESOURCE_EXHAUSTED/.test(words)) return 'rate_limited'
-  if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(unquoted))) {
+  if (status === 402 || ((status === 429 || status === 400 || status === 403) && outOfMoney.test(text))) {
     return 'upstream_payment'
   }
   if (status === 403) return /moderat|flagged|policy|safety/i.test(words) ? 'bad_request' : 'upstream_key'
@@ -42,9 +44,9 @@ export function kindOf(status: number | null, words: string): FaultKind {
   if (status === 429) return 'rate_limited'
   if (status === 408 || status === 504 || status === 524) return 'timeout'
   if (status === 503 || status === 529) return 'overloaded'
-  // Bedrock: the model failed, the request did not.
+  // Bedrock: the model failed, not the request.
   if (status === 424) return 'server_error'
-  // llama.cpp and Ollama have said so with a 500.
+  // llama.cpp and Ollama have reported it with 500.
   if (status === 500 && isContextLength(words)) return 'context_length'
   if (status !== null && status >= 500) return 'server_error'
   if (isContextLength(words)) return 'context_length'
@@ -54,7 +56,7 @@ export function kindOf(status: number | null, words: string): FaultKind {
   return kindOfWord(words) ?? 'server_error'
 }
 
-/** The fault that a vendor's own word names (`overloaded_error`, `rate_limit_exceeded`, `503`), or null. */
+/** Returns the fault that a vendor's code names (`overloaded_error`, `rate_limit_exceeded`, `503`), or null. */
 export function kindOfWord(words: string): FaultKind | null {
   const status = /(?:^|\s)([45]\d\d)(?:\s|$)/.exec(words)
   if (status) return kindOf(Number(status[1]), words)
@@ -70,7 +72,7 @@ export function kindOfWord(words: string): FaultKind | null {
   return null
 }
 
-/** Our own words where the provider's would tell of credentials, or say nothing. */
+/** Our own messages where the provider's would reveal credentials or say nothing. */
 const instead: Partial<Record<FaultKind, string>> = {
   upstream_key: 'The provider did not accept the key of this endpoint.',
   upstream_payment: 'The account at the provider cannot pay for this call.',
@@ -87,7 +89,7 @@ export function fault(
   return {
     kind,
     message,
-    // The vendors' own word for it; 501 and 505 say that the server cannot do this at all (RFC 9110).
+    // `x-should-retry` is the vendors' own header. 501 and 505 mean that the server can't do this at all (RFC 9110).
     ...((headers['x-should-retry'] === 'false' || status === 501 || status === 505) && { lasts: true }),
     ...(kind === 'upstream_payment' && affordsLess.test(sentence) && { affordsLess: true }),
     ...(status !== null && { status }),
@@ -95,13 +97,13 @@ export function fault(
   }
 }
 
-/** A sentence that may be shown: whatever looks like a credential is taken out. */
+/** Removes everything that looks like a credential. */
 export const withoutKeys = (sentence: string): string =>
   sentence
     .replace(/\b(sk|pk|rk|gsk|xai|uk|ukm)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}/g, '[key]')
     .replace(/\bBearer\s+\S+/gi, 'Bearer [key]')
 
-/** Seconds until the provider wants to be asked again: `retry-after-ms`, else `retry-after` in seconds or as a date. */
+/** Returns the seconds until a retry is welcome: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export function retryAfter(headers: AnswerHeaders, now: number = Date.now()): number | null {
   const ms = Number(one(headers['retry-after-ms']) ?? Number.NaN)
   if (Number.isFinite(ms) && ms >= 0) return ms / 1000
@@ -116,27 +118,27 @@ export function retryAfter(headers: AnswerHeaders, now: number = Date.now()): nu
 const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value)
 
 /**
- * The fault in an error answer of any vendor: `{error: {…}}`, `{error: "…"}`, `{message}`, `{detail}`, a list around
- * one of these, or plain text. HTML pages of proxies are not shown.
+ * Reads an error response of any vendor: `{error: {…}}`, `{error: "…"}`, `{message}`, `{detail}`, a list around one of
+ * these, or plain text. HTML pages of proxies are never shown.
  */
 export function readFault(status: number, headers: AnswerHeaders, body: string): UpstreamFault {
-  const parsed = parseJson(body)
-  const outer = objectOf(Array.isArray(parsed) ? parsed[0] : parsed)
+  const json = parseJson(body)
+  const outer = objectOf(Array.isArray(json) ? json[0] : json)
   const error = outer['error'] ?? outer
   const { words, sentence } = readError(error)
-  // DashScope's sentences begin with `<400>`.
+  // DashScope's messages start with `<400>`.
   const isPage = /^\s*<[a-z!?]/i.test(body)
-  const plain = parsed === undefined && !isPage ? body.trim() : ''
-  const said = sentence || plain
+  const plain = json === undefined && !isPage ? body.trim() : ''
+  const message = sentence || plain
   const bare = `The provider answered ${status}${isPage ? ' with an HTML page' : ''}.`
-  const read = fault(kindOf(status, `${words} ${said}`), said || bare, status, {
+  const result = fault(kindOf(status, `${words} ${message}`), message || bare, status, {
     ...delayIn(error),
     ...headers,
   })
-  return read.kind === 'bad_request' ? { ...read, ...atFault(error) } : read
+  return result.kind === 'bad_request' ? { ...result, ...atFault(error) } : result
 }
 
-/** Google's `RetryInfo`, whose delay is like `34s`, as the header that others send. */
+/** Converts Google's `RetryInfo`, with delays such as `34s`, to the header that others send. */
 function delayIn(error: unknown): AnswerHeaders {
   const delay = listOf(objectOf(error)['details'])
     .map((detail) => /^([\d.]+)s$/.exec(textOf(objectOf(detail)['retryDelay']))?.[1])
@@ -146,10 +148,13 @@ function delayIn(error: unknown): AnswerHeaders {
 
 const MOST_DETAILS = 2_000
 
-/** The reason that a request was refused for, in the provider's words; of other faults they would mean nothing to a caller. */
+/**
+ * Returns the provider's code, parameter, and details of a rejected request. For other faults they would mean nothing
+ * to a caller.
+ */
 function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'details'> {
   const { code: own, param, details } = objectOf(error)
-  // Anthropic's word stands deeper, with what its SDK needs to go on.
+  // Anthropic's code is nested deeper, with what its SDK needs to continue.
   const code = own ?? objectOf(details)['error_code']
   const isShort = isObject(details) && JSON.stringify(details).length <= MOST_DETAILS
   return {
@@ -159,7 +164,7 @@ function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'detail
   }
 }
 
-/** The error object of a stream: its own code counts as the status where it is one. */
+/** Reads an error object in a stream. A numeric code counts as the status. */
 export function readStreamFault(error: unknown): UpstreamFault {
   const { words, sentence, status } = readError(error)
   return fault(kindOf(status, `${words} ${sentence}`), sentence || 'The provider broke off.', status)
@@ -169,7 +174,7 @@ function readError(error: unknown): { words: string; sentence: string; status: n
   if (typeof error === 'string') return { words: '', sentence: error, status: null }
   const inner: Json = objectOf(error)
   const words = [
-    // Vendors of media: Deepgram `err_code`, Stability `name`, ElevenLabs `detail.status`, fal `detail[].type`.
+    // Media vendors: Deepgram `err_code`, Stability `name`, ElevenLabs `detail.status`, fal `detail[].type`.
     inner['err_code'],
     inner['name'],
     objectOf(inner['detail'])['status'],
@@ -189,7 +194,7 @@ function readError(error: unknown): { words: string; sentence: string; status: n
   return { words, sentence, status: code ?? null }
 }
 
-/** One of a list of what is wrong with a request, as FastAPI words it, with the field's place. */
+/** Formats one entry of a FastAPI validation error, with the field's path. */
 function complaintOf(one: unknown): string {
   const { loc, msg } = objectOf(one)
   const place = listOf(loc).filter((step) => step !== 'body')

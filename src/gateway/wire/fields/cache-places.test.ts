@@ -20,7 +20,7 @@ const anthropicMedia = [
   { type: 'document', source: { type: 'url', url: paper } },
 ]
 
-/** Requests with every kind of object that can carry a mark, those included that are sent to no other provider. */
+/** Requests with every object that can carry a mark, including those that no other provider receives. */
 const requests: Record<string, { decode: (body: unknown) => Decoded; body: Json }> = {
   chat: {
     decode: decodeChat,
@@ -141,8 +141,8 @@ const requests: Record<string, { decode: (body: unknown) => Decoded; body: Json 
   },
 }
 
-/** The request once for each object in it that can carry a mark: the request itself, elements of lists, functions. */
-function* marked(body: Json): Generator<[place: string, body: Json]> {
+/** Yields the request once per object that can carry a mark: the request itself, list elements, functions. */
+function* withEachMark(body: Json): Generator<[place: string, body: Json]> {
   function* places(value: unknown, path: string[]): Generator<string[]> {
     if (typeof value !== 'object' || value === null) return
     const last = path.at(-1)
@@ -166,14 +166,14 @@ const providers: Record<string, (canonical: Decoded['canonical']) => Encoded> = 
 
 for (const [name, { decode, body }] of Object.entries(requests))
   test(`${name}: a cache mark on any object is sent or named as a loss`, () => {
-    const all = [...marked(body)]
+    const all = [...withEachMark(body)]
     assert.ok(all.length > 12, String(all.length))
     for (const [place, request] of all)
       for (const [provider, encode] of Object.entries(providers)) {
         const { canonical, losses } = decode(request)
-        const sent = encode(canonical)
-        const isSent = JSON.stringify(sent.body).includes('"cache_control"')
-        const isNamed = [...losses, ...sent.losses].includes('cache_control')
+        const body = encode(canonical)
+        const isSent = JSON.stringify(body.body).includes('"cache_control"')
+        const isNamed = [...losses, ...body.losses].includes('cache_control')
         assert.ok(isSent || isNamed, `${place} to ${provider} vanished`)
       }
   })

@@ -21,7 +21,7 @@ const modelAt = (model: string, preset: string, more: object = {}): Target => ({
   ...more,
 })
 const stream = { stream: true }
-/** Every shape in which a provider is asked, and those whose differences decide what they take. */
+/** Every provider shape, plus providers whose quirks decide what they accept. */
 const providers: Record<string, (canonical: Decoded['canonical']) => Encoded> = {
   'OpenAI chat': (canonical) => encodeChat(canonical, { ...gpt, capabilities: ['tools', 'vision'] }, stream),
   'an unknown chat server': (canonical) => encodeChat(canonical, other, stream),
@@ -46,9 +46,9 @@ interface Client {
   least: Json
   /** A value for each field that this surface reads. */
   values: Json
-  /** Fields inside others: the name of the loss, and the fields that set it. */
+  /** Nested fields: the name of the loss, and the fields that set it. */
   inner: Record<string, Json>
-  /** Fields of the vendor's that this surface doesn't read. */
+  /** Vendor fields that this surface doesn't read. */
   unread: Json
   /** Fields that change no request, and why. */
   silent: Record<string, string>
@@ -237,15 +237,15 @@ const clients: Record<string, Client> = {
 for (const [name, { decode, carried, least, values, inner, unread, silent }] of Object.entries(clients)) {
   const through = (body: Json, encode: (typeof providers)[string]) => {
     const { canonical, losses } = decode(body)
-    const encoded = encode(canonical)
-    return { sent: encoded.body, losses: [...losses, ...encoded.losses], watched: encoded.watched ?? [] }
+    const result = encode(canonical)
+    return { sent: result.body, losses: [...losses, ...result.losses], watched: result.watched ?? [] }
   }
 
   test(`${name}: every field the surface reads has a value in this table or a reason to change nothing`, () => {
     assert.deepEqual([...Object.keys(values), ...Object.keys(silent)].toSorted(), [...carried].toSorted())
   })
 
-  test(`${name}: every field is in the request to every provider, or named as a loss`, () => {
+  test(`${name}: every field reaches every provider or is named as a loss`, () => {
     const cases = [
       ...Object.entries(values).map(([field, value]) => [field, { [field]: value }] as const),
       ...Object.entries(inner),
@@ -256,7 +256,7 @@ for (const [name, { decode, carried, least, values, inner, unread, silent }] of 
       assert.deepEqual(plain.losses, [], `${provider} loses nothing of the least request`)
       for (const [field, more] of cases) {
         const { tools: _, ...bare } = least
-        // Both names of the tools at once would be the older one's loss.
+        // With both names of the tools, the older one would be a loss.
         const full = through({ ...('functions' in more ? bare : least), ...more }, encode)
         const isSent = JSON.stringify([full.sent, full.watched]) !== JSON.stringify([plain.sent, plain.watched])
         const isNamed = full.losses.length > 0
@@ -267,7 +267,7 @@ for (const [name, { decode, carried, least, values, inner, unread, silent }] of 
   })
 }
 
-test('fields that a provider takes are sent to it as they came', () => {
+test('fields that a provider accepts are sent unchanged', () => {
   const options = { prompt_cache_options: { mode: 'explicit', ttl: '12h' }, prompt_cache_retention: '24h' }
   const body = {
     model: 'm',
@@ -288,7 +288,7 @@ test('fields that a provider takes are sent to it as they came', () => {
     ['host', 'ann', 'bot', 'ben'],
   )
   assert.deepEqual([chat['prompt_cache_options'], chat['prompt_cache_retention']], Object.values(options))
-  // OpenAI takes it in a chat only with `store`.
+  // OpenAI only accepts it in Chat Completions with `store`.
   assert.deepEqual([chat['metadata'], losses('OpenAI chat')], [undefined, ['metadata']])
   const responses = providers['OpenAI responses']!(canonical).body
   assert.deepEqual(responses['metadata'], { team: 'a' })
@@ -303,7 +303,7 @@ test('fields that a provider takes are sent to it as they came', () => {
     )
 })
 
-test('a value that asks for what happens anyway is no loss', () => {
+test('a value equal to the default is no loss', () => {
   const usual = { prompt_cache_options: { mode: 'implicit' }, prompt_cache_retention: 'in_memory', store: false }
   const empty = { metadata: {}, usage: { include: true }, route: 'fallback', models: ['m'] }
   const message = { role: 'user', content: [{ type: 'image_url', image_url: { url: pixel, detail: 'auto' } }] }

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { usageOf } from '#core/usage.ts'
 import { fold } from '../../model/answer.ts'
-import { cuts, readAll, readCut, recorded } from '../chunks-for.test.ts'
+import { cuts, readAll, readCut, readRecorded } from '../chunks-for.test.ts'
 import { readAnswer } from './read-answer.ts'
 import { StreamReader } from './read-stream.ts'
 
 const names = 'text thoughts-and-calls blocked safety malformed-call cut error garbage'.split(' ')
-const read = (name: string) => readAll(new StreamReader(), recorded(import.meta.url, name))
+const read = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
 
 test('every recorded stream reads the same wherever its bytes are cut', () => {
   // Minted ids differ from reading to reading.
@@ -17,7 +17,7 @@ test('every recorded stream reads the same wherever its bytes are cut', () => {
     const whole = still(read(name))
     fc.assert(
       fc.property(cuts, (lengths) => {
-        assert.equal(still(readCut(new StreamReader(), recorded(import.meta.url, name), lengths)), whole)
+        assert.equal(still(readCut(new StreamReader(), readRecorded(import.meta.url, name), lengths)), whole)
       }),
       { numRuns: 30 },
     )

@@ -2,9 +2,9 @@ import type { Problem } from '../problem.ts'
 import type { Citation } from '../../model/canonical-request.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import type { Opaque } from '../shared/envelope.ts'
-import { EventWriter, type Finish, type Said } from '../streams/event-writer.ts'
+import { EventWriter, type Finish, type ContentChunk } from '../streams/event-writer.ts'
 import type { Json } from '../../model/json.ts'
-import { type Itemised, OneAtATime } from '../streams/one-at-a-time.ts'
+import { type ItemChunk, OneAtATime } from '../streams/one-at-a-time.ts'
 import { annotationsOf, callItem, Items, messageItem, pictureItem, textPart } from './write-items.ts'
 import { beginResponse, codeOf, incompleteReason, endResponse, failResponse } from './write-response.ts'
 
@@ -49,7 +49,7 @@ export class StreamWriter extends EventWriter {
     return this.#event('response.created', { response }) + this.#event('response.in_progress', { response })
   }
 
-  protected say(chunk: Said): string {
+  protected say(chunk: ContentChunk): string {
     return this.#tell(this.#order.push(chunk))
   }
 
@@ -76,11 +76,11 @@ export class StreamWriter extends EventWriter {
     )
   }
 
-  #tell(pieces: readonly Itemised[]): string {
+  #tell(pieces: readonly ItemChunk[]): string {
     return pieces.map((piece) => this.#piece(piece)).join('')
   }
 
-  #piece(piece: Itemised): string {
+  #piece(piece: ItemChunk): string {
     switch (piece.type) {
       case 'text':
         return this.begin() + this.#text(piece.text)

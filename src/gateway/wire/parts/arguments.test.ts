@@ -61,7 +61,7 @@ export const oddArguments: [text: string, means: Record<string, unknown>][] = [
   ['<arguments>\n```json\n{"a":1}\n```\n</arguments>', { a: 1 }],
   [JSON.stringify(JSON.stringify(JSON.stringify({ a: 1 }))), { a: 1 }],
   ['{}{note:1}', { note: 1 }],
-  // Cut: what has passed before the end is closed, numbers and words that may go on are left out.
+  // Truncated: the output so far is closed, and numbers and words that may be incomplete are left out.
   ['{"note":"mi', { note: 'mi' }],
   ['{"note":"mi\\', { note: 'mi' }],
   ['{"note":"mi\\u00', { note: 'mi' }],
@@ -72,13 +72,13 @@ export const oddArguments: [text: string, means: Record<string, unknown>][] = [
   ['{"a":"b","c":{"d":', { a: 'b', c: {} }],
 ]
 
-test('arguments become the object that they mean, and are kept in one where that is not clear', () => {
+test('arguments become the object that they mean, or are wrapped in one if the meaning is unclear', () => {
   for (const [text, means] of oddArguments) assert.deepEqual(argumentsObject(text), means, JSON.stringify(text))
-  for (const cut of ['{', '{"no', '{"note":', '{"note":1', '{"note":tru'])
-    assert.deepEqual(argumentsObject(cut), { arguments: cut })
+  for (const prefix of ['{', '{"no', '{"note":', '{"note":1', '{"note":tru'])
+    assert.deepEqual(argumentsObject(prefix), { arguments: prefix })
 })
 
-/** What a client joins of a stream. */
+/** Returns what a client joins from a stream. */
 function inPieces(text: string, lengths: readonly number[]): string {
   const reader = new ArgumentsReader()
   let out = ''
@@ -109,7 +109,7 @@ test('a valid object keeps every character, in pieces too', () => {
   )
 })
 
-test('a string of a valid object passes as it comes', () => {
+test('a string of a valid object passes as it arrives', () => {
   const reader = new ArgumentsReader()
   const head = '{"path": "a", "list": [1, {"text": "'
   assert.equal(reader.push(head), head)
@@ -118,7 +118,7 @@ test('a string of a valid object passes as it comes', () => {
   assert.equal(reader.push('", "more": 12') + reader.push('}]}') + reader.end(), '", "more": 12}]}')
 })
 
-/** Text that has been changed in a few places, as a model, a server or a cut would. */
+/** Text changed in a few places, as a model, a server, or a truncation would. */
 const damage = [
   ...'{}[]",:\\\'`/*<>“”\n\t 0-+.eEutN_x\u0000\ud83d',
   '//',
@@ -134,36 +134,36 @@ const damage = [
   '0x1',
   '\uFEFF',
 ]
-const damaged = fc
+const damagedText = fc
   .tuple(
     fc.oneof(texts, fc.constantFrom(...oddArguments.map(([text]) => text))),
     fc.array(fc.tuple(fc.nat(), fc.nat(4), fc.constantFrom('', ...damage)), { maxLength: 4 }),
     fc.option(fc.nat(), { nil: null }),
   )
-  .map(([text, edits, cut]) => {
+  .map(([text, edits, length]) => {
     let out = text
-    for (const [at, gone, put] of edits) {
+    for (const [at, removedLength, insertion] of edits) {
       const place = at % (out.length + 1)
-      out = out.slice(0, place) + put + out.slice(place + gone)
+      out = out.slice(0, place) + insertion + out.slice(place + removedLength)
     }
-    return cut === null ? out : out.slice(0, cut % (out.length + 1))
+    return length === null ? out : out.slice(0, length % (out.length + 1))
   })
 
-test('whatever a provider sends and however it is cut, a client joins the same object as of a whole answer', () => {
+test('a client joins the same object from any stream as from a whole answer', () => {
   const soup = fc.array(fc.constantFrom(...damage, 'a', '1', '{"a":'), { maxLength: 30 }).map((some) => some.join(''))
   fc.assert(
-    fc.property(fc.oneof(damaged, soup), lengths, (text, cuts) => {
-      const joined: unknown = JSON.parse(inPieces(text, cuts))
-      assert.ok(typeof joined === 'object' && joined !== null && !Array.isArray(joined), text)
-      assert.deepEqual(joined, JSON.parse(argumentsOf(text)), text)
-      assert.deepEqual(joined, argumentsObject(text), text)
+    fc.property(fc.oneof(damagedText, soup), lengths, (text, cuts) => {
+      const object: unknown = JSON.parse(inPieces(text, cuts))
+      assert.ok(typeof object === 'object' && object !== null && !Array.isArray(object), text)
+      assert.deepEqual(object, JSON.parse(argumentsOf(text)), text)
+      assert.deepEqual(object, argumentsObject(text), text)
     }),
     { numRuns: 5000 },
   )
 })
 
-test('long texts that go wrong early are repaired in one pass', () => {
-  // A hundred times the text takes about a hundred times as long: one that took the square would not end here.
+test('long texts with an early error are repaired in one pass', () => {
+  // 100 times the text takes about 100 times as long. A quadratic repair would never finish here.
   for (const piece of ['"x" y ', '{', '[', '"/*', '{"a":', ' ', ',', "'", '“', '\\u1', '0', '<a>', '```'])
     for (const head of ['{x', '{"a":"b",x', '{"a":"', '', '{"a":['])
       assert.equal(typeof argumentsObject(head + piece.repeat(100_000)), 'object')

@@ -1,42 +1,42 @@
 import { isObject, parseJson } from '../../model/json.ts'
 import { meaningOf } from './meaning.ts'
 import { type Frame, type Place, Repair } from './repair.ts'
-import { escaped, escapeOf, scalarOf } from './scalars.ts'
+import { escapeCharacter, escapeOf, scalarOf } from './scalars.ts'
 
 /**
- * The next thing to read: an object, a key or an item, the rest of a key, its colon, a value, the rest of a word or a string, the
- * character after a closing quote or a value. `over`: the rest is ignored. `held`: the rest waits for the end.
+ * What the reader expects next. `keyed`: a colon. `behind`: the character after a value. `over`: the rest is ignored.
+ * `held`: the rest is repaired at the end.
  */
 type State = 'start' | 'item' | 'key' | 'keyed' | 'value' | 'word' | 'string' | 'quoted' | 'behind' | 'over' | 'held'
 
 /**
- * Arguments of a call as models and their servers write them, turned into the text of the JSON object that they mean.
+ * Converts call arguments, as models and their servers write them, to the JSON object they mean.
  *
- * The text of an object passes piece by piece, as far as it is JSON. Keys, commas, numbers and words wait until their value
- * begins or ends, so that what has passed can always be closed. Characters in strings that need a backslash get it, and words
- * and numbers of other languages become JSON's. At the first thing that is no JSON the rest is held until the end; then it is
- * repaired as the continuation of what has passed (`Repair`), and closed. Where nothing has passed and the meaning isn't
- * clear, the whole text is the member `arguments` of an object. The same holds for arguments that come whole.
+ * Valid JSON passes piece by piece. Keys, commas, numbers, and words wait until their value starts or ends, so that the
+ * output so far can always be closed. Characters in strings are escaped where needed, and literals of other languages
+ * become JSON. At the first invalid character the rest is held until the end, then repaired as a continuation of the
+ * output (`Repair`) and closed. If nothing has passed and the meaning is unclear, the whole text becomes the member
+ * `arguments` of an object. Arguments that arrive whole give the same result.
  */
 export class ArgumentsReader {
   #state: State = 'start'
   readonly #stack: Frame[] = []
-  /** The place where the text in `#raw` starts, for its repair. */
+  /** Where in the JSON the text in `#raw` starts, for its repair. */
   #place: Place = 'value'
-  /** The received text that hasn't passed yet. */
+  /** Received text that hasn't passed yet. */
   #raw = ''
   /** The same text as valid JSON: a comma, a key, a quote. */
   #clean = ''
-  /** The received part of a key or a word. */
+  /** The received part of a key or word. */
   #word = ''
-  /** The received part of an escape. */
+  /** The received part of an escape sequence. */
   #escape = ''
   #passed = false
   /** An empty object came first: some servers send one before the arguments. */
   #empty = false
   #out = ''
 
-  /** The text that is certain now. */
+  /** Returns the text that is certain now. */
   push(piece: string): string {
     for (let at = 0; at < piece.length; at++) {
       if (this.#state === 'held') {
@@ -54,7 +54,7 @@ export class ArgumentsReader {
     return this.#take()
   }
 
-  /** The rest: nothing more comes. */
+  /** Returns the rest after the last piece. */
   end(): string {
     if (this.#state !== 'over') {
       if (this.#passed) this.#out += new Repair(this.#raw, this.#stack).read(this.#place)
@@ -75,7 +75,7 @@ export class ArgumentsReader {
     if (!this.#read(character)) this.#state = 'held'
   }
 
-  /** Reads a character. False: JSON doesn't allow it here. */
+  /** Reads a character. Returns false if JSON doesn't allow it here. */
   #read(character: string): boolean {
     const isSpace = character === ' ' || character === '\n' || character === '\t' || character === '\r'
     switch (this.#state) {
@@ -120,7 +120,7 @@ export class ArgumentsReader {
     return character === '{' || this.#empty || /[\s\uFEFF]/.test(character)
   }
 
-  /** The next item of a list or member of an object, or the end of it. */
+  /** Reads the next list item or member, or the end of the list or object. */
   #item(character: string): boolean {
     if (character === '}' || character === ']') return this.#closeEarly(character)
     if (this.#stack.at(-1)!.kind === '[') return this.#value(character)
@@ -150,7 +150,7 @@ export class ArgumentsReader {
     return true
   }
 
-  /** A closing bracket instead of an item: the object or list is empty, or has a trailing comma. */
+  /** Reads a closing bracket in place of an item: an empty object or list, or a trailing comma. */
   #closeEarly(character: string): boolean {
     const frame = this.#stack.at(-1)!
     if ((character === '}') !== (frame.kind === '{')) return false
@@ -184,7 +184,7 @@ export class ArgumentsReader {
     return true
   }
 
-  /** After the closing quote of a value, which passes only if a comma or bracket follows: else it is part of the string. */
+  /** Reads what follows a value's closing quote. The quote only ends the string if a comma or bracket follows. */
   #follows(character: string): boolean {
     const { kind } = this.#stack.at(-1)!
     if (character !== ',' && character !== (kind === '{' ? '}' : ']')) return false
@@ -222,7 +222,7 @@ export class ArgumentsReader {
     else if (character === '"') {
       this.#clean += isKey ? `${this.#word}"` : '"'
       this.#state = isKey ? 'keyed' : 'quoted'
-    } else add(escaped(character))
+    } else add(escapeCharacter(character))
     return true
   }
 
@@ -239,7 +239,7 @@ export class ArgumentsReader {
     return this.#behind(character)
   }
 
-  /** Passes the waiting text: a value has started or ended. */
+  /** Outputs the waiting text once a value has started or ended. */
   #pass(place: Place): void {
     this.#out += this.#clean
     this.#clean = ''
@@ -252,20 +252,18 @@ export class ArgumentsReader {
   }
 }
 
-/** The characters of a string up to the next quote, backslash or control character. */
+/** Returns the characters of a string up to the next quote, backslash, or control character. */
 function plainFrom(text: string, at: number): string {
   let end = at
   while (end < text.length && text[end]! >= ' ' && text[end] !== '"' && text[end] !== '\\') end++
   return text.slice(at, end)
 }
 
-/** The whole arguments of a call as the text of a JSON object. */
 export function argumentsOf(words: string): string {
   if (isObject(parseJson(words))) return words
   const reader = new ArgumentsReader()
   return reader.push(words) + reader.end()
 }
 
-/** The same as an object, for shapes that have it so. */
 export const argumentsObject = (words: string): Record<string, unknown> =>
   parseJson(argumentsOf(words)) as Record<string, unknown>

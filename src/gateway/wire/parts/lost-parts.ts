@@ -1,7 +1,7 @@
 import type { Chunk, Loss } from '../../model/canonical-request.ts'
 
-/** Parts of answers that no other shape has a place for, by the names that the vendors' schemas give them. */
-const known: ReadonlySet<string> = new Set(
+/** Parts of responses that no other shape can represent, by their names in the vendors' schemas. */
+const knownParts: ReadonlySet<string> = new Set(
   // Gemini's parts (@google/genai, Part).
   `executableCode codeExecutionResult fileData inlineData toolCall toolResponse
   server_tool_use web_search_tool_result web_fetch_tool_result code_execution_tool_result
@@ -14,8 +14,8 @@ const known: ReadonlySet<string> = new Set(
   custom_tool_call input_audio refusal`.split(/\s+/),
 )
 
-/** A part of an answer that has no chunk of its own: whoever answers a client names it. */
+/** A response part without its own chunk type. The surface reports it as a loss. */
 export const lostPart = (type: string): Chunk => ({ type: 'lost', name: lossOf(type) })
 
-/** Unknown kinds have one name: a vendor could make up any number of them. */
-export const lossOf = (type: string): Loss => `output.${known.has(type) ? type : 'other'}`
+/** Unknown types share one name, because a vendor could send any number of them. */
+export const lossOf = (type: string): Loss => `output.${knownParts.has(type) ? type : 'other'}`

@@ -11,54 +11,54 @@ export interface ReadUsage {
 const first = (...counts: readonly unknown[]): number => counts.map(countOf).find((count) => count > 0) ?? 0
 
 /**
- * Disjoint buckets from a provider's `usage`, and the cost that some report. Null for placeholders: without a figure, or
- * with zeros alone, since every call has a prompt. They hide no figures that stand elsewhere.
+ * Splits a provider's `usage` into disjoint buckets, plus the cost that some report. Returns null for placeholders
+ * without figures or with zeros only: every call has a prompt, and a placeholder must not hide figures elsewhere.
  */
-export function readUsage(given: unknown): ReadUsage | null {
-  if (!isObject(given)) return null
-  // mlx-vlm and some proxies have the names of the Responses API here (earendil-works/pi#2326).
-  const total = countOf(given['total_tokens'])
-  const completed = first(given['completion_tokens'], given['output_tokens'])
-  const prompted = first(given['prompt_tokens'], given['input_tokens'])
-  const cost = figureOf(given['cost'])
-  if (prompted + completed + total + cachesOf(given) === 0 && !(cost !== null && cost > 0)) return null
+export function readUsage(report: unknown): ReadUsage | null {
+  if (!isObject(report)) return null
+  // mlx-vlm and some proxies use the names of the Responses API here (earendil-works/pi#2326).
+  const total = countOf(report['total_tokens'])
+  const completionTokens = first(report['completion_tokens'], report['output_tokens'])
+  const promptTokens = first(report['prompt_tokens'], report['input_tokens'])
+  const cost = figureOf(report['cost'])
+  if (promptTokens + completionTokens + total + cachesOf(report) === 0 && !(cost !== null && cost > 0)) return null
   // Mistral has a second name for the same details (vercel/ai#14382).
   const prompt = objectOf(
-    given['prompt_tokens_details'] ?? given['prompt_token_details'] ?? given['input_tokens_details'],
+    report['prompt_tokens_details'] ?? report['prompt_token_details'] ?? report['input_tokens_details'],
   )
-  const completion = objectOf(given['completion_tokens_details'] ?? given['output_tokens_details'])
-  const all = prompted + besidePrompt(given) || Math.max(0, total - completed)
-  const read = Math.min(
+  const completion = objectOf(report['completion_tokens_details'] ?? report['output_tokens_details'])
+  const all = promptTokens + besidePrompt(report) || Math.max(0, total - completionTokens)
+  const cacheReads = Math.min(
     all,
     first(
       prompt['cached_tokens'],
-      // Moonshot (vercel/ai#12352), DeepSeek, Mistral; LiteLLM and others in front of Anthropic.
-      given['cached_tokens'],
-      given['prompt_cache_hit_tokens'],
-      given['num_cached_tokens'],
-      given['cache_read_input_tokens'],
+      // Moonshot (vercel/ai#12352), DeepSeek, Mistral; LiteLLM and other proxies for Anthropic.
+      report['cached_tokens'],
+      report['prompt_cache_hit_tokens'],
+      report['num_cached_tokens'],
+      report['cache_read_input_tokens'],
     ),
   )
-  const written = Math.min(
-    all - read,
+  const cacheWrites = Math.min(
+    all - cacheReads,
     first(
       prompt['cache_write_tokens'],
-      // Alibaba's Qwen; LiteLLM and others in front of Anthropic.
+      // Alibaba's Qwen; LiteLLM and other proxies for Anthropic.
       prompt['cache_creation_input_tokens'],
       prompt['cache_creation_tokens'],
-      given['cache_creation_input_tokens'],
+      report['cache_creation_input_tokens'],
     ),
   )
-  // Perplexity and Cloudflare: at the top.
-  const reasoning = first(completion['reasoning_tokens'], given['reasoning_tokens'])
-  // Some vendors count reasoning beside the completion instead of in it; their total gives it away.
-  const beside = reasoning > 0 && total === all + completed + reasoning
+  // Perplexity and Cloudflare: at the top level.
+  const reasoning = first(completion['reasoning_tokens'], report['reasoning_tokens'])
+  // Some vendors report reasoning in addition to the completion, not as part of it. The total shows which.
+  const beside = reasoning > 0 && total === all + completionTokens + reasoning
   const usage = usageOf({
-    input_tokens: all - read - written,
-    cache_read_tokens: read,
-    cache_write_5m_tokens: written,
-    output_tokens: beside ? completed : Math.max(0, completed - reasoning),
-    reasoning_tokens: beside ? reasoning : Math.min(reasoning, completed),
+    input_tokens: all - cacheReads - cacheWrites,
+    cache_read_tokens: cacheReads,
+    cache_write_5m_tokens: cacheWrites,
+    output_tokens: beside ? completionTokens : Math.max(0, completionTokens - reasoning),
+    reasoning_tokens: beside ? reasoning : Math.min(reasoning, completionTokens),
   })
   return {
     usage,
@@ -67,18 +67,18 @@ export function readUsage(given: unknown): ReadUsage | null {
   }
 }
 
-/** Cached tokens under Anthropic's names, at the top. */
-const cachesOf = (given: Json): number =>
-  countOf(given['cache_read_input_tokens']) + countOf(given['cache_creation_input_tokens'])
+/** Cached tokens under Anthropic's names, at the top level. */
+const cachesOf = (report: Json): number =>
+  countOf(report['cache_read_input_tokens']) + countOf(report['cache_creation_input_tokens'])
 
 /**
- * Cached tokens that the prompt's figure leaves out. Beside `input_tokens` they have Anthropic's meaning; beside
- * `prompt_tokens` they are part of it (LiteLLM), unless there are more of them than it has.
+ * Returns cached tokens that the prompt figure excludes. Beside `input_tokens` they have Anthropic's meaning. Beside
+ * `prompt_tokens` they are part of it (LiteLLM), unless they exceed it.
  */
-function besidePrompt(given: Json): number {
-  const caches = cachesOf(given)
-  const prompted = countOf(given['prompt_tokens'])
-  return prompted === 0 || caches > prompted ? caches : 0
+function besidePrompt(report: Json): number {
+  const caches = cachesOf(report)
+  const promptTokens = countOf(report['prompt_tokens'])
+  return promptTokens === 0 || caches > promptTokens ? caches : 0
 }
 
 const PER_MEDIUM = ['audio_tokens', 'image_tokens']

@@ -1,12 +1,11 @@
-import { escaped, escapeOf, scalarOf } from './scalars.ts'
+import { escapeCharacter, escapeOf, scalarOf } from './scalars.ts'
 
 export interface Frame {
   kind: '{' | '['
-  /** It has a member already. */
   filled: boolean
 }
 
-/** The place in a JSON text where reading stopped: before a value, after one, or inside a string value. */
+/** Where in the JSON text reading stopped: before a value, after one, or inside a string value. */
 export type Place = 'value' | 'behind' | 'string'
 
 const CLOSING: Readonly<Record<string, string>> = {
@@ -21,9 +20,9 @@ const CLOSING: Readonly<Record<string, string>> = {
 const closerOf = { '{': '}', '[': ']' } as const
 
 /**
- * Reads the rest of a JSON text as models and programs write it: other quotes or none, other numbers, comments, doubled and
- * missing commas, unescaped quotes in strings, extra brackets. The result continues the earlier text and closes it. Members
- * without a value, and numbers and words that the end may have cut, are left out.
+ * Reads the rest of a JSON text as models and programs write it: other or missing quotes, other number formats,
+ * comments, doubled and missing commas, unescaped quotes in strings, extra brackets. The result continues the earlier
+ * text and closes it. Members without a value, and numbers and words that may be truncated, are left out.
  */
 export class Repair {
   readonly #text: string
@@ -31,11 +30,11 @@ export class Repair {
   #at = 0
   #out = ''
   #key: string | null = null
-  /** Extra opening braces. */
+  /** Count of extra opening braces. */
   #doubled = 0
-  /** A string had no clear end: from then on the first quote closes. */
+  /** A string had no clear end: from then on the first quote closes a string. */
   #firstCloses = false
-  /** No part was guessed. */
+  /** False once a part was guessed. */
   clear = true
 
   constructor(text: string, stack: readonly Frame[]) {
@@ -61,7 +60,7 @@ export class Repair {
     return this.#out
   }
 
-  /** White space and comments. */
+  /** Skips white space and comments. */
   #skip(): void {
     for (;;) {
       this.#at = this.#end(/\s*/y)
@@ -78,7 +77,7 @@ export class Repair {
     return this.#at + (pattern.exec(this.#text)?.[0].length ?? 0)
   }
 
-  /** Reads a closing bracket; extra ones are skipped. */
+  /** Reads a closing bracket. Skips extra ones. */
   #closes(character: string): boolean {
     if (character !== '}' && character !== ']') return false
     this.#at++
@@ -114,7 +113,7 @@ export class Repair {
     return 'behind'
   }
 
-  /** The key of a member, up to its value. */
+  /** Reads the key of a member, up to its value. */
   #member(): Place {
     const character = this.#text[this.#at]!
     if (this.#closes(character)) return 'behind'
@@ -197,7 +196,7 @@ export class Repair {
     this.#key = null
   }
 
-  /** The content of a string; its closing quote is read too. `follower`: the character that must follow a key. */
+  /** Reads the content of a string and its closing quote. `follower` is the character that must follow a key. */
   #string(quote: string, follower: '' | ':'): string {
     let out = ''
     let firstEnd: { at: number; out: string } | null = null
@@ -214,8 +213,8 @@ export class Repair {
       else if (character === quote || (quote === '”' && '"“'.includes(character))) {
         if (this.#firstCloses || this.#mayEnd(follower)) return out
         firstEnd ??= { at: this.#at, out }
-        out += escaped(character)
-      } else out += escaped(character)
+        out += escapeCharacter(character)
+      } else out += escapeCharacter(character)
     }
     if (firstEnd !== null) {
       this.#firstCloses = true
@@ -227,7 +226,7 @@ export class Repair {
     return out
   }
 
-  /** Whether a quote ends its string, judged by the next character: strings can contain unescaped quotes. */
+  /** Decides from the next character whether a quote ends its string: strings can contain unescaped quotes. */
   #mayEnd(follower: '' | ':'): boolean {
     const at = this.#end(/\s*/y)
     if (at >= this.#text.length) return true

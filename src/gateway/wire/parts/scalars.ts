@@ -4,14 +4,17 @@ const words: ReadonlyMap<string, string> = new Map([
   ['false', 'false'],
   ...['null', 'none', 'nil', 'undefined', 'nan', 'infinity'].map((word) => [word, 'null'] as const),
 ])
-/** Digits of a number in another base that are read. */
+/** Limit of digits in numbers of another base. */
 const MOST_DIGITS = 64
 
-/** The JSON value of a bare word: words of Python and JavaScript, and numbers in other forms. Null: the word is text. */
+/**
+ * Converts a bare word to a JSON value: literals of Python and JavaScript, and other number formats. Returns null if
+ * the word is text.
+ */
 export function scalarOf(word: string): string | null {
   if (NUMBER.test(word)) return word
-  const known = words.get(word.replace(/^[+-](?=[in])/i, '').toLowerCase())
-  if (known !== undefined) return known
+  const literal = words.get(word.replace(/^[+-](?=[in])/i, '').toLowerCase())
+  if (literal !== undefined) return literal
   const [, sign, rest] = /^([+-]?)(.*)$/s.exec(word)!
   const minus = sign === '-' ? '-' : ''
   if (/^0[xXoObB][\da-fA-F]+$/.test(rest!))
@@ -24,12 +27,11 @@ export function scalarOf(word: string): string | null {
 
 const VALID_ESCAPES: ReadonlySet<string> = new Set('"\\/bfnrt')
 
-/** A character of a string, escaped where JSON requires it. */
-export const escaped = (character: string): string =>
+export const escapeCharacter = (character: string): string =>
   character < ' ' || character === '"' ? JSON.stringify(character).slice(1, -1) : character
 
-/** A backslash and the character after it, as valid JSON. */
+/** Converts a backslash and the next character to valid JSON. */
 export function escapeOf(character: string): string {
   if (character === "'") return "'"
-  return VALID_ESCAPES.has(character) ? `\\${character}` : `\\\\${escaped(character)}`
+  return VALID_ESCAPES.has(character) ? `\\${character}` : `\\\\${escapeCharacter(character)}`
 }

@@ -5,8 +5,8 @@ import type { Losses } from './losses.ts'
 type Result = Extract<CanonicalPart, { type: 'tool_result' }>
 
 /**
- * The mark on an object of a request: `cache_control` as Anthropic and OpenRouter write it, or OpenAI's
- * `prompt_cache_breakpoint`. Lives that are not known become 5 minutes.
+ * Reads `cache_control` (Anthropic, OpenRouter) or `prompt_cache_breakpoint` (OpenAI). An unknown TTL becomes 5
+ * minutes.
  */
 export function cacheOf(object: Json): CacheMark | undefined {
   const mark = object['cache_control'] ?? object['prompt_cache_breakpoint']
@@ -19,7 +19,7 @@ export const longer = (a: CacheMark | undefined, b: CacheMark | undefined): Cach
 
 const markOf = (part: CanonicalPart): CacheMark | undefined => ('cache' in part ? part.cache : undefined)
 
-/** A result with the mark of a part inside it: vendors take marks on the result, and all of it is cached then. */
+/** Moves a mark inside a result to the result, where vendors accept it. The whole result is cached then. */
 export function withInnerMark(result: Result): Result {
   const cache = result.content.reduce((mark, part) => longer(mark, markOf(part)), result.cache)
   if (cache === undefined) return result
@@ -34,7 +34,7 @@ export function withInnerMark(result: Result): Result {
   }
 }
 
-/** The parts of a message with the mark on the message itself, which stands for one on its last part. */
+/** Moves a mark on the message to its last part, which means the same. */
 export function withOuterMark(parts: CanonicalPart[], cache: CacheMark | undefined, losses: Losses): CanonicalPart[] {
   if (cache === undefined) return parts
   const at = parts.findLastIndex(({ type }) => type !== 'reasoning')
@@ -42,7 +42,7 @@ export function withOuterMark(parts: CanonicalPart[], cache: CacheMark | undefin
   return parts.map((part, i) => (i === at ? ({ ...part, cache: longer(markOf(part), cache) } as CanonicalPart) : part))
 }
 
-/** Names the mark on an object that isn't sent itself. */
+/** Records a mark on an object that isn't sent. */
 export function loseMark(object: Json, losses: Losses): void {
   if (cacheOf(object) !== undefined) losses.add('cache_control')
 }

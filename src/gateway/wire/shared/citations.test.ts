@@ -18,7 +18,7 @@ import { claude, hi, toChat } from '../translating.test.ts'
 
 const web = { type: 'web_search_result_location', url: 'https://a.example/', title: 'A', cited_text: 'so it is' }
 const page = { type: 'page_location', cited_text: 'p', document_index: 0, document_title: 'D', start_page_number: 1 }
-/** Two blocks of text, as Claude cites: each block stands on its own sources. */
+/** Two blocks of text, as Claude cites: each block has its own sources. */
 const message = {
   id: 'm',
   model: 'c',
@@ -36,11 +36,11 @@ const again = (reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }, byt
     part.type === 'text' ? (part.citations ?? []) : [],
   )
 
-test('Claude’s citations come to clients of OpenAI with their place in the text', () => {
+test('Claude’s citations reach OpenAI clients with their position in the text', () => {
   const chunks = readMessage(message)
-  const cited = { url: 'https://a.example/', title: 'A', start_index: 7, end_index: 14 }
+  const citation = { url: 'https://a.example/', title: 'A', start_index: 7, end_index: 14 }
   const whole = writeChat(fold(chunks), about, 'compat-a') as { choices: { message: { annotations: unknown } }[] }
-  assert.deepEqual(whole.choices[0]!.message.annotations, [{ type: 'url_citation', url_citation: cited }])
+  assert.deepEqual(whole.choices[0]!.message.annotations, [{ type: 'url_citation', url_citation: citation }])
   for (const surface of ['compat-a', 'compat-c'] as const)
     assert.deepEqual(again(new ChatReader(), streamOf(new ChatWriter(about, surface, true), chunks)), [
       { url: 'https://a.example/', title: 'A', start: 7, end: 14 },
@@ -50,7 +50,7 @@ test('Claude’s citations come to clients of OpenAI with their place in the tex
   ])
 })
 
-test('what a chat cites comes to clients of Anthropic in a block’s citations, and Claude’s own as they were', () => {
+test('Chat Completions citations reach Anthropic clients in the citations of a block, and Claude’s own unchanged', () => {
   const chunks = readMessage(message)
   const stream = streamOf(new MessageWriter(about, null), chunks)
   assert.deepEqual(
@@ -73,7 +73,7 @@ test('what a chat cites comes to clients of Anthropic in a block’s citations, 
   ])
 })
 
-test('cited text in the history goes back to Claude as it was, and search results are text elsewhere', () => {
+test('cited text in the history returns to Claude unchanged, and search results are text for other vendors', () => {
   const messages = [hi, { role: 'assistant', content: [{ type: 'text', text: 'Second.', citations: [web] }] }, hi]
   const { body } = encodeMessages(decodeMessages({ model: 'm', max_tokens: 9, messages }).canonical, claude, {
     stream: false,

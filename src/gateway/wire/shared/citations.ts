@@ -5,36 +5,36 @@ const place = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null
 
 /**
- * OpenAI's `url_citation`, nested as chats have it or flat as responses do. `from`: where the text that its places count
- * in begins in the answer's. Null: another kind, or one without an address.
+ * Reads OpenAI's `url_citation`, nested as in Chat Completions or flat as in Responses. `from` is the offset in the
+ * whole response of the text that its indexes refer to. Returns null for other types and for citations without a URL.
  */
-export function readUrlCitation(given: unknown, from = 0): Citation | null {
-  const annotation = objectOf(given)
+export function readUrlCitation(value: unknown, from = 0): Citation | null {
+  const annotation = objectOf(value)
   if (annotation['type'] !== 'url_citation') return null
   const inner = annotation['url_citation']
-  const cited = inner === undefined ? annotation : objectOf(inner)
-  const url = textOf(cited['url'])
+  const source = inner === undefined ? annotation : objectOf(inner)
+  const url = textOf(source['url'])
   if (url === '') return null
-  const start = place(cited['start_index'])
-  const end = place(cited['end_index'])
+  const start = place(source['start_index'])
+  const end = place(source['end_index'])
   return compact({
     url,
-    title: textOf(cited['title']) || undefined,
-    quote: textOf(cited['content']) || undefined,
+    title: textOf(source['title']) || undefined,
+    quote: textOf(source['content']) || undefined,
     start: start === null ? from : from + start,
     end: end === null ? from : from + end,
   })
 }
 
-/** The fields of a `url_citation`; null: it has no address, and OpenAI's clients no place for others. */
+/** Returns null without a URL: OpenAI's clients have no place for other citations. */
 export const writeUrlCitation = ({ url, title, start, end }: Citation, from = 0): Json | null =>
   url === undefined
     ? null
     : { url, title: title ?? url, start_index: Math.max(0, start - from), end_index: Math.max(0, end - from) }
 
-/** One of Anthropic's citations, of the text from `start` to `end` of the answer. */
-export function readBlockCitation(given: unknown, start: number, end: number): Citation {
-  const native = objectOf(given)
+/** Reads an Anthropic citation of the text from `start` to `end` of the response. */
+export function readBlockCitation(value: unknown, start: number, end: number): Citation {
+  const native = objectOf(value)
   const source = textOf(native['url']) || textOf(native['source'])
   return compact({
     url: /^https?:/.test(source) ? source : undefined,
@@ -46,7 +46,7 @@ export function readBlockCitation(given: unknown, start: number, end: number): C
   })
 }
 
-/** As Anthropic's clients read it; null: nothing of theirs, and no address. */
+/** Returns null for another vendor's citation without a URL. */
 export const writeBlockCitation = ({ url, title, quote, native }: Citation): Json | null =>
   native ??
   (url === undefined

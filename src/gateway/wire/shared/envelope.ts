@@ -3,10 +3,13 @@ import { compact, isObject, parseJson } from '../../model/json.ts'
 
 export type Opaque = Pick<Extract<CanonicalPart, { type: 'reasoning' }>, 'signature' | 'redacted' | 'format' | 'id'>
 
-/** Marks what is sealed as ours. The vendors' own is bare base64, which has no full stop. */
+/** Marks envelopes as ours. Vendors use bare base64, which contains no period. */
 export const ENVELOPE = 'uk1.'
 
-/** An envelope that a client keeps and sends back untouched, so that the provider it came from gets it byte for byte. */
+/**
+ * Seals a vendor's opaque value in an envelope. Clients send it back, and the vendor receives the original byte for
+ * byte.
+ */
 export function sealEnvelope({
   signature,
   redacted,
@@ -17,7 +20,7 @@ export function sealEnvelope({
   return ENVELOPE + Buffer.from(JSON.stringify(envelope)).toString('base64url')
 }
 
-/** The other way round; null: no envelope of ours. One that was tampered with holds nothing. */
+/** Returns null for anything but our envelopes. A tampered envelope yields an empty value. */
 export function openEnvelope(sealed: string): Opaque | null {
   if (!sealed.startsWith(ENVELOPE)) return null
   const envelope = parseJson(Buffer.from(sealed.slice(ENVELOPE.length), 'base64url').toString('utf8'))

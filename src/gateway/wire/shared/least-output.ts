@@ -1,8 +1,8 @@
 import type { Shape } from '../../model/offer.ts'
 
-/** The fewest output tokens that a shape takes: OpenAI's Responses API refuses to be bounded below 16 (compat.md, part 8). */
+/** Minimum output tokens per shape. OpenAI's Responses API rejects limits below 16 (compat.md, part 8). */
 const least: Partial<Record<Shape, number>> = { 'openai-responses': 16 }
 
-/** A limit as the shape takes it. None at all (0) asks for nothing, and stays. */
+/** Raises a limit to the shape's minimum. 0 means no output and stays. */
 export const raisedLimit = (limit: number, shape: Shape): number =>
   limit > 0 ? Math.max(limit, least[shape] ?? 0) : limit

@@ -7,16 +7,15 @@ import { string } from './request-fields.ts'
 type Bytes = Extract<MediaSource, { kind: 'base64' }>
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
-/** A source from a `data:` or http(s) URL; null where it is neither. */
+/** Returns null for URLs other than `data:` and http(s). */
 export function sourceOf(url: string): MediaSource | null {
   const data = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(url.slice(0, 200))
   if (data) return { kind: 'base64', media_type: data[1] || 'text/plain', data: url.slice(data[0].length) }
   return /^https?:\/\//i.test(url) ? { kind: 'url', url } : null
 }
 
-/** A picture's `detail`; an unknown value is named. */
-export function detailOf(given: unknown, at: string, losses: Losses): PictureDetail | undefined {
-  const word = string(given, at)
+export function detailOf(value: unknown, at: string, losses: Losses): PictureDetail | undefined {
+  const word = string(value, at)
   if (word === 'auto' || word === 'low' || word === 'high' || word === 'original') return word
   if (word !== undefined) losses.add('messages.image.detail')
   return undefined
@@ -25,7 +24,7 @@ export function detailOf(given: unknown, at: string, losses: Losses): PictureDet
 export const urlOf = (source: MediaSource): string =>
   source.kind === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`
 
-/** First base64 characters of the formats that vendors take. */
+/** The first base64 characters of the formats that vendors accept. */
 const magic: readonly [string, string][] = [
   ['iVBORw0KGgo', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -33,17 +32,17 @@ const magic: readonly [string, string][] = [
   ['JVBERi', 'application/pdf'],
 ]
 
-/** The type that the first bytes show, of those that vendors take; null: none of them. */
+/** Detects the media type from the first bytes. Returns null for types that vendors don't accept. */
 export function magicType(data: string): string | null {
-  const known = magic.find(([start]) => data.startsWith(start))?.[1]
-  if (known !== undefined) return known
-  // A RIFF container holds sound and film too.
+  const match = magic.find(([start]) => data.startsWith(start))?.[1]
+  if (match !== undefined) return match
+  // RIFF containers can also hold audio and video.
   return data.startsWith('UklGR') && Buffer.from(shorten(data, 16), 'base64').toString('latin1', 8, 12) === 'WEBP'
     ? 'image/webp'
     : null
 }
 
-/** Other names of the same types, which vendors refuse. */
+/** Aliases of these types that vendors reject. */
 const sameTypes: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -52,10 +51,10 @@ const sameTypes: Readonly<Record<string, string>> = {
   'text/x-markdown': 'text/markdown',
 }
 
-/** The media type that the bytes show, whatever their sender called them. */
+/** Returns the type that the bytes show; senders mislabel files. */
 export function typeOf({ media_type, data }: Bytes): string {
-  const named = media_type.split(';')[0]!.trim().toLowerCase()
-  return magicType(data) ?? sameTypes[named] ?? named
+  const declared = media_type.split(';')[0]!.trim().toLowerCase()
+  return magicType(data) ?? sameTypes[declared] ?? declared
 }
 
 const endings: Readonly<Record<string, string>> = {
@@ -77,26 +76,25 @@ const endings: Readonly<Record<string, string>> = {
   xls: 'application/vnd.ms-excel',
 }
 
-/** The name of a file with the ending of its type: vendors read the type from there. */
+/** Returns the file name with the extension of its type, from which vendors read the type. */
 export function fileName({ source, name = 'file' }: Extract<CanonicalPart, { type: 'file' }>): string {
   const type = source.kind === 'base64' ? typeOf(source) : typeOfUrl(source.url)
-  const known = Object.keys(endings).filter((ending) => endings[ending] === type)
-  const hasOne = known.length === 0 || known.some((ending) => name.toLowerCase().endsWith(`.${ending}`))
-  return hasOne ? name : `${name}.${known[0]}`
+  const matches = Object.keys(endings).filter((ending) => endings[ending] === type)
+  const hasOne = matches.length === 0 || matches.some((ending) => name.toLowerCase().endsWith(`.${ending}`))
+  return hasOne ? name : `${name}.${matches[0]}`
 }
 
-/** The type that the ending of an address names; null: none that is known. */
 export function typeOfUrl(url: string): string | null {
   const ending = /\.([a-z0-9]{1,5})$/i.exec(URL.parse(url)?.pathname ?? '')?.[1]?.toLowerCase()
   return ending === undefined ? null : (endings[ending] ?? null)
 }
 
-/** Where the client put a source, for refusals. */
+/** The client's field for each source, for error messages. */
 const fields = new WeakMap<MediaSource, string>()
 
 export const fieldOf = (source: MediaSource): string => fields.get(source) ?? 'messages'
 
-/** Base64 without line breaks, in the usual alphabet and padded; null: the text is none. */
+/** Normalizes base64: no line breaks, standard alphabet, padded. Returns null if the text isn't base64. */
 function tidyBase64(data: string): string | null {
   const plain = /^[A-Za-z0-9+/]+={0,2}$/.test(data)
     ? data
@@ -112,8 +110,8 @@ function tidyBase64(data: string): string | null {
 }
 
 /**
- * What a client put into a field for pictures or files, as what it is: the bytes decide, then the type that it is given,
- * then the ending of its address. Refuses with the field what is no base64.
+ * Classifies media from a client's request by its bytes, then by the declared type, then by the URL's extension.
+ * Refuses invalid base64 with the name of the field.
  */
 export function mediaPart(
   given: MediaSource,
@@ -135,7 +133,7 @@ export function mediaPart(
 
 export const kindOf = (type: string): Media['type'] => (type.startsWith('image/') ? 'image' : 'file')
 
-/** A part as what its bytes are; one that a client's request was read into is so already. */
+/** Classifies a part by its bytes. Parts read from a client's request already are. */
 export function asItIs(part: Media, at = 'messages'): Media {
   const { source } = part
   if (fields.has(source)) return part
@@ -144,22 +142,25 @@ export function asItIs(part: Media, at = 'messages'): Media {
   return media.type === part.type ? { ...part, source: media.source } : { ...media, ...mark }
 }
 
-/** The text of a file of text; null: it is another file. */
+/** Returns the content of a text file, or null for other files. */
 export const fileText = (source: Bytes): string | null =>
   /^text\/|^application\/(json|xml|yaml|javascript)\b/.test(typeOf(source))
     ? Buffer.from(source.data, 'base64').toString('utf8')
     : null
 
-/** Types of pictures that every vendor documents. */
+/** Image types that every vendor documents. */
 const pictures: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/** The address of a picture, of a type that every vendor takes. Refuses others with their field. */
+/** Refuses, with the name of the field, images of types that some vendor doesn't accept. */
 export function pictureUrl(source: MediaSource): string {
   if (source.kind === 'base64') pictureType(source)
   return urlOf(source)
 }
 
-/** The type of a picture that the vendor takes. `more`: types that it documents besides. Refuses others with their field. */
+/**
+ * Returns an image type that the vendor accepts. `more` lists types that it documents in addition. Refuses others with
+ * the name of the field.
+ */
 export function pictureType(source: Bytes, more: readonly string[] = []): string {
   const type = typeOf(source)
   if (pictures.has(type) || more.includes(type)) return type

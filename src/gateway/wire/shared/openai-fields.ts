@@ -6,13 +6,13 @@ import { object, string } from './request-fields.ts'
 const further = ['metadata', 'prompt_cache_options', 'prompt_cache_retention'] as const
 export type Further = (typeof further)[number]
 
-/** Values that ask for what happens without the field. */
+/** Values with the same effect as omitting the field. */
 const usual: Partial<Record<Further, (value: unknown) => boolean>> = {
   prompt_cache_options: (value) => isObject(value) && value['mode'] === 'implicit' && Object.keys(value).length === 1,
   prompt_cache_retention: (value) => value === 'in_memory',
 }
 
-/** Fields of both of OpenAI's APIs about the prompt's cache and the vendor's records. */
+/** Fields about prompt caching and vendor-side records, shared by both OpenAI APIs. */
 export const openaiFields = (
   body: Json,
 ): Pick<CanonicalRequest, 'cache_key' | 'metadata' | 'prompt_cache_options' | 'prompt_cache_retention'> =>
@@ -23,22 +23,19 @@ export const openaiFields = (
     prompt_cache_retention: string(body['prompt_cache_retention'], 'prompt_cache_retention'),
   })
 
-/** The fields of these names, to be sent as they came. */
 export const sendFurther = (canonical: CanonicalRequest, names: readonly Further[]): Json =>
   Object.fromEntries(names.map((name) => [name, canonical[name]]))
 
-/** Names the fields that a vendor has no place for: all but those in `sent`. */
-export function loseFurther(canonical: CanonicalRequest, losses: Losses, sent: readonly Further[] = []): void {
+/** Records a loss for every field that isn't in `sent`. */
+export function loseFurther(canonical: CanonicalRequest, losses: Losses, supported: readonly Further[] = []): void {
   for (const name of further)
-    if (!sent.includes(name) && matters(canonical[name]) && !usual[name]?.(canonical[name])) losses.add(name)
+    if (!supported.includes(name) && matters(canonical[name]) && !usual[name]?.(canonical[name])) losses.add(name)
 }
 
-/** Names the messages' `name` for shapes without it. */
 export function loseNames({ messages }: CanonicalRequest, losses: Losses): void {
   if (messages.some(({ name }) => matters(name))) losses.add('messages.name')
 }
 
-/** Names a picture's `detail` for shapes without it. */
 export function loseDetail({ messages }: CanonicalRequest, losses: Losses): void {
   const hasDetail = messages.some(({ content }) =>
     content
@@ -48,7 +45,7 @@ export function loseDetail({ messages }: CanonicalRequest, losses: Losses): void
   if (hasDetail) losses.add('messages.image.detail')
 }
 
-/** The end user, by the newer of the two names. One of two different values can't be sent. */
+/** Returns the end user from the newer of the two fields; if both are set and differ, one of them is lost. */
 export function userOf(body: Json, losses: Losses): string | undefined {
   const identifier = string(body['safety_identifier'], 'safety_identifier')
   const user = string(body['user'], 'user')
@@ -56,6 +53,5 @@ export function userOf(body: Json, losses: Losses): string | undefined {
   return identifier ?? user
 }
 
-/** The schema of an answer with the description that stood beside it. */
 export const describedSchema = (schema: object, description: string | undefined): object =>
   matters(description) && !('description' in schema) ? { description, ...schema } : schema

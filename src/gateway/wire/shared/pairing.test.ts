@@ -11,12 +11,12 @@ const result = (id: string, text = id): CanonicalPart => ({
   is_error: false,
 })
 
-test('results stand in the order of their calls; of two for one call the first is it, and the other is told', () => {
-  const paired = pairToolResults([
+test('results follow the order of their calls; a second result for the same call is reported', () => {
+  const messages = pairToolResults([
     { role: 'assistant', content: [call('a'), call('b')] },
     { role: 'tool', content: [result('b'), result('a'), result('b', 'again')] },
   ])
-  assert.deepEqual(paired.slice(1), [
+  assert.deepEqual(messages.slice(1), [
     { role: 'tool', content: [result('a'), result('b')] },
     {
       role: 'user',
@@ -28,15 +28,15 @@ test('results stand in the order of their calls; of two for one call the first i
   ])
 })
 
-test('many calls with their results in reverse are paired soon', () => {
+test('pairing many calls with results in reverse order is fast', () => {
   const ids = Array.from({ length: 200_000 }, (_, i) => `call_${i}`)
-  // Of this process alone: a busy machine makes it no slower. Looking for each among all would take minutes.
+  // CPU time of this process, so that a busy machine doesn't fail the test. A quadratic search would take minutes.
   const from = process.cpuUsage()
-  const paired = pairToolResults([
+  const messages = pairToolResults([
     { role: 'assistant', content: ids.map(call) },
     { role: 'tool', content: ids.toReversed().map((id) => result(id)) },
   ])
   const { user } = process.cpuUsage(from)
-  assert.equal(paired.length, 2)
+  assert.equal(messages.length, 2)
   assert.ok(user < 10_000_000, `${user} µs`)
 })

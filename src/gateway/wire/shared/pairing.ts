@@ -5,46 +5,46 @@ type Result = Extract<CanonicalPart, { type: 'tool_result' }>
 type Call = Extract<CanonicalPart, { type: 'tool_call' }>
 
 /**
- * Every vendor wants the results of a message's tool calls right after it, all of them and no others. Results are moved
- * to that place; a result without a call becomes text of the user, and a call without a result gets one that says so.
- * Calls that end the conversation stay without results. Calls whose ID an earlier call has get an ID of their own.
+ * Moves tool results to where vendors require them: directly after the message with the calls, one per call and no
+ * others. A result without a call becomes user text, and a call without a result gets one that says so. Calls that end
+ * the conversation stay without results. Calls with the ID of an earlier call get a new ID.
  */
 export function pairToolResults(messages: CanonicalMessage[]): CanonicalMessage[] {
-  const paired: CanonicalMessage[] = []
+  const output: CanonicalMessage[] = []
   const ids = new CallIds()
   for (let at = 0; at < messages.length; at++) {
     const message = messages[at]!
     if (message.role === 'tool') {
-      paired.push({ role: 'user', content: message.content.flatMap(orphaned) })
+      output.push({ role: 'user', content: message.content.flatMap(orphanAsText) })
       continue
     }
     const calls = message.content.filter((part) => part.type === 'tool_call')
     if (message.role !== 'assistant' || calls.length === 0) {
-      paired.push(message)
+      output.push(message)
       continue
     }
     const unique = calls.map(({ id }) => ids.unique(id))
-    paired.push(withIds(message, calls, unique))
+    output.push(withIds(message, calls, unique))
     const answering: CanonicalMessage[] = []
     while (messages[at + 1]?.role === 'tool') answering.push(messages[++at]!)
     const given = answering.flatMap(({ content }) => content)
     if (given.length === 0 && at + 1 === messages.length) continue
     const results = resultsById(given)
-    const used = new Set<CanonicalPart>()
+    const pairedParts = new Set<CanonicalPart>()
     const answers = calls.map((call, i) => {
       const result = results.get(call.id)?.next().value
-      if (result === undefined) return unanswered(unique[i]!)
-      used.add(result)
+      if (result === undefined) return missingResult(unique[i]!)
+      pairedParts.add(result)
       return result.id === unique[i] ? result : { ...result, id: unique[i]! }
     })
-    paired.push({ role: 'tool', content: answers })
-    const others = given.filter((part) => !used.has(part))
-    if (others.length > 0) paired.push({ role: 'user', content: others.flatMap(orphaned) })
+    output.push({ role: 'tool', content: answers })
+    const others = given.filter((part) => !pairedParts.has(part))
+    if (others.length > 0) output.push({ role: 'user', content: others.flatMap(orphanAsText) })
   }
-  return paired
+  return output
 }
 
-/** The results of each ID, in their order: the first one belongs to the first call with this ID. */
+/** Groups results by ID, in order: the first one belongs to the first call with this ID. */
 function resultsById(parts: readonly CanonicalPart[]): Map<string, Iterator<Result, undefined>> {
   const lists = new Map<string, Result[]>()
   for (const part of parts)
@@ -57,8 +57,8 @@ function resultsById(parts: readonly CanonicalPart[]): Map<string, Iterator<Resu
 }
 
 /**
- * Vendors require IDs that no other call of the conversation has, but some model servers count from 0 in every answer. An ID
- * that an earlier call has gets a number. It depends on earlier messages only, so that a cached prefix stays valid.
+ * Makes call IDs unique in a conversation: vendors require it, but some model servers count from 0 in every response. A
+ * repeated ID gets a number. The number depends on earlier messages only, so cached prefixes stay valid.
  */
 class CallIds {
   readonly #taken = new Set<string>()
@@ -73,7 +73,7 @@ class CallIds {
   }
 }
 
-/** The message with new IDs for its calls, and for the signatures of these calls. */
+/** Replaces the IDs of calls and of their signatures. */
 function withIds(message: CanonicalMessage, calls: readonly Call[], unique: readonly string[]): CanonicalMessage {
   if (calls.every(({ id }, i) => id === unique[i])) return message
   const places = new Map<string, { ids: string[]; signed: number }>()
@@ -91,23 +91,23 @@ function withIds(message: CanonicalMessage, calls: readonly Call[], unique: read
   return { ...message, content }
 }
 
-const unanswered = (id: string): Result => ({
+const missingResult = (id: string): Result => ({
   type: 'tool_result',
   id,
   content: [{ type: 'text', text: 'This call was not carried out.' }],
   is_error: true,
 })
 
-const orphaned = (part: CanonicalPart): CanonicalPart[] =>
+const orphanAsText = (part: CanonicalPart): CanonicalPart[] =>
   part.type === 'tool_result'
     ? [{ type: 'text', text: `Result of the earlier tool call ${part.id}:` }, ...part.content]
     : [part]
 
-/** The tools, and for calls in the history whose tool is no longer among them a bare one: vendors want both or neither. */
+/** Adds bare definitions for calls in the history whose tool is no longer offered: vendors require both or neither. */
 export function toolsWithHistory({ tools = [], messages }: CanonicalRequest): NonNullable<CanonicalRequest['tools']> {
-  const used = new Set(
+  const usedNames = new Set(
     messages.flatMap(({ content }) => content.flatMap((part) => (part.type === 'tool_call' ? [part.name] : []))),
   )
-  if (used.size === 0 || tools.length > 0) return tools
-  return [...used].map((name) => ({ name, parameters: { type: 'object', properties: {} } }))
+  if (usedNames.size === 0 || tools.length > 0) return tools
+  return [...usedNames].map((name) => ({ name, parameters: { type: 'object', properties: {} } }))
 }

@@ -1,6 +1,9 @@
 import type { CanonicalMessage } from '../../model/canonical-request.ts'
 
-/** Adds the instruction to go on, for a model that does not go on with words put into its mouth: it would begin anew, and its client glue both together. */
+/**
+ * Adds an instruction to continue, for models that don't continue a prefilled assistant message: they would start over,
+ * and the client joins both texts.
+ */
 export function askToGoOn(messages: CanonicalMessage[]): CanonicalMessage[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return messages

@@ -1,13 +1,13 @@
 import type { Effort } from './effort.ts'
 
-/** The names that a bound of the output has in this shape, the newer one first. */
+/** The names of the output limit in Chat Completions, newest first. */
 export const limitNames = ['max_completion_tokens', 'max_tokens'] as const
 export type Limit = (typeof limitNames)[number]
 
 /** The roles that may follow each role. */
 export type RoleOrder = Readonly<Record<'system' | 'user' | 'assistant' | 'tool', readonly string[]>>
 
-/** The order that Mistral checks (`_validate_message_order` of mistralai/mistral-common, validator.py). */
+/** The order that Mistral checks: `_validate_message_order` in mistralai/mistral-common, validator.py. */
 export const mistralOrder: RoleOrder = {
   system: ['user', 'assistant', 'system'],
   user: ['assistant', 'system', 'user'],
@@ -15,64 +15,69 @@ export const mistralOrder: RoleOrder = {
   tool: ['assistant', 'tool'],
 }
 
-/** The differences of a provider's chat from OpenAI's. */
+/** How a provider's Chat Completions API differs from OpenAI's. */
 export interface ChatQuirks {
-  /** The fields that bound the output: it is told by the first, and a client may have used any of them. */
+  /** Accepted names of the output limit. The first is sent. */
   limits: readonly Limit[]
   /**
-   * The field that asks for thinking. effort: `reasoning_effort`. thinking: `thinking: {type}`, and the effort beside it.
-   * switch: the same without an effort. enabled: `reasoning: {enabled}`. object: `reasoning` as OpenRouter has it.
+   * How thinking is requested. `effort`: `reasoning_effort`. `thinking`: `thinking: {type}` plus the effort. `switch`:
+   * the same without an effort. `enabled`: `reasoning: {enabled}`. `object`: OpenRouter's `reasoning`.
    */
   reasoning: 'effort' | 'thinking' | 'switch' | 'enabled' | 'object'
-  /** The efforts that are known; null: all, or nobody knows. Another one becomes the next stronger, else the strongest. */
+  /**
+   * Supported efforts; null means all, or unknown. An unsupported effort becomes the next higher one, or else the
+   * highest.
+   */
   efforts: readonly Effort[] | null
-  /** Refuses every other effort, in requests of clients too. */
+  /** Rejects all other efforts, including those that clients send. */
   refusesEfforts: boolean
-  /** Reads messages of role `developer`; others refuse them or drop them without a word. `system` says the same. */
+  /** Accepts messages of role `developer`. Other providers reject them or drop them silently, so they get `system`. */
   developer: boolean
-  /** Refuses a history with a call whose arguments are an empty text, as streams leave them. */
+  /** Rejects a history with a call whose arguments are an empty string, which streams produce. */
   refusesEmptyCalls: boolean
-  /** Its answers have `reasoning` in the place of `reasoning_content`, no `refusal` and no `logprobs`. */
+  /** Answers with `reasoning` instead of `reasoning_content`, without `refusal` and `logprobs`. */
   ownAnswers: boolean
-  /** Wants its plain reasoning back with the calls that followed it. */
+  /** Requires its plain reasoning to be sent back with the calls that followed it. */
   echoesReasoning: boolean
-  /** Takes `reasoning_details` with signatures, cache marks on parts, and says what a call cost. */
+  /** Accepts `reasoning_details` with signatures and cache marks on parts, and reports the cost of a call. */
   openrouter: boolean
-  /** Takes `top_k`. */
   topK: boolean
-  /** Takes `strict` of tools and schemas. */
+  /** Accepts `strict` for tools and schemas. */
   strict: boolean
-  /** Takes `stream_options`, without which most say nothing of usage in a stream. */
+  /** Accepts `stream_options`, without which most providers report no usage in streams. */
   streamOptions: boolean
-  /** The form that ids of tool calls must have: up to 40 of a–z, A–Z, 0–9, _ and -, or exactly nine letters and digits. */
+  /**
+   * Accepted IDs of tool calls. `usual`: up to 40 characters of a–z, A–Z, 0–9, _ and -. `nine`: exactly nine letters
+   * and digits.
+   */
   callIds: 'usual' | 'nine'
-  /** The roles that may follow one another; null: any, as at OpenAI. */
+  /** The roles that may follow one another; null means any, as at OpenAI. */
   order: RoleOrder | null
-  /** Takes files; others take text and pictures alone. */
+  /** Accepts files, not just text and images. */
   files: boolean
-  /** Takes `verbosity` and `prompt_cache_key`, which are OpenAI's own. */
+  /** Accepts OpenAI's `verbosity` and `prompt_cache_key`. */
   openai: boolean
-  /** Refuses messages with reasoning in them, which clients send back as they got it. */
+  /** Rejects messages with reasoning, which clients send back as they received it. */
   refusesReasoning: boolean
-  /** Refuses sampling fields while it reasons. */
+  /** Rejects sampling fields for reasoning models. */
   fixedSampling: boolean
 }
 
-/** Of all of a provider's models, or of those alone that `model` names: later rows add to earlier ones. */
+/** Applies to all models of a provider, or only to those that match `model`. Later rows override earlier ones. */
 export interface ModelQuirks extends Partial<ChatQuirks> {
   model?: RegExp
 }
 
-/** The differences of a provider from the vendor whose shape it has. What no field says is not known to differ. */
+/** How a provider differs from the vendor whose shape it speaks. Absent fields: no known difference. */
 export interface ProviderQuirks {
   chat?: readonly ModelQuirks[]
-  /** In Anthropic's shape, models that are no Claude are asked to think by an effort instead of a budget. */
+  /** In Anthropic's shape, models other than Claude take an effort instead of a thinking budget. */
   adaptiveThinking?: true
-  /** Reasoning models refuse sampling fields in OpenAI's Responses API. */
+  /** Reasoning models reject sampling fields in OpenAI's Responses API. */
   fixedSampling?: true
 }
 
-/** OpenAI's own chat, and that of who serves it. */
+/** OpenAI's own Chat Completions API, and services that host it. */
 export const openaiReasoning: ModelQuirks = { openai: true, limits: limitNames, fixedSampling: true, developer: true }
-/** Documents the newer name of the limit, and reads both. */
+/** The provider documents the newer name of the limit and accepts both. */
 export const bothLimits = { limits: ['max_tokens', 'max_completion_tokens'] } as const

@@ -1,14 +1,14 @@
-/** Readers of the fields of a client's request: null is as good as absent, another type is the client's mistake. */
+/** Readers for fields of a client's request: null counts as absent, and a wrong type is the client's error. */
 import { refuse } from '#core/errors.ts'
 import { type Json, isObject } from '../../model/json.ts'
 
 export const wrong = (param: string, right: string): never =>
   refuse('invalid_parameter', { message: `\`${param}\` must be ${right}.`, param })
 
-/** Joins the readings of each part of a content (null: of a type that came after this was written). At least one must be known. */
-export function partsOf<T>(read: readonly (readonly T[] | null)[], param: string, right: string): T[] {
-  if (read.length > 0 && read.every((part) => part === null)) wrong(`${param}.0.type`, right)
-  return read.flatMap((part) => part ?? [])
+/** Joins the parts of a content. Null marks an unknown part type; at least one part must be known. */
+export function partsOf<T>(results: readonly (readonly T[] | null)[], param: string, right: string): T[] {
+  if (results.length > 0 && results.every((part) => part === null)) wrong(`${param}.0.type`, right)
+  return results.flatMap((part) => part ?? [])
 }
 
 export const missing = (param: string): never =>
@@ -19,7 +19,7 @@ export function object(value: unknown, param: string): Json | undefined {
   return isObject(value) ? value : wrong(param, 'an object')
 }
 
-/** `right`: of a field that takes more than an array, and whose other forms have been read. */
+/** `right` describes the accepted forms in the error, for fields that take more than an array. */
 export function list(value: unknown, param: string, right = 'an array'): unknown[] | undefined {
   if (value === undefined || value === null) return undefined
   return Array.isArray(value) ? value : wrong(param, right)
@@ -36,9 +36,9 @@ export function number(value: unknown, param: string): number | undefined {
 }
 
 export function integer(value: unknown, param: string, least: number): number | undefined {
-  const found = number(value, param)
-  if (found === undefined) return undefined
-  return Number.isSafeInteger(found) && found >= least ? found : wrong(param, `an integer of at least ${least}`)
+  const result = number(value, param)
+  if (result === undefined) return undefined
+  return Number.isSafeInteger(result) && result >= least ? result : wrong(param, `an integer of at least ${least}`)
 }
 
 export function boolean(value: unknown, param: string): boolean | undefined {

@@ -4,22 +4,20 @@ import { string } from './request-fields.ts'
 
 const names = ['frequency_penalty', 'presence_penalty'] as const
 
-/** For shapes without penalties: those that would have had an effect are losses. */
 export function losePenalties(canonical: CanonicalRequest, losses: Losses): void {
   for (const name of names) if (canonical[name]) losses.add(name)
 }
 
-/** For shapes without a word for how much is said. */
 export function loseVerbosity({ verbosity }: CanonicalRequest, losses: Losses): void {
   if (verbosity !== undefined && verbosity !== 'medium') losses.add('verbosity')
 }
 
-/** For shapes whose answers hold words alone: pictures and sound that are asked for refuse the request (loss-fates.ts). */
+/** For shapes whose responses only contain text. Requested images or audio refuse the request (loss-fates.ts). */
 export const lostModalities = ({ modalities }: CanonicalRequest): Loss[] =>
   modalities === undefined ? [] : ['modalities']
 
-export function verbosityOf(given: unknown, name: string, losses: Losses): CanonicalRequest['verbosity'] {
-  const word = string(given, name)
+export function verbosityOf(value: unknown, name: string, losses: Losses): CanonicalRequest['verbosity'] {
+  const word = string(value, name)
   if (word === 'low' || word === 'medium' || word === 'high') return word
   if (word !== undefined) losses.add(name)
   return undefined

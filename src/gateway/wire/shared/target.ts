@@ -2,35 +2,35 @@ import type { CanonicalRequest, Loss } from '../../model/canonical-request.ts'
 import type { Json } from '../../model/json.ts'
 import type { ProviderQuirks } from './quirks.ts'
 
-/** The provider's model as a translation needs to know it. */
+/** What a translation needs to know about the provider's model. */
 export interface Target {
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   model: string
   maxOutputTokens: number | null
-  /** Empty: nobody knows. */
+  /** Empty means unknown. */
   capabilities: readonly string[]
-  /** The vendor's differences from the one whose shape it has; null: nobody knows who it is. */
+  /** Differences from the vendor whose shape it speaks; null for unknown servers. */
   provider: ProviderQuirks | null
 }
 
-/** A client's request, read. */
+/** A client's request in canonical form. */
 export interface Decoded {
   canonical: CanonicalRequest
   stream: boolean
-  /** Fields that have no place in the canonical request, by the client's names of them. */
+  /** Fields without a place in the canonical request, by the client's names. */
   losses: Loss[]
 }
 
-/** The same as it is put to a target. */
+/** A canonical request in the target's shape. */
 export interface Encoded {
   body: Json
   losses: Loss[]
-  /** Tool names that had to change, sent → the client's; `renameBack` turns the answer's around. Empty: none. */
+  /** Tool names that had to change, from sent name to the client's. `renameBack` restores them in the response. */
   renamed: ReadonlyMap<string, string>
-  /** Stop sequences that the provider is not told, for it takes none or so few: the answer is watched for them. Absent: none. */
+  /** Stop sequences that the provider doesn't support. The gateway watches the response for them. */
   watched?: readonly string[]
 }
 
-/** Whether the model reasons, as far as anybody knows. */
+/** False only if the model is known not to reason. */
 export const mayReason = ({ capabilities }: Target): boolean =>
   capabilities.length === 0 || capabilities.includes('reasoning')

@@ -1,9 +1,9 @@
 import type { Chunk } from '../../model/canonical-request.ts'
 import type { Json } from '../../model/json.ts'
 
-/** Writes chunks as a surface's stream. Each call answers text to send, possibly empty. */
+/** Writes chunks as a surface's stream. Each method returns text to send, possibly empty. */
 export interface AnswerStream {
-  /** The items that the answer was made of, once it is over; absent: of nothing that has a name. */
+  /** The items of the finished answer; absent for shapes without named items. */
   readonly output?: readonly Json[]
   write(chunk: Chunk): string
   end(): string

@@ -15,18 +15,18 @@ const last = (chunks: readonly Chunk[]): string | null => {
 }
 
 for (const [name, Reader] of Object.entries(readers)) {
-  test(`${name}: events without content end the stream once they are more than any provider sends`, () => {
+  test(`${name}: events without content end the stream once there are more than any provider sends`, () => {
     const reader = new Reader()
     const events = Buffer.from('event: x\ndata: {"choices":[{"delta":{}}]}\n\n'.repeat(1_000))
     const chunks: Chunk[] = []
-    let fed = 0
-    for (; fed < 400 && last(chunks) === null; fed++) chunks.push(...reader.feed(events))
+    let eventCount = 0
+    for (; eventCount < 400 && last(chunks) === null; eventCount++) chunks.push(...reader.feed(events))
     assert.equal(last(chunks), 'The provider sent more than 300000 events without content.')
-    assert.equal(fed, 301)
+    assert.equal(eventCount, 301)
     assert.ok(chunks.length < 5, 'nothing of them is kept')
   })
 
-  test(`${name}: an event of countless values or of great depth is refused before it is parsed`, () => {
+  test(`${name}: an event with too many values or too much nesting is refused before it is parsed`, () => {
     for (const [text, excess] of [
       [`{"x":[${'{},'.repeat(300_000)}1]}`, 'more than 200000 values'],
       [`{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'JSON that nests deeper than 512 levels'],

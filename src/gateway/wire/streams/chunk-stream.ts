@@ -2,16 +2,19 @@ import { excessOf } from '#core/json/json-text.ts'
 import type { Chunk } from '../../model/canonical-request.ts'
 import { type SseEvent, SseReader } from './sse.ts'
 
-/** Events of one stream that say nothing, and their characters: a tool call's input may come as free text that waits for its end. */
+/**
+ * Limit of events without content in one stream, and of their characters: the input of a tool call may come as free
+ * text that waits for its end.
+ */
 const MOST_SILENT_EVENTS = 300_000
 const MOST_SILENT_CHARACTERS = 96 << 20
-/** Values in one event, and how deep they nest. */
+/** Limits of values and nesting depth in one event. */
 const MOST_VALUES = 200_000
 const DEEPEST = 512
 
 /**
- * A provider's stream of server-sent events in any shape, fed with its bytes as they come, cut anywhere. The last chunk of
- * all is one `finish` or one `error`; after it nothing more is said.
+ * Reads a provider's server-sent events in any shape, from bytes cut anywhere. The last chunk is always one `finish` or
+ * one `error`; nothing follows it.
  */
 export abstract class ChunkStream {
   readonly #sse = new SseReader()
@@ -19,16 +22,16 @@ export abstract class ChunkStream {
   #silentEvents = 0
   #silentCharacters = 0
 
-  /** The chunks that an event says. */
+  /** Returns the chunks of an event. */
   protected abstract event(event: SseEvent): Chunk[]
-  /** The chunks left to say when the connection has ended without a last word. */
+  /** Returns the remaining chunks when the connection closes without a final event. */
   protected abstract last(): Chunk[]
 
   feed(bytes: Uint8Array): Chunk[] {
     return this.#guard(() => this.#read(this.#sse.feed(bytes)))
   }
 
-  /** The connection has ended. */
+  /** Call when the connection has closed. */
   end(): Chunk[] {
     return this.#guard(() => {
       const chunks = this.#read(this.#sse.end())
@@ -71,6 +74,6 @@ export abstract class ChunkStream {
 }
 
 export const malformedChunk = (message: string): Chunk => ({ type: 'error', error: { kind: 'garbage', message } })
-/** `spoke`: something of an answer had come. */
+/** `spoke`: part of an answer had arrived. */
 export const brokenOffChunk = (spoke: boolean): Chunk =>
   malformedChunk(spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.')

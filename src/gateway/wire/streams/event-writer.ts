@@ -4,18 +4,18 @@ import { type Problem, problemOf } from '../problem.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 
 type Ending = 'start' | 'usage' | 'finish' | 'error' | 'lost'
-/** Frames between the beginning and the end. */
-export type Said = Exclude<Chunk, { type: Ending }>
+/** Chunks between the start and the end. */
+export type ContentChunk = Exclude<Chunk, { type: Ending }>
 export type Finish = Extract<Chunk, { type: 'finish' }> & { reason: Exclude<FinishReason, 'error'> }
 
 /**
- * Chunks as the server-sent events of a shape. Finish and usage are held until `end()`, because providers send them in
- * either order. After an `error`, and at an end without a finish, the stream breaks off with the shape's error: a client
- * is never told `stop` for what was cut.
+ * Writes chunks as the server-sent events of a shape. Finish and usage wait until `end()`, because providers send them
+ * in either order. After an `error`, or without a finish, the stream ends with the shape's error: clients never get
+ * `stop` for a truncated answer.
  */
 export abstract class EventWriter {
   protected usage: Usage | null = null
-  /** The cost that the provider states, in US dollars. */
+  /** The cost that the provider reports, in US dollars. */
   protected reported: number | null = null
   protected media: TokensOfMedia | undefined
   protected began = false
@@ -24,11 +24,11 @@ export abstract class EventWriter {
 
   /** The first events of an answer. */
   protected abstract opening(): string
-  /** Behind the opening, where there is something to say. */
-  protected abstract say(chunk: Said): string
-  /** The last events of a whole answer, behind the opening. */
+  /** The events of one chunk, after the opening. */
+  protected abstract say(chunk: ContentChunk): string
+  /** The last events of a complete answer. */
   protected abstract closing(finish: Finish): string
-  /** The last events of one that breaks off. */
+  /** The last events of a truncated answer. */
   protected abstract breaking(problem: Problem): string
 
   write(chunk: Chunk): string {
@@ -53,7 +53,7 @@ export abstract class EventWriter {
     }
   }
 
-  /** Nothing more comes. */
+  /** Ends the stream. */
   end(): string {
     if (this.#over) return ''
     const finish = this.#finish
@@ -63,14 +63,14 @@ export abstract class EventWriter {
     return this.begin() + this.closing(finish)
   }
 
-  /** Breaks off: an upstream fault, a refusal, or anything thrown. */
+  /** Ends the stream with an error: an upstream fault, a refusal, or any thrown value. */
   fail(failure: unknown): string {
     if (this.#over) return ''
     this.#over = true
     return this.breaking(problemOf(failure))
   }
 
-  /** The opening, once. */
+  /** Writes the opening once. */
   protected begin(): string {
     if (this.began) return ''
     this.began = true

@@ -1,6 +1,9 @@
-/** The events of whole frames, last first, each with the data lines joined. Comments and events without data are left out. */
-export function* eventsFromEnd(given: string): Generator<string> {
-  const frames = given.includes('\r') ? given.replaceAll(/\r\n?/g, '\n') : given
+/**
+ * Yields the events of complete frames, last first, with joined data lines. Comments and events without data are left
+ * out.
+ */
+export function* eventsFromEnd(text: string): Generator<string> {
+  const frames = text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text
   let end = frames.length
   while (end > 0) {
     const at = frames.lastIndexOf('\n\n', end - 3)

@@ -14,17 +14,17 @@ import { StreamWriter as ResponsesWriter } from '../openai-responses/write-strea
 import { OneAtATime } from './one-at-a-time.ts'
 import { SseReader } from './sse.ts'
 
-/** A writer whose answers are made of items, and how its events name them. */
-interface Itemized {
+/** A writer whose answers consist of items, and the names of its events. */
+interface ItemWriter {
   name: string
   writer(): EventWriter
   reader(): Reader
-  /** The item that an event is about; undefined: none. */
+  /** The item that an event refers to, or undefined. */
   index: string
   begins: string
   ends: string
 }
-const writers: Itemized[] = [
+const writers: ItemWriter[] = [
   {
     name: 'responses',
     writer: () => new ResponsesWriter(about),
@@ -43,11 +43,11 @@ const writers: Itemized[] = [
   },
 ]
 
-const written = (writer: EventWriter, chunks: readonly Chunk[]): string =>
+const writeAll = (writer: EventWriter, chunks: readonly Chunk[]): string =>
   chunks.map((chunk) => writer.write(chunk)).join('') + writer.end()
 
-/** Fails where two items are open at once, one has no end, or one is numbered out of turn. */
-function checkOneAtATime({ index, begins, ends }: Itemized, stream: string): void {
+/** Fails if two items are open at once, one is never closed, or one is numbered out of order. */
+function checkOneAtATime({ index, begins, ends }: ItemWriter, stream: string): void {
   const reader = new SseReader()
   let open: unknown = null
   let next = 0
@@ -66,8 +66,8 @@ function checkOneAtATime({ index, begins, ends }: Itemized, stream: string): voi
   assert.equal(open, null, 'the last item has no end')
 }
 
-/** The words and calls that must come through whatever the order: all words, and each call with its name and arguments. */
-const said = ({ content, error }: Collected) => {
+/** The content that must come through in any order: all text, and each call with its name and arguments. */
+const contentOf = ({ content, error }: Collected) => {
   const words = (type: 'text' | 'reasoning') => content.map((part) => (part.type === type ? part.text : '')).join('')
   const calls = content.flatMap((part) => (part.type === 'tool_call' ? [[part.id, part.name, part.arguments]] : []))
   return { text: words('text'), reasoning: words('reasoning'), calls, error }
@@ -90,19 +90,19 @@ const call = (id: string): fc.Arbitrary<Chunk[]> =>
       id,
       delta,
     })),
-    // Some providers end no call before the answer ends.
+    // Some providers don't end calls before the answer ends.
     ...(ends ? [{ type: 'tool_call_end' as const, id }] : []),
   ])
 
-/** Tracks whose pieces come in any order among each other, and in their own within each. */
-const interleaved: fc.Arbitrary<Chunk[]> = fc
+/** Tracks whose pieces interleave arbitrarily but stay in order within each track. */
+const interleavedTracks: fc.Arbitrary<Chunk[]> = fc
   .tuple(saying, fc.integer({ min: 0, max: 4 }), fc.array(fc.nat(1_000), { minLength: 1, maxLength: 60 }))
   .chain(([words, calls, picks]) =>
     fc.tuple(...Array.from({ length: calls }, (_, i) => call(`call_${i}`))).map((tracks) => {
-      const left = [words, ...tracks].map((track) => [...track])
+      const queues = [words, ...tracks].map((track) => [...track])
       const chunks: Chunk[] = []
-      for (let i = 0; left.some((track) => track.length > 0); i++) {
-        const ready = left.filter((track) => track.length > 0)
+      for (let i = 0; queues.some((track) => track.length > 0); i++) {
+        const ready = queues.filter((track) => track.length > 0)
         chunks.push(ready[picks[i % picks.length]! % ready.length]!.shift()!)
       }
       return chunks
@@ -111,33 +111,33 @@ const interleaved: fc.Arbitrary<Chunk[]> = fc
 const finish: Chunk = { type: 'finish', reason: 'stop', native: 'stop' }
 
 for (const one of writers) {
-  test(`${one.name}: whatever order words and calls come in, one item is done before the next begins, and nothing is lost`, () => {
+  test(`${one.name}: however text and calls interleave, items are written one after the other without loss`, () => {
     fc.assert(
-      fc.property(interleaved, (chunks) => {
-        const stream = written(one.writer(), [{ type: 'start', id: 'x', model: 'm' }, ...chunks, finish])
+      fc.property(interleavedTracks, (chunks) => {
+        const stream = writeAll(one.writer(), [{ type: 'start', id: 'x', model: 'm' }, ...chunks, finish])
         checkOneAtATime(one, stream)
-        assert.deepEqual(said(fold(readAll(one.reader(), Buffer.from(stream)))), said(fold(chunks)))
+        assert.deepEqual(contentOf(fold(readAll(one.reader(), Buffer.from(stream)))), contentOf(fold(chunks)))
       }),
       { numRuns: 500 },
     )
   })
 
-  test(`${one.name}: two calls that a vendor writes by turns reach the client one after the other, the first as it comes`, () => {
+  test(`${one.name}: two interleaved calls reach the client one after the other, the first as it arrives`, () => {
     const frame = (delta: Json, finish_reason: string | null = null) =>
       `data: ${JSON.stringify({ id: 'x', model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
-    const called = (index: number, id: string | undefined, text: string) =>
+    const callDelta = (index: number, id: string | undefined, text: string) =>
       frame({
         tool_calls: [
           { index, ...(id && { id, type: 'function' }), function: { ...(id && { name: id }), arguments: text } },
         ],
       })
     const frames = [
-      called(0, 'one', '{"a":'),
-      called(1, 'two', '{"b":'),
-      called(1, undefined, '2'),
-      called(0, undefined, '1'),
-      called(0, undefined, '}'),
-      called(1, undefined, '}'),
+      callDelta(0, 'one', '{"a":'),
+      callDelta(1, 'two', '{"b":'),
+      callDelta(1, undefined, '2'),
+      callDelta(0, undefined, '1'),
+      callDelta(0, undefined, '}'),
+      callDelta(1, undefined, '}'),
       frame({}, 'tool_calls'),
     ]
     const reader = new ChatReader()
@@ -153,14 +153,14 @@ for (const one of writers) {
     const last = reader.end().map((chunk) => writer.write(chunk))
     const stream = [...texts, ...last].join('') + writer.end()
     checkOneAtATime(one, stream)
-    assert.deepEqual(said(fold(readAll(one.reader(), Buffer.from(stream)))).calls, [
+    assert.deepEqual(contentOf(fold(readAll(one.reader(), Buffer.from(stream)))).calls, [
       ['one', 'one', '{"a":1}'],
       ['two', 'two', '{"b":2}'],
     ])
   })
 
-  test(`${one.name}: a stream that breaks off hands out no half call as a whole one`, () => {
-    const stream = written(one.writer(), [
+  test(`${one.name}: a truncated stream never presents half a call as complete`, () => {
+    const stream = writeAll(one.writer(), [
       { type: 'start', id: 'x', model: 'm' },
       { type: 'tool_call_start', id: 'one', name: 'pay' },
       { type: 'tool_call_delta', id: 'one', delta: '{"usd":1' },
@@ -171,15 +171,15 @@ for (const one of writers) {
   })
 }
 
-test('a later call may have been told in any number of pieces, and of ten thousand calls each has its end', () => {
+test('a later call may come in any number of pieces, and each of ten thousand calls has an end', () => {
   const order = new OneAtATime()
   order.push({ type: 'tool_call_start', id: 'first', name: 'f' })
   order.push({ type: 'tool_call_start', id: 'later', name: 'f' })
   for (let i = 0; i < 300_000; i++) order.push({ type: 'tool_call_delta', id: 'later', delta: 'x' })
-  const [end, start, joined, ...more] = order.push({ type: 'tool_call_end', id: 'first' })
+  const [end, start, delta, ...more] = order.push({ type: 'tool_call_end', id: 'first' })
   assert.deepEqual([end!.type, start!.type, more.length], ['tool_call_end', 'tool_call_start', 0])
-  // Joined to one piece: when its turn comes, all of it is written at once.
-  assert.equal(joined?.type === 'tool_call_delta' && joined.delta.length, 300_000)
+  // Joined into one piece: all of it is written at once when its turn comes.
+  assert.equal(delta?.type === 'tool_call_delta' && delta.delta.length, 300_000)
   const many = new OneAtATime()
   for (let i = 0; i < 10_000; i++) many.push({ type: 'tool_call_start', id: `call_${i}`, name: 'f' })
   assert.equal(many.rest().filter(({ type }) => type === 'tool_call_end').length, 10_000)

@@ -1,48 +1,48 @@
-import type { Said } from './event-writer.ts'
+import type { ContentChunk } from './event-writer.ts'
 
-/** Pieces that become items of their own, one after the other. */
-export type Itemised = Exclude<Said, { type: 'audio' }>
+/** Chunks that become separate items, one after the other. */
+export type ItemChunk = Exclude<ContentChunk, { type: 'audio' }>
 
 interface Item {
-  /** Words go on until something else begins, a call until its end is told. */
+  /** Text lasts until something else starts, a call until its end arrives. */
   of: 'text' | 'reasoning' | 'image' | { call: string }
-  waiting: Itemised[]
-  /** The last waiting piece, where it was joined from several. */
-  joined: Itemised | null
+  waiting: ItemChunk[]
+  /** The last waiting chunk, if it was joined from several. */
+  joined: ItemChunk | null
   done: boolean
 }
 
 /**
- * Pieces of an answer in the order in which one item after the other can be told: the first unfinished item comes as it
- * is said, and what arrives for a later one waits until that is over. Clients with one current item run a call without
- * its arguments, or lose words, where two overlap; a vendor's own streams never do.
+ * Orders the chunks of an answer so that items come one after the other: the first unfinished item passes as it
+ * arrives, and chunks of later items wait. Clients that track a single current item would run a call without its
+ * arguments, or lose text, when two overlap. Vendors' own streams never overlap.
  */
 export class OneAtATime {
-  /** Items of which those before `#first` are over. */
+  /** Items before `#first` are finished. */
   #queue: Item[] = []
   #first = 0
   readonly #calls = new Map<string, Item>()
 
-  /** The chunks that can be told now. */
-  push(piece: Said): Itemised[] {
+  /** Returns the chunks that can be written now. */
+  push(piece: ContentChunk): ItemChunk[] {
     switch (piece.type) {
       case 'text':
       case 'reasoning':
         if (piece.text !== '') append(this.#saying(piece.type), piece)
         break
       case 'reasoning_end': {
-        const thought = this.#saying('reasoning')
-        thought.waiting.push(piece)
-        thought.done = true
+        const item = this.#saying('reasoning')
+        item.waiting.push(piece)
+        item.done = true
         break
       }
       case 'citation': {
         const last = this.#queue.at(-1)
-        // One that comes behind its text has no place any more.
+        // Reasoning after its text has no place anymore.
         if (last?.of === 'text' && !last.done) last.waiting.push(piece)
         break
       }
-      // Shapes with one current item have no place for it in an answer.
+      // Shapes with one current item have no place for audio.
       case 'audio':
         break
       case 'image': {
@@ -65,8 +65,8 @@ export class OneAtATime {
     return this.#ready()
   }
 
-  /** Nothing more comes: all that waits, with an end to each call that had none. */
-  rest(): Itemised[] {
+  /** Returns all waiting chunks at the end of the stream, and ends each open call. */
+  rest(): ItemChunk[] {
     for (const id of this.#calls.keys()) this.#endCall(id)
     for (const item of this.#queue) item.done = true
     return this.#ready()
@@ -94,16 +94,16 @@ export class OneAtATime {
     item.done = true
   }
 
-  #ready(): Itemised[] {
-    const ready: Itemised[] = []
+  #ready(): ItemChunk[] {
+    const ready: ItemChunk[] = []
     for (let item = this.#queue[this.#first]; item; item = this.#queue[this.#first]) {
-      // One by one: as arguments of a call they would be too many.
+      // One by one: spread as arguments of a call they would exceed the limit.
       for (const piece of item.waiting.splice(0)) ready.push(piece)
       item.joined = null
       if (!item.done) break
       this.#first++
     }
-    // What is over is dropped many at a time: one by one, each would move all the others.
+    // Finished items are dropped in bulk; dropping one by one would move all the others each time.
     if (2 * this.#first >= this.#queue.length) {
       this.#queue = this.#queue.slice(this.#first)
       this.#first = 0
@@ -112,16 +112,16 @@ export class OneAtATime {
   }
 }
 
-/** Pieces that wait are joined: an item may come in any number of them, and all are written at once when its turn comes. */
+/** Joins waiting chunks: an item may come in any number of them, and all are written at once. */
 function append(item: Item, piece: Joinable): void {
   const { waiting } = item
   const last = waiting.at(-1)
   if (last?.type !== piece.type) return void waiting.push(piece)
-  // A copy, once: others hold the piece as it came.
+  // Copies once, because others hold the original chunk.
   if (last !== item.joined) waiting[waiting.length - 1] = item.joined = { ...last }
-  const joined = item.joined
-  if (joined.type === 'tool_call_delta' && piece.type === 'tool_call_delta') joined.delta += piece.delta
-  else if (joined.type !== 'tool_call_delta' && piece.type !== 'tool_call_delta') joined.text += piece.text
+  const target = item.joined
+  if (target.type === 'tool_call_delta' && piece.type === 'tool_call_delta') target.delta += piece.delta
+  else if (target.type !== 'tool_call_delta' && piece.type !== 'tool_call_delta') target.text += piece.text
 }
 
-type Joinable = Extract<Itemised, { type: 'text' | 'reasoning' | 'tool_call_delta' }>
+type Joinable = Extract<ItemChunk, { type: 'text' | 'reasoning' | 'tool_call_delta' }>

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { cuts } from '../chunks-for.test.ts'
 import { type SseEvent, SseReader } from './sse.ts'
 
-const read = (bytes: Uint8Array, lengths: number[]): SseEvent[] => {
+const readAll = (bytes: Uint8Array, lengths: number[]): SseEvent[] => {
   const reader = new SseReader()
   const events: SseEvent[] = []
   for (let at = 0, i = 0; at < bytes.length; i++) {
@@ -15,10 +15,10 @@ const read = (bytes: Uint8Array, lengths: number[]): SseEvent[] => {
   return [...events, ...reader.end()]
 }
 
-test('events are read with any line end, with comments, several data lines and without a last blank line', () => {
+test('events are read with any line end, with comments, several data lines, and without a final blank line', () => {
   const stream =
     '\uFEFF: hi\r\nevent: a\r\ndata: 1\r\ndata:2\r\rdata\rid: 7\r\r\nevent: lost\n\ndata: {"ö":"👋"}\n\ndata: end'
-  assert.deepEqual(read(Buffer.from(stream), [stream.length * 2]), [
+  assert.deepEqual(readAll(Buffer.from(stream), [stream.length * 2]), [
     { event: 'a', data: '1\n2' },
     { event: '', data: '' },
     { event: '', data: '{"ö":"👋"}' },
@@ -34,7 +34,7 @@ test('a stream reads the same wherever its bytes are cut', () => {
       cuts,
       (lines, lengths) => {
         const bytes = Buffer.from(lines.flat().join(''))
-        assert.deepEqual(read(bytes, lengths), read(bytes, [bytes.length + 1]))
+        assert.deepEqual(readAll(bytes, lengths), readAll(bytes, [bytes.length + 1]))
       },
     ),
   )

@@ -2,19 +2,18 @@ import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
 
 export interface SseEvent {
-  /** Empty where the stream names none. */
+  /** Empty if the stream names none. */
   event: string
   data: string
 }
 
-/** One event may hold a whole image or a whole file's worth of arguments, but not grow for ever. */
+/** Large enough for an image or the arguments of a whole file, but bounded. */
 const LARGEST_EVENT = 64 * 1024 * 1024
 
 /**
- * Server-sent events from bytes cut anywhere: inside a character, a line end, an event. Comments and fields other than
- * `event` and `data` are dropped, and so is an event without data. Throws a RangeError when one event is larger than
- * 64 Mi characters.
- * https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ * Reads server-sent events from bytes cut anywhere: inside a character, a line end, or an event. Comments, fields other
+ * than `event` and `data`, and events without data are dropped. Throws a RangeError when one event exceeds 64 Mi
+ * characters. https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
 export class SseReader {
   readonly #decoder = new StringDecoder('utf8')
@@ -32,7 +31,7 @@ export class SseReader {
     return this.#take(this.#decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)))
   }
 
-  /** The event of a provider that forgot the last blank line. */
+  /** Returns the last event if the provider forgot the final blank line. */
   end(): SseEvent[] {
     return this.#take(`${this.#decoder.end()}\n\n`)
   }

@@ -1,21 +1,21 @@
-/** Answers of each provider shape, made of the same pieces. */
+/** Answers of each provider shape, built from the same parts. */
 import type { Event, WireName } from './scripted.ts'
 
 type Json = Record<string, any>
 
-export interface Said {
+export interface AnswerContent {
   text?: string
   calls?: readonly { id: string; name: string; arguments: string }[]
 }
 
-interface Made {
+interface WireAnswer {
   whole: Json
   events: Event[]
 }
 
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
-function chat({ text = '', calls = [] }: Said): Made {
+function chat({ text = '', calls = [] }: AnswerContent): WireAnswer {
   const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop'
   const tool_calls = calls.map(({ id, name, arguments: words }, index) => ({
     index,
@@ -42,7 +42,7 @@ function chat({ text = '', calls = [] }: Said): Made {
   }
 }
 
-function responses({ text = '', calls = [] }: Said): Made {
+function responses({ text = '', calls = [] }: AnswerContent): WireAnswer {
   const output: Json[] = [
     ...(text === ''
       ? []
@@ -72,16 +72,16 @@ function responses({ text = '', calls = [] }: Said): Made {
     usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 },
   }
   const items = output.flatMap((item, output_index): Event[] => {
-    const added = { type: 'response.output_item.added', output_index, item: { ...item, status: 'in_progress' } }
-    const done = { type: 'response.output_item.done', output_index, item }
+    const addedEvent = { type: 'response.output_item.added', output_index, item: { ...item, status: 'in_progress' } }
+    const doneEvent = { type: 'response.output_item.done', output_index, item }
     if (item['type'] === 'message')
       return [
-        { ...added, item: { ...added.item, content: [] } },
+        { ...addedEvent, item: { ...addedEvent.item, content: [] } },
         { type: 'response.output_text.delta', output_index, content_index: 0, item_id: 'msg_1', delta: text },
-        done,
+        doneEvent,
       ]
     const delta = { type: 'response.function_call_arguments.delta', output_index, delta: item['arguments'] }
-    return [{ ...added, item: { ...added.item, arguments: '' } }, delta, done]
+    return [{ ...addedEvent, item: { ...addedEvent.item, arguments: '' } }, delta, doneEvent]
   })
   return {
     whole,
@@ -93,14 +93,14 @@ function responses({ text = '', calls = [] }: Said): Made {
   }
 }
 
-function anthropic({ text = '', calls = [] }: Said): Made {
+function anthropic({ text = '', calls = [] }: AnswerContent): WireAnswer {
   const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn'
   const content: Json[] = [
     ...(text === '' ? [] : [{ type: 'text', text }]),
     ...calls.map(({ id, name, arguments: words }) => ({ type: 'tool_use', id, name, input: objectOr(words) })),
   ]
   const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
-  const used = { input_tokens: 10, output_tokens: 5 }
+  const usage = { input_tokens: 10, output_tokens: 5 }
   const blocks = content.flatMap((block, index): Event[] => {
     const isText = block['type'] === 'text'
     const delta = isText
@@ -113,17 +113,17 @@ function anthropic({ text = '', calls = [] }: Said): Made {
     ]
   })
   return {
-    whole: { ...head, content, stop_reason, usage: used },
+    whole: { ...head, content, stop_reason, usage: usage },
     events: [
-      { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage: used } },
+      { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage: usage } },
       ...blocks,
-      { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: used },
+      { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: usage },
       { type: 'message_stop' },
     ],
   }
 }
 
-function gemini({ text = '', calls = [] }: Said): Made {
+function gemini({ text = '', calls = [] }: AnswerContent): WireAnswer {
   const parts: Json[] = [
     ...(text === '' ? [] : [{ text }]),
     ...calls.map(({ id, name, arguments: words }) => ({ functionCall: { id, name, args: objectOr(words) } })),
@@ -135,16 +135,16 @@ function gemini({ text = '', calls = [] }: Said): Made {
   return { whole, events: [whole] }
 }
 
-function converse({ text = '', calls = [] }: Said): Made {
+function converse({ text = '', calls = [] }: AnswerContent): WireAnswer {
   const stopReason = calls.length > 0 ? 'tool_use' : 'end_turn'
-  const used = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
+  const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
   const content: Json[] = [
     ...(text === '' ? [] : [{ text }]),
     ...calls.map(({ id, name, arguments: words }) => ({ toolUse: { toolUseId: id, name, input: objectOr(words) } })),
   ]
   const first = text === '' ? 0 : 1
   return {
-    whole: { output: { message: { role: 'assistant', content } }, stopReason, usage: used },
+    whole: { output: { message: { role: 'assistant', content } }, stopReason, usage: usage },
     events: [
       ['messageStart', { role: 'assistant' }],
       ...(text === ''
@@ -159,23 +159,22 @@ function converse({ text = '', calls = [] }: Said): Made {
         ['contentBlockStop', { contentBlockIndex: first + i }],
       ]),
       ['messageStop', { stopReason }],
-      ['metadata', { usage: used, metrics: { latencyMs: 1 } }],
+      ['metadata', { usage: usage, metrics: { latencyMs: 1 } }],
     ],
   }
 }
 
-/** Shapes whose calls are objects cannot hold other arguments whole. */
+/** Shapes with arguments as objects can't hold other arguments unchanged. */
 function objectOr(words: string): Json {
   try {
-    const parsed: unknown = JSON.parse(words)
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : {}
+    const value: unknown = JSON.parse(words)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
   } catch {
     return {}
   }
 }
 
-/** The answer that says this, by the provider's shape. */
-export const answers: Record<WireName, (said: Said) => Made> = {
+export const answers: Record<WireName, (content: AnswerContent) => WireAnswer> = {
   chat,
   responses,
   anthropic,

@@ -2,11 +2,19 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type World, gatewayWorld } from '../world.ts'
 import { answers } from './answers.ts'
-import { type Scripted, type WireName, allWires, asAsked, bringWires, modelOf, startScripted } from './scripted.ts'
+import {
+  type ScriptedVendor,
+  type WireName,
+  allWires,
+  asAsked,
+  bringWires,
+  modelOf,
+  startScripted,
+} from './scripted.ts'
 import { call, surfaces } from './surfaces.ts'
 
 let world: World
-let vendor: Scripted
+let vendor: ScriptedVendor
 
 before(async () => {
   vendor = await startScripted()
@@ -18,7 +26,7 @@ after(async () => {
   await vendor[Symbol.asyncDispose]()
 })
 
-/** A model server that counts its calls from 0 in every answer, or gives all calls of an answer one ID. */
+/** A model server that counts calls from 0 in every answer, or gives all calls of an answer one ID. */
 const habits: Record<string, readonly [string, string]> = { counted: ['call_0', 'call_1'], same: ['call', 'call'] }
 
 for (const wire of allWires)
@@ -60,14 +68,14 @@ for (const wire of allWires)
           }),
         ),
       )
-      // In the last turn each call has a result of its own.
+      // In the last turn each call has its own result.
       const last = vendor.received.map(({ body }) => JSON.stringify(body)).filter((text) => text.includes('09:01'))
       assert.equal(last.length, 2 * surfaces.length)
       for (const text of last)
         for (const words of ['09:00', '09:01']) assert.equal(text.split(words).length - 1, 2, text)
     })
 
-test('IDs that are unique already stay as the provider gave them', async () => {
+test('IDs that are already unique stay as the provider sent them', async () => {
   for (const wire of allWires) {
     const { whole, events } = answers[wire.name as WireName]({
       calls: [{ id: 'toolu_unique01', name: 'get_time', arguments: '{}' }],

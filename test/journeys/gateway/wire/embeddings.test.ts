@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { embeddingWireOf } from '#gateway/wire/embeddings.ts'
 import { type World, gatewayWorld, priced } from '../world.ts'
-import { type Scripted, startScripted, whole } from './scripted.ts'
+import { type ScriptedVendor, startScripted, whole } from './scripted.ts'
 
 let world: World
-let vendor: Scripted
+let vendor: ScriptedVendor
 
 before(async () => {
   vendor = await startScripted()
@@ -24,10 +24,10 @@ after(async () => {
 const numbers = [0.25, -0.5, 0.75, 1]
 const text = 'AACAPgAAAL8AAEA/AACAPw=='
 
-test('vectors come in the encoding that the client asked for, whichever the provider answers', async () => {
+test('vectors arrive in the encoding that the client requested, whichever the provider uses', async () => {
   for (const shape of ['openai-chat', 'openai-responses', 'ollama'])
     for (const root of ['/compat-a/v1', '/compat-c/v1'])
-      for (const [asked, expected] of [
+      for (const [encoding, expected] of [
         ['base64', text],
         ['float', numbers],
         [undefined, numbers],
@@ -40,15 +40,15 @@ test('vectors come in the encoding that the client asked for, whichever the prov
             data: [{ object: 'embedding', index: 0, embedding }],
             usage,
           })
-          const body = { model: `${shape}/m`, input: 'Hello', ...(asked && { encoding_format: asked }) }
+          const body = { model: `${shape}/m`, input: 'Hello', ...(encoding && { encoding_format: encoding }) }
           const answer = await world.key.post(`${root}/embeddings`, body)
           assert.equal(answer.status, 200, answer.text)
-          assert.deepEqual(answer.body.data[0].embedding, expected, `${shape}, ${root}, ${asked}`)
+          assert.deepEqual(answer.body.data[0].embedding, expected, `${shape}, ${root}, ${encoding}`)
           assert.equal(Number((await world.record(answer.headers.get('x-request-id')!)).input_tokens), 2)
         }
 })
 
-test('many vectors, more than are read before they travel, are encoded too', async () => {
+test('many vectors, more than are read before sending, are encoded too', async () => {
   const data = Array.from({ length: 600 }, (_, index) => ({
     object: 'embedding',
     index,
@@ -63,10 +63,10 @@ test('many vectors, more than are read before they travel, are encoded too', asy
     assert.equal(Buffer.from(embedding, 'base64').readFloatLE(4), Math.fround((index + 1) / 1_024))
 })
 
-test('the platform’s own vectors are read in either encoding, and counted by whichever figure is there', () => {
+test('the platform’s own vectors are read in either encoding, and counted by whichever figure exists', () => {
   for (const shape of ['openai-chat', 'openai-responses', 'ollama'] as const)
     for (const embedding of [numbers, text]) {
-      const read = embeddingWireOf(shape)!.read({ data: [{ index: 0, embedding }], usage: { total_tokens: 2 } }, 1)
-      assert.deepEqual(read, { vectors: [numbers], tokens: 2 })
+      const result = embeddingWireOf(shape)!.read({ data: [{ index: 0, embedding }], usage: { total_tokens: 2 } }, 1)
+      assert.deepEqual(result, { vectors: [numbers], tokens: 2 })
     }
 })

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { type World, gatewayWorld } from '../world.ts'
 import { answers } from './answers.ts'
 import {
-  type Scripted,
+  type ScriptedVendor,
   type WireName,
   allWires,
   asAsked,
@@ -17,7 +17,7 @@ import { eventsIn } from './surfaces.ts'
 type Json = Record<string, any>
 
 let world: World
-let vendor: Scripted
+let vendor: ScriptedVendor
 
 before(async () => {
   vendor = await startScripted()
@@ -32,7 +32,7 @@ after(async () => {
 const parameters = { type: 'object', properties: { zone: { type: 'string' } } }
 const tools = [{ name: 'get_time', parameters }]
 
-/** The content of a completion on REST, whole or out of its stream, without the fields that requests don't take. */
+/** Returns the content of a REST completion, whole or streamed, without the fields that requests don't accept. */
 async function complete(model: string, messages: Json[], stream: boolean): Promise<Json[]> {
   const answer = await world.person.post(`/inference/text${stream ? '/stream' : ''}`, { model, messages, tools })
   assert.equal(answer.status, 200, answer.text)
@@ -48,7 +48,7 @@ const resultsOf = (content: Json[], output: string): Json => ({
 })
 
 for (const wire of allWires)
-  test(`${wire.name}: over three turns no ID of a call repeats on REST, and results find their calls`, async () => {
+  test(`${wire.name}: over three turns no call ID repeats on REST, and results find their calls`, async () => {
     for (const [first, second] of [
       ['call_0', 'call_1'],
       ['call', 'call'],
@@ -73,13 +73,13 @@ for (const wire of allWires)
           messages.push({ role: 'assistant', content }, resultsOf(content, `09:0${turn}`))
         }
         assert.equal(new Set(ids).size, 6, ids.join(' '))
-        const sent = JSON.stringify(vendor.received.at(-1)!.body)
-        for (const words of ['09:00', '09:01']) assert.equal(sent.split(words).length - 1, 2, sent)
+        const body = JSON.stringify(vendor.received.at(-1)!.body)
+        for (const words of ['09:00', '09:01']) assert.equal(body.split(words).length - 1, 2, body)
       }
     }
   })
 
-test('Gemini’s signatures on thoughts, texts and calls come back over REST, whole and streamed', async () => {
+test('Gemini’s signatures on thoughts, texts, and calls return over REST, whole and streamed', async () => {
   const SEAL = 'c2lnbmF0dXJl'
   const functionCall = { name: 'get_time', args: { zone: 'UTC' } }
   const cases: [parts: Json[], at: number][] = [

@@ -1,17 +1,16 @@
-/** The routes of compat-a whose answers can be events of pictures, sound or bare text, with answers of two vendors for each. */
+/** The compat-a routes that can stream events of images, audio, or text, with answers of two vendors for each. */
 import type { ServerResponse } from 'node:http'
 import { type Got, json } from '../../../media/wire.ts'
 import { wav } from '../../../vendors/media/made/sound.ts'
 
 type Json = Record<string, any>
-export type Answer = (response: ServerResponse, got: Got, origin: string) => void
+export type Answer = (response: ServerResponse, request: Got, origin: string) => void
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 )
 
-/** A route that answers events, and its answers. */
 export interface Route {
   path: string
   fields: Json
@@ -19,9 +18,9 @@ export interface Route {
   file?: { name: string; bytes: Buffer }
   model: string
   events: (object | string)[]
-  /** The vendor's answer where it ignores that a stream was asked for; null: text streams are refused then. */
+  /** The vendor's answer if it ignores the request for a stream; null: text streams are refused then. */
   whole: { type: string; body: string | Buffer } | null
-  /** The model of a vendor of another shape, and its answer. */
+  /** The model of a vendor with another shape, and its answer. */
   other?: { model: string; answer: Answer }
   /** The type of the last event. */
   last: string
@@ -29,10 +28,10 @@ export interface Route {
 
 const sound = wav(3, 8_000)
 const picture = { b64_json: png.toString('base64') }
-export const spoken: Answer = (response) =>
+export const speechAnswer: Answer = (response) =>
   void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('ID3sound')
-const heard: Answer = (response) => json(response, { text: 'Hi.', language_code: 'en', words: [] })
-const drawn: Answer = (response, { method, path }, origin) => {
+const transcriptAnswer: Answer = (response) => json(response, { text: 'Hi.', language_code: 'en', words: [] })
+const imageAnswer: Answer = (response, { method, path }, origin) => {
   if (method === 'POST') return json(response, { id: 'j', polling_url: `${origin}/v1/get_result?id=j` })
   if (path === '/sample.png') return void response.end(png)
   json(response, { status: 'Ready', result: { sample: `${origin}/sample.png` } })
@@ -47,7 +46,7 @@ const images = (path: string, kind: string, more: Partial<Route> = {}): Route =>
     { type: `${kind}.completed`, ...picture, usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } },
   ],
   whole: { type: 'application/json', body: JSON.stringify({ created: 1, data: [picture], output_format: 'png' }) },
-  other: { model: 'flux/flux-kontext-pro', answer: drawn },
+  other: { model: 'flux/flux-kontext-pro', answer: imageAnswer },
   last: `${kind}.completed`,
   ...more,
 })
@@ -64,7 +63,7 @@ export const routes: readonly Route[] = [
       { type: 'speech.audio.done', usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } },
     ],
     whole: { type: 'audio/mpeg', body: Buffer.from([0xff, 0xfb, 0x90, 0]) },
-    other: { model: 'voices/eleven_v3', answer: spoken },
+    other: { model: 'voices/eleven_v3', answer: speechAnswer },
     last: 'speech.audio.done',
   },
   {
@@ -77,7 +76,7 @@ export const routes: readonly Route[] = [
       { type: 'transcript.text.done', text: 'Hi.' },
     ],
     whole: { type: 'application/json', body: JSON.stringify({ text: 'Hi.' }) },
-    other: { model: 'voices/scribe_v1', answer: heard },
+    other: { model: 'voices/scribe_v1', answer: transcriptAnswer },
     last: 'transcript.text.done',
   },
   {

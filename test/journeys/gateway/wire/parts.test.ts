@@ -2,13 +2,22 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type World, gatewayWorld } from '../world.ts'
 import { answers } from './answers.ts'
-import { type Event, type Scripted, type Wire, asAsked, bringWires, modelOf, startScripted, wires } from './scripted.ts'
+import {
+  type Event,
+  type ScriptedVendor,
+  type Wire,
+  asAsked,
+  bringWires,
+  modelOf,
+  startScripted,
+  wires,
+} from './scripted.ts'
 import { call, eventsIn, surfaces } from './surfaces.ts'
 
 type Json = Record<string, any>
 
 let world: World
-let vendor: Scripted
+let vendor: ScriptedVendor
 
 before(async () => {
   vendor = await startScripted()
@@ -22,16 +31,16 @@ after(async () => {
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-/** A kind of part in an answer, and where it is on the surfaces that have a place for it. */
+/** A type of part in an answer, and where it is on the surfaces that can represent it. */
 interface Part {
   kind: string
   wire: Wire
   whole: Json
   events: Event[]
-  /** The name of the loss where there is no place; `picture`: it is one. */
+  /** The name of the loss if there is no place; `picture`: it is an image. */
   loss: string
   picture?: true
-  /** The surfaces to which the answer passes as it is. */
+  /** The surfaces to which the answer passes unchanged. */
   own: readonly string[]
 }
 
@@ -52,16 +61,16 @@ const gemini = (kind: string, part: Json, loss: string, picture?: true): Part =>
 }
 
 const anthropic = (block: Json): Part => {
-  const made = answers.anthropic({ text: 'Here: ' })
+  const answer = answers.anthropic({ text: 'Here: ' })
   return {
     kind: block['type'],
     wire: wires.anthropic,
-    whole: { ...made.whole, content: [...made.whole['content'], block] },
+    whole: { ...answer.whole, content: [...answer.whole['content'], block] },
     events: [
-      ...made.events.slice(0, -2),
+      ...answer.events.slice(0, -2),
       { type: 'content_block_start', index: 1, content_block: block },
       { type: 'content_block_stop', index: 1 },
-      ...made.events.slice(-2),
+      ...answer.events.slice(-2),
     ],
     loss: `output.${block['type']}`,
     own: own['anthropic']!,
@@ -69,14 +78,14 @@ const anthropic = (block: Json): Part => {
 }
 
 const responses = (item: Json, picture?: true): Part => {
-  const made = answers.responses({ text: 'Here: ' })
-  const whole = { ...made.whole, output: [...made.whole['output'], item] }
+  const answer = answers.responses({ text: 'Here: ' })
+  const whole = { ...answer.whole, output: [...answer.whole['output'], item] }
   return {
     kind: item['type'],
     wire: wires.responses,
     whole,
     events: [
-      ...made.events.slice(0, -1),
+      ...answer.events.slice(0, -1),
       { type: 'response.output_item.added', output_index: 1, item: { ...item, status: 'in_progress' } },
       { type: 'response.output_item.done', output_index: 1, item },
       { type: 'response.completed', response: whole },
@@ -88,17 +97,17 @@ const responses = (item: Json, picture?: true): Part => {
 }
 
 const chatPicture = (): Part => {
-  const made = answers.chat({ text: 'Here: ' })
+  const answer = answers.chat({ text: 'Here: ' })
   const images = [{ type: 'image_url', index: 0, image_url: { url: `data:image/png;base64,${PNG}` } }]
   const withImages = (answer: Json, field: string): Json => ({
     ...answer,
     choices: answer['choices'].map((choice: Json) => ({ ...choice, [field]: { ...choice[field], images } })),
   })
-  const [first, ...rest] = made.events as Json[]
+  const [first, ...rest] = answer.events as Json[]
   return {
     kind: 'images',
     wire: wires.chat,
-    whole: withImages(made.whole, 'message'),
+    whole: withImages(answer.whole, 'message'),
     events: [withImages(first!, 'delta'), ...rest],
     loss: 'output.image',
     picture: true,
@@ -107,17 +116,17 @@ const chatPicture = (): Part => {
 }
 
 const converse = (kind: string, block: Json, loss: string): Part => {
-  const made = answers.converse({ text: 'Here: ' })
-  const message = made.whole['output'].message
+  const answer = answers.converse({ text: 'Here: ' })
+  const message = answer.whole['output'].message
   return {
     kind,
     wire: wires.converse,
-    whole: { ...made.whole, output: { message: { ...message, content: [...message.content, block] } } },
+    whole: { ...answer.whole, output: { message: { ...message, content: [...message.content, block] } } },
     events: [
-      ...made.events.slice(0, -2),
+      ...answer.events.slice(0, -2),
       ['contentBlockDelta', { contentBlockIndex: 1, delta: block }],
       ['contentBlockStop', { contentBlockIndex: 1 }],
-      ...made.events.slice(-2),
+      ...answer.events.slice(-2),
     ],
     loss,
     own: [],
@@ -148,17 +157,17 @@ const parts: Part[] = [
   converse('guardContent', { guardContent: { text: { text: 'x' } } }, 'output.guardContent'),
 ]
 
-/** Whether the answer holds the picture, in the surface's own place for it. */
+/** True if the answer contains the image in the surface's own place. */
 function hasPicture(path: string, history: readonly Json[]): boolean {
   if (path.endsWith('responses'))
     return history.some((item) => item['type'] === 'image_generation_call' && item['result'] === PNG)
   return (history[0]?.['images'] ?? []).some((one: Json) => one['image_url'].url === `data:image/png;base64,${PNG}`)
 }
 
-for (const { kind, wire, whole, events, loss, picture, own: passed } of parts)
-  test(`${wire.name}, ${kind}: each surface has a place for it, or names it`, async () => {
+for (const { kind, wire, whole, events, loss, picture, own: passedSurfaces } of parts)
+  test(`${wire.name}, ${kind}: each surface represents it or names it as a loss`, async () => {
     vendor.script = asAsked(wire, { whole, events })
-    for (const surface of surfaces.filter(({ name }) => !passed.includes(name)))
+    for (const surface of surfaces.filter(({ name }) => !passedSurfaces.includes(name)))
       for (const stream of [true, false]) {
         const at = `${surface.name}, ${stream ? 'streamed' : 'whole'}`
         const turn = await call(world.key, surface, surface.ask(modelOf(wire), 'Draw a dot.'), stream)
@@ -173,8 +182,8 @@ for (const { kind, wire, whole, events, loss, picture, own: passed } of parts)
       }
   })
 
-/** The completion of a model on REST, whole or out of its stream. */
-async function completed(model: string, stream: boolean): Promise<{ losses: string[]; text: string; head: string }> {
+/** Completes on REST, whole or streamed. */
+async function complete(model: string, stream: boolean): Promise<{ losses: string[]; text: string; head: string }> {
   const body = { model, messages: [{ role: 'user', content: 'Hello' }] }
   const answer = await world.person.post(`/inference/text${stream ? '/stream' : ''}`, body)
   assert.equal(answer.status, 200, answer.text)
@@ -183,20 +192,20 @@ async function completed(model: string, stream: boolean): Promise<{ losses: stri
   return { ...whole, head: answer.headers.get('x-uk-losses') ?? '' }
 }
 
-test('REST names parts of answers that it has no place for, whole and streamed', async () => {
+test('REST names parts of answers that it can’t represent, whole and streamed', async () => {
   for (const { kind, wire, whole, events, loss } of parts) {
     vendor.script = asAsked(wire, { whole, events })
     for (const stream of [false, true]) {
-      const { losses, text, head } = await completed(modelOf(wire), stream)
+      const { losses, text, head } = await complete(modelOf(wire), stream)
       assert.match(text, /^Here: /, kind)
       assert.ok(losses.includes(loss), `${wire.name}, ${kind}: ${losses.join()}`)
-      // The head of a stream leaves before its parts come.
+      // The head of a stream is sent before its parts arrive.
       if (!stream) assert.ok(head.includes(loss), head)
     }
   }
 })
 
-test('a picture that a model drew on responses comes back to it with the next turn', async () => {
+test('an image generated on responses returns with the next turn', async () => {
   const { whole, events } = parts[0]!
   vendor.script = asAsked(wires.gemini, { whole, events })
   const surface = surfaces.find(({ name }) => name === 'responses')!

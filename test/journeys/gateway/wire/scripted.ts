@@ -7,26 +7,29 @@ import { type World, priced } from '../world.ts'
 
 type Json = Record<string, any>
 
-export interface Received {
+export interface ReceivedRequest {
   path: string
   headers: IncomingHttpHeaders
   body: Json
 }
 
 /** Writes one answer, byte for byte. */
-export type Script = (response: ServerResponse, received: Received) => void
+export type Script = (response: ServerResponse, request: ReceivedRequest) => void
 
-/** A provider on loopback whose answers each test writes byte for byte. */
-export interface Scripted extends AsyncDisposable {
+/** A loopback provider whose answers each test writes byte for byte. */
+export interface ScriptedVendor extends AsyncDisposable {
   origin: string
-  received: Received[]
-  /** The script of all answers from now on. */
+  received: ReceivedRequest[]
+  /** The script for all answers from now on. */
   script: Script
 }
 
-export async function startScripted(): Promise<Scripted> {
-  const received: Received[] = []
-  const state: Pick<Scripted, 'received' | 'script'> = { received, script: (response) => void response.end() }
+export async function startScripted(): Promise<ScriptedVendor> {
+  const requests: ReceivedRequest[] = []
+  const state: Pick<ScriptedVendor, 'received' | 'script'> = {
+    received: requests,
+    script: (response) => void response.end(),
+  }
   const server = createServer((incoming, response) => {
     const parts: Buffer[] = []
     response.on('error', () => {})
@@ -37,7 +40,7 @@ export async function startScripted(): Promise<Scripted> {
         headers: incoming.headers,
         body: JSON.parse(Buffer.concat(parts).toString() || '{}') as Json,
       }
-      received.push(one)
+      requests.push(one)
       state.script(response, one)
     })
   })
@@ -52,7 +55,7 @@ export async function startScripted(): Promise<Scripted> {
   })
 }
 
-/** A provider shape: how its endpoint is added and how its answers stand on the wire. */
+/** A provider shape: how its endpoint is added, and its wire format. */
 export interface Wire {
   name: string
   shape: Shape
@@ -60,7 +63,7 @@ export interface Wire {
   endpoint: (origin: string) => object
   model: string
   type: string
-  /** The events of a stream: `[name, data]`, or data alone. */
+  /** The events of a stream: `[name, data]`, or only data. */
   stream: (events: readonly Event[]) => Buffer
 }
 
@@ -154,8 +157,8 @@ export const wires = {
 export type WireName = keyof typeof wires
 export const allWires: readonly Wire[] = Object.values(wires)
 
-/** Adds an endpoint for each shape at this provider; its model is `<slug>/<model>`. */
-export async function bringWires(world: World, vendor: Scripted, more: object = {}): Promise<void> {
+/** Adds an endpoint per shape at this provider; its model is `<slug>/<model>`. */
+export async function bringWires(world: World, vendor: ScriptedVendor, more: object = {}): Promise<void> {
   const answers = await Promise.all(
     allWires.map(({ name, shape, endpoint, model }) =>
       world.person.post('/ai-gateway/provider-endpoints', {
@@ -174,7 +177,7 @@ export async function bringWires(world: World, vendor: Scripted, more: object = 
 
 export const modelOf = ({ name, model }: Wire): string => `${name}/${model}`
 
-/** Answers whole, as JSON unless `headers` say otherwise. */
+/** Sends a whole answer, as JSON unless `headers` say otherwise. */
 export const whole =
   (body: unknown, status = 200, headers: Record<string, string> = {}): Script =>
   (response) =>
@@ -182,16 +185,15 @@ export const whole =
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
 
-/** Answers with the events of a stream. */
-export const streamed =
+export const streamEvents =
   (wire: Wire, all: readonly Event[]): Script =>
   (response) =>
     void response.writeHead(200, { 'content-type': wire.type }).end(wire.stream(all))
 
-/** Answers in the form that was asked for: every shape's request says it. */
+/** Answers in the requested format; every shape's request states it. */
 export const asAsked =
   (wire: Wire, answer: { whole: unknown; events: readonly Event[] }): Script =>
-  (response, received) =>
-    (isStreamed(received) ? streamed(wire, answer.events) : whole(answer.whole))(response, received)
+  (response, request) =>
+    (isStreamed(request) ? streamEvents(wire, answer.events) : whole(answer.whole))(response, request)
 
-const isStreamed = ({ path, body }: Received): boolean => body['stream'] === true || /stream/i.test(path)
+const isStreamed = ({ path, body }: ReceivedRequest): boolean => body['stream'] === true || /stream/i.test(path)

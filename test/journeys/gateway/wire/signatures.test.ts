@@ -4,7 +4,7 @@ import { type World, gatewayWorld } from '../world.ts'
 import { answers } from './answers.ts'
 import {
   type Event,
-  type Scripted,
+  type ScriptedVendor,
   type Wire,
   type WireName,
   asAsked,
@@ -18,13 +18,13 @@ import { call, surfaces } from './surfaces.ts'
 type Json = Record<string, any>
 
 let world: World
-let vendor: Scripted
+let vendor: ScriptedVendor
 
 before(async () => {
   vendor = await startScripted()
   world = await gatewayWorld({ UK_LIMIT_INFERENCE: '0' })
   await bringWires(world, vendor)
-  const named = await world.person.post('/ai-gateway/provider-endpoints', {
+  const endpoint = await world.person.post('/ai-gateway/provider-endpoints', {
     name: 'google',
     slug: 'google-chat',
     shape: 'openai-chat',
@@ -33,7 +33,7 @@ before(async () => {
     base_url: `${vendor.origin}/v1`,
     models: [{ id: 'gemini-3-pro-preview', pricing: { input: 1, output: 2 }, capabilities: ['tools', 'reasoning'] }],
   })
-  assert.equal(named.status, 201, named.text)
+  assert.equal(endpoint.status, 201, endpoint.text)
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
@@ -51,9 +51,9 @@ interface Place {
   model?: string
   whole: Json
   events: Event[]
-  /** Where it has to stand in the next request. */
+  /** Where it must appear in the next request. */
   back(body: Json): unknown
-  /** Surfaces that the field passes as it is, and that hand it back in their own place. */
+  /** Surfaces that pass the field through unchanged, in their own place. */
   except?: readonly string[]
 }
 
@@ -74,7 +74,7 @@ const functionCall = { name: 'get_time', args }
 const calledBy = (parts: Json[]) => parts.find((part) => part['functionCall'])
 
 const thinking = (block: Json, deltas: Json[]): Place => {
-  const made = answers.anthropic({ calls: [{ id: 'toolu_1', name: 'get_time', arguments: JSON.stringify(args) }] })
+  const answer = answers.anthropic({ calls: [{ id: 'toolu_1', name: 'get_time', arguments: JSON.stringify(args) }] })
   const start = {
     type: 'content_block_start',
     index: 0,
@@ -83,35 +83,35 @@ const thinking = (block: Json, deltas: Json[]): Place => {
   return {
     field: `Anthropic, ${String(block['type'])}`,
     wire: wires.anthropic,
-    whole: { ...made.whole, content: [block, ...made.whole['content']] },
+    whole: { ...answer.whole, content: [block, ...answer.whole['content']] },
     events: [
-      made.events[0]!,
+      answer.events[0]!,
       start,
       ...deltas.map((delta) => ({ type: 'content_block_delta', index: 0, delta })),
       { type: 'content_block_stop', index: 0 },
-      ...made.events.slice(1).map((event) => ('index' in (event as Json) ? { ...(event as Json), index: 1 } : event)),
+      ...answer.events.slice(1).map((event) => ('index' in (event as Json) ? { ...(event as Json), index: 1 } : event)),
     ],
     back: ({ messages }) => {
-      const told = messages.find(({ role }: Json) => role === 'assistant').content
-      const { cache_control: _, ...first } = told[0]
+      const content = messages.find(({ role }: Json) => role === 'assistant').content
+      const { cache_control: _, ...first } = content[0]
       return first
     },
   }
 }
 
 const responses = (): Place => {
-  const made = answers.responses({ calls: [{ id: 'call_1', name: 'get_time', arguments: JSON.stringify(args) }] })
+  const answer = answers.responses({ calls: [{ id: 'call_1', name: 'get_time', arguments: JSON.stringify(args) }] })
   const item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: SEAL }
-  const whole = { ...made.whole, output: [item, ...made.whole['output']] }
+  const whole = { ...answer.whole, output: [item, ...answer.whole['output']] }
   return {
     field: 'OpenAI responses, encrypted_content',
     wire: wires.responses,
     whole,
     events: [
-      made.events[0]!,
+      answer.events[0]!,
       { type: 'response.output_item.added', output_index: 0, item: { ...item, encrypted_content: undefined } },
       { type: 'response.output_item.done', output_index: 0, item },
-      ...made.events
+      ...answer.events
         .slice(1, -1)
         .map((event) => ({ ...(event as Json), output_index: Number((event as Json)['output_index']) + 1 })),
       { type: 'response.completed', response: whole },
@@ -121,23 +121,23 @@ const responses = (): Place => {
 }
 
 const converse = (field: string, content: Json, deltas: Json[], back: (block: Json) => unknown): Place => {
-  const made = answers.converse({ calls: [{ id: 'tooluse_1', name: 'get_time', arguments: JSON.stringify(args) }] })
-  const calls = made.whole['output'].message.content
+  const answer = answers.converse({ calls: [{ id: 'tooluse_1', name: 'get_time', arguments: JSON.stringify(args) }] })
+  const calls = answer.whole['output'].message.content
   return {
     field: `Bedrock, ${field}`,
     wire: wires.converse,
     whole: {
-      ...made.whole,
+      ...answer.whole,
       output: { message: { role: 'assistant', content: [{ reasoningContent: content }, ...calls] } },
     },
     events: [
-      made.events[0]!,
+      answer.events[0]!,
       ...deltas.map((reasoningContent): Event => [
         'contentBlockDelta',
         { contentBlockIndex: 0, delta: { reasoningContent } },
       ]),
       ['contentBlockStop', { contentBlockIndex: 0 }],
-      ...made.events.slice(1).map((event): Event => {
+      ...answer.events.slice(1).map((event): Event => {
         const [name, data] = event as [string, Json]
         return [name, 'contentBlockIndex' in data ? { ...data, contentBlockIndex: 1 } : data]
       }),
@@ -151,7 +151,7 @@ const converse = (field: string, content: Json, deltas: Json[], back: (block: Js
 }
 
 const googleChat = (): Place => {
-  const made = answers.chat({ calls: [{ id: 'call_1', name: 'get_time', arguments: JSON.stringify(args) }] })
+  const answer = answers.chat({ calls: [{ id: 'call_1', name: 'get_time', arguments: JSON.stringify(args) }] })
   const sign = (message: Json) => ({
     ...message,
     ...(message['tool_calls'] && {
@@ -161,7 +161,7 @@ const googleChat = (): Place => {
       })),
     }),
   })
-  const signed = (answer: Json): Json => ({
+  const withSignature = (answer: Json): Json => ({
     ...answer,
     choices: answer['choices'].map((choice: Json) => ({
       ...choice,
@@ -172,24 +172,24 @@ const googleChat = (): Place => {
   return {
     field: 'Google’s endpoint in OpenAI’s shape, thought_signature',
     wire: { ...wires.chat, name: 'google-chat', model: 'gemini-3-pro-preview' },
-    whole: signed(made.whole),
-    events: made.events.map((event) => signed(event as Json)),
+    whole: withSignature(answer.whole),
+    events: answer.events.map((event) => withSignature(event as Json)),
     back: ({ messages }) =>
       messages.find(({ role }: Json) => role === 'assistant').tool_calls[0].extra_content?.google.thought_signature,
-    // Its clients join the fields of the shape that they know.
+    // Its clients join only the fields of the shape that they know.
     except: ['chat', 'OpenRouter chat'],
   }
 }
 
-const thought = { text: 'I should look that up.', thought: true, thoughtSignature: SEAL }
+const thoughtPart = { text: 'I should look that up.', thought: true, thoughtSignature: SEAL }
 const places: Place[] = [
-  gemini('a thought', [thought, { functionCall }], (parts) => [
+  gemini('a thought', [thoughtPart, { functionCall }], (parts) => [
     parts.find((part) => part['thought']),
     calledBy(parts)?.['thoughtSignature'],
   ]),
   gemini(
     'a thought in pieces, the signature behind it',
-    [thought, { functionCall }],
+    [thoughtPart, { functionCall }],
     (parts) => [parts.find((part) => part['thought']), calledBy(parts)?.['thoughtSignature']],
     [
       { text: 'I should ', thought: true },
@@ -232,8 +232,8 @@ const places: Place[] = [
   googleChat(),
 ]
 const expected: Record<string, unknown> = {
-  'Gemini, a thought': [thought, undefined],
-  'Gemini, a thought in pieces, the signature behind it': [thought, undefined],
+  'Gemini, a thought': [thoughtPart, undefined],
+  'Gemini, a thought in pieces, the signature behind it': [thoughtPart, undefined],
   'Gemini, the first of two calls': [SEAL, undefined],
   'Gemini, a text': [SEAL],
   'Gemini, a text in pieces, the signature behind it': [SEAL],
@@ -243,7 +243,7 @@ const expected: Record<string, unknown> = {
 }
 
 for (const { field, wire, whole, events, back, except = [] } of places)
-  test(`${field}: what is opaque comes back byte for byte over every surface, whole and streamed`, async () => {
+  test(`${field}: opaque values return byte for byte over every surface, whole and streamed`, async () => {
     vendor.script = asAsked(wire, { whole, events })
     for (const surface of surfaces.filter(({ name }) => !except.includes(name)))
       for (const stream of [true, false]) {
@@ -268,7 +268,7 @@ for (const { field, wire, whole, events, back, except = [] } of places)
       }
   })
 
-test('Gemini: a call whose answer came without any signature has the vendor’s own word for that', async () => {
+test('Gemini: a call from an answer without a signature gets the vendor’s placeholder', async () => {
   const { whole, events } = answers['gemini' satisfies WireName]({
     calls: [{ id: 'c', name: 'get_time', arguments: '{}' }],
   })

@@ -4,21 +4,21 @@ import { testServer } from '../../../server.ts'
 import { type World, priced, worldOn } from '../world.ts'
 import { answers } from './answers.ts'
 import {
-  type Scripted,
+  type ScriptedVendor,
   type WireName,
   allWires,
   bringWires,
   modelOf,
   startScripted,
-  streamed,
+  streamEvents,
   whole,
   wires,
 } from './scripted.ts'
 import { type ClientSurface, eventsIn, surfaces } from './surfaces.ts'
 
 let world: World
-let vendor: Scripted
-let other: Scripted
+let vendor: ScriptedVendor
+let other: ScriptedVendor
 
 before(async () => {
   vendor = await startScripted()
@@ -30,7 +30,7 @@ before(async () => {
     }),
   )
   await bringWires(world, vendor)
-  // A model for each surface: a provider that failed for one is asked last for it from then on.
+  // One model per surface: a provider that failed for a model is tried last for it afterwards.
   const shared = { models: surfaces.map((_, i) => priced(`shared-${i}`)) }
   await world.bring({ ...vendor, key: 'sk-test' }, 'first', { ...shared, priority: 1 })
   await world.bring({ ...other, key: 'sk-test' }, 'second', { ...shared, priority: 2 })
@@ -41,17 +41,17 @@ after(async () => {
   await other[Symbol.asyncDispose]()
 })
 
-/** What keeps each surface's streams alive: a comment, or Anthropic's own event. */
+/** The heartbeat of each surface: a comment, or Anthropic's own event. */
 const BEAT = /^: (?:keep-alive|OPENROUTER PROCESSING)\n|^event: ping\n/gm
 
-/** Shapes whose first half of this answer is text. */
+/** Shapes whose first half of this answer contains text. */
 const SPEAKS_EARLY: ReadonlySet<string> = new Set(['chat', 'ollama', 'responses', 'anthropic'])
 
-/** What was said but that somebody is there, in the whole events so far. */
+/** Returns the content of the complete events so far, without heartbeats. */
 const saidIn = (text: string) =>
   eventsIn(text.slice(0, text.lastIndexOf('\n\n') + 2)).filter(({ type }) => type !== 'ping')
 
-/** A stream that is read as far as a test wants to. */
+/** Reads a stream as far as a test needs. */
 async function open(surface: ClientSurface, model: string) {
   const { origin, headers } = world.key
   const response = await fetch(`${origin}${surface.path}`, {
@@ -83,14 +83,14 @@ async function open(surface: ClientSurface, model: string) {
 for (const wire of allWires)
   test(`${wire.name}: no surface’s stream is silent, before the first token or in the middle`, async () => {
     const { events } = answers[wire.name as WireName]({ text: 'Hello there' })
-    const cut = Math.ceil(events.length / 2)
+    const middle = Math.ceil(events.length / 2)
     for (const surface of surfaces) {
       const head = Promise.withResolvers<void>()
       const rest = Promise.withResolvers<void>()
       vendor.script = (response) => {
         const bytes = wire.stream(events)
-        const first = wire.stream(events.slice(0, cut))
-        // What ends a stream of chunks stands behind the first half too.
+        const first = wire.stream(events.slice(0, middle))
+        // The end marker of a chunk stream follows the first half too.
         const half = first.length - (first.subarray(-14).toString() === 'data: [DONE]\n\n' ? 14 : 0)
         void head.promise.then(() => {
           response.writeHead(200, { 'content-type': wire.type })
@@ -104,7 +104,7 @@ for (const wire of allWires)
       const silent = await stream.until((text) => stream.beats(text) >= 2)
       assert.equal(saidIn(silent).length, 0, silent)
       head.resolve()
-      // The first half of an answer may say nothing yet, in some shapes.
+      // In some shapes, the first half of an answer has no content yet.
       const spoken = await stream.until((text) => saidIn(text).length > 0 || !SPEAKS_EARLY.has(wire.name))
       const before = stream.beats(spoken)
       await stream.until((text) => stream.beats(text) > before + 1)
@@ -116,13 +116,13 @@ for (const wire of allWires)
     }
   })
 
-test('while nothing but comments was sent another provider is asked, and answers into the same stream', async () => {
+test('while only comments were sent, another provider is tried and answers into the same stream', async () => {
   const { events } = answers.chat({ text: 'Hello there' })
   for (const [i, surface] of surfaces.entries()) {
     const fails = Promise.withResolvers<void>()
-    vendor.script = (response, received) =>
-      void fails.promise.then(() => whole({ error: { message: 'The model is not there.' } }, 404)(response, received))
-    other.script = streamed(wires.chat, events)
+    vendor.script = (response, request) =>
+      void fails.promise.then(() => whole({ error: { message: 'The model is not there.' } }, 404)(response, request))
+    other.script = streamEvents(wires.chat, events)
     const stream = await open(surface, `shared-${i}`)
     await stream.until((text) => stream.beats(text) >= 1)
     fails.resolve()
@@ -133,7 +133,7 @@ test('while nothing but comments was sent another provider is asked, and answers
   }
 })
 
-test('the stream of /inference/text starts before its provider does, and tells a late failure as its run', async () => {
+test('the stream of /inference/text starts before its provider does, and reports a late failure as its run', async () => {
   const { person } = world
   const { events } = answers.chat({ text: 'Hello there' })
   const ask = async () => {
@@ -145,25 +145,25 @@ test('the stream of /inference/text starts before its provider does, and tells a
     return { status: response.status, text: response.text() }
   }
   const go = Promise.withResolvers<void>()
-  vendor.script = (response, received) => void go.promise.then(() => streamed(wires.chat, events)(response, received))
-  // The head is here although the provider has said nothing.
+  vendor.script = (response, request) => void go.promise.then(() => streamEvents(wires.chat, events)(response, request))
+  // The head has arrived although the provider is still silent.
   const late = await ask()
   assert.equal(late.status, 200)
   go.resolve()
   assert.match(await late.text, /event: run\.started[^]*"delta":"Hello there"[^]*event: run\.completed/)
   const fails = Promise.withResolvers<void>()
-  vendor.script = (response, received) =>
-    void fails.promise.then(() => whole({ error: { message: 'temperature is odd' } }, 400)(response, received))
-  const failed = await ask()
-  assert.equal(failed.status, 200)
+  vendor.script = (response, request) =>
+    void fails.promise.then(() => whole({ error: { message: 'temperature is odd' } }, 400)(response, request))
+  const response = await ask()
+  assert.equal(response.status, 200)
   fails.resolve()
-  const [event, ...more] = eventsIn(await failed.text)
+  const [event, ...more] = eventsIn(await response.text)
   assert.deepEqual(more, [])
   assert.deepEqual([event!['seq'], event!['run'].status, event!['run'].model], [1, 'failed', modelOf(wires.chat)])
   assert.match(event!['error'].message, /temperature is odd/)
 })
 
-test('a provider whose first events say nothing, and then an error, is left for another one', async () => {
+test('a provider whose first events have no content, followed by an error, is replaced by another', async () => {
   const { events } = answers.anthropic({ text: 'Hello there' })
   const messages = surfaces.find(({ name }) => name === 'messages')!
   const asAnthropic = { shape: 'anthropic-messages', models: [priced('claude-x')] }
@@ -179,19 +179,19 @@ test('a provider whose first events say nothing, and then an error, is left for 
     response.write('event: ping\ndata: {"type": "ping"}\n\n')
     response.end('event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n')
   }
-  other.script = streamed(wires.anthropic, events)
+  other.script = streamEvents(wires.anthropic, events)
   const stream = await open(messages, 'claude-x')
   const text = await stream.rest()
   const turn = messages.read({ status: 200, headers: stream.response.headers, text, body: null }, true)
   assert.equal(turn.words, 'Hello there', text)
 })
 
-test('a failure behind the first comment is told in the stream, in the surface’s own error event', async () => {
+test('a failure after the first comment is reported in the stream, as the surface’s own error event', async () => {
   for (const surface of surfaces) {
     const fails = Promise.withResolvers<void>()
-    vendor.script = (response, received) =>
+    vendor.script = (response, request) =>
       void fails.promise.then(() =>
-        whole({ error: { message: 'temperature is odd', type: 'invalid_request_error' } }, 400)(response, received),
+        whole({ error: { message: 'temperature is odd', type: 'invalid_request_error' } }, 400)(response, request),
       )
     const stream = await open(surface, modelOf(wires.chat))
     await stream.until((text) => stream.beats(text) >= 1)

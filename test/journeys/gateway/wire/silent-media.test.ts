@@ -4,7 +4,7 @@ import { loadContracts } from '#modules/contracts.ts'
 import { surfaces } from '#gateway/mount.ts'
 import { SECRET, json, vendorAt } from '../../../media/wire.ts'
 import { testServer } from '../../../server.ts'
-import { type Answer, type Route, routes, spoken } from './media-routes.ts'
+import { type Answer, type Route, routes, speechAnswer } from './media-routes.ts'
 import { type World, priced, worldOn } from '../world.ts'
 import { surfaces as silentSurfaces, eventsIn } from './surfaces.ts'
 
@@ -12,11 +12,11 @@ type Json = Record<string, any>
 
 let world: World
 let vendor: Awaited<ReturnType<typeof vendorAt>>
-/** Answers every request of the vendor's, those that only look included. */
+/** Answers every request to the vendor, including polls. */
 let answer: Answer = (response) => void response.end()
 
 before(async () => {
-  vendor = await vendorAt((got, response, origin) => answer(response, got, origin))
+  vendor = await vendorAt((request, response, origin) => answer(response, request, origin))
   world = await worldOn(
     await testServer({
       waits: { silenceMs: 5 },
@@ -60,7 +60,7 @@ const alwaysWhole: Record<string, string> = {
 }
 
 test('every route that answers events is tested with a silent provider, here or with the text surfaces', () => {
-  const known = new Set([
+  const testedPaths = new Set([
     ...routes.map(({ path }) => path),
     ...Object.keys(alwaysWhole),
     ...silentSurfaces.map(({ path }) => path.replace(/^\/compat-\w\/v1/, '')),
@@ -71,19 +71,19 @@ test('every route that answers events is tested with a silent provider, here or 
     ),
   )
   assert.deepEqual(
-    [...new Set(generating)].filter((path) => !known.has(path)),
+    [...new Set(generating)].filter((path) => !testedPaths.has(path)),
     [],
   )
 })
 
-/** REST's streams that end with their caller, and so start with a provider or a computer. */
+/** REST streams that end with their caller and so start with a provider or a computer. */
 const callerStreams: Record<string, string> = {
   'inference.text_stream': 'in silence.test.ts',
   'inference.speech_stream': 'below',
   'computers.exec': 'in the tests of silent computers',
 }
 
-test('REST’s streams that wait for a provider are tested with a silent one', async () => {
+test('REST streams that wait for a provider are tested with a silent one', async () => {
   const streams = (await loadContracts()).flatMap(({ name, endpoints }) =>
     Object.entries(endpoints).flatMap(([key, { reply }]) =>
       (reply.kind === 'stream' && reply.belongs === 'caller') ||
@@ -95,11 +95,11 @@ test('REST’s streams that wait for a provider are tested with a silent one', a
   assert.deepEqual(streams.toSorted(), Object.keys(callerStreams).toSorted())
 })
 
-test('the head of /inference/speech/stream leaves before its provider speaks, and a late failure is an event', async () => {
+test('the head of /inference/speech/stream is sent before its provider answers, and a late failure is an event', async () => {
   const { person } = world
   const ask = async (then: Answer) => {
     const go = Promise.withResolvers<void>()
-    answer = (...asked) => void go.promise.then(() => then(...asked))
+    answer = (...args) => void go.promise.then(() => then(...args))
     const response = await fetch(`${person.origin}/v1/inference/speech/stream`, {
       method: 'POST',
       headers: { ...person.headers, 'content-type': 'application/json' },
@@ -109,23 +109,23 @@ test('the head of /inference/speech/stream leaves before its provider speaks, an
     go.resolve()
     return response.text()
   }
-  assert.match(await ask(spoken), /event: audio\.delta/)
+  assert.match(await ask(speechAnswer), /event: audio\.delta/)
   assert.match(await ask((response) => json(response, { detail: 'No foxes.' }, 400)), /event: audio\.failed/)
 })
 
 const BEAT = /^: keep-alive\n/gm
 
-/** A stream that is read as far as a test wants to. */
+/** Reads a stream as far as a test needs. */
 async function open({ path, fields, file }: Route, model: string, further: Record<string, string> = {}) {
   const { origin, headers } = world.key
-  const asked = { ...fields, model }
+  const body = { ...fields, model }
   const form = new FormData()
-  for (const [name, value] of Object.entries(asked)) form.set(name, value)
+  for (const [name, value] of Object.entries(body)) form.set(name, value)
   if (file) form.set(file.name, new Blob([new Uint8Array(file.bytes)]), file.name === 'file' ? 'talk.wav' : 'fox.png')
   const response = await fetch(`${origin}/compat-a/v1${path}`, {
     method: 'POST',
     headers: { ...headers, ...further, ...(!file && { 'content-type': 'application/json' }) },
-    body: file ? form : JSON.stringify(asked),
+    body: file ? form : JSON.stringify(body),
   })
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
@@ -157,10 +157,10 @@ const line = (event: object | string): string =>
     : `event: ${(event as Json)['type'] ?? 'message'}\ndata: ${JSON.stringify(event)}\n\n`
 const kindOf = (event: Json): string => event['type'] ?? event['object']
 
-/** Opens a stream whose vendor says nothing until two beats were read, and answers the rest of it. */
+/** Opens a stream, keeps the vendor silent for two heartbeats, and reads the rest. */
 async function afterSilence(route: Route, model: string, then: Answer): Promise<string> {
   const go = Promise.withResolvers<void>()
-  answer = (...asked) => void go.promise.then(() => then(...asked))
+  answer = (...args) => void go.promise.then(() => then(...args))
   const stream = await open(route, model)
   assert.equal(stream.response.status, 200)
   assert.match(stream.response.headers.get('content-type')!, /^text\/event-stream/)
@@ -169,14 +169,14 @@ async function afterSilence(route: Route, model: string, then: Answer): Promise<
   return stream.rest()
 }
 
-test('no comment stands inside an event of the first of two providers that race', async () => {
+test('no comment splits an event of the first of two racing providers', async () => {
   const route = routes[0]!
   const [first] = route.events
   const speak = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
   let count = 0
   answer = (response) => {
-    // The second request is never answered, and lets the first one speak.
+    // The second request is never answered and releases the first.
     if (++count === 2) speak.resolve()
     if (count > 1) return
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -203,10 +203,10 @@ for (const route of routes) {
     const [first, ...others] = route.events
     let count = 0
     answer = (response) => {
-      // A second stream, which is never answered, is the clock: its beats come as often.
+      // A second, never answered stream is the clock: its heartbeats have the same interval.
       if (count++ > 0) return
       void head.promise.then(async () => {
-        // The first event comes in two pieces: no beat may stand between them.
+        // The first event comes in two pieces; no heartbeat may come between them.
         const bytes = line(first!)
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.write(bytes.slice(0, 20))
@@ -234,14 +234,14 @@ for (const route of routes) {
     assert.match(text, /^: x-uk-route: provider=own/m)
   })
 
-  test(`${route.path}: an error behind the first comment is the stream's last event`, async () => {
+  test(`${route.path}: an error after the first comment is the stream's last event`, async () => {
     const text = await afterSilence(route, own, (response) => json(response, { error: { message: 'No foxes.' } }, 400))
     assert.match(eventsIn(text).at(-1)!['error'].message, /No foxes/, text)
   })
 
   if (route.whole !== null) {
     const { type, body } = route.whole
-    test(`${route.path}: an answer that comes whole behind a comment is written as events`, async () => {
+    test(`${route.path}: a whole answer after a comment is written as events`, async () => {
       const text = await afterSilence(
         route,
         own,
@@ -249,8 +249,8 @@ for (const route of routes) {
       )
       const last = eventsIn(text).at(-1)!
       assert.equal(last['type'], route.last, text)
-      const held = JSON.stringify(eventsIn(text))
-      assert.ok(held.includes(Buffer.isBuffer(body) ? body.toString('base64') : /Hi\.|iVBO/.exec(body)![0]), held)
+      const output = JSON.stringify(eventsIn(text))
+      assert.ok(output.includes(Buffer.isBuffer(body) ? body.toString('base64') : /Hi\.|iVBO/.exec(body)![0]), output)
       const garbage = await afterSilence(
         route,
         own,
@@ -262,12 +262,12 @@ for (const route of routes) {
 
   if (route.other !== undefined) {
     const { model, answer: then } = route.other
-    test(`${route.path}: so it is where the request is written anew for ${model}`, async () => {
+    test(`${route.path}: the same holds if the request is rewritten for ${model}`, async () => {
       const text = await afterSilence(route, model, then)
       assert.equal(eventsIn(text).at(-1)!['type'], route.last, text)
       assert.match(text, new RegExp(`^: x-uk-route: provider=${model.split('/')[0]}`, 'm'))
-      const failed = await afterSilence(route, model, (response) => json(response, { detail: 'No foxes.' }, 400))
-      assert.ok(eventsIn(failed).at(-1)!['error'].message.length > 0, failed)
+      const output = await afterSilence(route, model, (response) => json(response, { detail: 'No foxes.' }, 400))
+      assert.ok(eventsIn(output).at(-1)!['error'].message.length > 0, output)
     })
   }
 }

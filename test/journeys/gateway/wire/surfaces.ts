@@ -1,4 +1,4 @@
-/** The surfaces of the gateway as their clients see them: what is asked, and what an answer holds. */
+/** The gateway's surfaces as clients see them: requests, and what an answer contains. */
 import { SseReader } from '#gateway/wire/streams/sse.ts'
 import type { Answer, Caller } from '../../../server.ts'
 
@@ -26,15 +26,15 @@ export interface Turn {
 export interface ClientSurface {
   name: string
   path: string
-  /** A request. `history`: items or messages after the first words of the user. */
+  /** Builds a request. `history`: items or messages after the user's first message. */
   ask(model: string, words: string, history?: readonly Json[], more?: Json): Json
   tool(name: string): Json
-  /** Results of calls, as this surface writes them. */
+  /** Builds results of calls in this surface's format. */
   results(results: readonly { id: string; content: string }[]): Json[]
   read(answer: Answer, stream: boolean): Turn
 }
 
-/** A surface called once. */
+/** Calls a surface once. */
 export async function call(
   by: Caller,
   surface: ClientSurface,
@@ -77,16 +77,16 @@ const chat = (name: string, root: string): ClientSurface => ({
   results: (results) => results.map(({ id, content }) => ({ role: 'tool', tool_call_id: id, content })),
   read(answer, stream) {
     const turn = begin(answer, stream)
-    const message: Json = stream ? gathered(turn.events) : (answer.body?.choices?.[0]?.message ?? {})
+    const message: Json = stream ? joinDeltas(turn.events) : (answer.body?.choices?.[0]?.message ?? {})
     turn.words = message['content'] ?? ''
-    turn.calls = (message['tool_calls'] ?? []).map(({ id, function: called }: Json) => ({ id, ...called }))
+    turn.calls = (message['tool_calls'] ?? []).map(({ id, function: fn }: Json) => ({ id, ...fn }))
     turn.history = [message]
     return turn
   },
 })
 
-/** The message that the deltas of a stream make, joined as clients join them. */
-function gathered(events: readonly Json[]): Json {
+/** Joins the deltas of a stream into a message, as clients do. */
+function joinDeltas(events: readonly Json[]): Json {
   const message: Json = { role: 'assistant', content: null }
   for (const delta of events.flatMap((event) => event['choices']?.[0]?.delta ?? [])) {
     if (typeof delta.content === 'string') message['content'] = (message['content'] ?? '') + delta.content
@@ -162,7 +162,7 @@ const messages = (name: string, root: string): ClientSurface => ({
   },
 })
 
-/** The blocks that the events of a stream make, joined as Anthropic's SDK joins them. */
+/** Joins the events of a stream into blocks, as Anthropic's SDK does. */
 function blocksOf(events: readonly Json[]): Json[] {
   const blocks: Json[] = []
   const inputs = new Map<number, string>()

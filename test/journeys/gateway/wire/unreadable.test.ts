@@ -6,7 +6,7 @@ import { type World, gatewayWorld } from '../world.ts'
 import { answers } from './answers.ts'
 import {
   type Script,
-  type Scripted,
+  type ScriptedVendor,
   type WireName,
   allWires,
   bringWires,
@@ -17,7 +17,7 @@ import {
 import { call, surfaces } from './surfaces.ts'
 
 let world: World
-let vendor: Scripted
+let vendor: ScriptedVendor
 
 before(async () => {
   vendor = await startScripted()
@@ -33,7 +33,7 @@ const as = (type: string): Record<string, string> => ({ 'content-type': type })
 const page = '<!doctype html><html><body>Sign in to the Wi-Fi</body></html>'
 const text = JSON.stringify(answers.chat({ text: 'Hi' }).whole)
 
-/** The ways in which an answer cannot be read, and what is said of each. */
+/** Ways in which an answer can be unreadable, and the error for each. */
 const ways: Record<string, { script: Script; said: RegExp; streams?: RegExp }> = {
   gzip: {
     script: whole(gzipSync(text), 200, { 'content-encoding': 'gzip' }),
@@ -99,7 +99,7 @@ const ways: Record<string, { script: Script; said: RegExp; streams?: RegExp }> =
 }
 
 for (const wire of allWires)
-  test(`${wire.name}: an answer that can't be read is an error that says what is wrong with it`, async () => {
+  test(`${wire.name}: an unreadable answer is an error that says what is wrong with it`, async () => {
     for (const [way, { script, said }] of Object.entries(ways)) {
       vendor.script = script
       await Promise.all(
@@ -117,15 +117,15 @@ for (const wire of allWires)
     }
   })
 
-test('an answer that says identity, or a charset whose bytes are UTF-8, is read', async () => {
+test('an answer labeled identity, or with a charset whose bytes are UTF-8, is read', async () => {
   for (const wire of allWires) {
-    const made = answers[wire.name as WireName]({ text: 'Hi' })
+    const answer = answers[wire.name as WireName]({ text: 'Hi' })
     for (const headers of [
       { 'content-encoding': 'identity' },
       { 'content-encoding': 'UTF-8' },
       as('application/json; charset=ISO-8859-1'),
     ] as Record<string, string>[]) {
-      vendor.script = whole(made.whole, 200, headers)
+      vendor.script = whole(answer.whole, 200, headers)
       for (const surface of surfaces) {
         const turn = await call(world.key, surface, surface.ask(modelOf(wire), 'Hello'), false)
         assert.equal(turn.words, 'Hi', `${wire.name}, ${surface.name}: ${turn.text}`)
@@ -134,7 +134,7 @@ test('an answer that says identity, or a charset whose bytes are UTF-8, is read'
   }
 })
 
-test('streams whose lines end with CR, CRLF or LF say the same over every path, cut at every byte', async () => {
+test('streams with line ends CR, CRLF, or LF read the same over every path, cut at every byte', async () => {
   for (const wire of allWires.filter(({ name }) => name !== 'converse')) {
     const { events } = answers[wire.name as WireName]({
       text: 'Grüße 👋',
@@ -143,10 +143,10 @@ test('streams whose lines end with CR, CRLF or LF say the same over every path, 
     const bytes = wire.stream(events)
     for (const end of ['\r', '\r\n', '\n'])
       for (const size of [1, 7, bytes.length]) {
-        const cut = Buffer.from(`\uFEFF: hi\n\n${bytes.toString()}`.replaceAll('\n', end))
+        const variant = Buffer.from(`\uFEFF: hi\n\n${bytes.toString()}`.replaceAll('\n', end))
         vendor.script = (response) => {
           response.writeHead(200, { 'content-type': 'text/event-stream' })
-          for (let at = 0; at < cut.length; at += size) response.write(cut.subarray(at, at + size))
+          for (let at = 0; at < variant.length; at += size) response.write(variant.subarray(at, at + size))
           response.end()
         }
         await Promise.all(

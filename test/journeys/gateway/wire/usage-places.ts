@@ -1,10 +1,10 @@
-/** Where the providers' APIs put usage: one fixture for each place. */
+/** Where providers' APIs report usage: one fixture per place. */
 import type { Usage } from '#core/usage.ts'
 import { type Event, type Wire, wires } from './scripted.ts'
 
 type Json = Record<string, any>
 
-/** A provider's figures in one place of its API, and the tokens that they mean. */
+/** A provider's figures in one place of its API, and the tokens they mean. */
 export interface Place {
   provider: string
   wire: Wire
@@ -29,30 +29,30 @@ export const completion = (more: Json, inChoice: Json = {}) => ({
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop', ...inChoice }],
   ...more,
 })
-export const said = chunk({ role: 'assistant', content: 'Hi' }, null)
+export const textChunk = chunk({ role: 'assistant', content: 'Hi' }, null)
 export const usageEvent = (usage: Json) => ({ ...chunk({}, null), choices: [], usage })
 
-/** The same `usage` everywhere a chat provider puts it: with the last choice, or in an event of its own. */
+/** The same `usage` everywhere a Chat Completions provider puts it: with the last choice, or in its own event. */
 const chat = (provider: string, usage: Json, tokens: Partial<Usage>): Place[] => [
   {
     provider: `${provider}, beside the last choice`,
     wire: wires.chat,
     whole: completion({ usage }),
-    events: [said, chunk({}, 'stop', { usage })],
+    events: [textChunk, chunk({}, 'stop', { usage })],
     tokens,
   },
   {
     provider: `${provider}, in an event of its own`,
     wire: wires.chat,
     whole: completion({ usage }),
-    events: [said, chunk({}, 'stop', { usage: null }), usageEvent(usage)],
+    events: [textChunk, chunk({}, 'stop', { usage: null }), usageEvent(usage)],
     tokens,
   },
 ]
 
 export const plain = { prompt_tokens: 300, completion_tokens: 6, total_tokens: 306 }
 const both = { input_tokens: 300, output_tokens: 6 }
-export const cached = { input_tokens: 60, cache_read_tokens: 240, output_tokens: 6 }
+export const cachedUsage = { input_tokens: 60, cache_read_tokens: 240, output_tokens: 6 }
 
 const message = (usage: Json) => ({
   id: 'msg_1',
@@ -145,17 +145,17 @@ const converse = (provider: string, usage: Json, tokens: Partial<Usage>): Place 
   tokens,
 })
 
-export const written: Place[] = [
-  ...chat('OpenAI', { ...plain, prompt_tokens_details: { cached_tokens: 240 } }, cached),
+export const usagePlaces: Place[] = [
+  ...chat('OpenAI', { ...plain, prompt_tokens_details: { cached_tokens: 240 } }, cachedUsage),
   ...chat(
     'OpenRouter',
     { ...plain, prompt_tokens_details: { cached_tokens: 200, cache_write_tokens: 40 } },
     { input_tokens: 60, cache_read_tokens: 200, cache_write_5m_tokens: 40, output_tokens: 6 },
   ),
-  ...chat('Moonshot, at the top', { ...plain, cached_tokens: 240 }, cached),
-  ...chat('DeepSeek', { ...plain, prompt_cache_hit_tokens: 240, prompt_cache_miss_tokens: 60 }, cached),
-  ...chat('Mistral', { ...plain, num_cached_tokens: 240 }, cached),
-  ...chat('Mistral, details', { ...plain, prompt_token_details: { cached_tokens: 240 } }, cached),
+  ...chat('Moonshot, at the top', { ...plain, cached_tokens: 240 }, cachedUsage),
+  ...chat('DeepSeek', { ...plain, prompt_cache_hit_tokens: 240, prompt_cache_miss_tokens: 60 }, cachedUsage),
+  ...chat('Mistral', { ...plain, num_cached_tokens: 240 }, cachedUsage),
+  ...chat('Mistral, details', { ...plain, prompt_token_details: { cached_tokens: 240 } }, cachedUsage),
   ...chat(
     'LiteLLM in front of Anthropic',
     { ...plain, cache_read_input_tokens: 200, cache_creation_input_tokens: 40 },
@@ -169,7 +169,7 @@ export const written: Place[] = [
   ...chat(
     'a prompt that is smaller than its caches',
     { ...plain, prompt_tokens: 60, cache_read_input_tokens: 240 },
-    cached,
+    cachedUsage,
   ),
   ...chat('both names, one of them a placeholder', { ...plain, input_tokens: 0, output_tokens: 0 }, both),
   ...chat(
@@ -193,28 +193,28 @@ export const written: Place[] = [
     provider: 'Moonshot, inside the last choice',
     wire: wires.chat,
     whole: completion({}, { usage: { ...plain, cached_tokens: 240 } }),
-    events: [said, chunk({}, 'stop', {}, { usage: { ...plain, cached_tokens: 240 } })],
-    tokens: cached,
+    events: [textChunk, chunk({}, 'stop', {}, { usage: { ...plain, cached_tokens: 240 } })],
+    tokens: cachedUsage,
   },
   {
     provider: 'Groq, under its own name',
     wire: wires.chat,
     whole: completion({ usage: plain, x_groq: { id: 'req_1' } }),
-    events: [said, chunk({}, 'stop', { x_groq: { id: 'req_1', usage: { ...plain, queue_time: 0.1 } } })],
+    events: [textChunk, chunk({}, 'stop', { x_groq: { id: 'req_1', usage: { ...plain, queue_time: 0.1 } } })],
     tokens: both,
   },
   {
     provider: 'llama.cpp, timings alone',
     wire: wires.chat,
     whole: completion({ timings: { cache_n: 240, prompt_n: 60, predicted_n: 6 } }),
-    events: [said, chunk({}, 'stop', { timings: { cache_n: 240, prompt_n: 60, predicted_n: 6, prompt_ms: 1 } })],
-    tokens: cached,
+    events: [textChunk, chunk({}, 'stop', { timings: { cache_n: 240, prompt_n: 60, predicted_n: 6, prompt_ms: 1 } })],
+    tokens: cachedUsage,
   },
   {
     provider: 'xAI, in the last event but one',
     wire: wires.chat,
     whole: completion({ usage: plain }),
-    events: [said, chunk({}, 'stop', { usage: plain }), usageEvent({})],
+    events: [textChunk, chunk({}, 'stop', { usage: plain }), usageEvent({})],
     tokens: both,
   },
   {
@@ -222,7 +222,7 @@ export const written: Place[] = [
     wire: wires.chat,
     whole: completion({ usage: plain }),
     events: [
-      { ...said, usage: { prompt_tokens: 300, completion_tokens: 1, total_tokens: 301 } },
+      { ...textChunk, usage: { prompt_tokens: 300, completion_tokens: 1, total_tokens: 301 } },
       chunk({}, 'stop', { usage: plain }),
     ],
     tokens: both,
@@ -231,7 +231,7 @@ export const written: Place[] = [
     provider: 'Ollama',
     wire: wires.ollama,
     whole: completion({ usage: plain }),
-    events: [said, chunk({}, 'stop'), usageEvent(plain)],
+    events: [textChunk, chunk({}, 'stop'), usageEvent(plain)],
     tokens: both,
   },
   anthropic(
@@ -239,7 +239,7 @@ export const written: Place[] = [
     { input_tokens: 60, cache_read_input_tokens: 240, cache_creation_input_tokens: 0, output_tokens: 6 },
     { input_tokens: 60, cache_read_input_tokens: 240, output_tokens: 1 },
     { output_tokens: 6 },
-    cached,
+    cachedUsage,
   ),
   anthropic(
     'Anthropic, cache writes by duration',
@@ -277,7 +277,7 @@ export const written: Place[] = [
     { input_tokens: 60, cache_read_input_tokens: 240, output_tokens: 6 },
     { input_tokens: 60, cache_read_input_tokens: 240, output_tokens: 1 },
     { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 6 },
-    cached,
+    cachedUsage,
   ),
   anthropic(
     'zeros beside OpenAI’s names',
@@ -287,7 +287,11 @@ export const written: Place[] = [
     both,
   ),
   anthropic('a vendor with OpenAI’s names', plain, plain, plain, both),
-  responses('OpenAI', { input_tokens: 300, input_tokens_details: { cached_tokens: 240 }, output_tokens: 6 }, cached),
+  responses(
+    'OpenAI',
+    { input_tokens: 300, input_tokens_details: { cached_tokens: 240 }, output_tokens: 6 },
+    cachedUsage,
+  ),
   responses(
     'OpenAI, thoughts',
     { input_tokens: 300, output_tokens: 10, output_tokens_details: { reasoning_tokens: 4 } },
@@ -299,11 +303,15 @@ export const written: Place[] = [
     { input_tokens: 60, cache_read_tokens: 200, cache_write_5m_tokens: 40, output_tokens: 6 },
   ),
   responses('zeros beside the names of chat', { ...plain, input_tokens: 0, output_tokens: 0 }, both),
-  responses('a server with the names of chat', { ...plain, prompt_tokens_details: { cached_tokens: 240 } }, cached),
+  responses(
+    'a server with the names of chat',
+    { ...plain, prompt_tokens_details: { cached_tokens: 240 } },
+    cachedUsage,
+  ),
   gemini(
     'Gemini',
     { promptTokenCount: 300, cachedContentTokenCount: 240, candidatesTokenCount: 6, totalTokenCount: 306 },
-    cached,
+    cachedUsage,
   ),
   gemini(
     'Gemini, thoughts and tools',
@@ -317,7 +325,7 @@ export const written: Place[] = [
     { ...both, reasoning_tokens: 4 },
   ),
   gemini('Gemini, the answer in the total alone', { promptTokenCount: 300, totalTokenCount: 306 }, both),
-  converse('Bedrock', { inputTokens: 60, cacheReadInputTokens: 240, outputTokens: 6, totalTokens: 306 }, cached),
+  converse('Bedrock', { inputTokens: 60, cacheReadInputTokens: 240, outputTokens: 6, totalTokens: 306 }, cachedUsage),
   converse(
     'Bedrock, cache writes by duration',
     {

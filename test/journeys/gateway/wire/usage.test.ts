@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { usageOf } from '#core/usage.ts'
 import { type World, gatewayWorld } from '../world.ts'
-import { type Scripted, asAsked, bringWires, modelOf, startScripted, wires } from './scripted.ts'
+import { type ScriptedVendor, asAsked, bringWires, modelOf, startScripted, wires } from './scripted.ts'
 import { call, surfaces } from './surfaces.ts'
-import { chunk, completion, said } from './usage-places.ts'
+import { chunk, completion, textChunk } from './usage-places.ts'
 import { places } from './usage-variants.ts'
 
 type Json = Record<string, any>
 
 let world: World
-let vendor: Scripted
+let vendor: ScriptedVendor
 
 before(async () => {
   vendor = await startScripted()
@@ -25,13 +25,13 @@ after(async () => {
 for (const { provider, wire, whole, events, tokens } of places)
   test(`${wire.name}: the figures of ${provider} reach the ledger from every surface, whole and streamed`, async () => {
     vendor.script = asAsked(wire, { whole, events })
-    const asked = surfaces.flatMap((surface) => [true, false].map((stream) => ({ surface, stream })))
+    const cases = surfaces.flatMap((surface) => [true, false].map((stream) => ({ surface, stream })))
     const turns = await Promise.all(
-      asked.map(({ surface, stream }) => call(world.key, surface, surface.ask(modelOf(wire), 'Hello'), stream)),
+      cases.map(({ surface, stream }) => call(world.key, surface, surface.ask(modelOf(wire), 'Hello'), stream)),
     )
     const { audio_seconds: _, video_seconds: __, total_tokens: ___, ...expected } = usageOf(tokens)
     for (const [index, { status, headers, text }] of turns.entries()) {
-      const { surface, stream } = asked[index]!
+      const { surface, stream } = cases[index]!
       const at = `${surface.name}, ${stream ? 'streamed' : 'whole'}`
       assert.equal(status, 200, `${at}: ${text}`)
       const record: Json = await world.record(headers.get('x-request-id')!)
@@ -40,11 +40,11 @@ for (const { provider, wire, whole, events, tokens } of places)
     }
   })
 
-test('without figures the usage is an estimate: empty objects and zeros are none', async () => {
+test('without figures the usage is an estimate: empty objects and zeros don’t count', async () => {
   for (const usage of [{}, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }]) {
     vendor.script = asAsked(wires.chat, {
       whole: completion({ usage }),
-      events: [said, chunk({}, 'stop', { usage })],
+      events: [textChunk, chunk({}, 'stop', { usage })],
     })
     for (const surface of surfaces) {
       const { headers } = await call(world.key, surface, surface.ask(modelOf(wires.chat), 'Hello'), true)
@@ -54,7 +54,7 @@ test('without figures the usage is an estimate: empty objects and zeros are none
   }
 })
 
-test('the figures of the input count however late and small the pieces of the first event come', async () => {
+test('input figures count however late and fragmented the first event arrives', async () => {
   const { events, tokens } = places.find(({ provider }) => provider === 'Anthropic')!
   const surface = surfaces.find(({ name }) => name === 'messages')!
   const bytes = wires.anthropic.stream(events)

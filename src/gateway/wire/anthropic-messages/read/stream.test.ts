@@ -3,19 +3,19 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { usageOf } from '#core/usage.ts'
 import { fold } from '../../../model/answer.ts'
-import { cuts, readAll, readCut, recorded } from '../../chunks-for.test.ts'
+import { cuts, readAll, readCut, readRecorded } from '../../chunks-for.test.ts'
 import { readAnswer } from './answer.ts'
 import { StreamReader } from './stream.ts'
 
 const names = ['everything', 'signature-only', 'overloaded', 'cut', 'whole-input', 'empty-answer']
-const read = (name: string) => readAll(new StreamReader(), recorded(import.meta.url, name))
+const read = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
 const format = 'anthropic-claude-v1'
 
 test('every recorded stream reads the same wherever its bytes are cut', () => {
   for (const name of names) {
     fc.assert(
       fc.property(cuts, (lengths) => {
-        assert.deepEqual(readCut(new StreamReader(), recorded(import.meta.url, name), lengths), read(name))
+        assert.deepEqual(readCut(new StreamReader(), readRecorded(import.meta.url, name), lengths), read(name))
       }),
       { numRuns: 40 },
     )

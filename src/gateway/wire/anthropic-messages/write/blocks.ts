@@ -1,5 +1,5 @@
 import { writeBlockCitation } from '../../shared/citations.ts'
-import type { Itemised } from '../../streams/one-at-a-time.ts'
+import type { ItemChunk } from '../../streams/one-at-a-time.ts'
 import type { Json } from '../../../model/json.ts'
 import { isAnthropic, sealSignature } from '../signature.ts'
 
@@ -15,7 +15,7 @@ export class BlockWriter {
     this.#write = write
   }
 
-  write(piece: Itemised): string {
+  write(piece: ItemChunk): string {
     switch (piece.type) {
       case 'text':
         return this.#into('text') + this.#delta({ type: 'text_delta', text: piece.text })

@@ -1,9 +1,9 @@
 import { usageOf } from '#core/usage.ts'
 import type { Problem } from '../../problem.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
-import { EventWriter, type Finish, type Said } from '../../streams/event-writer.ts'
+import { EventWriter, type Finish, type ContentChunk } from '../../streams/event-writer.ts'
 import type { Json } from '../../../model/json.ts'
-import { type Itemised, OneAtATime } from '../../streams/one-at-a-time.ts'
+import { type ItemChunk, OneAtATime } from '../../streams/one-at-a-time.ts'
 import { errorEvent } from './errors.ts'
 import { writeFinish } from '../finish.ts'
 import { emptyMessage } from './answer.ts'
@@ -37,7 +37,7 @@ export class StreamWriter extends EventWriter {
     return event('message_start', { message: emptyMessage(this.#about, writeUsage(usage)) }) + keepAlive
   }
 
-  protected say(chunk: Said): string {
+  protected say(chunk: ContentChunk): string {
     return this.begin() + this.#tell(this.#order.push(chunk))
   }
 
@@ -49,7 +49,7 @@ export class StreamWriter extends EventWriter {
     return this.#tell(this.#order.rest()) + this.#blocks.end() + delta + event('message_stop', {})
   }
 
-  #tell(pieces: readonly Itemised[]): string {
+  #tell(pieces: readonly ItemChunk[]): string {
     return pieces.map((piece) => this.#blocks.write(piece)).join('')
   }
 

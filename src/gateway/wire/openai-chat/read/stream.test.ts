@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { usageOf } from '#core/usage.ts'
 import { fold } from '../../../model/answer.ts'
-import { cuts, readAll, readCut, recorded } from '../../chunks-for.test.ts'
+import { cuts, readAll, readCut, readRecorded } from '../../chunks-for.test.ts'
 import { readAnswer } from './answer.ts'
 import { StreamReader } from './stream.ts'
 
@@ -12,7 +12,7 @@ const names =
   multi-line cut cut-in-arguments calls-without-finish nothing empty-answer ollama-tools ollama-swallowed mistral-thinking azure-filters`.split(
     /\s+/,
   )
-const read = (name: string) => readAll(new StreamReader(), recorded(import.meta.url, name))
+const read = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
 
 test('every recorded stream reads the same wherever its bytes are cut', () => {
   // Minted ids differ from reading to reading.
@@ -21,7 +21,7 @@ test('every recorded stream reads the same wherever its bytes are cut', () => {
     const whole = still(read(name))
     fc.assert(
       fc.property(cuts, (lengths) => {
-        assert.equal(still(readCut(new StreamReader(), recorded(import.meta.url, name), lengths)), whole)
+        assert.equal(still(readCut(new StreamReader(), readRecorded(import.meta.url, name), lengths)), whole)
       }),
       { numRuns: 30 },
     )

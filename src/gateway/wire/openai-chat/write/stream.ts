@@ -3,7 +3,7 @@ import type { Problem } from '../../problem.ts'
 import type { Chunk, SoundPiece } from '../../../model/canonical-request.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { writeUrlCitation } from '../../shared/citations.ts'
-import { EventWriter, type Finish, type Said } from '../../streams/event-writer.ts'
+import { EventWriter, type Finish, type ContentChunk } from '../../streams/event-writer.ts'
 import { compact, type Json } from '../../../model/json.ts'
 import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
 import { writePictures } from '../media.ts'
@@ -44,7 +44,7 @@ export class StreamWriter extends EventWriter {
     return this.#frame({ choices: [this.#choice({ role: 'assistant', content: '', refusal: null })] })
   }
 
-  protected say(chunk: Said): string {
+  protected say(chunk: ContentChunk): string {
     if (this.#hidden && (chunk.type === 'reasoning' || chunk.type === 'reasoning_end')) return ''
     switch (chunk.type) {
       case 'text':

@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../../../model/json.ts'
 import { Losses } from '../losses.ts'
 
-/** Whether OpenAI takes the schema as strict: each object closed, and every property of it required. */
+/** True if OpenAI accepts the schema as strict: every object is closed and requires all its properties. */
 export function strictLegal(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(strictLegal)
   if (!isObject(schema)) return true
@@ -18,20 +18,20 @@ export function strictLegal(schema: unknown): boolean {
   )
 }
 
-/** Keywords whose value is a map of names to schemas, and those whose value is a schema or a list of them. */
+/** Keywords whose value maps names to schemas, and those whose value is a schema or a list of schemas. */
 const mapsOfSchemas = new Set(['properties', '$defs', 'definitions'])
 const holdsSchema = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'additionalProperties', 'prefixItems', 'not'])
 
-/** Keywords that Anthropic's structured output refuses. */
-const unsupported = new Set(
+/** Keywords that Anthropic's structured output rejects. */
+const unsupportedKeywords = new Set(
   `minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf maxItems uniqueItems
   minProperties maxProperties patternProperties propertyNames contains minContains maxContains`.split(/\s+/),
 )
 const formats = new Set('date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '))
 
 /**
- * The schema as Anthropic's `output_config.format` takes it: objects closed, `oneOf` as `anyOf`, and without the
- * keywords it refuses, each of which is a loss `response_format.<keyword>`.
+ * Converts a schema for Anthropic's `output_config.format`: closes objects, turns `oneOf` into `anyOf`, and drops
+ * unsupported keywords, each a loss `response_format.<keyword>`.
  */
 export function closedSchema(schema: object, losses: Losses): Json {
   return close(schema, losses) as Json
@@ -40,24 +40,24 @@ export function closedSchema(schema: object, losses: Losses): Json {
 function close(schema: unknown, losses: Losses): unknown {
   if (Array.isArray(schema)) return schema.map((one) => close(one, losses))
   if (!isObject(schema)) return schema
-  const closed: Json = {}
+  const result: Json = {}
   for (const [keyword, value] of Object.entries(schema)) {
-    if (refused(keyword, value)) losses.add(`response_format.${keyword}`)
-    else if (keyword === 'oneOf') closed['anyOf'] = close(value, losses)
+    if (isRefused(keyword, value)) losses.add(`response_format.${keyword}`)
+    else if (keyword === 'oneOf') result['anyOf'] = close(value, losses)
     else if (mapsOfSchemas.has(keyword) && isObject(value)) {
-      closed[keyword] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, close(one, losses)]))
-    } else closed[keyword] = holdsSchema.has(keyword) ? close(value, losses) : value
+      result[keyword] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, close(one, losses)]))
+    } else result[keyword] = holdsSchema.has(keyword) ? close(value, losses) : value
   }
-  if (closed['type'] === 'object' || closed['properties'] !== undefined) {
-    if (closed['additionalProperties'] !== undefined && closed['additionalProperties'] !== false) {
+  if (result['type'] === 'object' || result['properties'] !== undefined) {
+    if (result['additionalProperties'] !== undefined && result['additionalProperties'] !== false) {
       losses.add('response_format.additionalProperties')
     }
-    closed['additionalProperties'] = false
+    result['additionalProperties'] = false
   }
-  return closed
+  return result
 }
 
-const refused = (keyword: string, value: unknown): boolean =>
-  unsupported.has(keyword) ||
+const isRefused = (keyword: string, value: unknown): boolean =>
+  unsupportedKeywords.has(keyword) ||
   (keyword === 'minItems' && typeof value === 'number' && value > 1) ||
   (keyword === 'format' && typeof value === 'string' && !formats.has(value))

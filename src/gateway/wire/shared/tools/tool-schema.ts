@@ -1,40 +1,43 @@
 import { isObject, type Json, listOf } from '../../../model/json.ts'
 import type { Losses } from '../losses.ts'
 
-/** What a vendor documents of the schema of a tool's arguments. Below its root all take the whole of JSON Schema 2020-12. */
+/** What a vendor documents about the schema of tool arguments. Below the root, all accept JSON Schema 2020-12. */
 interface SchemaLimits {
-  /** Keywords that the root may not have; null: it may have `kept` alone. */
+  /** Keywords that the root may not have; null means that only `kept` is allowed. */
   refused: readonly string[] | null
   kept?: readonly string[]
-  /** The names that properties may have. */
+  /** Allowed property names. */
   names?: RegExp
 }
 
 /**
- * `schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level`: OpenAI's words
- * (langchain-ai/langchainjs#9804). Servers of its shape that nobody knows are asked within the same limits.
+ * "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level": OpenAI
+ * (langchain-ai/langchainjs#9804). Unknown servers with OpenAI's shape get the same limits.
  */
 export const openaiLimits: SchemaLimits = { refused: ['anyOf', 'oneOf', 'allOf', 'enum', 'const', 'not'] }
 
 /**
- * `input_schema does not support oneOf, allOf, or anyOf at the top level` (anthropics/claude-code#27337), and `Property keys
- * should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`.
+ * `input_schema does not support oneOf, allOf, or anyOf at the top level` (anthropics/claude-code#27337), and `Property
+ * keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`.
  */
 export const anthropicLimits: SchemaLimits = { refused: ['anyOf', 'oneOf', 'allOf'], names: /^[a-zA-Z0-9_.-]{1,64}$/ }
 
-/** Google takes unions anywhere, but nothing beside a `$ref` (ai.google.dev/api/caching, FunctionDeclaration). */
+/** Google accepts unions anywhere, but nothing beside a `$ref` (ai.google.dev/api/caching, FunctionDeclaration). */
 export const geminiLimits: SchemaLimits = { refused: ['allOf'] }
 
-/** "Only three fields are supported in the top-level object" (Nova user guide, tool use): what every house behind it takes. */
+/**
+ * "Only three fields are supported in the top-level object" (Nova user guide, tool use). Every model on Bedrock accepts
+ * these.
+ */
 export const converseLimits: SchemaLimits = { refused: null, kept: ['type', 'properties', 'required'] }
 
-/** Keywords that say nothing about values: they are no loss. */
+/** Annotations: they don't constrain values, so dropping them is no loss. */
 const silent: ReadonlySet<string> = new Set(
   '$schema $id $comment title description default examples deprecated readOnly writeOnly $defs definitions'.split(' '),
 )
 const unions = ['anyOf', 'oneOf'] as const
 const types: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
-/** Keywords whose value is a map of schemas, and those whose value is a schema or a list of them. */
+/** Keywords whose value is a map of schemas, and those whose value is a schema or a list of schemas. */
 const maps: ReadonlySet<string> = new Set([
   'properties',
   '$defs',
@@ -47,12 +50,11 @@ const holds: ReadonlySet<string> = new Set(
     ' ',
   ),
 )
-/** Branches and references of one root that are followed; a schema that names itself many times has more. */
+/** Limit of followed branches and references per root, since recursive schemas never end. */
 const MOST_BRANCHES = 1_000
-/** Bytes that references may add to a schema when they are put in their places. */
+/** Bytes that inlined references may add to a schema. */
 const MOST_INLINED = 1 << 20
 
-/** The work on one schema. */
 interface Work {
   root: Json
   losses: Losses
@@ -62,42 +64,43 @@ interface Work {
 }
 
 /**
- * The schema of a tool's arguments as the vendor takes it: its root is a plain object. Of alternatives the root has the
- * properties of all, and requires what each of them requires. Each keyword that goes is a loss `tools.parameters.<keyword>`.
+ * Converts the schema of tool arguments to what the vendor accepts: the root is a plain object. Alternatives at the
+ * root are merged: it has all their properties and requires those that every alternative requires. Each dropped keyword
+ * is a loss `tools.parameters.<keyword>`.
  */
 export function toolSchema(parameters: object, limits: SchemaLimits, losses: Losses): Json {
-  const given = today(parameters, losses) as Json
-  const work = { root: given, losses, branches: MOST_BRANCHES, bytes: MOST_INLINED, sizes: new Map<string, number>() }
-  const root = plainRoot(given, work, [])
-  const lost = (keyword: string): void => losses.add(`tools.parameters.${keyword}`)
-  const fitted: Json = { type: 'object', properties: {} }
+  const schema = today(parameters, losses) as Json
+  const work = { root: schema, losses, branches: MOST_BRANCHES, bytes: MOST_INLINED, sizes: new Map<string, number>() }
+  const root = plainRoot(schema, work, [])
+  const addLoss = (keyword: string): void => losses.add(`tools.parameters.${keyword}`)
+  const result: Json = { type: 'object', properties: {} }
   for (const [keyword, value] of Object.entries(root)) {
     if (limits.refused === null ? limits.kept!.includes(keyword) : !limits.refused.includes(keyword))
-      fitted[keyword] = value
-    else if (!silent.has(keyword)) lost(keyword)
+      result[keyword] = value
+    else if (!silent.has(keyword)) addLoss(keyword)
   }
-  if (fitted['type'] !== 'object') lost('type')
-  fitted['type'] = 'object'
-  const properties = isObject(fitted['properties']) ? fitted['properties'] : {}
+  if (result['type'] !== 'object') addLoss('type')
+  result['type'] = 'object'
+  const properties = isObject(result['properties']) ? result['properties'] : {}
   const names = Object.keys(properties)
   const odd = limits.names === undefined ? [] : names.filter((name) => !limits.names!.test(name))
-  if (odd.length > 0) lost('properties')
-  const dropped = new Set(odd)
-  fitted['properties'] =
+  if (odd.length > 0) addLoss('properties')
+  const unsupported = new Set(odd)
+  result['properties'] =
     odd.length === 0
       ? properties
-      : Object.fromEntries(Object.entries(properties).filter(([name]) => !dropped.has(name)))
-  const required = listOf(fitted['required']).filter(
-    (name) => typeof name === 'string' && !dropped.has(name) && Object.hasOwn(properties, name),
+      : Object.fromEntries(Object.entries(properties).filter(([name]) => !unsupported.has(name)))
+  const required = listOf(result['required']).filter(
+    (name) => typeof name === 'string' && !unsupported.has(name) && Object.hasOwn(properties, name),
   )
-  if (required.length > 0) fitted['required'] = [...new Set(required)]
-  else delete fitted['required']
-  // References stay where definitions can be sent, unless they led into what is gone.
-  const stays = (reference: string): boolean => limits.refused !== null && resolve(reference, fitted) !== null
-  return inlined(fitted, work, [], stays) as Json
+  if (required.length > 0) result['required'] = [...new Set(required)]
+  else delete result['required']
+  // References stay where the vendor accepts definitions, unless their target was dropped.
+  const stays = (reference: string): boolean => limits.refused !== null && resolve(reference, result) !== null
+  return inlined(result, work, [], stays) as Json
 }
 
-/** The root without references and unions; what is left of the keywords that a vendor may refuse stands as it was. */
+/** Resolves references and unions at the root. */
 function plainRoot(schema: Json, work: Work, inside: readonly string[]): Json {
   const { $ref: reference, anyOf: _, oneOf: __, allOf: ___, ...own } = schema
   const plain: Json = {
@@ -105,18 +108,18 @@ function plainRoot(schema: Json, work: Work, inside: readonly string[]): Json {
     properties: { ...(isObject(own['properties']) ? own['properties'] : {}) },
     required: [...listOf(own['required'])],
   }
-  const lost = (keyword: string): void => work.losses.add(`tools.parameters.${keyword}`)
+  const addLoss = (keyword: string): void => work.losses.add(`tools.parameters.${keyword}`)
   if (typeof reference === 'string') {
     const target = inside.includes(reference) || --work.branches < 0 ? null : resolve(reference, work.root)
-    if (target === null) lost('$ref')
+    if (target === null) addLoss('$ref')
     else join(plain, plainRoot(target, work, [...inside, reference]), true)
   }
   const all = branchesOf(schema['allOf'], work, inside)
-  if (schema['allOf'] !== undefined) lost('allOf')
+  if (schema['allOf'] !== undefined) addLoss('allOf')
   for (const branch of all) join(plain, branch, true)
   for (const union of unions) {
     if (schema[union] === undefined) continue
-    lost(union)
+    addLoss(union)
     const branches = branchesOf(schema[union], work, inside)
     const demands = branches.map((branch) => new Set(listOf(branch['required'])))
     const common = [...(demands[0] ?? [])].filter((name) => demands.every((names) => names.has(name)))
@@ -126,13 +129,15 @@ function plainRoot(schema: Json, work: Work, inside: readonly string[]): Json {
   return plain
 }
 
-const branchesOf = (given: unknown, work: Work, inside: readonly string[]): Json[] =>
-  listOf(given).flatMap((branch) => (isObject(branch) && --work.branches >= 0 ? [plainRoot(branch, work, inside)] : []))
+const branchesOf = (value: unknown, work: Work, inside: readonly string[]): Json[] =>
+  listOf(value).flatMap((branch) => (isObject(branch) && --work.branches >= 0 ? [plainRoot(branch, work, inside)] : []))
 
-/** Alternatives of one property that are kept; a property with more takes any value. */
+/** Alternatives kept for one property. A property with more accepts any value. */
 const MOST_ALTERNATIVES = 8
 
-/** Adds the properties of a branch. `demands`: it holds always, so that what it requires is required. */
+/**
+ * Adds the properties of a branch. With `demands`, the branch always applies, so its required properties are required.
+ */
 function join(plain: Json, branch: Json, demands: boolean): void {
   const properties = plain['properties'] as Json
   for (const [name, schema] of Object.entries(branch['properties'] as Json))
@@ -149,14 +154,14 @@ function join(plain: Json, branch: Json, demands: boolean): void {
     plain['description'] = branch['description']
 }
 
-function either(known: unknown, other: unknown): unknown {
-  if (JSON.stringify(known) === JSON.stringify(other)) return known
-  const isUnion = isObject(known) && Object.keys(known).length === 1 && Array.isArray(known['anyOf'])
-  const alternatives: unknown[] = isUnion ? (known['anyOf'] as unknown[]) : [known]
+function either(one: unknown, other: unknown): unknown {
+  if (JSON.stringify(one) === JSON.stringify(other)) return one
+  const isUnion = isObject(one) && Object.keys(one).length === 1 && Array.isArray(one['anyOf'])
+  const alternatives: unknown[] = isUnion ? (one['anyOf'] as unknown[]) : [one]
   return alternatives.length >= MOST_ALTERNATIVES ? {} : { anyOf: [...alternatives, other] }
 }
 
-/** What a reference within the schema points at; null: nothing, or it points elsewhere. */
+/** Returns the target of a reference within the schema, or null. */
 function resolve(reference: string, root: Json): Json | null {
   if (reference === '#') return root
   if (!reference.startsWith('#/')) return null
@@ -168,7 +173,9 @@ function resolve(reference: string, root: Json): Json | null {
   return isObject(at) ? at : null
 }
 
-/** The schema with what its references lead to in their places, but those that stay. One that leads to itself is any value. */
+/**
+ * Replaces references with their targets, except those that stay. A recursive reference becomes a schema for any value.
+ */
 function inlined(
   schema: unknown,
   work: Work,
@@ -204,7 +211,7 @@ function eachSchema(schema: Json, change: (schema: unknown) => unknown): Json {
   )
 }
 
-/** Schemas of older drafts, and what is no schema at all, as JSON Schema 2020-12 has them. */
+/** Converts schemas of older drafts, and values that aren't schemas, to JSON Schema 2020-12. */
 function today(schema: unknown, losses: Losses): unknown {
   if (Array.isArray(schema)) return schema.map((one) => today(one, losses))
   if (!isObject(schema)) return schema
@@ -213,14 +220,14 @@ function today(schema: unknown, losses: Losses): unknown {
     delete plain[keyword]
     losses.add(`tools.parameters.${keyword}`)
   }
-  // Draft 7 and older: a list of items by their place.
+  // Draft 7 and older: `items` as a list is positional.
   if (Array.isArray(plain['items'])) {
     plain['prefixItems'] = plain['items']
     delete plain['items']
     if (plain['additionalItems'] !== undefined) plain['items'] = today(plain['additionalItems'], losses)
   }
   delete plain['additionalItems']
-  // Draft 4: the bound beside a flag.
+  // Draft 4: a boolean flag beside the bound.
   for (const [flag, bound] of [
     ['exclusiveMinimum', 'minimum'],
     ['exclusiveMaximum', 'maximum'],
@@ -231,17 +238,17 @@ function today(schema: unknown, losses: Losses): unknown {
       delete plain[bound]
     } else delete plain[flag]
   }
-  const named = [plain['type']].flat()
-  if (plain['type'] !== undefined && (named.length === 0 || !named.every((one) => types.has(one)))) {
-    const known = named.filter((one) => types.has(one))
-    if (known.length > 0) plain['type'] = known
+  const names = [plain['type']].flat()
+  if (plain['type'] !== undefined && (names.length === 0 || !names.every((one) => types.has(one)))) {
+    const validTypes = names.filter((one) => types.has(one))
+    if (validTypes.length > 0) plain['type'] = validTypes
     else drop('type')
   }
-  // Draft 3 said of a property itself that it is required.
+  // Draft 3: `required` is a flag on the property itself.
   if (plain['required'] !== undefined && !Array.isArray(plain['required'])) delete plain['required']
   for (const keyword of ['enum', 'anyOf', 'oneOf', 'allOf', 'prefixItems'])
     if (plain[keyword] !== undefined && (!Array.isArray(plain[keyword]) || plain[keyword].length === 0)) drop(keyword)
   // OpenAI: `array schema missing items`.
-  if (named.includes('array') && plain['items'] === undefined && plain['prefixItems'] === undefined) plain['items'] = {}
+  if (names.includes('array') && plain['items'] === undefined && plain['prefixItems'] === undefined) plain['items'] = {}
   return plain
 }

@@ -5,30 +5,30 @@ import type { Tool } from '../../../model/canonical-request.ts'
 import { longer } from '../cache-marks.ts'
 
 /**
- * The tools of a request, each name once: vendors refuse a name that two tools have. A repeated definition is dropped, and
- * one that differs is refused with its field, for calls couldn't say which of the two they mean.
+ * Removes duplicate tools, because vendors reject two tools of one name. Identical definitions are dropped; a different
+ * one is refused with its field, because calls couldn't tell the two apart.
  */
 export class UniqueTools {
   readonly #tools = new Map<string, Tool>()
-  /** The last one that was new. */
+  /** The last tool that wasn't a duplicate. */
   last: Tool | undefined
 
   add(tool: Tool, at: string): void {
-    const known = this.#tools.get(tool.name)
-    if (known === undefined) {
+    const existing = this.#tools.get(tool.name)
+    if (existing === undefined) {
       this.#tools.set(tool.name, tool)
       this.last = tool
       return
     }
     const { cache, ...definition } = tool
-    const { cache: mark, ...same } = known
+    const { cache: mark, ...same } = existing
     if (!isDeepStrictEqual(definition, same))
       refuse('invalid_parameter', {
         param: at,
         message: `\`${at}\` is ${JSON.stringify(shorten(tool.name, 100))}, like that of an earlier tool with another definition. Tool names must be unique.`,
       })
     const longest = longer(mark, cache)
-    if (longest !== undefined) known.cache = longest
+    if (longest !== undefined) existing.cache = longest
   }
 
   all(): Tool[] {
