@@ -1,5 +1,5 @@
 # Ukiyo as an image. Node, PostgreSQL and all libraries come with the dependencies: what it stands on has to bring a C library
-# and a shell, and nothing more. `docker build -t ukiyo .`; compose.yaml runs it, docs/operating.md says how.
+# and a shell, and nothing more. `docker build -t ukiyo .`; compose.yaml runs it, docs/operating/containers.md says how.
 ARG BUILD_IMAGE=docker.io/library/node:24-trixie-slim
 ARG BASE_IMAGE=docker.io/library/debian:trixie-slim
 

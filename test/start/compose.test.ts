@@ -17,7 +17,7 @@ import { caller } from '../server.ts'
 import { startS3 } from '../vendors/s3/s3.ts'
 
 const root = join(import.meta.dirname, '../..')
-const docs = readFileSync(join(root, 'docs/operating.md'), 'utf8')
+const docs = readFileSync(join(root, 'docs/operating/containers.md'), 'utf8')
 const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
 
 interface ComposeService {

@@ -14,7 +14,7 @@ import { freePort } from '../outside/free-port.ts'
 import { caller, testServer } from '../server.ts'
 import { until } from '../until.ts'
 
-const docs = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8')
+const docs = readFileSync(join(import.meta.dirname, '../../docs/operating/https-and-proxies.md'), 'utf8')
 const blockOf = (name: string): string =>
   new RegExp(`<!-- ${name} -->\\s+\`\`\`${name}\\n([^]*?)\`\`\``).exec(docs)![1]!
 const answers = (program: string, word: string): boolean => spawnSync(program, [word]).status === 0

@@ -1,4 +1,4 @@
-/** The units of docs/operating.md that make a service of the server, as they stand there. */
+/** The units of docs/operating/install.md that make a service of the server, as they stand there. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

@@ -1,9 +1,9 @@
-/** The units that docs/operating.md has to paste. */
+/** The systemd units in docs/operating/install.md. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const root = join(import.meta.dirname, '../..')
-export const docs = readFileSync(join(root, 'docs/operating.md'), 'utf8')
+const docs = readFileSync(join(root, 'docs/operating/install.md'), 'utf8')
 
 /** Each unit by its name, which stands in its first line. */
 export const units = new Map(

@@ -1,4 +1,4 @@
-/** The block of docs/operating.md that brings a new version, as it stands there, under the units that stand beside it. */
+/** Runs the update commands in docs/operating/update.md, with the systemd units in install.md. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,9 +9,10 @@ import { promisify } from 'node:util'
 import { bareDatabase, databaseUrl } from '../database.ts'
 import { temporaryDir } from '../program.ts'
 import { until } from '../until.ts'
-import { docs, root, units } from './units.ts'
+import { root, units } from './units.ts'
 
 const run = promisify(execFile)
+const docs = readFileSync(join(root, 'docs/operating/update.md'), 'utf8')
 
 /** What systemd does with a unit, as far as these need it: its environment, its folder, its program. */
 function unitOf(name: string, paths: (text: string) => string) {

@@ -1,4 +1,4 @@
-/** What each file operation does with symlinks: the table in docs/guides/computers.md, cell by cell. */
+/** What each file operation does with symlinks: the table in docs/guides/computers/commands-and-files.md, cell by cell. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {

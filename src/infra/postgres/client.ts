@@ -80,7 +80,7 @@ export interface Connections extends AsyncDisposable {
 
 /**
  * The most connections of each kind in one process. Jobs have 6 more, reservations of the ledger 1, the bus 1. Operators
- * size their PostgreSQL by the sum, which docs/operating.md names.
+ * size their PostgreSQL by the sum, which docs/operating/scaling.md names.
  */
 export const CONNECTIONS = { accounts: 20, server: 10, watch: 2, rights: 3, ledger: 4 }
 

@@ -4,7 +4,7 @@ import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
-import { list } from '#core/registry.ts'
+import { type Listed, list } from '#core/registry.ts'
 import { things } from '#test/every-kind.ts'
 import { testServer } from '#test/server.ts'
 import { docsMounts } from './docs.ts'
@@ -29,7 +29,7 @@ async function serve() {
   return { areas, origin, [Symbol.dispose]: () => server.close() }
 }
 
-test('every endpoint has its page, every file of docs/ is one, and every link and anchor leads somewhere', async () => {
+test('every public endpoint and every file of docs/ has a page, and every link and anchor works', async () => {
   using served = await serve()
   const { areas, origin } = served
   const pages = new Map<string, string>()
@@ -43,7 +43,11 @@ test('every endpoint has its page, every file of docs/ is one, and every link an
     return text
   }
   await open('/docs')
-  for (const listed of list(areas)) {
+  const isInternal = ({ endpoint }: Listed): boolean => endpoint.path.startsWith('/app/')
+  const [internal, listedPublicly] = [list(areas).filter(isInternal), list(areas).filter((one) => !isInternal(one))]
+  assert.ok(internal.length > 20)
+  for (const listed of internal) assert.equal((await fetch(origin + operationPath(listed))).status, 404, listed.name)
+  for (const listed of listedPublicly) {
     const text = await open(operationPath(listed))
     assert.ok(text.includes(`/v1${listed.endpoint.path.replace(/:(\w+)/g, '{$1}')}`), listed.name)
     for (const language of ['curl', 'TypeScript', 'Python', 'uk'])
@@ -52,7 +56,7 @@ test('every endpoint has its page, every file of docs/ is one, and every link an
   }
   const files = globSync('docs/**/*.md', { cwd: new URL('../../../', import.meta.url) })
   assert.ok(files.length > 25)
-  for (const file of files) assert.match(await open(`/${file.replace(/\.md$/, '')}`), /<h1/)
+  for (const file of files) assert.match(await open(`/${file.replace(/\/README\.md$|\.md$/, '')}`), /<h1/)
   for (const [path, text] of pages) {
     for (const [, link] of text.matchAll(/(?:href|src)="([^"]+)"/g)) {
       if (/^https?:|^\/app/.test(link!)) continue
@@ -103,7 +107,7 @@ test('a reader sees the address that they came by, where it is a name of ours', 
   }
 })
 
-test('what one looks for is found: by words, by their beginnings, by path, by command; in a moment', async () => {
+test('search finds help by words, prefixes, paths and commands, quickly', async () => {
   using served = await serve()
   const { origin } = served
   const search = async (words: string) => {
@@ -118,6 +122,15 @@ test('what one looks for is found: by words, by their beginnings, by path, by co
   assert.equal(await first('simulated models'), '/docs/guides/simulated-models')
   assert.match((await search('standard webhooks verify'))[0]!.excerpt, /verif/i)
   assert.deepEqual(await search('zzzqqq'), [])
+  // Decisions, internals and the app's own routes aren't help.
+  for (const words of ['decision consequences context', 'keeper', 'passkey', 'pinned chats']) {
+    const paths = (await search(words)).map(({ path }) => path)
+    assert.ok(paths.length > 0, words)
+    assert.ok(
+      !paths.some((path) => /^\/docs\/(decisions|architecture|reliability|long-runs|api\/passkeys)/.test(path)),
+      words,
+    )
+  }
   assert.deepEqual(await search(''), [])
   assert.match(await (await fetch(`${origin}/docs/search?q=%3Cscript%3E`)).text(), /&lt;script&gt;/)
 
@@ -167,8 +180,7 @@ test('what is not a page is 404, and a page is only read', async () => {
     '/docs/nothing',
     '/docs/..%2f',
     '/docs/style.css/x',
-
-    '/docs/decisions',
+    '/docs/contributing/x',
     '/docs/images/x.png',
   ]) {
     const response = await fetch(origin + path)

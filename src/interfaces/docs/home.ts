@@ -6,6 +6,9 @@ import { type Html, html, inline, prose } from './html.ts'
 import { areaPath } from './page.ts'
 import type { Guide } from './guides/guides.ts'
 
+/** Pages of other groups that the first page shows beside the guides: each leads to more. */
+const CARDS = ['/docs/guides/computers', '/docs/operating']
+
 /** The first page: everything that holds for every endpoint. */
 export function homePage(areas: readonly Area[], guides: readonly Guide[], document: Document): Html {
   const base = document.servers[0]!.url
@@ -26,7 +29,7 @@ export function homePage(areas: readonly Area[], guides: readonly Guide[], docum
       'Guides',
       html`<ul class="cards">
         ${guides
-          .filter(({ group }) => group === 'Guides')
+          .filter(({ group, path }) => group === 'Guides' || CARDS.includes(path))
           .map(
             ({ path, title, parts }) =>
               html`<li>

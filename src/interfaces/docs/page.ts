@@ -1,7 +1,7 @@
 import type { Area } from '#core/contract.ts'
 import { type Listed, list } from '#core/registry.ts'
 import { kebab } from '../words.ts'
-import type { Guide } from './guides/guides.ts'
+import { type Guide, groups } from './guides/guides.ts'
 import { type Html, html } from './html.ts'
 
 export const areaPath = ({ name }: Area): string => `/docs/api/${kebab(name)}`
@@ -18,13 +18,13 @@ export function page(title: string, here: string, { areas, guides }: Contents, c
   const link = (path: string, text: string): Html =>
     html`<li><a href="${path}" ${path === here && html` aria-current="page"`}>${text}</a></li>`
   const within = (area: Area): boolean => here === areaPath(area) || here.startsWith(`${areaPath(area)}/`)
-  const groups = (['Guides', 'Running it', 'How it is made'] as const).map((group) => {
-    const those = guides.filter((guide) => guide.group === group)
+  const guideLists = groups.map((group) => {
+    const members = guides.filter((guide) => guide.group === group)
     return (
-      those.length > 0 &&
+      members.length > 0 &&
       html`<h2>${group}</h2>
         <ul>
-          ${those.map((guide) => link(guide.path, guide.title))}
+          ${members.map((guide) => link(guide.path, guide.title))}
         </ul>`
     )
   })
@@ -53,7 +53,7 @@ export function page(title: string, here: string, { areas, guides }: Contents, c
           <ul>
             ${link('/docs', 'Start here')}${link('/v1/openapi.json', 'openapi.json')}
           </ul>
-          ${groups}
+          ${guideLists}
           <h2>Reference</h2>
           <ul>
             ${areas.map((area) => [

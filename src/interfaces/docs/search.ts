@@ -15,6 +15,8 @@ export type Search = (query: string, most?: number) => Found[]
 
 const IN_TITLE = 12
 const IN_NAMES = 6
+/** Multiplies the score of an entry that has the whole query in its names, such as `POST /drive/files`. */
+const EXACT_NAME = 3
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
@@ -38,6 +40,7 @@ export function createSearch(entries: readonly Entry[]): Search {
     add(`${entry.place} ${entry.text}`, 1)
   })
   const known = [...weights.keys()].toSorted()
+  const names = entries.map((entry) => entry.names.toLowerCase())
   return (query, most = 12) => {
     const asked = [...new Set(wordsOf(query))].slice(0, 12)
     const scores = new Map<number, { words: number; score: number }>()
@@ -47,8 +50,12 @@ export function createSearch(entries: readonly Entry[]): Search {
         scores.set(i, { words: before.words + 1, score: before.score + score })
       }
     }
+    const typed = query.trim().toLowerCase()
+    const isName = /\/|_|^uk /.test(typed)
+    const scoreOf = (i: number, score: number): number =>
+      isName && names[i]!.includes(typed) ? score * EXACT_NAME : score
     return [...scores]
-      .toSorted(([, a], [, b]) => b.words - a.words || b.score - a.score)
+      .toSorted(([i, a], [j, b]) => b.words - a.words || scoreOf(j, b.score) - scoreOf(i, a.score))
       .filter(([, { words }], _, [first]) => words === first![1].words)
       .slice(0, most)
       .map(([i]) => {

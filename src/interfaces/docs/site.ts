@@ -31,12 +31,13 @@ export interface Site {
 const WRITTEN = 'http://127.0.0.1:4242'
 const MOST_KEPT_BYTES = 64 << 20
 
-/** The pages below `/docs`: made once each, when first asked for, and the index when somebody first searches. */
-export function createSite(areas: readonly Area[], version: string): Site {
+/** Serves the pages below `/docs`. Each page, and the search index, is built on its first request. */
+export function createSite(allAreas: readonly Area[], version: string): Site {
+  const areas = publicAreas(allAreas)
   const { guides, pictures } = readGuides()
   const contents: Contents = { areas, guides }
   let known: Document | undefined
-  const document = (): Document => (known ??= openapi(areas, { origin: WRITTEN, version }))
+  const document = (): Document => (known ??= openapi(allAreas, { origin: WRITTEN, version }))
   let index: Search | undefined
   const search = (query: string): ReturnType<Search> =>
     (index ??= createSearch([...entriesOf(areas, document()), ...guideEntries(guides)]))(query)
@@ -153,12 +154,20 @@ function entriesOf(areas: readonly Area[], { paths }: Document): Entry[] {
   return [...ofAreas, ...ofEndpoints]
 }
 
+/** Areas without the routes below `/app/`, which only the web app uses; areas that have no others are left out. */
+const publicAreas = (areas: readonly Area[]): Area[] =>
+  areas.flatMap((area) => {
+    const endpoints = Object.entries(area.endpoints).filter(([, { path }]) => !path.startsWith('/app/'))
+    return endpoints.length > 0 ? [{ ...area, endpoints: Object.fromEntries(endpoints) }] : []
+  })
+
+/** Pages that help users. Decisions and internals are about the code, so the search leaves them out. */
 const guideEntries = (guides: ReturnType<typeof readGuides>['guides']): Entry[] =>
   guides.flatMap(({ path, title, parts, group }) =>
-    parts.map((part, i) => ({
+    (group === null || group === 'Internals' ? [] : parts).map((part, i) => ({
       path: i === 0 ? path : `${path}#${part.id}`,
       title: part.title,
-      place: i === 0 ? (group ?? 'Decisions') : title,
+      place: i === 0 ? group! : title,
       names: i === 0 ? '' : title,
       text: part.text,
     })),

@@ -1,7 +1,4 @@
-/**
- * The first hour of an instance as people type it, from `git clone` to the capped teammate's refused call and the restored
- * backup. What was said is written to docs/first-hour.md.
- */
+/** Types the first hour with a new server into terminals, and writes the session to docs/first-hour.md. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +14,7 @@ import { type Chapter, type Names, pageOf } from './transcript.ts'
 import { sits } from './typist.ts'
 
 const root = join(import.meta.dirname, '../../..')
-const docs = readFileSync(join(root, 'docs/operating.md'), 'utf8')
+const docs = readFileSync(join(root, 'docs/operating/https-and-proxies.md'), 'utf8')
 const there = ['git', 'nginx', 'openssl'].every(hasProgram)
 /** Without the Node that this test runs on: the clone brings its own, and npm is that of the machine, with its settings. */
 const PATH_OF_MACHINE = (process.env.PATH ?? '')
@@ -111,7 +108,7 @@ test(
         },
       })
 
-    chapter('A first answer', 'In one terminal the server, in another the person. Nothing is set up before it.')
+    chapter('A first answer', 'Ada starts the server in one terminal, and uses another for the commands.')
     const first = await shell('ada', ada)
     await first.types(`git clone -q ${CLONED} && cd ukiyo`)
     const server = await shell('ada', ada)
@@ -122,10 +119,7 @@ test(
     await first.types('uk sign-up --email ada@example.com --name Ada')
     assert.match(await first.types(`uk ask -m sim/echo 'Hello, floating world'`), /^Hello, floating world\r?\n/)
 
-    chapter(
-      'A provider that was tested',
-      'A workspace for the team, whose provider key everybody there may use and nobody sees.',
-    )
+    chapter('A provider for the team', 'A workspace with a provider key that all members can use and none can see.')
     await first.types('uk workspaces create Team')
     await first.types('uk workspaces use Team')
     const made = await first.types(
@@ -136,7 +130,7 @@ test(
     assert.match(await first.types(`uk ask -m ${model} 'Say hello to the team'`), /Say hello to the team/)
     assert.match(await first.types('uk me usage'), /claude-sonnet-5-5|\$|usd/i)
 
-    chapter('A teammate with a budget', 'Ada hands the link over; Bob types in a terminal of his own.')
+    chapter('A teammate with a budget', 'Ada sends Bob the invitation link, and Bob joins from his own terminal.')
     const invited = await first.types(
       'uk invitations create Team bob@example.com --role member --spend-cap-usd 0.02 --spend-cap-period month',
     )
@@ -148,10 +142,7 @@ test(
     await second.types(`echo ${token} | uk invitations accept --token -`)
     assert.match(await first.types('uk members list Team'), /bob@example\.com/)
 
-    chapter(
-      'Claude Code on the gateway',
-      'A key that is held to the workspace, and the two variables that Claude Code reads.',
-    )
+    chapter('Claude Code on the gateway', 'A key for this workspace only, and the variables that Claude Code reads.')
     const keyed = await second.types(
       'uk api-keys create laptop --workspace-id Team --scopes gateway:run --scopes model:read',
     )
@@ -162,7 +153,7 @@ test(
     lines().at(-1)!.command = 'export ANTHROPIC_AUTH_TOKEN=uk_…'
     assert.match(await second.types(`node claude.mjs 'Hello from Bob'`), /^Hello from Bob\s*$/)
 
-    chapter('An agent at nine every morning', 'It is fired once by hand, to see what will come.')
+    chapter('An agent every morning at nine', 'Ada triggers it once manually to test it.')
     await first.types(`uk agents create --name Clerk --model ${model} --system-prompt 'You are brief.'`)
     const nine = await first.types(
       `uk automations create --name Morning --kind cron --schedule '0 9 * * *' --time-zone Europe/Berlin --action '{"type":"agent","agent_id":"'$(uk agents get Clerk -q id)'","prompt":"What is new?"}'`,
@@ -171,8 +162,8 @@ test(
     await first.types('uk automations test-fire Morning')
 
     chapter(
-      'Behind a proxy',
-      'The block for nginx of [operating](operating.md#behind-a-proxy), and the two settings beside it.',
+      'HTTPS with nginx',
+      'The nginx configuration and the two settings from [HTTPS and proxies](operating/https-and-proxies.md#nginx).',
     )
     await server.interrupts()
     writeFileSync(join(ada, 'nginx.conf'), nginxConf(dir, port, secure))
@@ -186,14 +177,14 @@ test(
 
     chapter(
       'A backup every night',
-      'What the timer of [operating](operating.md#as-a-service) runs at half past three; here once, by hand.',
+      'The command that the [service](operating/install.md) runs every night, run manually.',
     )
     assert.match(await first.types('uk backup --to ~/backups --keep 14'), /rows and \d+ files/)
     assert.match(await first.types('uk restore ~/backups --dry-run'), /is whole/)
 
     chapter(
-      'The call that Bob’s budget refuses',
-      'Its worst case would cross the 0.02 dollars; nothing was sent and nothing is owed.',
+      'A call over Bob’s budget',
+      'The worst-case cost exceeds 0.02 USD, so the call is rejected. Nothing is sent, and nothing is charged.',
     )
     const sent = vendor.requests.length
     const refused = await second.types(`node claude.mjs 'Write a novel' 64000`)
@@ -201,7 +192,7 @@ test(
     assert.equal(vendor.requests.length, sent)
     assert.match(await first.types('uk members list Team'), /0\.02/)
 
-    chapter('The backup, restored', 'Into an empty folder; then a server is started on it, and everything is there.')
+    chapter('Restore the backup', 'Restore into an empty folder, and start a server on it.')
     await server.interrupts()
     // The root key of the old instance, which is kept apart from the backups.
     await first.types('mkdir ~/restored && cp data/secret-key ~/restored/')

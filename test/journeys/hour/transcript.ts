@@ -1,4 +1,4 @@
-/** What was typed and said, with its times, as `docs/first-hour.md` shows it. */
+/** Formats the recorded session as `docs/first-hour.md`. */
 export interface Line {
   who: string
   command: string
@@ -61,16 +61,19 @@ export function pageOf(chapters: readonly Chapter[], about: { day: string; cores
   })
   return `# The first hour
 
-From a clone to a team at work, as two people type it: Ada, who runs the instance, and Bob, whom she invites. It took
-${clock(last.at)} minutes on ${about.cores} cores on ${about.day}, most of them waiting for the installation. This page is written by
-\`npm run test:long -- first-hour\`, which types all of it into terminals and holds each answer against what it should be.
+A recorded session, from \`git clone\` to a team with budgets, HTTPS and backups. Ada runs the server; Bob is a teammate she invites.
+The session took ${clock(last.at)} minutes on ${about.cores} cores on ${about.day}, most of it for the installation.
 
-What is not as it would be with you: the vendor is a double of Anthropic's API on the same machine, which
-\`UK_UPSTREAM_ALLOW\` lets providers reach; \`claude.mjs\` is ten lines around Anthropic's own SDK, set up by the same two
-variables as Claude Code; the certificate is made on the spot. Addresses, ports and paths are written here as they would be on a
-server of yours, and secrets and passwords are left out.
+\`npm run test:long -- first-hour\` types these commands into real terminals, checks the output, and writes this page. Three things
+differ from your setup:
 
-| done | after |
+- The provider is a test server with Anthropic's API on the same machine, which \`UK_UPSTREAM_ALLOW\` permits.
+- \`claude.mjs\` is a ten-line script with Anthropic's SDK. It uses the same variables as Claude Code.
+- The certificate is self-signed.
+
+Addresses, ports and paths are replaced with typical ones. Secrets and passwords are omitted.
+
+| step | done after |
 |---|--:|
 ${rows.join('\n')}
 

@@ -9,7 +9,7 @@ const settings: Record<string, string | number> = {
   listen_addresses: '',
   port,
   unix_socket_permissions: '0700',
-  // A server process takes up to 47 (docs/operating.md); several share this one.
+  // A server process takes up to 47 (docs/operating/scaling.md); several share this one.
   max_connections: 400,
   shared_buffers: '128MB',
   max_wal_size: '512MB',

@@ -2,19 +2,25 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { type Page, readMarkdown } from './markdown.ts'
 
-/** A file of `docs/` as it is served: `docs/guides/media.md` is `/docs/guides/media`. */
+/** The lists of pages in the navigation, in order. */
+export const groups = ['Guides', 'Computers', 'Features', 'Operating', 'Internals'] as const
+
+/** A file of `docs/`: `guides/media.md` is served at `/docs/guides/media`, `operating/README.md` at `/docs/operating`. */
 export interface Guide extends Page {
   path: string
-  group: 'Guides' | 'Running it' | 'How it is made' | null
+  /** Null for pages that the navigation doesn't list, such as decisions. */
+  group: (typeof groups)[number] | null
 }
 
 const root = join(import.meta.dirname, '../../../../docs')
-const MADE = ['architecture', 'reliability', 'long-runs']
+const INTERNALS = ['architecture.md', 'reliability.md', 'long-runs.md']
+const FEATURES = ['chats.md', 'drive.md', 'models-and-prices.md', 'providers.md', 'routing.md']
 
 /** Every Markdown file of `docs/`, and the pictures that they show; none where a build came without them. */
 export function readGuides(): { guides: Guide[]; pictures: ReadonlyMap<string, string> } {
   const names = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
-  const files = names.map((name) => name.replaceAll('\\', '/')).toSorted()
+  // The page of a folder comes before the others in it.
+  const files = names.map((name) => name.replaceAll('\\', '/')).toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1))
   const pages = new Set(files.filter((name) => name.endsWith('.md')))
   const pictures = new Map(
     files.filter((name) => name.endsWith('.png')).map((name) => [`/docs/${name}`, join(root, name)]),
@@ -32,10 +38,12 @@ export function readGuides(): { guides: Guide[]; pictures: ReadonlyMap<string, s
   return { guides, pictures }
 }
 
-const pathOf = (name: string): string => `/docs/${name.replace(/\.md$/, '')}`
+const pathOf = (name: string): string => `/docs/${name.replace(/(^|\/)README\.md$|\.md$/, '')}`
 
 function groupOf(name: string): Guide['group'] {
-  if (name.startsWith('guides/') || name === 'gateways.md') return 'Guides'
-  if (name.includes('/')) return null
-  return MADE.includes(name.replace('.md', '')) ? 'How it is made' : 'Running it'
+  if (name.startsWith('guides/computers/')) return 'Computers'
+  if (name.startsWith('operating/')) return 'Operating'
+  if (FEATURES.includes(name)) return 'Features'
+  if (INTERNALS.includes(name)) return 'Internals'
+  return name.startsWith('guides/') || !name.includes('/') ? 'Guides' : null
 }

@@ -78,8 +78,13 @@ export const operationsQuery = queryOptions({
 
 export function operationsIn({ tags, paths, components: { schemas } }: Document): Operation[] {
   const areas = new Map(tags.map((tag) => [tag.name, tag['x-displayName'] ?? tag.name]))
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => operationOf(path, method, described, areas, schemas)),
+  return (
+    Object.entries(paths)
+      // Routes below `/app/` are for the app alone; the reference leaves them out, too.
+      .filter(([path]) => !path.startsWith('/app/'))
+      .flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, described]) => operationOf(path, method, described, areas, schemas)),
+      )
   )
 }
 
