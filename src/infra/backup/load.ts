@@ -5,6 +5,7 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { newId } from '#core/ids.ts'
 import type { Db } from '../postgres/client.ts'
+import { earlierMigrations, foldedMigrations, stoppedAt, tooOld } from '../postgres/earlier-migrations.ts'
 import { migrateWithin, migrationNames } from '../postgres/migrate.ts'
 import { ownNames } from '../postgres/own-names.ts'
 import type { Database } from '../postgres/tables.ts'
@@ -26,16 +27,23 @@ export interface WaitingJob {
 
 /** Refuses a backup of a program that knows more migrations than this one. */
 export function checkMigrations({ migrations, version }: Manifest): void {
-  const known = new Set(migrationNames())
+  const known = new Set([...migrationNames(), ...earlierMigrations])
   const unknown = migrations.filter((name) => !known.has(name))
   if (unknown.length > 0)
     throw new BackupRefused(
       `this backup is of a newer Ukiyo (${version}, with ${unknown.at(-1)!}): restore it with that version or a newer one`,
     )
+  const stopped = stoppedAt(new Set(migrations))
+  if (stopped !== null) throw new BackupRefused(`the database of this backup ${tooOld(stopped)}, and back it up again`)
 }
 
+/** The migrations that make the tables of a backup. The folded ones have every column of the old ones, and more. */
+const migrationsOf = ({ migrations }: Manifest): readonly string[] =>
+  migrations.some((name) => earlierMigrations.includes(name)) ? foldedMigrations : migrations
+
 /** Refuses a database that holds anything, and names it. Answers whether it has its tables already. */
-export async function checkEmpty(client: pg.ClientBase, { migrations }: Manifest): Promise<boolean> {
+export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Promise<boolean> {
+  const migrations = migrationsOf(manifest)
   const found = await tablesOf(client)
   if (!found.some(({ name }) => name === 'migrations')) {
     const [other] = found
@@ -87,7 +95,7 @@ export async function loadDatabase(
   const size = manifest.tables.reduce((sum, { pieces }) => sum + pieces.reduce((all, { bytes }) => all + bytes, 0), 0)
   progress.begin('database', size)
   await client.query('begin')
-  if (!(await checkEmpty(client, manifest))) await migrateWithin(client, manifest.migrations)
+  if (!(await checkEmpty(client, manifest))) await migrateWithin(client, migrationsOf(manifest))
   // Backups made before other programs' tables were left out have them.
   const { tables: own } = ownNames()
   const tables = await inOrder(

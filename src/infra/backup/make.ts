@@ -11,7 +11,7 @@ import { writePieces } from './layout/pieces.ts'
 import type { Progress } from './progress.ts'
 import { placeIn } from './layout/places.ts'
 import { keepNewest } from './prune.ts'
-import { beforeSquash } from '../postgres/carry-over.ts'
+import { earlierMigrations } from '../postgres/earlier-migrations.ts'
 import { migrationNames } from '../postgres/migrate.ts'
 import { ownNames } from '../postgres/own-names.ts'
 import { type Target, WrongBytes, isFolder, openTarget } from './layout/target.ts'
@@ -140,7 +140,7 @@ async function copyDatabase(
 /** Refuses a database whose tables this program doesn't know: it would take them for another program's. */
 function checkKnown(migrations: readonly string[]): void {
   const known = new Set(migrationNames())
-  const unknown = migrations.find((name) => !known.has(name) && !beforeSquash.includes(name))
+  const unknown = migrations.find((name) => !known.has(name) && !earlierMigrations.includes(name))
   if (unknown !== undefined)
     throw new BackupRefused(`a newer Ukiyo has migrated this database (${unknown}): back it up with that version`)
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { applyFunctions, ledgerFunctions } from './functions.ts'
-import { beforeSquash, carryOver } from './carry-over.ts'
+import { earlierMigrations, replaceEarlier } from './earlier-migrations.ts'
 
 const folder = join(import.meta.dirname, 'migrations')
 // Any number, the same in every process: only one migrates at a time.
@@ -12,7 +12,7 @@ const MIGRATIONS =
 
 export const migrationNames = (): string[] =>
   readdirSync(folder)
-    .filter((name) => /^\d{4}-.+\.sql$/.test(name))
+    .filter((name) => /^\d{4}_.+\.sql$/.test(name))
     .sort()
 
 /**
@@ -31,10 +31,10 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
     const done = new Set(
       (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name),
     )
-    // Before anything is changed: who is refused may go back to the program that they had.
-    const unknown = [...done].filter((name) => !names.includes(name) && !beforeSquash.includes(name)).sort()
+    // Checked before any change, so that the program from before still starts on a refused database.
+    const unknown = [...done].filter((name) => !names.includes(name) && !earlierMigrations.includes(name)).sort()
     if (unknown.length > 0) throw new NewerDatabase(unknown.at(-1)!)
-    await inTransaction(client, () => carryOver(client, done))
+    await inTransaction(client, () => replaceEarlier(client, done))
     for (const name of names) {
       if (done.has(name)) continue
       if (upTo !== undefined && name > upTo) break

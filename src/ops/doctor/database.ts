@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { type Reason, reasonWords } from '#modules/ai-gateway/connections/connection-state.ts'
 import { allSealed } from '#modules/sealed.ts'
 import type { Config } from '#config'
+import { earlierMigrations } from '#infra/postgres/earlier-migrations.ts'
 import { migrationNames } from '#infra/postgres/migrate.ts'
 import { sizeWords } from '../report.ts'
 import { type Found, ageWords, fail, off, ok, plural, warn } from './check.ts'
@@ -29,7 +30,7 @@ export async function checkSchema(client: pg.ClientBase): Promise<Found> {
   const { rows } = await client.query<{ name: string }>('select name from migrations')
   const done = new Set(rows.map(({ name }) => name))
   const known = migrationNames()
-  const strange = [...done].filter((name) => !known.includes(name)).toSorted()
+  const strange = [...done].filter((name) => !known.includes(name) && !earlierMigrations.includes(name)).toSorted()
   if (strange.length > 0)
     return fail(`The database was brought further by a newer Ukiyo (${strange.at(-1)}).`, 'Start that version.')
   const missing = known.filter((name) => !done.has(name))

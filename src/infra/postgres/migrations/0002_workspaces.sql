@@ -12,7 +12,11 @@ create table workspaces (
   spend_cap_period text not null default 'month' check (spend_cap_period in ('day', 'week', 'month', 'total')),
   created_by ulid,
   created_at timestamptz(3) not null default now(),
-  updated_at timestamptz(3) not null default now()
+  updated_at timestamptz(3) not null default now(),
+  -- `workspace`: models of this workspace only by keys that are held to it.
+  keys text not null default 'any' check (keys in ('any', 'workspace')),
+  -- Null: all.
+  allowed_models text[]
 );
 
 create table members (
@@ -24,6 +28,11 @@ create table members (
   created_by ulid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
+  -- What the member may spend on model calls here.
+  spend_cap_nano bigint check (spend_cap_nano >= 0),
+  spend_cap_period text not null default 'month' check (spend_cap_period in ('day', 'week', 'month', 'total')),
+  keys text not null default 'any' check (keys in ('any', 'workspace')),
+  allowed_models text[],
   unique (workspace_id, account_id)
 );
 create index members_account on members (account_id);
@@ -44,7 +53,11 @@ create table invitations (
   revoked_at timestamptz(3),
   created_by ulid,
   created_at timestamptz(3) not null default now(),
-  updated_at timestamptz(3) not null default now()
+  updated_at timestamptz(3) not null default now(),
+  -- The token of the link in the mail. Presenting it proves that the address is the reader's own.
+  mail_token_hash bytea unique,
+  spend_cap_nano bigint check (spend_cap_nano >= 0),
+  spend_cap_period text not null default 'month' check (spend_cap_period in ('day', 'week', 'month', 'total'))
 );
 create index invitations_workspace on invitations (workspace_id, id desc);
 create index invitations_email on invitations (lower(email)) where status = 'pending';

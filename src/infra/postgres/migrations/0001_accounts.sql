@@ -11,7 +11,8 @@ create table accounts (
   email text not null,
   email_verified_at timestamptz(3),
   name text not null,
-  password_hash text not null,
+  -- Null: the account signs in another way.
+  password_hash text,
   tier text not null default 'standard' check (tier in ('standard', 'unlimited')),
   administrator boolean not null default false,
   personal_workspace_id ulid not null,
@@ -31,7 +32,11 @@ create table sessions (
   ip text,
   last_used_at timestamptz(3),
   expires_at timestamptz(3) not null,
-  created_at timestamptz(3) not null default now()
+  created_at timestamptz(3) not null default now(),
+  -- When the account's owner last proved who they are in it, by a password or a passkey.
+  proved_at timestamptz(3),
+  -- The account at the identity provider that it was started with.
+  identity_id ulid
 );
 create index sessions_account on sessions (account_id, id desc);
 
@@ -60,7 +65,9 @@ create table api_keys (
   spend_cap_nano bigint,
   spend_cap_period text not null default 'total' check (spend_cap_period in ('day', 'week', 'month', 'total')),
   created_at timestamptz(3) not null default now(),
-  updated_at timestamptz(3) not null default now()
+  updated_at timestamptz(3) not null default now(),
+  -- Null: all.
+  allowed_models text[]
 );
 create index api_keys_account on api_keys (account_id, id desc);
 
@@ -78,3 +85,50 @@ create table consents_used (
   expires_at timestamptz(3) not null
 );
 create index consents_used_expiry on consents_used (expires_at);
+
+create table passkeys (
+  id ulid primary key,
+  account_id ulid not null references accounts on delete cascade,
+  name text not null,
+  -- As the browser names it, in base64url.
+  credential_id text not null unique,
+  public_key bytea not null,
+  -- How often the authenticator says that it was used; 0 for ever where it does not count.
+  counter bigint not null,
+  transports text[] not null,
+  -- The host name that it was made for.
+  rp_id text not null,
+  -- Kept by a password manager that brings it to other devices too.
+  synced boolean not null,
+  last_used_at timestamptz(3),
+  created_at timestamptz(3) not null default clock_timestamp(),
+  updated_at timestamptz(3) not null default clock_timestamp()
+);
+create index passkeys_account on passkeys (account_id, id desc);
+
+-- What somebody must bring back who is about to sign in: by its hash, once, and not for long.
+create table sign_in_challenges (
+  hash bytea primary key,
+  purpose text not null,
+  -- Null: who it is will be seen.
+  account_id ulid references accounts on delete cascade,
+  -- What is needed then, sealed under the hash.
+  sealed text,
+  expires_at timestamptz(3) not null,
+  created_at timestamptz(3) not null default clock_timestamp()
+);
+create index sign_in_challenges_expiry on sign_in_challenges (expires_at);
+create index sign_in_challenges_account on sign_in_challenges (account_id, purpose);
+
+create table identities (
+  id ulid primary key,
+  account_id ulid not null references accounts on delete cascade,
+  issuer text not null,
+  subject text not null,
+  email text,
+  last_used_at timestamptz(3),
+  created_at timestamptz(3) not null default clock_timestamp(),
+  updated_at timestamptz(3) not null default clock_timestamp(),
+  unique (issuer, subject)
+);
+create index identities_account on identities (account_id, id desc);

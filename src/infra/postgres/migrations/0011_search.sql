@@ -16,7 +16,9 @@ create table contents (
   grams int4[],
   attempts int not null default 0,
   -- the reader that looked last
-  reader int not null default 0
+  reader int not null default 0,
+  -- The encoding of a text, named as in the WHATWG Encoding Standard. Null: no text.
+  charset text
 );
 create index contents_grams on contents using gin (grams);
 create index contents_unnarrowed on contents (sha256) where grams is null;
@@ -60,7 +62,9 @@ create table search_rows (
   -- the model whose vectors there are, null while there are none
   embedded text,
   created_at timestamptz(3) not null,
-  updated_at timestamptz(3) not null
+  updated_at timestamptz(3) not null,
+  -- How the words were split and folded: a job rewrites rows of older versions.
+  words_version int not null default 1
   -- What follows the register touches no index, so half-full pages let it be cheap.
 ) with (fillfactor = 80, toast_tuple_target = 256);
 -- Long vectors of words lie apart: who looks for rows reads little.
@@ -124,3 +128,13 @@ end $$;
 create trigger resources_followed after update on resources for each row
   when (old.status is distinct from new.status or old.workspace_id is distinct from new.workspace_id)
   execute function follow_resource();
+
+create index search_rows_older_words on search_rows (row_id) where words_version < 2;
+
+create function tell_words_version() returns trigger language plpgsql as $$
+begin
+  new.words_version := case when new.words_version >= 20 then new.words_version / 10 else 1 end;
+  return new;
+end $$;
+create trigger search_rows_words before insert or update of tsv on search_rows
+  for each row execute function tell_words_version();

@@ -65,6 +65,8 @@ create table automation_runs (
   updated_at timestamptz(3) not null default clock_timestamp(),
   started_at timestamptz(3),
   completed_at timestamptz(3),
+  -- The operation that runs its command on a computer.
+  operation_id ulid,
   check ((status = 'skipped') = (skip_reason is not null))
 );
 
@@ -78,6 +80,7 @@ create index automation_runs_workspace on automation_runs (workspace_id, id desc
 create index automation_runs_waiting on automation_runs (workspace_id, id) where status = 'queued';
 create index automation_runs_busy on automation_runs (automation_id, id) where status in ('queued', 'running');
 create index automation_runs_running on automation_runs (started_at) where status = 'running';
+create index automation_runs_operation on automation_runs (operation_id) where operation_id is not null;
 create index automation_runs_run on automation_runs (run_id) where run_id is not null;
 
 -- What the clock may still start for an account within the minute: a bucket that is filled up as time goes by.

@@ -75,8 +75,13 @@ create table push_subscriptions (
   user_agent text,
   last_success_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
-  updated_at timestamptz(3) not null default now()
+  updated_at timestamptz(3) not null default now(),
+  -- Pushes end with the session or the key that subscribed.
+  session_id ulid references sessions on delete cascade,
+  key_id ulid references api_keys on delete cascade
 );
+create index push_subscriptions_session on push_subscriptions (session_id);
+create index push_subscriptions_key on push_subscriptions (key_id) where key_id is not null;
 create index push_subscriptions_account on push_subscriptions (account_id, id desc);
 
 -- Caps whose nearing end was told of, once per cap, period and step; and what a balance was when it was last filled.

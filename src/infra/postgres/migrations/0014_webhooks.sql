@@ -9,7 +9,7 @@ create table webhook_endpoints (
   -- What whoever set it up was allowed to read then; null is everything.
   scopes text[],
   status text not null default 'enabled' check (status in ('enabled', 'disabled')),
-  disabled_reason text check (disabled_reason in ('manual', 'failing', 'gone', 'rights_lost')),
+  disabled_reason text check (disabled_reason in ('manual', 'failing', 'gone', 'rights_lost', 'account_recovered')),
   disabled_at timestamptz(3),
   secret text not null,
   -- One of before webhook_endpoint_secrets, and when the last of those ends.

@@ -17,9 +17,12 @@ create table chats (
   max_cost_nano bigint,
   -- The number of the newest message: they are numbered in the order of their making, across branches.
   last_seq int not null default 0,
-  last_message_at timestamptz(3)
+  last_message_at timestamptz(3),
+  -- Only its maker sees it, and it is deleted a day after its last message.
+  temporary boolean not null default false
 );
 create index chats_agent on chats (agent_id) where agent_id is not null;
+create index chats_temporary on chats (id) where temporary;
 create index chats_parent on chats (parent_chat_id) where parent_chat_id is not null;
 
 -- A chat goes with the chats that were made for its tasks.
@@ -117,7 +120,9 @@ create table runs (
   started_at timestamptz(3),
   completed_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
-  updated_at timestamptz(3) not null default now()
+  updated_at timestamptz(3) not null default now(),
+  -- The automation that it was started for.
+  automation_id ulid
 );
 create unique index runs_one_at_a_time on runs (chat_id) where status in ('running', 'requires_action');
 create index runs_chat on runs (chat_id, id desc);
@@ -178,10 +183,31 @@ create table steps (
   primary key (run_id, index)
 );
 
+-- What runs asked their models and what was said, sealed, for as long as it is kept: a run can be played again from it.
+create table model_requests (
+  id ulid primary key,
+  run_id ulid not null,
+  index int not null,
+  sealed text not null,
+  created_at timestamptz(3) not null default now()
+);
+create index model_requests_run on model_requests (run_id);
+create index model_requests_age on model_requests (created_at);
+
+-- Runs that were deleted a short while ago. A statement that began before the deletion may still write what it saw of them:
+-- what came late is removed once no such statement can be left.
+create table deleted_runs (
+  id ulid primary key,
+  deleted_at timestamptz(3) not null default now()
+);
+create index deleted_runs_age on deleted_runs (deleted_at);
+
 create function runs_are_gone() returns trigger language plpgsql as $$
 begin
+  insert into deleted_runs (id) select id from gone on conflict do nothing;
   delete from run_events where run_id in (select id from gone);
   delete from steps where run_id in (select id from gone);
+  delete from model_requests where run_id in (select id from gone);
   return null;
 end $$;
 create trigger runs_gone after delete on runs referencing old table as gone
@@ -230,3 +256,43 @@ create table goals (
 );
 create unique index goals_one_active on goals (chat_id) where status = 'active';
 create index goals_chat on goals (chat_id, id desc);
+
+-- Chats that somebody keeps at hand, each for themselves.
+create table chat_pins (
+  id ulid primary key,
+  account_id ulid not null references accounts on delete cascade,
+  chat_id ulid not null references chats on delete cascade,
+  unique (account_id, chat_id)
+);
+create index chat_pins_chat on chat_pins (chat_id);
+
+-- Chats that were brought from elsewhere, by what they are known by there: brought again with another time each is the same.
+create table imported_chats (
+  workspace_id ulid not null references workspaces on delete cascade,
+  source text not null,
+  external_id text not null,
+  chat_id ulid not null references chats on delete cascade,
+  primary key (workspace_id, source, external_id)
+);
+create index imported_chats_chat on imported_chats (chat_id);
+
+-- Tools that a person lets an agent use in a chat without being asked again. They hold for runs that work for that person,
+-- with that version of the agent, and where they were given by a key for runs of that key.
+create table chat_approvals (
+  id ulid primary key,
+  chat_id ulid not null references chats on delete cascade,
+  account_id ulid not null references accounts on delete cascade,
+  key_id ulid,
+  agent_id ulid not null references agents on delete cascade,
+  agent_version int not null,
+  tool text not null,
+  created_at timestamptz(3) not null default now(),
+  -- SHA-256 of the definition that an outside server gave its tool. Null: a tool of this server.
+  definition text
+);
+create index chat_approvals_chat on chat_approvals (chat_id, account_id);
+create index chat_approvals_agent on chat_approvals (agent_id);
+create index chat_approvals_account on chat_approvals (account_id);
+
+-- Ids of deleted temporary chats. Their calls stay in the ledger, and the request log shows them to their account alone.
+create table deleted_temporary_chats (id ulid primary key);

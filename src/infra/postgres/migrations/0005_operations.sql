@@ -15,7 +15,9 @@ create table processes (
   -- Where it runs (boot and pid namespace) and under which name its jobs are locked: for finding out that it died.
   place text,
   pid int,
-  worker_pool text
+  worker_pool text,
+  -- Where it listens for the other processes of its instance, `host:port`.
+  peer text
 );
 create index processes_expiry on processes (expires_at);
 
@@ -62,3 +64,6 @@ create table operations (
 );
 create index operations_account on operations (account_id, id desc);
 create index operations_open on operations (status) where status in ('queued', 'running');
+
+-- Counted before each new operation.
+create index operations_open_of on operations (account_id) where status in ('queued', 'running');

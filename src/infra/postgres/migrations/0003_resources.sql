@@ -37,12 +37,14 @@ create table shares (
   created_by ulid references accounts on delete set null,
   created_at timestamptz(3) not null default clock_timestamp(),
   updated_at timestamptz(3) not null default clock_timestamp(),
+  mail_token_hash bytea unique,
   check (num_nonnulls(account_id, workspace_id, email) = 1)
 );
 create unique index shares_once on shares (resource_id, coalesce(account_id, workspace_id, lower(email)));
 create index shares_account on shares (account_id, id desc) where account_id is not null;
 create index shares_claimed on shares (claimed_by, id desc) where claimed_by is not null;
 create index shares_workspace on shares (workspace_id, id desc) where workspace_id is not null;
+create index shares_given on shares (created_by, id desc);
 create index shares_email on shares (lower(email), id desc) where email is not null;
 
 -- The shares that an account has, itself and by the given workspaces of it. An address counts once it is verified, or
@@ -65,6 +67,10 @@ create table audit (
   subject_type text,
   subject_id text,
   details jsonb not null default '{}',
-  request_id text
+  request_id text,
+  -- How: the way in, the key, the run and the automation.
+  actor jsonb
 );
 create index audit_workspace on audit (workspace_id, id desc);
+
+create index audit_at on audit (id desc);
