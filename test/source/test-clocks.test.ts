@@ -8,7 +8,7 @@ const NOW = String.raw`(?:performance|Date)\.now\(\)`
 const READS =
   'isVisible|isHidden|isEnabled|isDisabled|isChecked|isEditable|count|innerText|textContent|inputValue|getAttribute|allInnerTexts|allTextContents'
 
-/** What makes a test pass by chance: CONTRIBUTING.md, "Flaky tests". */
+/** Patterns that let a test pass by chance: docs/contributing/testing.md, "Flaky tests". */
 const rules: { what: string; files?: RegExp; matches: (text: string) => string[] }[] = [
   {
     what: 'an upper bound on how long something took: count work, or move the measurement to bench/',
