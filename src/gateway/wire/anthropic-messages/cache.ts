@@ -2,20 +2,24 @@ import type { Json } from '../../model/json.ts'
 
 const MOST_MARKS = 4
 
-/** Leaves the last of the marks, four with that of the request itself, in the order in which the vendor reads them: tools, system, messages. */
+/**
+ * Keeps the last marks, four including that of the request itself, in the order in which the vendor reads them: tools,
+ * system, messages.
+ */
 export function keepLastMarks(groups: Json[][], onRequest: boolean): boolean {
   const most = onRequest ? MOST_MARKS - 1 : MOST_MARKS
-  const marked = groups.flat().filter((block) => block['cache_control'] !== undefined)
-  for (const block of marked.slice(0, -most)) delete block['cache_control']
-  return marked.length <= most
+  const markedBlocks = groups.flat().filter((block) => block['cache_control'] !== undefined)
+  for (const block of markedBlocks.slice(0, -most)) delete block['cache_control']
+  return markedBlocks.length <= most
 }
 
 const hasLife = (block: Json, life: '1h' | '5m'): boolean =>
   block['cache_control'] !== undefined && ((block['cache_control'] as Json)['ttl'] === '1h') === (life === '1h')
 
 /**
- * The vendor refuses a mark of an hour behind one of five minutes, in the order in which it reads them: the later one gets five
- * minutes too. Answers whether none had to change. `last`: the mark of the request itself, which stands for the last block.
+ * The vendor rejects a one-hour mark after a five-minute mark, in the order in which it reads them, so the later one
+ * becomes five minutes. Returns whether no mark changed. `last` is the mark of the request itself, which applies to the
+ * last block.
  */
 export function orderMarks(groups: Json[][], last: Json | undefined): boolean {
   const blocks = groups.flat()

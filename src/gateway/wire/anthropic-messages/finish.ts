@@ -13,7 +13,7 @@ const reasons: Record<string, FinishReason> = {
   refusal: 'content_filter',
 }
 
-/** The vendor's word as ours; unknown words end plainly. */
+/** Maps the vendor's stop reason to ours; unknown reasons are normal ends. */
 export function readFinish(native: string, stopSequence: unknown, calls: boolean): Finish {
   const reason = reasons[native] ?? 'stop'
   return {
@@ -30,7 +30,7 @@ export interface Stop {
   stop_details: { type: 'refusal'; category: null; explanation: null } | null
 }
 
-/** Our reason as the vendor's `stop_reason`, `stop_sequence` and `stop_details`. */
+/** Maps our reason to the vendor's `stop_reason`, `stop_sequence`, and `stop_details`. */
 export function writeFinish({
   reason,
   native,

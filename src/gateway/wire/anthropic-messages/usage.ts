@@ -3,21 +3,21 @@ import { countOf, figureOf, isObject, type Json, listOf, objectOf } from '../../
 import { readUsage as readChatUsage } from '../parts/openai-usage.ts'
 
 /**
- * Disjoint buckets from the vendor's `usage`, whose input already excludes both caches; null where there is none, and for
- * placeholders of zeros.
+ * Splits the vendor's `usage` into disjoint buckets; its input already excludes both caches. Returns null without usage
+ * and for placeholders of zeros.
  */
-export function readUsage(given: unknown): { usage: Usage } | null {
-  if (!isObject(given)) return null
-  // Some who borrow the shape count as OpenAI does.
-  if (!OWN.some((name) => countOf(given[name]) > 0) && listOf(given['iterations']).length === 0) {
-    const read = readChatUsage(given)
-    return read && { usage: read.usage }
+export function readUsage(report: unknown): { usage: Usage } | null {
+  if (!isObject(report)) return null
+  // Some vendors that adopted the shape count as OpenAI does.
+  if (!OWN.some((name) => countOf(report[name]) > 0) && listOf(report['iterations']).length === 0) {
+    const chatUsage = readChatUsage(report)
+    return chatUsage && { usage: chatUsage.usage }
   }
-  // The tokens of a compaction stand in no other count (SDK, BetaIterationsUsage).
-  const compactions = listOf(given['iterations'])
+  // The tokens of a compaction are in no other figure (SDK, BetaIterationsUsage).
+  const compactions = listOf(report['iterations'])
     .map(objectOf)
     .filter(({ type }) => type === 'compaction')
-  const counts = [given, ...compactions].map(bucketsOf)
+  const counts = [report, ...compactions].map(bucketsOf)
   const sum = (name: keyof Buckets): number => counts.reduce((total, one) => total + one[name], 0)
   return {
     usage: usageOf({
@@ -34,40 +34,40 @@ export function readUsage(given: unknown): { usage: Usage } | null {
 const OWN = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']
 
 /**
- * What two events of a stream say together. Counts are cumulative: a figure that is missing, null or a placeholder of zero
- * leaves the earlier one as it was.
+ * Merges the usage of two stream events. Counts are cumulative: a figure that is missing, null, or a placeholder of
+ * zero keeps the earlier one.
  */
 export function mergeUsage(earlier: Json, later: Json): Json {
-  const merged = { ...earlier }
+  const result = { ...earlier }
   for (const [name, value] of Object.entries(later)) {
     if (value === null || value === undefined) continue
-    if (figureOf(value) === 0 && countOf(merged[name]) > 0) continue
-    merged[name] = value
+    if (figureOf(value) === 0 && countOf(result[name]) > 0) continue
+    result[name] = value
   }
-  return merged
+  return result
 }
 
 type Buckets = ReturnType<typeof bucketsOf>
 
-function bucketsOf(given: Json) {
-  const creation = objectOf(given['cache_creation'])
+function bucketsOf(report: Json) {
+  const creation = objectOf(report['cache_creation'])
   const hour = countOf(creation['ephemeral_1h_input_tokens'])
   const five = countOf(creation['ephemeral_5m_input_tokens'])
-  const written = countOf(given['cache_creation_input_tokens'])
-  const output = countOf(given['output_tokens'])
-  const thinking = Math.min(output, countOf(objectOf(given['output_tokens_details'])['thinking_tokens']))
+  const cacheWrites = countOf(report['cache_creation_input_tokens'])
+  const output = countOf(report['output_tokens'])
+  const thinking = Math.min(output, countOf(objectOf(report['output_tokens_details'])['thinking_tokens']))
   return {
-    input_tokens: countOf(given['input_tokens']),
-    cache_read_tokens: countOf(given['cache_read_input_tokens']),
-    // Where the split is missing or falls short, the rest was written for the usual five minutes.
-    cache_write_5m_tokens: Math.max(five, written - hour),
+    input_tokens: countOf(report['input_tokens']),
+    cache_read_tokens: countOf(report['cache_read_input_tokens']),
+    // If the split is missing or incomplete, the rest was written for the default five minutes.
+    cache_write_5m_tokens: Math.max(five, cacheWrites - hour),
     cache_write_1h_tokens: hour,
     output_tokens: output - thinking,
     reasoning_tokens: thinking,
   }
 }
 
-/** The vendor's `usage`, with the nullable keys that SDKs expect to find. */
+/** Writes the vendor's `usage` with the nullable keys that SDKs expect. */
 export function writeUsage(usage: Usage): Json {
   return {
     input_tokens: usage.input_tokens,

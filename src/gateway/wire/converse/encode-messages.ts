@@ -7,7 +7,7 @@ import { fieldOf, pictureType, typeOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tools/tool-names.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The vendor whose opaque reasoning a part holds. */
+/** The vendor of opaque reasoning. */
 export const CONVERSE_FORMAT = 'amazon-bedrock-v1'
 
 export interface MessageRules {
@@ -19,8 +19,8 @@ export interface MessageRules {
 }
 
 /**
- * Messages with paired tool results as Bedrock has them: the leading system messages apart, roles that alternate and
- * begin with the user, nothing empty. A system message in between becomes part of the user's turn, in a tag.
+ * Encodes messages with paired tool results for Bedrock: leading system messages apart, alternating roles that start
+ * with the user, nothing empty. Later system messages become part of the user's turn, in a tag.
  */
 export function encodeMessages(
   messages: CanonicalMessage[],
@@ -32,13 +32,13 @@ export function encodeMessages(
   for (const message of messages.slice(leading.length)) {
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     const blocks = message.content.flatMap((part) => block(part, rules))
-    const content = message.role === 'system' ? blocks.map(tagged) : blocks
+    const content = message.role === 'system' ? blocks.map(wrapInTag) : blocks
     const last = merged.at(-1)
     if (content.length === 0) continue
     if (last?.role === role) last.content.push(...content)
     else merged.push({ role, content })
   }
-  // A message with a document needs a text (Message of Bedrock's API).
+  // A message with a document needs a text (Bedrock API, Message).
   for (const { content } of merged)
     if (content.some((one) => 'document' in one) && !content.some((one) => 'text' in one))
       content.push({ text: 'See the document.' })
@@ -46,7 +46,7 @@ export function encodeMessages(
   return { system: leading.flatMap(({ content }) => content.flatMap((part) => block(part, rules))), messages: merged }
 }
 
-const tagged = (one: Json): Json => ('text' in one ? { text: `<system>\n${String(one['text'])}\n</system>` } : one)
+const wrapInTag = (one: Json): Json => ('text' in one ? { text: `<system>\n${String(one['text'])}\n</system>` } : one)
 
 function block(part: CanonicalPart, rules: MessageRules): Json[] {
   const { names, ids, losses } = rules
@@ -86,7 +86,7 @@ function block(part: CanonicalPart, rules: MessageRules): Json[] {
   }
 }
 
-/** Media that lie elsewhere are read by Bedrock from S3 only: to leave it out would answer another question. */
+/** Bedrock only reads remote media from S3. Leaving media out would change the question, so they are refused. */
 const bytesOf = (source: MediaSource): Json =>
   source.kind === 'base64'
     ? { bytes: source.data }
@@ -127,18 +127,18 @@ function documentOf(
 const LONGEST_NAME = 200
 
 /**
- * A name as Bedrock takes it (DocumentBlock): letters, digits, single spaces, hyphens, parentheses and brackets, up to 200, and
- * no other document of the request has it. Names that differ only in case count as the same.
+ * Makes a document name that Bedrock accepts (DocumentBlock): letters, digits, single spaces, hyphens, parentheses, and
+ * brackets, up to 200 characters, unique in the request. Names that differ only in case count as equal.
  */
-function uniqueName(name: string, taken: Map<string, number>): string {
+function uniqueName(name: string, usedNames: Map<string, number>): string {
   const plain = name.replaceAll(/[^a-zA-Z0-9\-()[\]]+/g, ' ').trim()
   const base = (shorten(plain, LONGEST_NAME).trim() || 'file').toLowerCase()
-  for (let count = (taken.get(base) ?? 0) + 1; ; count++) {
+  for (let count = (usedNames.get(base) ?? 0) + 1; ; count++) {
     const ending = count === 1 ? '' : ` ${count}`
     const unique = (shorten(plain, LONGEST_NAME - ending.length).trim() || 'file') + ending
-    if (count > 1 && taken.has(unique.toLowerCase())) continue
-    taken.set(base, count)
-    if (count > 1) taken.set(unique.toLowerCase(), 1)
+    if (count > 1 && usedNames.has(unique.toLowerCase())) continue
+    usedNames.set(base, count)
+    if (count > 1) usedNames.set(unique.toLowerCase(), 1)
     return unique
   }
 }

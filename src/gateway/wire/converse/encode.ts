@@ -12,7 +12,7 @@ import { encodeMessages } from './encode-messages.ts'
 const LONGEST_NAME = 64
 const LONGEST_ID = 64
 
-/** A CanonicalRequest as a request of Bedrock's Converse, which serves the models of all houses. The model stands in the path. */
+/** Encodes a request for Bedrock's Converse, which serves models of many vendors. The model is part of the path. */
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
   for (const name of lostModalities(canonical)) losses.add(name)
@@ -32,10 +32,10 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   loseFurther(canonical, losses)
   loseNames(canonical, losses)
   loseDetail(canonical, losses)
-  // The field that asks a model of another house to think is not known.
+  // There is no common field that turns on thinking.
   if (canonical.reasoning !== undefined && canonical.reasoning.effort !== 'none') losses.add('reasoning')
-  const asked = inWords(canonical, losses)
-  if (asked !== null) system.push({ text: asked })
+  const formatInstruction = inWords(canonical, losses)
+  if (formatInstruction !== null) system.push({ text: formatInstruction })
   const body = compact({
     messages,
     system: system.length > 0 ? system : undefined,
@@ -45,7 +45,7 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   return { body, losses: losses.all(), renamed: names.renamed }
 }
 
-/** There is no field for structured output that all models know: it is asked for in words, which is a loss. */
+/** Converse has no common field for structured output: an instruction requests it, which is a loss. */
 function inWords({ response_format: format }: CanonicalRequest, losses: Losses): string | null {
   if (format === undefined || format.type === 'text') return null
   losses.add('response_format')
@@ -60,11 +60,14 @@ function inferenceConfig(
   { maxOutputTokens: most }: Target,
   losses: Losses,
 ): Json | undefined {
-  const { temperature, top_p: topP, stop, max_output_tokens: wanted } = canonical
+  const { temperature, top_p: topP, stop, max_output_tokens: requestedLimit } = canonical
   if (temperature !== undefined && temperature > 1) losses.add('temperature')
   const stops = stop?.filter((words) => words !== '') ?? []
   const config = compact({
-    maxTokens: wanted === undefined ? undefined : Math.max(1, most === null ? wanted : Math.min(wanted, most)),
+    maxTokens:
+      requestedLimit === undefined
+        ? undefined
+        : Math.max(1, most === null ? requestedLimit : Math.min(requestedLimit, most)),
     temperature: temperature === undefined ? undefined : Math.min(1, temperature),
     topP,
     stopSequences: stops.length > 0 ? stops : undefined,
@@ -73,10 +76,10 @@ function inferenceConfig(
 }
 
 function toolConfig(canonical: CanonicalRequest, names: ToolNames, losses: Losses): Json | undefined {
-  const called = canonical.messages.some(({ content }) => content.some(({ type }) => type === 'tool_call'))
+  const hasCalls = canonical.messages.some(({ content }) => content.some(({ type }) => type === 'tool_call'))
   const { tool_choice: choice } = canonical
-  // No choice means none, but the tools of calls in the history must be there.
-  if (choice === 'none' && !called) return undefined
+  // Without a tool choice there are no tools, except those of calls in the history.
+  if (choice === 'none' && !hasCalls) return undefined
   const given = toolsWithHistory(canonical)
   if (given.length === 0) return undefined
   if (choice === 'none') losses.add('tool_choice')

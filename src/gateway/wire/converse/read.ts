@@ -25,7 +25,7 @@ type Open =
   | { kind: 'reasoning'; whole: WholeText; signature: string; redacted: string }
   | { kind: 'tool'; whole: WholeText; id: string; spoke: boolean }
 
-/** Content blocks by index. Only a tool's has a start; text and reasoning begin with their first delta. */
+/** Content blocks by index. Only tool blocks have a start event; text and reasoning start with their first delta. */
 class Blocks {
   readonly #open = new Map<unknown, Open>()
   calls = 0
@@ -38,8 +38,8 @@ class Blocks {
   }
 
   delta(index: unknown, delta: Json): Chunk[] {
-    const thought = delta['reasoningContent']
-    if (isObject(thought)) return this.#thought(index, thought)
+    const reasoning = delta['reasoningContent']
+    if (isObject(reasoning)) return this.#thought(index, reasoning)
     const open = this.#open.get(index)
     if (isObject(delta['toolUse']) && open?.kind === 'tool') {
       const piece = open.whole.push(textOf(delta['toolUse']['input']))
@@ -49,19 +49,19 @@ class Blocks {
     if (typeof delta['text'] !== 'string') return open?.kind === 'tool' ? [] : Object.keys(delta).flatMap(furtherPart)
     const text = open?.kind === 'text' ? open : { kind: 'text' as const, whole: new WholeText() }
     this.#open.set(index, text)
-    return said('text', text.whole.push(delta['text']))
+    return textChunks('text', text.whole.push(delta['text']))
   }
 
-  #thought(index: unknown, thought: Json): Chunk[] {
-    const known = this.#open.get(index)
+  #thought(index: unknown, reasoning: Json): Chunk[] {
+    const existing = this.#open.get(index)
     const open =
-      known?.kind === 'reasoning'
-        ? known
+      existing?.kind === 'reasoning'
+        ? existing
         : { kind: 'reasoning' as const, whole: new WholeText(), signature: '', redacted: '' }
     this.#open.set(index, open)
-    open.signature += textOf(thought['signature'])
-    open.redacted += textOf(thought['redactedContent'])
-    return said('reasoning', open.whole.push(textOf(thought['text'])))
+    open.signature += textOf(reasoning['signature'])
+    open.redacted += textOf(reasoning['redactedContent'])
+    return textChunks('reasoning', open.whole.push(textOf(reasoning['text'])))
   }
 
   stop(index: unknown): Chunk[] {
@@ -69,7 +69,7 @@ class Blocks {
     this.#open.delete(index)
     if (open === undefined) return []
     const rest = open.whole.rest()
-    if (open.kind === 'text') return said('text', rest)
+    if (open.kind === 'text') return textChunks('text', rest)
     if (open.kind === 'tool') {
       const delta = rest || (open.spoke ? '' : '{}')
       const last: Chunk[] = delta === '' ? [] : [{ type: 'tool_call_delta', id: open.id, delta }]
@@ -81,7 +81,7 @@ class Blocks {
       ...(redacted !== '' && { redacted }),
       ...((signature !== '' || redacted !== '') && { format: CONVERSE_FORMAT }),
     }
-    return [...said('reasoning', rest), { type: 'reasoning_end', ...opaque }]
+    return [...textChunks('reasoning', rest), { type: 'reasoning_end', ...opaque }]
   }
 
   stopAll(): Chunk[] {
@@ -89,7 +89,7 @@ class Blocks {
   }
 }
 
-/** A kind of content that is neither words nor a call; a citation's place is not told. */
+/** Content other than text or a call. Positions of citations aren't reported. */
 const furtherPart = (kind: string): Chunk => lostPart(kind === 'citation' ? 'citationsContent' : kind)
 
 function pictureIn({ format, source }: Json): Chunk[] {
@@ -98,26 +98,26 @@ function pictureIn({ format, source }: Json): Chunk[] {
   return [{ type: 'image', source: { kind: 'base64', media_type: `image/${textOf(format) || 'png'}`, data } }]
 }
 
-const said = (type: 'text' | 'reasoning', text: string): Chunk[] => (text === '' ? [] : [{ type, text }])
+const textChunks = (type: 'text' | 'reasoning', text: string): Chunk[] => (text === '' ? [] : [{ type, text }])
 
-/** Input leaves out what the cache read and wrote. `cacheDetails` says for how long it was written (API reference, TokenUsage). */
-function usedIn(given: unknown): Chunk[] {
-  const counts = objectOf(given)
-  const written = countOf(counts['cacheWriteInputTokens'])
+/** Input excludes cache reads and writes. `cacheDetails` has the TTL of the writes (API reference, TokenUsage). */
+function usedIn(report: unknown): Chunk[] {
+  const counts = objectOf(report)
+  const cacheWrites = countOf(counts['cacheWriteInputTokens'])
   const hour = listOf(counts['cacheDetails'])
     .map(objectOf)
     .reduce((sum, { ttl, inputTokens }) => sum + (ttl === '1h' ? countOf(inputTokens) : 0), 0)
   const usage = usageOf({
     input_tokens: countOf(counts['inputTokens']),
     cache_read_tokens: countOf(counts['cacheReadInputTokens']),
-    cache_write_5m_tokens: Math.max(0, written - hour),
+    cache_write_5m_tokens: Math.max(0, cacheWrites - hour),
     cache_write_1h_tokens: hour,
     output_tokens: countOf(counts['outputTokens']),
   })
   return usage.total_tokens === 0 ? [] : [{ type: 'usage', usage }]
 }
 
-function finished(native: string, calls: number): Chunk {
+function finishChunk(native: string, calls: number): Chunk {
   const reason = reasons[native] ?? 'stop'
   if (reason === 'error')
     return {
@@ -127,7 +127,7 @@ function finished(native: string, calls: number): Chunk {
   return { type: 'finish', reason: reason === 'stop' && calls > 0 ? 'tool_calls' : reason, native }
 }
 
-/** The events of ConverseStream, out of their framing. The usage comes behind the stop, so the finish waits for the end. */
+/** Reads the unframed events of ConverseStream. Usage follows the stop, so the finish waits for the end. */
 export class StreamReader extends ChunkStream {
   readonly #blocks = new Blocks()
   #stop = ''
@@ -135,7 +135,7 @@ export class StreamReader extends ChunkStream {
 
   protected last(): Chunk[] {
     if (this.#stop === '') return [brokenOffChunk(this.#spoke)]
-    return [...this.#blocks.stopAll(), finished(this.#stop, this.#blocks.calls)]
+    return [...this.#blocks.stopAll(), finishChunk(this.#stop, this.#blocks.calls)]
   }
 
   protected event({ event: name, data }: SseEvent): Chunk[] {
@@ -167,7 +167,6 @@ export class StreamReader extends ChunkStream {
   }
 }
 
-/** A whole answer of Converse. */
 export function readAnswer(body: unknown): Chunk[] {
   const message = objectOf(objectOf(objectOf(body)['output'])['message'])
   if (!Array.isArray(message['content'])) {
@@ -185,10 +184,10 @@ export function readAnswer(body: unknown): Chunk[] {
           ...blocks.delta(index, { toolUse: { input: JSON.stringify(objectOf(toolUse['input'])) } }),
           ...blocks.stop(index),
         ]
-      const { image, citationsContent: cited } = block
+      const { image, citationsContent: citations } = block
       if (isObject(image)) return pictureIn(image)
-      if (isObject(cited)) {
-        const words = listOf(cited['content'])
+      if (isObject(citations)) {
+        const words = listOf(citations['content'])
           .map((one) => textOf(objectOf(one)['text']))
           .join('')
         return [...blocks.delta(index, { text: words }), ...blocks.stop(index), lostPart('citationsContent')]
@@ -203,6 +202,6 @@ export function readAnswer(body: unknown): Chunk[] {
     { type: 'start', id: '', model: '' },
     ...content,
     ...usedIn(usage),
-    finished(textOf(stopReason) || 'end_turn', blocks.calls),
+    finishChunk(textOf(stopReason) || 'end_turn', blocks.calls),
   ]
 }

@@ -21,8 +21,8 @@ export interface Content {
 }
 
 /**
- * Messages with paired tool results as the vendor has them: the leading system messages apart, neighbours of one role
- * merged, what is empty left out. A system message in between becomes part of the user's turn, in a tag.
+ * Encodes messages with paired tool results: leading system messages apart, adjacent messages of one role merged, empty
+ * ones left out. Later system messages become part of the user's turn, in a tag.
  */
 export function encodeContents(
   messages: CanonicalMessage[],
@@ -32,26 +32,26 @@ export function encodeContents(
   const leading = first === -1 ? messages : messages.slice(0, first)
   const system = leading.flatMap(({ content }) => content.flatMap((part) => plainPart(part, rules)))
   const contents: Content[] = []
-  const called = new Map<string, string>()
+  const callNames = new Map<string, string>()
   for (const message of messages.slice(leading.length)) {
     const role = message.role === 'assistant' ? 'model' : 'user'
-    const parts = partsOf(message, called, rules)
+    const parts = partsOf(message, callNames, rules)
     const last = contents.at(-1)
     if (parts.length === 0) continue
     if (last?.role === role) last.parts.push(...parts)
     else contents.push({ role, parts })
   }
-  // A conversation begins with the user; one that a model began has lost what it answered.
+  // A conversation must start with the user; this one lost the message that the model answered.
   if (contents[0]?.role === 'model') contents.unshift({ role: 'user', parts: [{ text: '…' }] })
   return { system, contents }
 }
 
-function partsOf({ role, content }: CanonicalMessage, called: Map<string, string>, rules: ContentRules): Json[] {
+function partsOf({ role, content }: CanonicalMessage, callNames: Map<string, string>, rules: ContentRules): Json[] {
   switch (role) {
     case 'assistant':
-      return modelParts(content, called, rules)
+      return modelParts(content, callNames, rules)
     case 'tool':
-      return resultParts(content, called, rules)
+      return resultParts(content, callNames, rules)
     case 'system':
       return content
         .flatMap((part) => plainPart(part, rules))
@@ -61,7 +61,7 @@ function partsOf({ role, content }: CanonicalMessage, called: Map<string, string
   }
 }
 
-/** Parts of the user's turns and of results. */
+/** Encodes parts of user turns and results. */
 function plainPart(part: CanonicalPart, { losses }: ContentRules): Json[] {
   if ('cache' in part && part.cache !== undefined) losses.add('cache_control')
   if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
@@ -70,7 +70,7 @@ function plainPart(part: CanonicalPart, { losses }: ContentRules): Json[] {
   return []
 }
 
-/** Types of files that Gemini reads; other text is sent as words. */
+/** File types that Gemini reads; other text files are sent as text. */
 const READ = /^(?:(?:text|audio|video)\/|application\/pdf$)/
 
 function fileOf({ source, name }: Extract<CanonicalPart, { type: 'file' }>): Json {
@@ -83,7 +83,7 @@ function fileOf({ source, name }: Extract<CanonicalPart, { type: 'file' }>): Jso
   })
 }
 
-/** Pictures that Gemini takes besides (ai.google.dev/gemini-api/docs/image-understanding). */
+/** Additional image types that Gemini accepts (ai.google.dev/gemini-api/docs/image-understanding). */
 const morePictures = ['image/heic', 'image/heif']
 
 function media(source: MediaSource, usual: string, displayName: string | undefined): Json {
@@ -92,21 +92,21 @@ function media(source: MediaSource, usual: string, displayName: string | undefin
   return { inlineData: compact({ mimeType, data: source.data, displayName }) }
 }
 
-function modelParts(content: CanonicalPart[], called: Map<string, string>, rules: ContentRules): Json[] {
+function modelParts(content: CanonicalPart[], callNames: Map<string, string>, rules: ContentRules): Json[] {
   const { names, losses, quirks } = rules
   const signatures = signaturesOf(content, losses)
   const lastText = content.findLast((part) => part.type === 'text' && part.text !== '')
   let pictures = 0
   let isFirst = true
   return content.flatMap((part, index): Json[] => {
-    // Thoughts go back with their signature; without one the vendor does not want them.
+    // Thoughts return with their signature; without one the vendor doesn't want them.
     if (part.type === 'reasoning') {
       const thoughtSignature = isThought(part) ? (part.signature ?? part.redacted) : undefined
       return thoughtSignature === undefined ? [] : [{ text: part.text, thought: true, thoughtSignature }]
     }
     if (part.type === 'image') {
       const thoughtSignature = signatures.get(pictureId(pictures++)) ?? (quirks.signedCalls ? NO_SIGNATURE : undefined)
-      return plainPart(part, rules).map((drawn) => compact({ ...drawn, thoughtSignature }))
+      return plainPart(part, rules).map((encodedPart) => compact({ ...encodedPart, thoughtSignature }))
     }
     if (part.type === 'text') {
       const thoughtSignature =
@@ -116,11 +116,11 @@ function modelParts(content: CanonicalPart[], called: Map<string, string>, rules
     if (part.type !== 'tool_call') return plainPart(part, rules)
     if (part.cache !== undefined) losses.add('cache_control')
     const name = names.sent(part.name)
-    called.set(part.id, name)
-    // The vendor's last resort, for an answer that came without any.
-    const unsigned = isFirst && quirks.signedCalls && signatures.size === 0 ? NO_SIGNATURE : undefined
+    callNames.set(part.id, name)
+    // The vendor's placeholder, for an answer without any signature.
+    const placeholder = isFirst && quirks.signedCalls && signatures.size === 0 ? NO_SIGNATURE : undefined
     isFirst = false
-    const thoughtSignature = signatures.get(part.id) ?? unsigned
+    const thoughtSignature = signatures.get(part.id) ?? placeholder
     return [compact({ functionCall: { id: part.id, name, args: argumentsObject(part.arguments) }, thoughtSignature })]
   })
 }
@@ -130,21 +130,21 @@ type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
 const isThought = ({ format, id }: Reasoning): boolean => format === GEMINI_FORMAT && id === undefined
 
-/** The vendor's own signatures in a message, by the parts that they belong to. */
+/** Returns the vendor's own signatures in a message, by the parts that they sign. */
 function signaturesOf(content: readonly CanonicalPart[], losses: Losses): Map<string, string> {
   const signatures = new Map<string, string>()
   for (const part of content) {
     if (part.type !== 'reasoning') continue
-    const sealed = part.redacted ?? part.signature
-    if (sealed === undefined) continue
-    if (part.format === GEMINI_FORMAT) signatures.set(part.id ?? THOUGHT, sealed)
-    // Those of other vendors it could not take.
+    const signature = part.redacted ?? part.signature
+    if (signature === undefined) continue
+    if (part.format === GEMINI_FORMAT) signatures.set(part.id ?? THOUGHT, signature)
+    // Gemini rejects other vendors' signatures.
     else losses.add('messages.reasoning')
   }
   return signatures
 }
 
-/** The signature that follows a text, where the client's shape keeps the order of parts. */
+/** Returns the signature that follows a text, if the client's shape keeps the order of parts. */
 function signatureBehind(content: readonly CanonicalPart[], index: number): string | undefined {
   const next = content[index + 1]
   return next?.type === 'reasoning' && next.format === GEMINI_FORMAT && next.id === TEXT_ID
@@ -152,8 +152,8 @@ function signatureBehind(content: readonly CanonicalPart[], index: number): stri
     : undefined
 }
 
-/** The responses stand together; what in them is no text follows them all. */
-function resultParts(content: CanonicalPart[], called: Map<string, string>, rules: ContentRules): Json[] {
+/** All responses come together; content other than text follows them. */
+function resultParts(content: CanonicalPart[], callNames: Map<string, string>, rules: ContentRules): Json[] {
   const after: Json[] = []
   const responses = content.flatMap((part): Json[] => {
     if (part.type !== 'tool_result') return []
@@ -162,23 +162,28 @@ function resultParts(content: CanonicalPart[], called: Map<string, string>, rule
     const other = part.content.flatMap((inner) => (inner.type === 'text' ? [] : plainPart(inner, rules)))
     if (other.length > 0) after.push({ text: `From the result of tool call ${part.id}:` }, ...other)
     const response = responseOf(texts.join('\n'), part.is_error)
-    return [{ functionResponse: { id: part.id, name: called.get(part.id) ?? rules.names.sent('tool'), response } }]
+    return [{ functionResponse: { id: part.id, name: callNames.get(part.id) ?? rules.names.sent('tool'), response } }]
   })
   return [...responses, ...after]
 }
 
-/** The vendor wants an object. One with names that mean something to it is sent as text: a result is data. */
+/**
+ * The vendor requires an object. Objects with names that have a meaning for it are sent as text, because a result is
+ * data.
+ */
 function responseOf(text: string, isError: boolean): Json {
   if (isError) return { error: text }
-  const parsed = parseJson(text)
-  return isObject(parsed) && !holdsSpecial(parsed, 1) ? parsed : { result: text }
+  const json = parseJson(text)
+  return isObject(json) && !holdsSpecial(json, 1) ? json : { result: text }
 }
 
-/** Names with a meaning in a response at any depth, and at its top (ai.google.dev/api/caching, FunctionResponse). */
+/**
+ * Names with a meaning in a response at any depth, and at its top level (ai.google.dev/api/caching, FunctionResponse).
+ */
 const special: ReadonlySet<string> = new Set(['$ref'])
 const specialAtTop: ReadonlySet<string> = new Set(['output', 'error'])
 
-/** Google's reader of JSON takes no more than a hundred levels, those around the response included. */
+/** Google's JSON parser accepts 100 levels, including those around the response. */
 const MOST_LEVELS = 64
 
 function holdsSpecial(value: unknown, level: number): boolean {

@@ -14,7 +14,7 @@ const messages = (body: object, target = flash) =>
   encode(decodeMessages({ model: 'm', max_tokens: 100, messages: [hi], ...body }).canonical, target)
 const config = (body: object, target = flash) => chat(body, target).body['generationConfig']
 
-test('leading system messages are the instruction, later ones a tag in the user’s turn; same roles are merged', () => {
+test('leading system messages are the instruction, later ones a tag in the user’s turn; equal roles are merged', () => {
   const { body, losses } = chat({
     messages: [
       { role: 'system', content: 'Be brief.' },
@@ -33,7 +33,7 @@ test('leading system messages are the instruction, later ones a tag in the user�
   assert.deepEqual(losses, [])
 })
 
-test('images and PDFs are inline data, addresses are file data', () => {
+test('images and PDFs are inline data, URLs are file data', () => {
   const png = 'iVBORw0KGgoAAAA='
   const { body } = chat({
     messages: [
@@ -67,7 +67,7 @@ const twoCalls = {
   ],
 }
 
-test('parallel calls keep their signature, and their results follow in one turn, matched by id and name', () => {
+test('parallel calls keep their signature, and their results follow in one turn, matched by ID and name', () => {
   const { body, losses } = chat({
     messages: [
       hi,
@@ -95,7 +95,7 @@ test('parallel calls keep their signature, and their results follow in one turn,
   assert.deepEqual(losses, [])
 })
 
-test('a call without its signature gets Google’s word for that, where models ask for one', () => {
+test('a call without its signature gets Google’s placeholder if the model requires one', () => {
   const history = [hi, { ...twoCalls, reasoning_details: undefined }]
   const signatures = (target: Target) =>
     (
@@ -105,7 +105,7 @@ test('a call without its signature gets Google’s word for that, where models a
   assert.deepEqual(signatures(pro), [undefined, undefined])
 })
 
-test('errors and media in a result: an object for the one, parts behind the responses for the other', () => {
+test('errors in a result are an object, media are parts behind the responses', () => {
   const source = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' }
   const { body } = messages({
     messages: [
@@ -128,21 +128,21 @@ test('errors and media in a result: an object for the one, parts behind the resp
   ])
 })
 
-test('tools, their names, the choice among them; strictness and one call at a time are losses', () => {
+test('tools, their names, and the tool choice are translated; strictness and single calls are losses', () => {
   const tool = (name: string, more: object = {}) => ({ type: 'function', function: { name, parameters: {}, ...more } })
   const { body, renamed, losses } = chat({
     tools: [tool('1st.tool', { strict: true }), tool('b')],
     tool_choice: { type: 'function', function: { name: '1st.tool' } },
     parallel_tool_calls: false,
   })
-  const [[sent, given]] = [...renamed] as [[string, string]]
-  assert.match(sent, /^_1st_tool/)
-  assert.equal(given, '1st.tool')
-  assert.deepEqual(body['toolConfig'], { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [sent] } })
+  const [[sentName, clientName]] = [...renamed] as [[string, string]]
+  assert.match(sentName, /^_1st_tool/)
+  assert.equal(clientName, '1st.tool')
+  assert.deepEqual(body['toolConfig'], { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [sentName] } })
   assert.deepEqual(losses, ['tools.strict', 'parallel_tool_calls'])
 })
 
-test('a schema is cut to what Google takes, and what is cut off is a loss', () => {
+test('a schema is reduced to what Google accepts, and the removed keywords are losses', () => {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -173,13 +173,13 @@ test('a schema is cut to what Google takes, and what is cut off is a loss', () =
   assert.deepEqual(chat({ tools, response_format: { type: 'json_object' } }, pro).losses, ['response_format'])
 })
 
-test('a name that is required and is none is left out', () => {
+test('a required name without a property is left out', () => {
   const parameters = { type: 'object', properties: { a: {} }, required: ['a', { toString: 1 }, ['a']] }
   const { body } = chat({ tools: [{ type: 'function', function: { name: 'f', parameters } }] })
   assert.match(JSON.stringify(body['tools']), /"required":\["a"\]/)
 })
 
-test('sampling, limits and stops have their own names; the sixth stop is watched for', () => {
+test('sampling, limits, and stops have their own names; the gateway watches for the sixth stop', () => {
   assert.deepEqual(config({ temperature: 0.5, top_p: 0.9, top_k: 3, seed: 7, max_tokens: 99_999, stop: ['a', 'b'] }), {
     temperature: 0.5,
     topP: 0.9,
@@ -188,11 +188,11 @@ test('sampling, limits and stops have their own names; the sixth stop is watched
     maxOutputTokens: 65_536,
     stopSequences: ['a', 'b'],
   })
-  const { losses, watched } = chat({ stop: [...'abcdef'], n: 2, user: 'ada' })
-  assert.deepEqual([losses, watched], [['n', 'user'], ['f']])
+  const { losses, watched: watchedStops } = chat({ stop: [...'abcdef'], n: 2, user: 'ada' })
+  assert.deepEqual([losses, watchedStops], [['n', 'user'], ['f']])
 })
 
-test('reasoning is a level for today’s models and a budget for the older ones', () => {
+test('reasoning is a level for current models and a budget for older ones', () => {
   const thinking = (reasoning: object, target = flash) =>
     (config({ reasoning, max_tokens: 10_000 }, target) as { thinkingConfig?: unknown } | undefined)?.thinkingConfig
   assert.deepEqual(thinking({ effort: 'max' }), { thinkingLevel: 'high', includeThoughts: true })

@@ -16,7 +16,7 @@ import { thinkingOf } from './thinking.ts'
 const LONGEST_NAME = 64
 const MOST_STOPS = 5
 
-/** A CanonicalRequest as a generateContent request. The model and whether it streams stand in the path. */
+/** Encodes a generateContent request. The model and streaming are part of the path. */
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME, canonical.tools, /^[a-zA-Z_]/)
@@ -68,9 +68,12 @@ function generationConfig(
   tools: boolean,
   losses: Losses,
 ): Json | undefined {
-  const { temperature, top_p: topP, top_k: topK, seed, stop, max_output_tokens: wanted, reasoning } = canonical
+  const { temperature, top_p: topP, top_k: topK, seed, stop, max_output_tokens: requestedLimit, reasoning } = canonical
   const most = target.maxOutputTokens
-  const limit = wanted === undefined ? undefined : Math.max(1, most === null ? wanted : Math.min(wanted, most))
+  const limit =
+    requestedLimit === undefined
+      ? undefined
+      : Math.max(1, most === null ? requestedLimit : Math.min(requestedLimit, most))
   if (!mayReason(target) && reasoning !== undefined && reasoning.effort !== 'none') losses.add('reasoning')
   const config = compact({
     temperature,

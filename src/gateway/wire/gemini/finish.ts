@@ -1,6 +1,9 @@
 import type { FinishReason } from '../../model/canonical-request.ts'
 
-/** `finishReason` (@google/genai 3.1.0) as ours. What is not here, `OTHER` among it, is a generation that broke. */
+/**
+ * Maps `finishReason` (@google/genai 3.1.0) to ours. Reasons that aren't listed, such as `OTHER`, mean that generation
+ * failed.
+ */
 const reasons: Record<string, FinishReason> = {
   STOP: 'stop',
   CONTINUATION: 'stop',
@@ -15,14 +18,14 @@ const reasons: Record<string, FinishReason> = {
   IMAGE_RECITATION: 'content_filter',
 }
 
-const broken = new Set(
+const failureReasons = new Set(
   `MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MALFORMED_RESPONSE OTHER LANGUAGE NO_IMAGE
   IMAGE_OTHER MISSING_THOUGHT_SIGNATURE`.split(/\s+/),
 )
 
-/** Calls that were seen, if in an earlier piece, turn a plain end into `tool_calls`; words that nobody knows end plainly. */
+/** Calls, including those of earlier chunks, turn a normal end into `tool_calls`. Unknown reasons are normal ends. */
 export function readFinish(native: string, calls: boolean): FinishReason {
-  if (broken.has(native)) return 'error'
+  if (failureReasons.has(native)) return 'error'
   const reason = reasons[native] ?? 'stop'
   return reason === 'stop' && calls ? 'tool_calls' : reason
 }

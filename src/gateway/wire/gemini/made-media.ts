@@ -5,14 +5,14 @@ import type { Losses } from '../shared/losses.ts'
 import { typeOf } from '../shared/media.ts'
 import { openaiVoices } from '../openai-chat/voices.ts'
 
-/** Of sound that does not say it (ai.google.dev, speech generation). */
+/** Sample rate of audio that doesn't state it (ai.google.dev, speech generation). */
 const RATE = 24_000
-/** The formats that its bare samples can be told in. */
+/** The formats that its raw samples can be converted to. */
 const FORMATS = ['wav', 'pcm16']
 
 /**
- * Pictures and sound of the answer as `generationConfig` asks for them (@google/genai 3.1.0, types). A model speaks or
- * draws, not both, and one that speaks writes nothing beside it.
+ * Requests images and audio in `generationConfig` (@google/genai 3.1.0, types). A model produces either speech or
+ * images, and with speech no text.
  */
 export function askForMedia(canonical: CanonicalRequest, losses: Losses): Json {
   const { modalities, audio, image_config: picture } = canonical
@@ -29,7 +29,7 @@ export function askForMedia(canonical: CanonicalRequest, losses: Losses): Json {
   return compact({ responseModalities: ['AUDIO'], speechConfig: voiceOf(audio?.voice, losses) })
 }
 
-/** A voice of OpenAI's, which its SDK wants, is left to the vendor. */
+/** OpenAI's SDK requires a voice; OpenAI's names are dropped, so the vendor chooses. */
 function voiceOf(voice: string | undefined, losses: Losses): Json | undefined {
   if (voice === undefined) return undefined
   if (!openaiVoices.has(voice)) return { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice } } }
@@ -37,7 +37,7 @@ function voiceOf(voice: string | undefined, losses: Losses): Json | undefined {
   return undefined
 }
 
-/** Bytes of an answer as a picture or a piece of sound; empty: of another kind. */
+/** Reads the bytes of an answer as an image or audio. Empty for other types. */
 export function readInlineData({ mimeType, data }: Json): Chunk[] {
   const type = textOf(mimeType).toLowerCase()
   const bytes = textOf(data)
@@ -51,7 +51,7 @@ export function readInlineData({ mimeType, data }: Json): Chunk[] {
   return [{ type: 'audio', data: samples, rate, transcript: '', id: '', expires_at: null }]
 }
 
-/** Older models answer bare samples, newer ones a WAV file. */
+/** Older models send raw samples, newer ones a WAV file. */
 function samplesOf(type: string, data: string): { samples: string; rate: number } {
   if (!type.includes('wav')) return { samples: data, rate: Number(/rate=(\d+)/.exec(type)?.[1] ?? RATE) }
   const file = Buffer.from(data, 'base64')

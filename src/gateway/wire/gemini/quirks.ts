@@ -1,26 +1,26 @@
 import type { Target } from '../shared/target.ts'
 
 /**
- * Differences of Gemini models, read from the `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2 (2026-11-10) and
- * https://ai.google.dev/gemini-api/docs/thinking (2026-11). A model of no known number is taken for one of today's.
+ * Differences between Gemini models, from the `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2 (2026-11-10) and
+ * https://ai.google.dev/gemini-api/docs/thinking (2026-11). A model without a known version number counts as current.
  */
 export interface Quirks {
-  /** The levels by which thinking is asked for; null: by a budget of tokens. */
+  /** Supported thinking levels; null: thinking takes a budget of tokens. */
   levels: readonly ('minimal' | 'low' | 'medium' | 'high')[] | null
-  /** The fewest tokens of a budget; 0: thinking can be turned off. */
+  /** Minimum thinking budget; 0: thinking can be turned off. */
   leastBudget: number
   mostBudget: number
-  /** Calls in the history must carry the signature that they came with. */
+  /** Calls in the history must carry their signature. */
   signedCalls: boolean
   /** Structured output and tools in one request. */
   schemaWithTools: boolean
 }
 
-/** Google's own word for a call whose signature is not there: it is then not checked. */
+/** Google's placeholder for a call without a signature, which skips the check. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator'
 
 const older = /gemini-(1|2)(\.\d)?-|gemini-(1|2)\.\d$/
-/** pi-ai 1.5.2: these know `minimal`. */
+/** pi-ai 1.5.2: these support `minimal`. */
 const minimal = /gemini-3(\.[156])?-flash|flash(-lite)?-latest|robotics-er/
 
 export function quirksOf({ model }: Target): Quirks {
@@ -46,5 +46,5 @@ export function quirksOf({ model }: Target): Quirks {
   }
 }
 
-/** A budget below this one is refused by the small models. */
+/** The small models reject smaller budgets. */
 export const LEAST_THOUGHT = 512

@@ -3,7 +3,7 @@ import { readStreamFault } from '../faults/faults.ts'
 import { isObject } from '../../model/json.ts'
 import { ContentReader } from './read-content.ts'
 
-/** A whole answer, or the list of pieces that a stream without `alt=sse` is, as chunks. */
+/** Reads a whole answer, or the list of chunks that a stream without `alt=sse` returns. */
 export function readAnswer(body: unknown): Chunk[] {
   const reader = new ContentReader()
   const chunks: Chunk[] = []

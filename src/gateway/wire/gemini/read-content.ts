@@ -10,10 +10,10 @@ import { GEMINI_FORMAT, pictureId, TEXT_ID } from '../parts/gemini-signature.ts'
 import { readUsage } from './usage.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Kinds of parts that are the vendor's own (@google/genai, Part). */
+/** The vendor's own types of parts (@google/genai, Part). */
 const FURTHER = ['executableCode', 'codeExecutionResult', 'fileData', 'toolCall', 'toolResponse']
 
-/** A whole answer and the pieces of a stream are alike: each is fed here. Only the first candidate is read. */
+/** Reads whole answers and stream chunks alike. Only the first candidate is read. */
 export class ContentReader {
   readonly #text = new WholeText()
   readonly #thought = new WholeText()
@@ -24,10 +24,10 @@ export class ContentReader {
   #pictures = 0
   #native: string | null = null
   #blocked: string | null = null
-  /** The vendor's own sentence about the end. */
+  /** The vendor's message about the end. */
   #why = ''
 
-  /** One GenerateContentResponse. */
+  /** Reads one GenerateContentResponse. */
   read(answer: Json): Chunk[] {
     const chunks: Chunk[] = []
     if (!this.#started) {
@@ -40,8 +40,8 @@ export class ContentReader {
     for (const part of listOf(objectOf(candidate?.['content'])['parts'])) this.#part(objectOf(part), chunks)
     this.#native = textOf(candidate?.['finishReason']) || this.#native
     this.#why = textOf(candidate?.['finishMessage']) || this.#why
-    const blocked = textOf(objectOf(answer['promptFeedback'])['blockReason'])
-    if (blocked !== '') this.#blocked = blocked
+    const blockReason = textOf(objectOf(answer['promptFeedback'])['blockReason'])
+    if (blockReason !== '') this.#blocked = blockReason
     const usage = readUsage(answer['usageMetadata'])
     if (usage) chunks.push({ type: 'usage', ...usage })
     return chunks
@@ -64,7 +64,7 @@ export class ContentReader {
   #part(part: Json, chunks: Chunk[]): void {
     const signature = textOf(part['thoughtSignature'])
     if (isObject(part['functionCall'])) return this.#call(part['functionCall'], signature, chunks)
-    // Thoughts may hold drafts.
+    // Thoughts may contain drafts.
     if (isObject(part['inlineData']) && part['thought'] !== true)
       return this.#media(part['inlineData'], signature, chunks)
     for (const kind of FURTHER) if (isObject(part[kind])) chunks.push(lostPart(kind))
@@ -74,7 +74,7 @@ export class ContentReader {
     if (words !== '') chunks.push(...this.#endThought(), ...text(this.#text.push(words)))
     if (signature === '') return
     // A stream may end with an empty part that signs the text before it.
-    chunks.push(...this.#endThought(), ...text(this.#text.rest()), sealed(signature, TEXT_ID))
+    chunks.push(...this.#endThought(), ...text(this.#text.rest()), signatureChunk(signature, TEXT_ID))
   }
 
   #think(words: string, signature: string, chunks: Chunk[]): void {
@@ -89,28 +89,28 @@ export class ContentReader {
     chunks.push({ type: 'reasoning_end', signature, format: GEMINI_FORMAT })
   }
 
-  #media(held: Json, signature: string, chunks: Chunk[]): void {
-    const made = readInlineData(held)
-    if (made.length === 0) {
-      if (textOf(held['data']) !== '') chunks.push(lostPart('inlineData'))
+  #media(inlineData: Json, signature: string, chunks: Chunk[]): void {
+    const media = readInlineData(inlineData)
+    if (media.length === 0) {
+      if (textOf(inlineData['data']) !== '') chunks.push(lostPart('inlineData'))
       return
     }
     this.#spoke = true
     chunks.push(...this.#endThought(), ...text(this.#text.rest()))
-    const isPicture = made.some(({ type }) => type === 'image')
-    if (isPicture && signature !== '') chunks.push(sealed(signature, pictureId(this.#pictures)))
+    const isPicture = media.some(({ type }) => type === 'image')
+    if (isPicture && signature !== '') chunks.push(signatureChunk(signature, pictureId(this.#pictures)))
     if (isPicture) this.#pictures++
-    chunks.push(...made)
+    chunks.push(...media)
   }
 
-  /** Calls come whole. The signature of one travels as opaque reasoning in front of it, and comes back so. */
+  /** Calls arrive whole. The signature of a call travels as opaque reasoning before it, in both directions. */
   #call(call: Json, signature: string, chunks: Chunk[]): void {
     this.#spoke = true
-    const given = textOf(call['id'])
-    const id = given === '' || this.#ids.has(given) ? `call_${newId()}` : given
+    const ownId = textOf(call['id'])
+    const id = ownId === '' || this.#ids.has(ownId) ? `call_${newId()}` : ownId
     this.#ids.add(id)
     chunks.push(...this.#endThought(), ...text(this.#text.rest()))
-    if (signature !== '') chunks.push(sealed(signature, id))
+    if (signature !== '') chunks.push(signatureChunk(signature, id))
     chunks.push(
       { type: 'tool_call_start', id, name: textOf(call['name']) },
       { type: 'tool_call_delta', id, delta: JSON.stringify(objectOf(call['args'])) },
@@ -128,5 +128,10 @@ export class ContentReader {
 
 const text = (words: string): Chunk[] => (words === '' ? [] : [{ type: 'text', text: words }])
 
-/** The signature of another part than a thought. */
-const sealed = (redacted: string, id: string): Chunk => ({ type: 'reasoning_end', redacted, format: GEMINI_FORMAT, id })
+/** The signature of a part other than a thought. */
+const signatureChunk = (redacted: string, id: string): Chunk => ({
+  type: 'reasoning_end',
+  redacted,
+  format: GEMINI_FORMAT,
+  id,
+})

@@ -8,13 +8,13 @@ import { readAnswer } from './read-answer.ts'
 import { StreamReader } from './read-stream.ts'
 
 const names = 'text thoughts-and-calls blocked safety malformed-call cut error garbage'.split(' ')
-const read = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
+const readFixture = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
 
 test('every recorded stream reads the same wherever its bytes are cut', () => {
-  // Minted ids differ from reading to reading.
+  // Generated IDs differ each time.
   const still = (chunks: unknown) => JSON.stringify(chunks).replace(/call_[0-9A-Z]{26}/g, 'minted')
   for (const name of names) {
-    const whole = still(read(name))
+    const whole = still(readFixture(name))
     fc.assert(
       fc.property(cuts, (lengths) => {
         assert.equal(still(readCut(new StreamReader(), readRecorded(import.meta.url, name), lengths)), whole)
@@ -24,8 +24,8 @@ test('every recorded stream reads the same wherever its bytes are cut', () => {
   }
 })
 
-test('text, and the usage of the last piece in disjoint buckets', () => {
-  const { content, usage, finish } = fold(read('text'))
+test('text, and the usage of the last chunk in disjoint buckets', () => {
+  const { content, usage, finish } = fold(readFixture('text'))
   assert.deepEqual(content, [
     { type: 'text', text: 'Grüße aus 東京 👩‍👩‍👧' },
     { type: 'reasoning', text: '', redacted: 'c2ln', format: 'google-gemini-v1', id: 'text' },
@@ -34,21 +34,21 @@ test('text, and the usage of the last piece in disjoint buckets', () => {
   assert.deepEqual([finish?.reason, finish?.native], ['stop', 'STOP'])
 })
 
-test('thoughts, and calls of an earlier piece that turn a plain end into tool_calls; the signature names its call', () => {
-  const { content, finish } = fold(read('thoughts-and-calls'))
-  const [thought, text, sealed, first, second] = content
-  assert.deepEqual(thought, { type: 'reasoning', text: 'let me see' })
+test('thoughts, and calls of an earlier chunk that turn a normal end into tool_calls; the signature names its call', () => {
+  const { content, finish } = fold(readFixture('thoughts-and-calls'))
+  const [thoughtPart, text, sealedPart, first, second] = content
+  assert.deepEqual(thoughtPart, { type: 'reasoning', text: 'let me see' })
   assert.deepEqual(text, { type: 'text', text: 'I look.' })
-  const redacted = { redacted: 'c2lnbmVk', format: 'google-gemini-v1', id: 'fc1' }
-  assert.deepEqual(sealed, { type: 'reasoning', text: '', ...redacted })
+  const sealedData = { redacted: 'c2lnbmVk', format: 'google-gemini-v1', id: 'fc1' }
+  assert.deepEqual(sealedPart, { type: 'reasoning', text: '', ...sealedData })
   assert.deepEqual(first, { type: 'tool_call', id: 'fc1', name: 'weather', arguments: '{"city":"Kyōto"}' })
   assert.ok(second?.type === 'tool_call' && second.id.startsWith('call_') && second.arguments === '{}')
   assert.equal(finish?.reason, 'tool_calls')
 })
 
-test('what was blocked was filtered, what broke is an error, what was cut is one too', () => {
+test('blocked answers count as filtered, failed and truncated ones are errors', () => {
   const last = (name: string) => {
-    const { finish, error } = fold(read(name))
+    const { finish, error } = fold(readFixture(name))
     return finish === null ? [error?.kind, error?.message] : [finish.reason, finish.native]
   }
   assert.deepEqual(last('blocked'), ['content_filter', 'PROHIBITED_CONTENT'])

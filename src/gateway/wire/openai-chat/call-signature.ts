@@ -1,8 +1,8 @@
 import { type Json, objectOf, textOf } from '../../model/json.ts'
 
 /**
- * Gemini's signature of a call, as Google's own endpoint in OpenAI's shape has it
- * (https://ai.google.dev/gemini-api/docs/openai, thought signatures). Empty: none.
+ * Reads Gemini's signature of a call, as Google's OpenAI-compatible endpoint sends it
+ * (https://ai.google.dev/gemini-api/docs/openai, thought signatures). Empty if there is none.
  */
 export function readCallSignature(call: Json): string {
   const { google } = objectOf(call['extra_content'])

@@ -3,15 +3,18 @@ import type { Chunk, MediaSource, SoundPiece } from '../../model/canonical-reque
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { sourceOf, urlOf } from '../shared/media.ts'
 
-/** Pictures of a message or a delta, as OpenRouter writes them (openrouter.ai/docs, image generation). What cannot be read is none. */
+/**
+ * Reads images of a message or delta, as OpenRouter writes them (openrouter.ai/docs, image generation). Unreadable
+ * images are skipped.
+ */
 export const readPictures = (message: Json): MediaSource[] =>
   listOf(message['images']).flatMap((one) => sourceOf(textOf(objectOf(objectOf(one)['image_url'])['url'])) ?? [])
 
-/** `index`: how many came before. */
+/** `index` counts the images before. */
 export const writePictures = (images: readonly MediaSource[], index = 0): Json[] =>
   images.map((source, i) => ({ type: 'image_url', image_url: { url: urlOf(source) }, index: index + i }))
 
-/** Sound of a message or a delta (openai 7.55, ChatCompletionAudio), in the format that was asked for; null: there is none. */
+/** Reads audio of a message or delta (openai 7.55, ChatCompletionAudio) in the requested format, or returns null. */
 export function readSound({ audio }: Json): Extract<Chunk, { type: 'audio' }> | null {
   if (!isObject(audio)) return null
   const { expires_at: expiresAt } = audio
@@ -25,7 +28,7 @@ export function readSound({ audio }: Json): Extract<Chunk, { type: 'audio' }> | 
   }
 }
 
-/** The sound of a whole answer as `message.audio`; null: there is none. `id`: its name where the vendor gave it none. */
+/** Writes the audio of a whole answer as `message.audio`, or returns null. `id` is used if the vendor gave none. */
 export function writeSound(pieces: readonly SoundPiece[], format: string, id: string): Json | null {
   const [first] = pieces
   if (first === undefined) return null

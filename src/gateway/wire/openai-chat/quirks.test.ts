@@ -9,8 +9,8 @@ import { providerOf } from '../../providers/every-provider.ts'
 import { refusesHistory, takesStreamOptions } from '../../providers/supports.ts'
 import { reasoningWords } from './quirks.ts'
 
-/** An endpoint of OpenAI's shape, as it was made from a preset. */
-const made = (preset: string | null) => ({ preset, shape: 'openai-chat' as const })
+/** An endpoint of OpenAI's shape, created from a preset. */
+const endpointOf = (preset: string | null) => ({ preset, shape: 'openai-chat' as const })
 const hi = { role: 'user', content: 'hi' }
 const at = (preset: string, model = 'm'): Target => ({
   provider: providerOf(preset),
@@ -18,13 +18,13 @@ const at = (preset: string, model = 'm'): Target => ({
   maxOutputTokens: null,
   capabilities: [],
 })
-const put = (target: Target, body: object = {}) =>
+const encodeFor = (target: Target, body: object = {}) =>
   encode(decode({ model: 'm', max_tokens: 100, messages: [hi], ...body }).canonical, target, { stream: true })
 const effort = (word: string) => ({ thinking: { type: 'adaptive' }, output_config: { effort: word } })
 const off = { thinking: { type: 'disabled' } }
 /** The fields that only some providers have. */
 const special = (target: Target, body: object) => {
-  const { reasoning, reasoning_effort, thinking } = put(target, body).body
+  const { reasoning, reasoning_effort, thinking } = encodeFor(target, body).body
   return {
     ...(reasoning !== undefined && { reasoning }),
     ...(thinking !== undefined && { thinking }),
@@ -32,7 +32,7 @@ const special = (target: Target, body: object) => {
   }
 }
 
-test('each provider is asked to think in its own words, with efforts that it knows', () => {
+test('each provider gets its own thinking parameter, with efforts that it supports', () => {
   const none = { reasoning_effort: undefined }
   assert.deepEqual(special(at('openai'), effort('medium')), { reasoning_effort: 'medium' })
   assert.deepEqual(special(at('deepseek'), effort('medium')), {
@@ -46,18 +46,18 @@ test('each provider is asked to think in its own words, with efforts that it kno
   assert.deepEqual(special(at('moonshotai', 'kimi-k2.6'), effort('low')), { thinking: { type: 'enabled' }, ...none })
   assert.deepEqual(special(at('moonshotai', 'kimi-k3'), effort('medium')), { reasoning_effort: 'high' })
   assert.deepEqual(special(at('openrouter'), effort('low')), { reasoning: { effort: 'low' }, ...none })
-  assert.deepEqual(put(at('groq', 'openai/gpt-oss-20b'), off).losses, ['reasoning'])
-  assert.deepEqual(put(at('xai', 'grok-4.3'), off).losses, [])
+  assert.deepEqual(encodeFor(at('groq', 'openai/gpt-oss-20b'), off).losses, ['reasoning'])
+  assert.deepEqual(encodeFor(at('xai', 'grok-4.3'), off).losses, [])
 })
 
-test('Mistral gets ids of nine, the same for a call and its result, and the same the next time', () => {
+test('Mistral gets IDs of nine characters, the same for a call and its result, and the same the next time', () => {
   const messages = [
     hi,
     { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_01ABC', name: 'get', input: {} }] },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_01ABC', content: 'x' }] },
   ]
   const ids = () => {
-    const [, call, result] = put(at('mistral'), { messages }).body['messages'] as [
+    const [, call, result] = encodeFor(at('mistral'), { messages }).body['messages'] as [
       unknown,
       { tool_calls: { id: string }[] },
       { tool_call_id: string },
@@ -70,20 +70,20 @@ test('Mistral gets ids of nine, the same for a call and its result, and the same
   assert.deepEqual(ids(), [first, first])
 })
 
-test('fields that a provider refuses are left out: stream options, strictness, the other limit', () => {
-  assert.equal(put(at('cohere')).body['stream_options'], undefined)
+test('fields that a provider rejects are left out: stream options, strictness, the other limit', () => {
+  assert.equal(encodeFor(at('cohere')).body['stream_options'], undefined)
   assert.deepEqual(
-    ['cohere', 'openai', null].map((preset) => takesStreamOptions(made(preset))),
+    ['cohere', 'openai', null].map((preset) => takesStreamOptions(endpointOf(preset))),
     [false, true, true],
   )
   const tools = [{ name: 'get', strict: true, input_schema: { type: 'object' } }]
-  assert.deepEqual(put(at('together'), { tools }).losses, ['tools.strict'])
-  assert.deepEqual(put(at('groq'), { tools }).losses, [])
-  assert.equal(put(at('azure')).body['max_completion_tokens'], 100)
-  assert.equal(put(at('groq')).body['max_tokens'], 100)
+  assert.deepEqual(encodeFor(at('together'), { tools }).losses, ['tools.strict'])
+  assert.deepEqual(encodeFor(at('groq'), { tools }).losses, [])
+  assert.equal(encodeFor(at('azure')).body['max_completion_tokens'], 100)
+  assert.equal(encodeFor(at('groq')).body['max_tokens'], 100)
 })
 
-test('plain reasoning goes back to who wants it with the calls that followed it', () => {
+test('plain reasoning returns with the calls that followed it, to providers that require it', () => {
   const messages = [
     hi,
     {
@@ -96,16 +96,18 @@ test('plain reasoning goes back to who wants it with the calls that followed it'
     hi,
   ]
   const reasoning = (preset: string) =>
-    (put(at(preset), { messages }).body['messages'] as { reasoning_content?: string }[])[1]!.reasoning_content
+    (encodeFor(at(preset), { messages }).body['messages'] as { reasoning_content?: string }[])[1]!.reasoning_content
   assert.deepEqual([reasoning('deepseek'), reasoning('moonshotai'), reasoning('groq')], ['hm', 'hm', undefined])
 })
 
-test('messages with reasoning in them are rewritten for who refuses them, and for nobody else', () => {
+test('messages with reasoning are rewritten only for providers that reject them', () => {
   const bodyOf = (text: string): Body => readBody(Buffer.from(text), createJsonScan(reasoningWords))
-  const told = bodyOf('{"messages":[{"role":"assistant","content":"x","reasoning_content":"hm"}]}')
+  const body = bodyOf('{"messages":[{"role":"assistant","content":"x","reasoning_content":"hm"}]}')
   assert.deepEqual(
-    ['groq', 'mistral', 'cerebras', 'openrouter', 'deepseek', null].map((preset) => refusesHistory(made(preset), told)),
+    ['groq', 'mistral', 'cerebras', 'openrouter', 'deepseek', null].map((preset) =>
+      refusesHistory(endpointOf(preset), body),
+    ),
     [true, true, true, false, false, false],
   )
-  assert.equal(refusesHistory(made('groq'), bodyOf('{"messages":[],"reasoning_effort":"low"}')), false)
+  assert.equal(refusesHistory(endpointOf('groq'), bodyOf('{"messages":[],"reasoning_effort":"low"}')), false)
 })

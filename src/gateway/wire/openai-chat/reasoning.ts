@@ -4,12 +4,14 @@ import { openEnvelope, sealEnvelope } from '../shared/envelope.ts'
 
 type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
-/** `reasoning_details` as parts: the pieces of one block (same index, same id) are joined, what is opaque stays opaque. */
+/**
+ * Reads `reasoning_details` as parts: pieces of one block (same index, same ID) are joined, opaque data stays opaque.
+ */
 export function readDetails(details: unknown): Reasoning[] {
   const parts: Reasoning[] = []
   let last: { key: string; part: Reasoning } | null = null
-  for (const given of listOf(details)) {
-    const piece = pieceOf(given)
+  for (const value of listOf(details)) {
+    const piece = pieceOf(value)
     if (!piece) continue
     const { key, ...fields } = piece
     if (last && last.key === key && fields.redacted === undefined && last.part.signature === undefined) {
@@ -23,7 +25,7 @@ export function readDetails(details: unknown): Reasoning[] {
   return parts
 }
 
-/** The formats that OpenRouter's clients know; they fail on others, and take none for Anthropic's. */
+/** The formats that OpenRouter's clients know. They fail on others, and expect none for Anthropic's. */
 const formats = [
   'anthropic-claude-v1',
   'openai-responses-v1',
@@ -34,18 +36,18 @@ const formats = [
 
 export type Piece = Omit<Reasoning, 'type'> & { key: string }
 
-/** One entry of `reasoning_details`; `key` tells which block it belongs to. Null for kinds without reasoning in them. */
-export function pieceOf(given: unknown): Piece | null {
-  const detail = objectOf(given)
+/** Reads one entry of `reasoning_details`; `key` identifies its block. Returns null for types without reasoning. */
+export function pieceOf(value: unknown): Piece | null {
+  const detail = objectOf(value)
   const type = textOf(detail['type'])
   const about = compact({
     format: formats.find((format) => format === detail['format']),
     id: textOf(detail['id']) || undefined,
   })
-  const opened = openEnvelope(textOf(detail[type === 'reasoning.encrypted' ? 'data' : 'signature']))
+  const envelope = openEnvelope(textOf(detail[type === 'reasoning.encrypted' ? 'data' : 'signature']))
   const kind = type === 'reasoning.encrypted' ? 'encrypted' : 'text'
   const key = `${kind} ${typeof detail['index'] === 'number' ? detail['index'] : ''}`
-  if (opened !== null) return { key, text: textOf(detail['text']), ...opened }
+  if (envelope !== null) return { key, text: textOf(detail['text']), ...envelope }
   if (type === 'reasoning.text') {
     return {
       key,
@@ -59,18 +61,18 @@ export function pieceOf(given: unknown): Piece | null {
   return null
 }
 
-/** Whether its vendor wants it back as it is. */
+/** True if the vendor wants it back unchanged. */
 export const isSealed = ({ signature, redacted }: Pick<Reasoning, 'signature' | 'redacted'>): boolean =>
   signature !== undefined || redacted !== undefined
 
-/** A part as OpenRouter writes it: text with its signature, what is opaque, or both, under one index. */
+/** Writes a part for OpenRouter: text with its signature, opaque data, or both, under one index. */
 export function writeDetails(
   { text, signature, redacted, format, id }: Omit<Reasoning, 'type'>,
   index: number,
 ): Json[] {
   const about = {
     ...(id !== undefined && { id }),
-    format: formats.find((known) => known === format) ?? 'unknown',
+    format: formats.find((one) => one === format) ?? 'unknown',
     index,
   }
   const details: Json[] = []
@@ -81,15 +83,18 @@ export function writeDetails(
   return details
 }
 
-/** The same for a client: what is opaque in a format that OpenRouter has no word for goes into an envelope, which keeps the word. */
+/**
+ * Writes a part for a client: opaque data in a format that OpenRouter doesn't know goes into an envelope, which keeps
+ * the format's name.
+ */
 export const writeClientDetails = (part: Omit<Reasoning, 'type'>, index: number): Json[] =>
-  writeDetails(isSealed(part) && !formats.includes(part.format ?? '') ? enveloped(part) : part, index)
+  writeDetails(isSealed(part) && !formats.includes(part.format ?? '') ? inEnvelope(part) : part, index)
 
-function enveloped({ text, signature, redacted, format, id }: Omit<Reasoning, 'type'>): Omit<Reasoning, 'type'> {
-  const sealed = sealEnvelope({ signature, redacted, format, id })
-  return compact({ text, id, ...(signature === undefined ? { redacted: sealed } : { signature: sealed }) })
+function inEnvelope({ text, signature, redacted, format, id }: Omit<Reasoning, 'type'>): Omit<Reasoning, 'type'> {
+  const envelope = sealEnvelope({ signature, redacted, format, id })
+  return compact({ text, id, ...(signature === undefined ? { redacted: envelope } : { signature: envelope }) })
 }
 
-/** A piece of the text in a stream, in the format that the entry which ends the block will have: clients keep the first they see. */
+/** Writes streamed text with the format that the block's final entry will have: clients keep the first one. */
 export const writeTextDetail = (text: string, index: number, format: string | undefined): Json =>
   compact({ type: 'reasoning.text', text, format, index })

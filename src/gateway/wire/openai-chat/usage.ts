@@ -5,23 +5,23 @@ import { countOf, figureOf, type Json, listOf, objectOf } from '../../model/json
 import { type ReadUsage, readUsage } from '../parts/openai-usage.ts'
 
 /**
- * The usage of an answer or of one event of a stream, wherever its provider puts it. The figures at the top come first: a
- * provider that adds them elsewhere repeats them.
+ * Finds the usage in an answer or stream event, wherever its provider puts it. Figures at the top level win: a provider
+ * that adds them elsewhere repeats them.
  */
 export function usageIn(answer: Json): ReadUsage | null {
-  const read = readUsage(answer['usage'])
-  if (read !== null) return read
-  // Moonshot: inside the last choice of a stream (earendil-works/pi#2017). Others put it one level deeper.
+  const topLevel = readUsage(answer['usage'])
+  if (topLevel !== null) return topLevel
+  // Moonshot: inside the last choice of a stream (earendil-works/pi#2017). Others nest it one level deeper.
   for (const choice of listOf(answer['choices']).map(objectOf))
     for (const place of [choice, objectOf(choice['message']), objectOf(choice['delta'])]) {
       const inside = readUsage(place['usage'])
       if (inside !== null) return inside
     }
-  // Groq: beside the last choice of a stream, under a name of its own (vercel/ai#1651).
+  // Groq: beside the last choice of a stream, as `x_groq` (vercel/ai#1651).
   return readUsage(objectOf(answer['x_groq'])['usage']) ?? readTimings(answer['timings'])
 }
 
-/** llama.cpp: counts beside durations, in streams that nobody asked for usage (ggml-org/llama.cpp#15827). */
+/** llama.cpp reports counts beside durations in streams without requested usage (ggml-org/llama.cpp#15827). */
 function readTimings(given: unknown): ReadUsage | null {
   const timings = objectOf(given)
   if (figureOf(timings['prompt_n']) === null || figureOf(timings['predicted_n']) === null) return null
@@ -34,10 +34,10 @@ function readTimings(given: unknown): ReadUsage | null {
   }
 }
 
-/** The vendor's `usage`: the prompt includes both caches, the completion includes reasoning. */
+/** Writes the vendor's `usage`: the prompt includes both caches, the completion includes reasoning. */
 export function writeUsage(usage: Usage, media: TokensOfMedia = noMedia): Json {
-  const written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
-  const prompt = usage.input_tokens + usage.cache_read_tokens + written
+  const cacheWrites = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
+  const prompt = usage.input_tokens + usage.cache_read_tokens + cacheWrites
   const completion = usage.output_tokens + usage.reasoning_tokens
   return {
     prompt_tokens: prompt,
@@ -45,7 +45,7 @@ export function writeUsage(usage: Usage, media: TokensOfMedia = noMedia): Json {
     total_tokens: prompt + completion,
     prompt_tokens_details: {
       cached_tokens: usage.cache_read_tokens,
-      cache_write_tokens: written,
+      cache_write_tokens: cacheWrites,
       audio_tokens: media.audioInput,
     },
     completion_tokens_details: {
@@ -56,27 +56,30 @@ export function writeUsage(usage: Usage, media: TokensOfMedia = noMedia): Json {
   }
 }
 
-/** With what compat-c adds. `reported`: what the provider says that it cost. */
+/** Adds the fields of compat-c. `reported` is the cost according to the provider. */
 export const writeUsageWithCost = (
   usage: Usage,
-  reported: number | null,
+  reportedCost: number | null,
   about: AnswerAbout,
   media: TokensOfMedia | undefined,
 ): Json => ({
   ...writeUsage(usage, media),
-  ...costFields(usage, reported, about, media),
+  ...costFields(usage, reportedCost, about, media),
 })
 
-/** The cost, and on the caller's own key what the provider took. A cost that nobody knows is left out: OpenRouter's clients fail on null. */
+/**
+ * Writes the cost, and for the caller's own key what the provider charged. An unknown cost is left out: OpenRouter's
+ * clients fail on null.
+ */
 export function costFields(
   usage: Usage,
-  reported: number | null,
+  reportedCost: number | null,
   { billing, costOf }: AnswerAbout,
   media: TokensOfMedia | undefined,
 ): Json {
-  const cost = costOf(usage, reported, media)
+  const cost = costOf(usage, reportedCost, media)
   const byok = billing === 'byok'
-  // By the same tier of prices: what is left of all when the prompt is taken from it.
+  // The same price tier applies to both: the completion's cost is the total minus the prompt's.
   const all = costOf(usage, null, media)
   const prompt = costOf({ ...usage, output_tokens: 0, reasoning_tokens: 0, images: 0 }, null, media)
   const parts = all !== null && prompt !== null

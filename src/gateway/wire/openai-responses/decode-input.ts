@@ -8,15 +8,15 @@ import { cacheOf, loseMark, withInnerMark, withOuterMark } from '../shared/cache
 import { readReasoning } from './sealed.ts'
 import { flatName, wrapText } from './tools.ts'
 
-/** Parts that the vendor takes, and a CanonicalRequest has no place for: sound, screenshots, what it has sealed. */
-const lost: ReadonlySet<string> = new Set(
+/** Parts without a place in a CanonicalRequest: audio, screenshots, the vendor's encrypted content. */
+const lostParts: ReadonlySet<string> = new Set(
   `input_image input_file input_audio output_audio input_video computer_screenshot reasoning_text summary_text
   encrypted_content`.split(/\s+/),
 )
 
 /**
- * Items as messages. What a model said in one go — thoughts, text, calls — becomes one message of the assistant, and so
- * do the results of its calls. References to what OpenAI would have stored are refused: nothing is stored here.
+ * Converts items to messages. Reasoning, text, and calls of one model turn become one assistant message, and so do the
+ * results of its calls. References to items stored at OpenAI are refused: nothing is stored here.
  */
 export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] {
   if (typeof input === 'string') return [{ role: 'user', content: [{ type: 'text', text: input }] }]
@@ -27,9 +27,9 @@ export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] 
     if (last?.role === role) last.content.push(...parts)
     else if (parts.length > 0) messages.push({ role, content: parts })
   }
-  for (const [i, given] of (list(input, 'input', 'a string or an array') ?? []).entries()) {
+  for (const [i, value] of (list(input, 'input', 'a string or an array') ?? []).entries()) {
     const at = `input.${i}`
-    const item = object(given, at) ?? missing(at)
+    const item = object(value, at) ?? missing(at)
     const type = string(item['type'], `${at}.type`) ?? (item['role'] === undefined ? missing(`${at}.type`) : 'message')
     switch (type) {
       case 'message': {
@@ -71,7 +71,7 @@ export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] 
         unread ??= at
     }
   }
-  // Agents send items that came after this was written: they are done without, as long as something else is there.
+  // Agents send item types newer than this code. They are dropped as long as something else remains.
   if (messages.length === 0 && unread !== null)
     wrong(
       `${unread}.type`,
@@ -96,7 +96,7 @@ function messageOf(
   })
 }
 
-/** A picture that the model drew before. */
+/** Reads an image that the model generated earlier. */
 function pictureOf(item: Json, losses: Losses): CanonicalPart[] {
   const data = textOf(item['result'])
   if (data !== '') {
@@ -142,9 +142,9 @@ function contentOf(content: unknown, at: string, losses: Losses): CanonicalPart[
   )
 }
 
-/** Null: of a type that is not known. */
-function partOf(given: unknown, at: string, losses: Losses): CanonicalPart[] | null {
-  const part = object(given, at) ?? missing(at)
+/** Returns null for unknown types. */
+function partOf(value: unknown, at: string, losses: Losses): CanonicalPart[] | null {
+  const part = object(value, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(part)
   if (type === 'input_text' || type === 'output_text' || type === 'text' || type === 'refusal') {
@@ -167,12 +167,12 @@ function partOf(given: unknown, at: string, losses: Losses): CanonicalPart[] | n
   }
   loseMark(part, losses)
   losses.add(part['file_id'] ? 'input.file_id' : `input.${type}`)
-  return lost.has(type) ? [] : null
+  return lostParts.has(type) ? [] : null
 }
 
-function media(given: unknown, param: string) {
+function media(value: unknown, param: string) {
   return (
-    sourceOf(string(given, param) ?? missing(param)) ??
+    sourceOf(string(value, param) ?? missing(param)) ??
     refuse('invalid_parameter', { message: `\`${param}\` must be an http(s) or a base64 data URL.`, param })
   )
 }

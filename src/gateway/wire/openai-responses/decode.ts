@@ -10,29 +10,29 @@ import { describedSchema, openaiFields, userOf } from '../shared/openai-fields.t
 import { decodeInput } from './decode-input.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
-/** Fields that this file reads, and `client_metadata`, a client's notes about itself. */
-export const carried: ReadonlySet<string> = new Set(
+/** Fields read by this file, plus `client_metadata`, a client's notes about itself. */
+export const carriedFields: ReadonlySet<string> = new Set(
   `model input instructions tools tool_choice parallel_tool_calls reasoning text max_output_tokens temperature top_p
   user safety_identifier stream stream_options include metadata client_metadata cache_control prompt_cache_key prompt_cache_options
   prompt_cache_retention`.split(/\s+/),
 )
-/** Values of further fields that ask for what happens anyway. */
+/** Values of further fields that equal the default. */
 const usual = new Map<string, (value: unknown) => boolean>([
   ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
-  ['truncation', (given) => given === 'disabled'],
+  ['truncation', (value) => value === 'disabled'],
 ])
 
 /**
- * A request of OpenAI's Responses API as a CanonicalRequest. Unknown fields and what only OpenAI can do are losses. Refused is what
- * the answer would be wrong without: an earlier response, a conversation or a prompt that OpenAI stores, work in the
- * background. `store: true` is a loss: answers say `store: false`.
+ * Decodes a Responses API request. Unknown fields and features only OpenAI has are losses. Refuses what the answer
+ * would be wrong without: an earlier response, a conversation or prompt stored at OpenAI, background mode. `store:
+ * true` is a loss: answers say `store: false`.
  */
 export function decode(body: unknown): Decoded {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
   refuseStored(body)
   const losses = new Losses()
   for (const [name, value] of Object.entries(body)) {
-    if (!carried.has(name) && matters(value) && !usual.get(name)?.(value)) losses.add(name)
+    if (!carriedFields.has(name) && matters(value) && !usual.get(name)?.(value)) losses.add(name)
   }
   const logprobs = 'message.output_text.logprobs'
   if (listOf(body['include']).includes(logprobs)) losses.add(`include.${logprobs}`)
@@ -96,10 +96,10 @@ function formatOf(body: Json, losses: Losses): CanonicalRequest['response_format
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
-  const given = object(body['reasoning'], 'reasoning') ?? {}
-  const word = string(given['effort'], 'reasoning.effort')
-  const effort = efforts.find((known) => known === word)
+  const reasoning = object(body['reasoning'], 'reasoning') ?? {}
+  const word = string(reasoning['effort'], 'reasoning.effort')
+  const effort = efforts.find((one) => one === word)
   if (word !== undefined && effort === undefined) losses.add('reasoning.effort')
-  for (const name of ['context', 'mode']) if (matters(given[name])) losses.add(`reasoning.${name}`)
+  for (const name of ['context', 'mode']) if (matters(reasoning[name])) losses.add(`reasoning.${name}`)
   return effort === undefined ? undefined : { effort }
 }

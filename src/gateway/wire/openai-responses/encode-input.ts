@@ -13,21 +13,21 @@ export interface ItemRules {
   losses: Losses
 }
 
-/** Messages with paired tool results as input items, in the order in which they stand. */
+/** Converts messages with paired tool results to input items, in order. */
 export function encodeInput(messages: CanonicalMessage[], rules: ItemRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
   const items = askToGoOn(messages).flatMap(({ role, content }) => {
     if (content.some((part) => 'cache' in part && part.cache !== undefined)) rules.losses.add('cache_control')
     if (role === 'tool') return content.flatMap((part) => resultOf(part, rules))
-    if (role === 'assistant') return said(content, rules)
+    if (role === 'assistant') return assistantItems(content, rules)
     const parts = content.flatMap(partOf)
     return parts.length === 0 ? [] : [{ type: 'message', role, content: parts }]
   })
   return items.length > 0 ? items : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: '…' }] }]
 }
 
-/** An answer's parts are items of their own; texts that follow one another are one message. */
-function said(content: CanonicalPart[], { names, ids, losses }: ItemRules): Json[] {
+/** The parts of an answer are separate items; consecutive texts form one message. */
+function assistantItems(content: CanonicalPart[], { names, ids, losses }: ItemRules): Json[] {
   const items: Json[] = []
   let texts: Json[] | null = null
   for (const part of content) {

@@ -12,12 +12,12 @@ import { fitName, ToolNames } from '../shared/tools/tool-names.ts'
 import { openaiLimits, toolSchema } from '../shared/tools/tool-schema.ts'
 import { encodeInput } from './encode-input.ts'
 
-/** The longest tool name and call id that OpenAI takes. */
+/** The longest tool name and call ID that OpenAI accepts. */
 const LONGEST_NAME = 64
 const LONGEST_ID = 64
 const FURTHER = ['metadata', 'prompt_cache_options', 'prompt_cache_retention'] as const
 
-/** A CanonicalRequest as a request of the Responses API. Nothing is stored there: what a model wants back comes sealed. */
+/** Encodes a Responses API request. Nothing is stored at the vendor: content that the model wants back comes sealed. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   for (const name of lostModalities(canonical)) losses.add(name)
@@ -42,11 +42,11 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     tools:
       tools.length === 0
         ? undefined
-        : tools.map(({ name, description, parameters: given, strict }) => {
-            const parameters = toolSchema(given, openaiLimits, losses)
+        : tools.map(({ name, description, parameters: schema, strict }) => {
+            const parameters = toolSchema(schema, openaiLimits, losses)
             const isStrict = strict === true && strictLegal(parameters)
             if (strict === true && !isStrict) losses.add('tools.strict')
-            // Left out, `strict` would be true there.
+            // If omitted, `strict` defaults to true there.
             return compact({ type: 'function', name: names.sent(name), description, parameters, strict: isStrict })
           }),
     tool_choice: tools.length === 0 ? undefined : toolChoice(canonical, names),
@@ -63,14 +63,14 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
 }
 
 function limit(
-  { max_output_tokens: wanted }: CanonicalRequest,
+  { max_output_tokens: requested }: CanonicalRequest,
   { maxOutputTokens: most }: Target,
   losses: Losses,
 ): number | undefined {
-  if (wanted === undefined) return undefined
-  const taken = raisedLimit(Math.max(1, wanted), 'openai-responses')
-  if (taken > wanted) losses.add('max_output_tokens')
-  return most === null ? taken : Math.min(taken, most)
+  if (requested === undefined) return undefined
+  const limit = raisedLimit(Math.max(1, requested), 'openai-responses')
+  if (limit > requested) losses.add('max_output_tokens')
+  return most === null ? limit : Math.min(limit, most)
 }
 
 function sampling(canonical: CanonicalRequest, { provider, capabilities }: Target, losses: Losses): Json {
@@ -82,14 +82,15 @@ function sampling(canonical: CanonicalRequest, { provider, capabilities }: Targe
   return {}
 }
 
-function reasoning({ reasoning: wanted }: CanonicalRequest, target: Target, losses: Losses): Json | undefined {
-  if (wanted === undefined) return undefined
-  const effort = wanted.effort ?? (wanted.max_tokens === undefined ? undefined : effortOfBudget(wanted.max_tokens))
+function reasoning({ reasoning: requested }: CanonicalRequest, target: Target, losses: Losses): Json | undefined {
+  if (requested === undefined) return undefined
+  const effort =
+    requested.effort ?? (requested.max_tokens === undefined ? undefined : effortOfBudget(requested.max_tokens))
   if (!mayReason(target)) {
     if (effort !== 'none') losses.add('reasoning')
     return undefined
   }
-  return compact({ effort, summary: wanted.exclude || effort === 'none' ? undefined : 'auto' })
+  return compact({ effort, summary: requested.exclude || effort === 'none' ? undefined : 'auto' })
 }
 
 const toolChoice = ({ tool_choice: choice }: CanonicalRequest, names: ToolNames): unknown =>

@@ -13,17 +13,17 @@ import { readUsage } from './usage.ts'
 
 interface Item {
   type: string
-  /** Text, thoughts or arguments so far. */
+  /** Text, reasoning, or arguments so far. */
   said: string
   whole: WholeText
-  /** Of a call. */
+  /** The ID of a call. */
   id: string
   done: boolean
 }
 
 /**
- * Output items as chunks, from a stream's events or from a whole answer, which is read as items that are done at once.
- * What was streamed is never said again: of an item that is done only the rest is.
+ * Reads output items as chunks, from stream events or from a whole answer (read as items that complete at once).
+ * Streamed text never repeats: from a completed item only the remainder is read.
  */
 export class ItemReader {
   readonly #items = new Map<number, Item>()
@@ -31,9 +31,9 @@ export class ItemReader {
   #started = false
   #called = false
   #refused = false
-  /** Anything but the opening came. */
+  /** An event other than the opening has arrived. */
   #spoke = false
-  /** Characters of text in the messages that are over. */
+  /** Text length of the completed messages. */
   #cited = 0
 
   start(response: Json): Chunk[] {
@@ -53,9 +53,9 @@ export class ItemReader {
       return chunks
     }
     this.#called = this.#spoke = true
-    // Providers that give none, or the same one twice.
-    const given = textOf(item['call_id']) || textOf(item['id'])
-    one.id = given === '' || this.#ids.has(given) ? `call_${newId()}` : given
+    // Some providers send no ID, or the same one twice.
+    const ownId = textOf(item['call_id']) || textOf(item['id'])
+    one.id = ownId === '' || this.#ids.has(ownId) ? `call_${newId()}` : ownId
     this.#ids.add(one.id)
     chunks.push({ type: 'tool_call_start', id: one.id, name: textOf(item['name']) })
     return chunks
@@ -70,7 +70,7 @@ export class ItemReader {
     return this.#say(this.#open(index, 'reasoning'), delta)
   }
 
-  /** A further part of a summary. */
+  /** Starts another part of a summary. */
   paragraph(index: number): Chunk[] {
     const item = this.#open(index, 'reasoning')
     return item.said === '' ? [] : this.#say(item, '\n\n')
@@ -88,7 +88,7 @@ export class ItemReader {
     one.done = true
     const whole = wholeOf(item)
     if (whole.refused) this.#refused = true
-    // The rest that did not come in pieces comes now; where the two differ, what was shown stands.
+    // Emits the remainder that didn't arrive in deltas; if the two differ, the streamed text counts.
     if (whole.text.startsWith(one.said)) chunks.push(...this.#say(one, whole.text.slice(one.said.length), true))
     const rest = one.whole.rest()
     if (rest !== '') chunks.push(...piece(one, rest))
@@ -100,14 +100,17 @@ export class ItemReader {
         chunks.push({ type: 'reasoning_end', ...opaque })
     }
     if (one.id !== '') {
-      // A call without arguments has none, which in JSON is an empty object.
+      // A call without arguments: in JSON an empty object.
       if (one.said === '' && whole.text === '') chunks.push({ type: 'tool_call_delta', id: one.id, delta: '{}' })
       chunks.push({ type: 'tool_call_end', id: one.id })
     }
     return chunks
   }
 
-  /** `completed`, `incomplete`, `failed` or `cancelled`. Items that only the end tells of are read now. */
+  /**
+   * Reads the final response: `completed`, `incomplete`, `failed`, or `cancelled`. Items that only appear here are read
+   * now.
+   */
   over(response: Json): Chunk[] {
     const chunks = this.start(response)
     const output = listOf(response['output']).map(objectOf)
@@ -127,7 +130,7 @@ export class ItemReader {
     return [{ type: 'image', source: { kind: 'base64', media_type: magicType(data) ?? 'image/png', data } }]
   }
 
-  /** Of a message that is over; their places count in the part that they belong to. */
+  /** The citations of a completed message. Their offsets count within their part. */
   #citations(item: Json): Chunk[] {
     return listOf(item['content'])
       .map(objectOf)
@@ -157,14 +160,14 @@ export class ItemReader {
   }
 
   #open(index: number, type: string): Item {
-    const known = this.#items.get(index)
-    if (known) return known
+    const existing = this.#items.get(index)
+    if (existing) return existing
     const item: Item = { type, said: '', whole: new WholeText(), id: '', done: false }
     this.#items.set(index, item)
     return item
   }
 
-  /** Free text is JSON only when all of it is there: `last`. */
+  /** Free text only becomes JSON once complete: `last`. */
   #say(item: Item, delta: string, last = false): Chunk[] {
     if (delta === '') return []
     this.#spoke = true
@@ -178,7 +181,7 @@ export class ItemReader {
 /** Items that are read as chunks. */
 const OWN: ReadonlySet<string> = new Set(['message', 'reasoning', 'image_generation_call'])
 
-/** The error that tells why, wherever an event of a failed response has it; null: it tells nothing. */
+/** Returns the error that explains a failed response, wherever an event has it, or null. */
 export function reasonIn(event: Json): Json | null {
   const response = objectOf(event['response'])
   const places = [
@@ -190,16 +193,17 @@ export function reasonIn(event: Json): Json | null {
     objectOf(response['status_details'])['error'],
     event['type'] === 'error' ? { ...event, type: null } : null,
   ]
-  const told = places
+  const reason = places
     .map((place) => (typeof place === 'string' ? { message: place } : objectOf(place)))
     .find(hasMessage)
-  return told ?? causeIn(isObject(event['response']) ? response : event)
+  return reason ?? causeIn(isObject(event['response']) ? response : event)
 }
 
-/** Whether a response ended without its answer. */
 export const hasFailed = (response: Json): boolean => /^(?:failed|cancell?ed)$/.test(textOf(response['status']))
 
-/** The cause of a failed response that has no error: a refusal among its items, or the reason why it is incomplete. */
+/**
+ * Finds the cause of a failed response without an error: a refusal among its items, or the reason why it is incomplete.
+ */
 function causeIn(response: Json): Json | null {
   if (!hasFailed(response)) return null
   const refusal = listOf(response['output'])
@@ -208,7 +212,7 @@ function causeIn(response: Json): Json | null {
     .find((words) => words !== '')
   const code = textOf(objectOf(response['incomplete_details'])['reason'])
   if (refusal === undefined && code === '') return null
-  // Neither is a fault of the provider, so another try would end in the same way.
+  // Neither is the provider's fault, so a retry would end the same way.
   return {
     type: 'invalid_request_error',
     code: code || 'refusal',
@@ -218,7 +222,7 @@ function causeIn(response: Json): Json | null {
 
 const hasMessage = (error: Json): boolean => textOf(error['message']) !== ''
 
-/** The fault of a response that failed or was canceled. */
+/** Converts the error of a failed or canceled response to a fault. */
 export function readFailure(error: Json, response: Json = {}): UpstreamFault {
   const code = textOf(error['code'])
   const message = textOf(error['message'])

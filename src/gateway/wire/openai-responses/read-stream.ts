@@ -7,7 +7,7 @@ import { ItemReader, reasonIn } from './read-items.ts'
 
 export class StreamReader extends ChunkStream {
   readonly #items = new ItemReader()
-  /** The end of a response that failed for no reason that it told: a later event may tell it. */
+  /** The end of a failed response without a reason: a later event may have it. */
   #unexplained: Chunk | null = null
 
   protected event({ event: name, data }: SseEvent): Chunk[] {
@@ -21,11 +21,11 @@ export class StreamReader extends ChunkStream {
     return [this.#unexplained ?? brokenOffChunk(this.#items.spoke)]
   }
 
-  /** Of an end without a reason all but the error, which waits for one. */
+  /** Holds back the error of an end without a reason. */
   #explained(chunks: Chunk[], hasReason: boolean): Chunk[] {
     const last = chunks.at(-1)
     if (last?.type !== 'error' || hasReason) return chunks
-    // The first one may know at least of what kind it is.
+    // The first one may at least know the type of the error.
     this.#unexplained ??= last
     return chunks.slice(0, -1)
   }
@@ -69,7 +69,7 @@ export class StreamReader extends ChunkStream {
           reasonIn(event) !== null,
         )
       default:
-        // A provider that breaks off in its own way.
+        // A provider that ends streams in its own way.
         if (!event['error']) return []
         return [{ type: 'error', error: readStreamFault(event['error']) }]
     }

@@ -14,15 +14,15 @@ export interface ClientTool {
   namespace?: string
 }
 
-/** Tools of a namespace, by a name that is one word for models that know no namespaces. */
+/** Joins a namespace and a tool's name into one name, for models without namespaces. */
 export const flatName = (name: string, namespace: string | undefined): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}__${name}`
 
-/** The client's tools by the names that a model is given. */
+/** Maps the names that a model receives to the client's tools. */
 export function clientTools(request: Json): ReadonlyMap<string, ClientTool> {
   const tools = new Map<string, ClientTool>()
-  const add = (given: unknown, namespace?: string): void => {
-    const tool = objectOf(given)
+  const add = (value: unknown, namespace?: string): void => {
+    const tool = objectOf(value)
     const name = textOf(tool['name']) || textOf(objectOf(tool['function'])['name'])
     if (tool['type'] === 'namespace') for (const inner of listOf(tool['tools'])) add(inner, name)
     else
@@ -36,7 +36,7 @@ export function clientTools(request: Json): ReadonlyMap<string, ClientTool> {
   return tools
 }
 
-/** The schema of a free-text tool for models that call with JSON only: a function of one string. */
+/** Schema of a free-text tool for models that call with JSON only: a function with one string. */
 const freeText = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -44,7 +44,7 @@ const freeText = {
   additionalProperties: false,
 }
 
-/** Free text as the arguments of that function, and back; text that is not such JSON is taken as it is. */
+/** Converts free text to the arguments of that function and back. Text that isn't such JSON stays unchanged. */
 export const wrapText = (input: string): string => JSON.stringify({ input })
 export function unwrapText(words: string): string {
   try {
@@ -55,33 +55,33 @@ export function unwrapText(words: string): string {
   }
 }
 
-/** Functions, free-text tools, and those of both kinds in namespaces. Tools that OpenAI runs itself are losses. */
+/** Decodes functions and free-text tools, also in namespaces. Tools that OpenAI runs itself are losses. */
 export function decodeTools(body: Json, losses: Losses): Tool[] {
   const tools = new UniqueTools()
-  for (const [i, given] of (list(body['tools'], 'tools') ?? []).entries())
-    decodeTool(given, `tools.${i}`, undefined, losses, tools)
+  for (const [i, value] of (list(body['tools'], 'tools') ?? []).entries())
+    decodeTool(value, `tools.${i}`, undefined, losses, tools)
   return tools.all()
 }
 
 function decodeTool(
-  given: unknown,
+  value: unknown,
   at: string,
   namespace: string | undefined,
   losses: Losses,
   tools: UniqueTools,
 ): void {
-  const tool = object(given, at) ?? missing(at)
+  const tool = object(value, at) ?? missing(at)
   const type = string(tool['type'], `${at}.type`) ?? 'function'
-  // Some clients nest a function as chat completions have it.
-  const named = type === 'function' && isObject(tool['function']) ? tool['function'] : tool
-  const name = () => flatName(string(named['name'], `${at}.name`) ?? missing(`${at}.name`), namespace)
-  const description = string(named['description'], `${at}.description`)
+  // Some clients nest functions as in Chat Completions.
+  const definition = type === 'function' && isObject(tool['function']) ? tool['function'] : tool
+  const name = () => flatName(string(definition['name'], `${at}.name`) ?? missing(`${at}.name`), namespace)
+  const description = string(definition['description'], `${at}.description`)
   if (type === 'namespace') {
     const space = string(tool['name'], `${at}.name`) ?? missing(`${at}.name`)
     const before = tools.last
     for (const [i, inner] of (list(tool['tools'], `${at}.tools`) ?? []).entries())
       decodeTool(inner, `${at}.tools.${i}`, space, losses, tools)
-    // A mark on a namespace stands for one on its last tool.
+    // A mark on a namespace applies to its last tool.
     const { last } = tools
     const cache = cacheOf(tool)
     if (last === undefined || last === before) loseMark(tool, losses)
@@ -90,9 +90,9 @@ function decodeTool(
   }
   if (type === 'custom') {
     const format = object(tool['format'], `${at}.format`) ?? {}
-    const described = describe(description, format)
+    const fullDescription = describe(description, format)
     return tools.add(
-      compact({ name: name(), description: described, parameters: freeText, cache: cacheOf(tool) }),
+      compact({ name: name(), description: fullDescription, parameters: freeText, cache: cacheOf(tool) }),
       `${at}.name`,
     )
   }
@@ -101,20 +101,20 @@ function decodeTool(
     losses.add(`tools.${type}`)
     return
   }
-  const parameters = object(named['parameters'], `${at}.parameters`) ?? { type: 'object', properties: {} }
-  const strict = boolean(named['strict'], `${at}.strict`)
-  const cache = cacheOf(tool) ?? cacheOf(named)
+  const parameters = object(definition['parameters'], `${at}.parameters`) ?? { type: 'object', properties: {} }
+  const strict = boolean(definition['strict'], `${at}.strict`)
+  const cache = cacheOf(tool) ?? cacheOf(definition)
   tools.add(compact({ name: name(), description, parameters, strict, cache }), `${at}.name`)
 }
 
-/** A grammar cannot be enforced elsewhere, but it can be told. */
+/** A grammar can't be enforced elsewhere, but the description can state it. */
 function describe(description: string | undefined, format: Json): string | undefined {
   const definition = textOf(format['definition'])
   if (definition === '') return description
   return `${description ?? ''}\n\nThe input must follow this ${textOf(format['syntax'])} grammar:\n${definition}`.trim()
 }
 
-/** The choice, and the tools that it leaves: `allowed_tools` narrows them. */
+/** Returns the tool choice and the remaining tools: `allowed_tools` restricts them. */
 export function decodeToolChoice(body: Json, tools: Tool[], losses: Losses): { tools?: Tool[]; tool_choice?: Choice } {
   const given = body['tool_choice']
   const some = tools.length > 0 ? { tools } : {}
@@ -123,9 +123,9 @@ export function decodeToolChoice(body: Json, tools: Tool[], losses: Losses): { t
   const choice = isObject(given) ? given : {}
   if (choice['type'] === 'allowed_tools') {
     const names = new Set(listOf(choice['tools']).map((tool) => nameIn(objectOf(tool))))
-    const left = tools.filter(({ name }) => names.has(name))
-    if (left.length === 0) return { tool_choice: 'none' }
-    return { tools: left, tool_choice: choice['mode'] === 'required' ? 'required' : 'auto' }
+    const remaining = tools.filter(({ name }) => names.has(name))
+    if (remaining.length === 0) return { tool_choice: 'none' }
+    return { tools: remaining, tool_choice: choice['mode'] === 'required' ? 'required' : 'auto' }
   }
   const name = nameIn(choice)
   if (tools.some((tool) => tool.name === name)) return { ...some, tool_choice: { name } }

@@ -11,13 +11,13 @@ import { sealReasoning } from './sealed.ts'
 const target: Target = { model: 'm', maxOutputTokens: 1000, capabilities: [], provider: null }
 const through = (request: Json, more: Partial<Target> = {}) => {
   const { canonical, losses } = decode(request)
-  const encoded = encode(canonical, { ...target, ...more }, { stream: false })
-  return { canonical, losses: [...losses, ...encoded.losses], body: encoded.body }
+  const result = encode(canonical, { ...target, ...more }, { stream: false })
+  return { canonical, losses: [...losses, ...result.losses], body: result.body }
 }
 const png = 'data:image/png;base64,iVBORw0KGgo='
 const pdf = 'data:application/pdf;base64,JVBERi0='
 
-test('every kind of item survives the way through: media, calls of both kinds, results with media, thoughts', () => {
+test('every type of item survives translation: media, both types of calls, results with media, reasoning', () => {
   const input = [
     { role: 'developer', content: 'Be short.' },
     {
@@ -57,17 +57,22 @@ test('every kind of item survives the way through: media, calls of both kinds, r
       ['user', ['text']],
     ],
   )
-  const sent = body['input'] as Json[]
-  assert.deepEqual(sent[1]?.['content'], [
+  const items = body['input'] as Json[]
+  assert.deepEqual(items[1]?.['content'], [
     { type: 'input_text', text: 'Look' },
     { type: 'input_image', image_url: png, detail: 'high' },
     { type: 'input_file', filename: 'a.pdf', file_data: pdf },
     { type: 'input_file', file_url: 'https://example.com/b.pdf' },
   ])
-  assert.deepEqual(sent[2], input[2])
-  assert.deepEqual(sent[4], { type: 'function_call', call_id: 'c1', name: 'files__read', arguments: '{"a":1}' })
-  assert.deepEqual(sent[5], { type: 'function_call', call_id: 'c2', name: 'patch', arguments: '{"input":"x \\"y\\""}' })
-  assert.deepEqual(sent[6], {
+  assert.deepEqual(items[2], input[2])
+  assert.deepEqual(items[4], { type: 'function_call', call_id: 'c1', name: 'files__read', arguments: '{"a":1}' })
+  assert.deepEqual(items[5], {
+    type: 'function_call',
+    call_id: 'c2',
+    name: 'patch',
+    arguments: '{"input":"x \\"y\\""}',
+  })
+  assert.deepEqual(items[6], {
     type: 'function_call_output',
     call_id: 'c1',
     output: [
@@ -75,10 +80,10 @@ test('every kind of item survives the way through: media, calls of both kinds, r
       { type: 'input_image', image_url: png, detail: 'auto' },
     ],
   })
-  assert.deepEqual(sent[7], { type: 'function_call_output', call_id: 'c2', output: 'done' })
+  assert.deepEqual(items[7], { type: 'function_call_output', call_id: 'c2', output: 'done' })
 })
 
-test('settings keep their meaning: format, effort, choice, limits, and strictness is never made up', () => {
+test('settings keep their meaning: format, effort, choice, limits; strictness is never invented', () => {
   const tool = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }
   const format = { type: 'json_schema', name: 'n', schema: { type: 'object', properties: {} }, strict: false }
   const request = {
@@ -110,18 +115,18 @@ test('settings keep their meaning: format, effort, choice, limits, and strictnes
     store: false,
     include: ['reasoning.encrypted_content'],
   })
-  const narrowed = decode({
+  const narrowedRequest = decode({
     ...request,
     tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] },
   })
-  assert.equal(narrowed.canonical.tool_choice, 'required')
+  assert.equal(narrowedRequest.canonical.tool_choice, 'required')
   assert.equal(
     decode({ ...request, tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }).canonical.tool_choice,
     'none',
   )
 })
 
-test('what cannot be carried is named, what would make the answer wrong is refused', () => {
+test('untranslatable fields are named, and those that would make the answer wrong are refused', () => {
   const { losses } = through({
     model: 'x',
     input: [
@@ -154,7 +159,7 @@ test('what cannot be carried is named, what would make the answer wrong is refus
     'top_logprobs',
     'truncation',
   ])
-  const refused = (more: Json) => {
+  const assertRefused = (more: Json) => {
     try {
       decode({ model: 'x', input: 'x', ...more })
     } catch (error) {
@@ -163,37 +168,38 @@ test('what cannot be carried is named, what would make the answer wrong is refus
     }
     return assert.fail()
   }
-  assert.equal(refused({ model: null }), 'model')
-  assert.equal(refused({ input: null }), 'input')
-  assert.equal(refused({ input: [] }), 'input')
-  assert.equal(refused({ input: [{ role: 'robot', content: 'x' }] }), 'input.0.role')
-  assert.equal(refused({ input: [{ content: 'x' }] }), 'input.0.type')
-  assert.equal(refused({ input: [{ type: 'function_call', name: 'f' }] }), 'input.0.call_id')
+  assert.equal(assertRefused({ model: null }), 'model')
+  assert.equal(assertRefused({ input: null }), 'input')
+  assert.equal(assertRefused({ input: [] }), 'input')
+  assert.equal(assertRefused({ input: [{ role: 'robot', content: 'x' }] }), 'input.0.role')
+  assert.equal(assertRefused({ input: [{ content: 'x' }] }), 'input.0.type')
+  assert.equal(assertRefused({ input: [{ type: 'function_call', name: 'f' }] }), 'input.0.call_id')
   assert.equal(
-    refused({ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'ftp://x' }] }] }),
+    assertRefused({ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'ftp://x' }] }] }),
     'input.0.content.0.image_url',
   )
-  assert.equal(refused({ tools: [{ type: 'function' }] }), 'tools.0.name')
-  assert.equal(refused({ text: { format: { type: 'json_schema', name: 'n' } } }), 'text.format.schema')
-  for (const param of ['previous_response_id', 'conversation', 'prompt']) assert.equal(refused({ [param]: 'x' }), param)
-  const raised = through({ model: 'x', input: 'x', max_output_tokens: 5 })
-  assert.deepEqual([raised.body['max_output_tokens'], raised.losses], [16, ['max_output_tokens']])
+  assert.equal(assertRefused({ tools: [{ type: 'function' }] }), 'tools.0.name')
+  assert.equal(assertRefused({ text: { format: { type: 'json_schema', name: 'n' } } }), 'text.format.schema')
+  for (const param of ['previous_response_id', 'conversation', 'prompt'])
+    assert.equal(assertRefused({ [param]: 'x' }), param)
+  const raisedBody = through({ model: 'x', input: 'x', max_output_tokens: 5 })
+  assert.deepEqual([raisedBody.body['max_output_tokens'], raisedBody.losses], [16, ['max_output_tokens']])
 })
 
-test('another vendor’s seal is kept for it and shown to nobody else; one that was tampered with holds nothing', () => {
-  const sealed = sealReasoning({ signature: 'EqQB', format: 'anthropic-claude-v1' })!
+test('another vendor’s sealed reasoning is kept for that vendor only; a tampered envelope yields nothing', () => {
+  const envelope = sealReasoning({ signature: 'EqQB', format: 'anthropic-claude-v1' })!
   const item = (encrypted_content: string) => ({
     type: 'reasoning',
     summary: [{ type: 'summary_text', text: 'Hm' }],
     encrypted_content,
   })
   const ask = (one: Json) => through({ model: 'x', input: [one, { role: 'user', content: 'x' }] })
-  const { canonical, body, losses } = ask(item(sealed))
+  const { canonical, body, losses } = ask(item(envelope))
   assert.deepEqual(canonical.messages[0]?.content, [
     { type: 'reasoning', text: 'Hm', signature: 'EqQB', format: 'anthropic-claude-v1' },
   ])
   assert.deepEqual(losses, ['messages.reasoning'])
   assert.ok(!JSON.stringify(body).includes('EqQB'))
-  for (const broken of ['uk1.', 'uk1.!!!', 'uk1.W10', sealed.slice(0, -6)])
-    assert.deepEqual(ask(item(broken)).canonical.messages[0]?.content, [{ type: 'reasoning', text: 'Hm' }])
+  for (const tampered of ['uk1.', 'uk1.!!!', 'uk1.W10', envelope.slice(0, -6)])
+    assert.deepEqual(ask(item(tampered)).canonical.messages[0]?.content, [{ type: 'reasoning', text: 'Hm' }])
 })

@@ -8,14 +8,14 @@ import { magicType } from '../shared/media.ts'
 import { sealReasoning } from './sealed.ts'
 import { type ClientTool, clientTools, unwrapText } from './tools.ts'
 
-/** Sealed thoughts that providers want back, by items whose clients did not ask for them. */
+/** Sealed reasoning that providers want back, by items whose clients didn't request it. */
 const seals = new WeakMap<Json, string>()
 
-/** An item with all that its provider wants back, to be kept here for its client. */
+/** Adds the sealed reasoning that the provider wants back, for items stored by the gateway. */
 export const withSealedReasoning = (item: Json): Json =>
   seals.has(item) ? { ...item, encrypted_content: seals.get(item) } : item
 
-/** Makes output items with ids that are one answer's own. */
+/** Creates output items with IDs unique to one answer. */
 export class Items {
   readonly #id: string
   readonly #tools: ReadonlyMap<string, ClientTool>
@@ -52,20 +52,20 @@ export class Items {
       : { id: this.#newId('fc'), type: 'function_call', status: 'in_progress', ...named, arguments: '' }
   }
 
-  /** `from`: where its text begins in the answer's. */
+  /** `from`: where its text starts in the whole answer. */
   whole(part: AnswerPart, from: number): Json {
     if (part.type === 'text') return messageItem(this.message(), part.text, annotationsOf(part.citations ?? [], from))
     if (part.type === 'reasoning') return this.thought(this.reasoning(), part.text, part)
     return callItem(this.call(part.id, part.name), part.arguments)
   }
 
-  /** Of a thought that is over: its text, and what the provider wants back when the client asked to keep it. */
+  /** Writes a finished reasoning item: its text, and the sealed content if the client asked for it. */
   thought(item: Json, text: string, opaque: Opaque): Json {
     const summary = text === '' ? [] : [{ type: 'summary_text', text }]
     const seal = sealReasoning(opaque)
-    const thought = { ...item, summary, ...(this.#sealed && { encrypted_content: seal }) }
-    if (seal !== null) seals.set(thought, seal)
-    return thought
+    const reasoningItem = { ...item, summary, ...(this.#sealed && { encrypted_content: seal }) }
+    if (seal !== null) seals.set(reasoningItem, seal)
+    return reasoningItem
   }
 }
 
@@ -78,8 +78,8 @@ export const textPart = (text: string, annotations: Json[] = []): Json => ({
 
 export const annotationsOf = (citations: readonly Citation[], from: number): Json[] =>
   citations.flatMap((one) => {
-    const cited = writeUrlCitation(one, from)
-    return cited === null ? [] : [{ type: 'url_citation', ...cited }]
+    const annotation = writeUrlCitation(one, from)
+    return annotation === null ? [] : [{ type: 'url_citation', ...annotation }]
   })
 
 export const messageItem = (item: Json, text: string, annotations: Json[] = []): Json => ({
@@ -88,7 +88,7 @@ export const messageItem = (item: Json, text: string, annotations: Json[] = []):
   content: [textPart(text, annotations)],
 })
 
-/** `data`: the picture in base64. */
+/** `data`: the image in base64. */
 export const pictureItem = (item: Json, data: string): Json => ({
   ...item,
   status: 'completed',

@@ -7,9 +7,9 @@ import { type Json, listOf, objectOf } from '../../model/json.ts'
 import { Items, pictureItem } from './write-items.ts'
 import { writeUsage } from './usage.ts'
 
-/** A response before anything was said. What the client asked for is told back; nothing is stored, and it says so. */
+/** Builds a response without output yet. It echoes the client's settings and always states that nothing is stored. */
 export function beginResponse({ id, model, created, request }: AnswerAbout): Json {
-  const told = (name: string, otherwise: unknown): unknown => request[name] ?? otherwise
+  const echo = (name: string, otherwise: unknown): unknown => request[name] ?? otherwise
   const text = objectOf(request['text'])
   const reasoning = objectOf(request['reasoning'])
   return {
@@ -21,50 +21,50 @@ export function beginResponse({ id, model, created, request }: AnswerAbout): Jso
     completed_at: null,
     error: null,
     incomplete_details: null,
-    instructions: told('instructions', null),
-    max_output_tokens: told('max_output_tokens', null),
-    max_tool_calls: told('max_tool_calls', null),
-    metadata: told('metadata', {}),
+    instructions: echo('instructions', null),
+    max_output_tokens: echo('max_output_tokens', null),
+    max_tool_calls: echo('max_tool_calls', null),
+    metadata: echo('metadata', {}),
     model,
     output: [],
-    parallel_tool_calls: told('parallel_tool_calls', true),
+    parallel_tool_calls: echo('parallel_tool_calls', true),
     previous_response_id: null,
-    prompt_cache_key: told('prompt_cache_key', null),
+    prompt_cache_key: echo('prompt_cache_key', null),
     reasoning: { effort: reasoning['effort'] ?? null, summary: reasoning['summary'] ?? null },
-    safety_identifier: told('safety_identifier', null),
+    safety_identifier: echo('safety_identifier', null),
     service_tier: 'default',
     store: false,
-    temperature: told('temperature', 1),
+    temperature: echo('temperature', 1),
     text: { format: text['format'] ?? { type: 'text' }, verbosity: text['verbosity'] ?? 'medium' },
-    tool_choice: told('tool_choice', 'auto'),
+    tool_choice: echo('tool_choice', 'auto'),
     tools: listOf(request['tools']),
     top_logprobs: 0,
-    top_p: told('top_p', 1),
+    top_p: echo('top_p', 1),
     truncation: 'disabled',
     usage: null,
-    user: told('user', null),
+    user: echo('user', null),
   }
 }
 
 export type Ending = Exclude<FinishReason, 'error'>
 
-/** Why an answer that was cut is incomplete; null: it is whole. */
+/** Returns why a truncated answer is incomplete, or null if it is complete. */
 export const incompleteReason = (reason: Ending): string | null =>
   reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? reason : null
 
 export function endResponse(response: Json, reason: Ending, output: readonly Json[], usage: Usage | null): Json {
-  const cut = incompleteReason(reason)
+  const incompleteFor = incompleteReason(reason)
   return {
     ...response,
-    status: cut === null ? 'completed' : 'incomplete',
-    completed_at: cut === null ? Math.floor(Date.now() / 1000) : null,
-    incomplete_details: cut === null ? null : { reason: cut },
+    status: incompleteFor === null ? 'completed' : 'incomplete',
+    completed_at: incompleteFor === null ? Math.floor(Date.now() / 1000) : null,
+    incomplete_details: incompleteFor === null ? null : { reason: incompleteFor },
     output,
     usage: writeUsage(usage ?? usageOf({})),
   }
 }
 
-/** The words that OpenAI's clients act on. */
+/** Error codes that OpenAI's clients react to. */
 const codes: Partial<Record<Problem['kind'], string>> = {
   context_length: 'context_length_exceeded',
   rate_limited: 'rate_limit_exceeded',
@@ -84,7 +84,7 @@ export const failResponse = (response: Json, problem: Problem, output: readonly 
   usage: usage === null ? null : writeUsage(usage),
 })
 
-/** A whole `response`. The caller has dealt with `error` and a missing `finish` before. */
+/** Writes a whole `response`. The caller has already handled `error` and a missing `finish`. */
 export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
   const reason = answer.finish?.reason ?? 'stop'
   const items = new Items(about)

@@ -12,7 +12,7 @@ interface Open {
   index: number
   item: Json
   words: string
-  /** Where its text begins in the answer's, and what it stands on. */
+  /** Where its text starts in the whole answer, and its citations. */
   from: number
   annotations: Json[]
 }
@@ -20,9 +20,9 @@ interface Open {
 const isCall = ({ type }: Json): boolean => type === 'function_call' || type === 'custom_tool_call'
 
 /**
- * Chunks as the events of a streamed response: every one numbered, every item added before its first word and done
- * after its last. A response that breaks off is told to have failed; a stream that was not begun by this writer breaks
- * off with a bare `error` event.
+ * Writes chunks as the events of a streamed response: every event is numbered, every item is added before its first
+ * content and done after its last. A response that breaks off is reported as failed; a stream that this writer didn't
+ * start ends with a bare `error` event.
  */
 export class StreamWriter extends EventWriter {
   readonly #response: Json
@@ -31,7 +31,7 @@ export class StreamWriter extends EventWriter {
   #number = 0
   #output: Json[] = []
   #open: Open | null = null
-  /** Characters of text so far. */
+  /** Text length so far. */
   #said = 0
 
   constructor(about: AnswerAbout) {
@@ -55,23 +55,24 @@ export class StreamWriter extends EventWriter {
 
   protected closing({ reason }: Finish): string {
     const rest = this.#tell(this.#order.rest())
-    // Clients look for a message even where nothing was said.
+    // Clients look for a message even in an empty answer.
     const empty = this.#output.length === 0 ? this.#openMessage() : ''
-    const closed = this.#close(null, incompleteReason(reason) === null ? 'completed' : 'incomplete')
+    const closingEvents = this.#close(null, incompleteReason(reason) === null ? 'completed' : 'incomplete')
     const type = incompleteReason(reason) === null ? 'response.completed' : 'response.incomplete'
     const response = endResponse(this.#response, reason, this.#output, this.usage)
-    return rest + empty + closed + this.#event(type, { response })
+    return rest + empty + closingEvents + this.#event(type, { response })
   }
 
-  /** Words that were said are kept; a call without its end is told to nobody as one that can be run. */
+  /** Keeps received text. A call without its end is never reported as complete. */
   protected breaking(problem: Problem): string {
     if (!this.began)
       return this.#event('error', { code: codeOf(problem), message: problem.message, param: problem.param })
-    const cut = this.#open
-    if (cut !== null && isCall(cut.item)) this.#output[cut.index] = { ...cut.item, status: 'incomplete' }
-    const closed = cut === null || isCall(cut.item) ? '' : this.#close(null, 'incomplete')
+    const openItem = this.#open
+    if (openItem !== null && isCall(openItem.item))
+      this.#output[openItem.index] = { ...openItem.item, status: 'incomplete' }
+    const closingEvents = openItem === null || isCall(openItem.item) ? '' : this.#close(null, 'incomplete')
     return (
-      closed +
+      closingEvents +
       this.#event('response.failed', { response: failResponse(this.#response, problem, this.#output, this.usage) })
     )
   }
@@ -113,7 +114,7 @@ export class StreamWriter extends EventWriter {
     return open + this.#event('response.output_text.delta', { ...at, delta, logprobs: [] })
   }
 
-  /** One that comes behind its message has no place any more. */
+  /** A citation after its message has no place anymore. */
   #annotation(citation: Citation): string {
     const saying = this.#open
     if (saying?.item['type'] !== 'message') return ''
@@ -147,7 +148,7 @@ export class StreamWriter extends EventWriter {
     return this.#add(this.#items.reasoning())
   }
 
-  /** The message or thought is over. */
+  /** Closes the open message or reasoning. */
   #close(opaque: Opaque | null = null, status = 'completed'): string {
     const saying = this.#open
     if (saying === null) return ''
@@ -175,7 +176,7 @@ export class StreamWriter extends EventWriter {
     const open = this.#open!
     if (delta === '') return ''
     open.words += delta
-    // Free text shows when all of its JSON is there.
+    // Free text appears once all of its JSON is there.
     if (open.item['type'] === 'custom_tool_call') return ''
     const at = { item_id: open.item['id'], output_index: open.index }
     return this.#event('response.function_call_arguments.delta', { ...at, delta })
@@ -191,17 +192,19 @@ export class StreamWriter extends EventWriter {
       const delta = input === '' ? '' : this.#event('response.custom_tool_call_input.delta', { ...at, delta: input })
       return delta + this.#event('response.custom_tool_call_input.done', { ...at, input }) + this.#done(index, item)
     }
-    const done = { ...at, name: item['name'], arguments: item['arguments'] }
-    return this.#event('response.function_call_arguments.done', done) + this.#done(index, item)
+    const doneEvent = { ...at, name: item['name'], arguments: item['arguments'] }
+    return this.#event('response.function_call_arguments.done', doneEvent) + this.#done(index, item)
   }
 
   #picture(data: string): string {
-    const added = this.#add(this.#items.picture())
+    const addedEvents = this.#add(this.#items.picture())
     const { index, item } = this.#open!
     this.#open = null
     const at = { item_id: item['id'], output_index: index }
     return (
-      added + this.#event('response.image_generation_call.completed', at) + this.#done(index, pictureItem(item, data))
+      addedEvents +
+      this.#event('response.image_generation_call.completed', at) +
+      this.#done(index, pictureItem(item, data))
     )
   }
 

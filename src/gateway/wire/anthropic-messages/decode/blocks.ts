@@ -7,13 +7,13 @@ import { cacheOf, loseMark, withInnerMark, withOuterMark } from '../../shared/ca
 import { mediaPart } from '../../shared/media.ts'
 import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'
 
-/** Parts that the vendor takes, and a CanonicalRequest has no place for; its own tools' results besides. */
+/** Parts that a CanonicalRequest can't represent, including results of the vendor's own tools. */
 export const lostBlocks: ReadonlySet<string> = new Set(
   `server_tool_use mcp_tool_use mcp_tool_listing container_upload tool_reference tool_addition tool_removal browser_state
   compaction fallback cache_edits connector_text`.split(/\s+/),
 )
 
-/** Content as a string or as blocks; empty text is no content. */
+/** Reads content as a string or as blocks; empty text is no content. */
 export function contentOf(content: unknown, at: string, losses: Losses): CanonicalPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
@@ -26,19 +26,24 @@ export function contentOf(content: unknown, at: string, losses: Losses): Canonic
   )
 }
 
-/** One content block. Kinds that a CanonicalRequest has no place for, such as the vendor's own tools' results, are losses; null: it is not known. */
-export function decodeBlock(given: unknown, at: string, losses: Losses): CanonicalPart[] | null {
-  const block = object(given, at) ?? missing(at)
+/**
+ * Reads one content block. Types that a CanonicalRequest can't represent, such as results of the vendor's own tools,
+ * are losses. Returns null for unknown types.
+ */
+export function decodeBlock(value: unknown, at: string, losses: Losses): CanonicalPart[] | null {
+  const block = object(value, at) ?? missing(at)
   const type = string(block['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(block)
   switch (type) {
     case 'text': {
       const text = string(block['text'], `${at}.text`) ?? missing(`${at}.text`)
-      const cited = (list(block['citations'], `${at}.citations`) ?? []).map((one) =>
+      const citations = (list(block['citations'], `${at}.citations`) ?? []).map((one) =>
         readBlockCitation(one, 0, text.length),
       )
       if (text === '' && cache !== undefined) losses.add('cache_control')
-      return text === '' ? [] : [compact({ type, text, cache, citations: cited.length > 0 ? cited : undefined })]
+      return text === ''
+        ? []
+        : [compact({ type, text, cache, citations: citations.length > 0 ? citations : undefined })]
     }
     case 'image': {
       const source = sourceOf(block, at)
@@ -59,12 +64,12 @@ export function decodeBlock(given: unknown, at: string, losses: Losses): Canonic
     }
     case 'thinking': {
       const text = string(block['thinking'], `${at}.thinking`) ?? ''
-      const sealed = string(block['signature'], `${at}.signature`)
-      return [{ type: 'reasoning', text, ...(sealed ? openSignature(sealed) : {}) }]
+      const signature = string(block['signature'], `${at}.signature`)
+      return [{ type: 'reasoning', text, ...(signature ? openSignature(signature) : {}) }]
     }
     case 'redacted_thinking': {
-      const redacted = string(block['data'], `${at}.data`) ?? missing(`${at}.data`)
-      return [{ type: 'reasoning', text: '', redacted, format: ANTHROPIC_FORMAT }]
+      const data = string(block['data'], `${at}.data`) ?? missing(`${at}.data`)
+      return [{ type: 'reasoning', text: '', redacted: data, format: ANTHROPIC_FORMAT }]
     }
     case 'tool_use': {
       const id = string(block['id'], `${at}.id`) ?? missing(`${at}.id`)
@@ -100,7 +105,7 @@ function sourceOf(block: Json, at: string): MediaSource | null {
 
 const fieldAt = ({ kind }: MediaSource, at: string): string => `${at}.source.${kind === 'url' ? 'url' : 'data'}`
 
-/** PDFs by bytes or by URL are files; a document of plain text or of blocks is what it says. */
+/** PDFs by bytes or URL are files; documents of plain text or blocks become their content. */
 function documentOf(block: Json, at: string, losses: Losses): CanonicalPart[] {
   const title = string(block['title'], `${at}.title`)
   if (objectOf(block['citations'])['enabled'] === true) losses.add('messages.document.citations')

@@ -1,9 +1,9 @@
 import type { Tool } from '../../../model/canonical-request.ts'
 
 /**
- * Tools that Anthropic names by type and its clients carry out themselves: what a model is to be told of them so that its
- * calls are those that the client expects (docs.anthropic.com, bash, text editor and memory tools; @langchain/anthropic
- * 1.3.3, tools/types). Other typed tools the vendor carries out, and nobody else can.
+ * Tools that Anthropic defines by type and clients run themselves, with what other models must know to produce the
+ * calls that the client expects (docs.anthropic.com, bash, text editor and memory tools; @langchain/anthropic 1.3.3,
+ * tools/types). Only the vendor can run other typed tools.
  */
 const text = { type: 'string' }
 const commands = (names: string[], properties: object): object => ({
@@ -24,7 +24,7 @@ const range = {
   description: 'Of view: the first and the last line; -1 is the end.',
 }
 
-const known: readonly { type: RegExp; tool: Omit<Tool, 'name'> }[] = [
+const clientTools: readonly { type: RegExp; tool: Omit<Tool, 'name'> }[] = [
   {
     type: /^bash_20(24|25)\d{4}$/,
     tool: {
@@ -33,7 +33,7 @@ const known: readonly { type: RegExp; tool: Omit<Tool, 'name'> }[] = [
     },
   },
   {
-    // It can undo, and calls what is inserted by the older name.
+    // This version supports undo, and uses the older name for inserted text.
     type: /^text_editor_(20241022|20250124)$/,
     tool: {
       description: 'Views, creates and edits files.',
@@ -66,8 +66,8 @@ const known: readonly { type: RegExp; tool: Omit<Tool, 'name'> }[] = [
   },
 ]
 
-/** Null: it is not one of those. */
+/** Returns null for other types. */
 export function clientTool(type: string, name: string): Tool | null {
-  const found = known.find((one) => one.type.test(type))
-  return found === undefined ? null : { name, ...found.tool }
+  const match = clientTools.find((one) => one.type.test(type))
+  return match === undefined ? null : { name, ...match.tool }
 }

@@ -10,34 +10,34 @@ import { UniqueTools } from '../../shared/tools/twins.ts'
 import { clientTool } from './client-tools.ts'
 import { loseToolFields } from './lose-tool-fields.ts'
 
-/** The two versions that the vendor serves; the newer one has retired some fields. */
+/** The two supported API versions. The newer one removed some fields. */
 export type AnthropicVersion = '2023-06-01' | '2026-10-21'
 
 /**
- * Fields that this file reads, `diagnostics`, which asks the vendor to compare the request with an earlier one, and `betas`, whose
- * fields are named one by one. A thread that begins isn't kept: a client that continues it gets an error that says so, and sends
- * everything.
+ * Fields read by this file, plus `diagnostics`, which asks the vendor to compare the request with an earlier one, and
+ * `betas`, whose fields are named one by one. New threads aren't stored: a client that continues one gets an error that
+ * says so, and sends everything.
  */
-export const carried: ReadonlySet<string> = new Set(
+export const carriedFields: ReadonlySet<string> = new Set(
   `model max_tokens messages system temperature top_p top_k stop_sequences stream tools tool_choice thinking
   output_config output_format metadata cache_control diagnostics betas thread`.split(/\s+/),
 )
-/** Values of further fields that ask for what happens anyway. */
+/** Values of further fields that equal the default. */
 const usual = new Map<string, unknown[]>([
   ['service_tier', ['auto', 'standard_only']],
   ['speed', ['standard']],
 ])
 
 /**
- * A messages request as a CanonicalRequest. Unknown fields are named as losses and tolerated, null counts as absent. Refuses
- * (`missing_parameter`, `invalid_parameter`) what the vendor refuses: no model, no messages, no `max_tokens`, a field of
- * the wrong type, and in the newer version what it has retired.
+ * Decodes a messages request. Unknown fields are tolerated and named as losses; null counts as absent. Refuses
+ * (`missing_parameter`, `invalid_parameter`) what the vendor rejects: no model, no messages, no `max_tokens`, a field
+ * of the wrong type, and in the newer version removed fields.
  */
 export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'): Decoded {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
   const losses = new Losses()
   for (const [name, value] of Object.entries(body)) {
-    if (!carried.has(name) && matters(value) && !usual.get(name)?.includes(value)) losses.add(name)
+    if (!carriedFields.has(name) && matters(value) && !usual.get(name)?.includes(value)) losses.add(name)
   }
   if (version === '2026-10-21') refuseRetired(body)
   const model = string(body['model'], 'model') || missing('model')
@@ -66,31 +66,36 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   return { canonical, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
 }
 
-/** Fields that the newer version takes no longer: sampling, documents in the assistant's mouth, citations in the user's. */
+/**
+ * Refuses fields that the newer version removed: sampling, documents in assistant messages, citations in user messages.
+ */
 function refuseRetired(body: Json): void {
-  const retired = (param: string, why = 'Extra inputs are not permitted'): never =>
+  const refuseField = (param: string, why = 'Extra inputs are not permitted'): never =>
     refuse('invalid_parameter', { message: `${param}: ${why} since 2026-10-21`, param })
   for (const param of ['temperature', 'top_p', 'top_k'])
-    if (body[param] !== undefined && body[param] !== null) retired(param)
+    if (body[param] !== undefined && body[param] !== null) refuseField(param)
   listOf(body['messages']).forEach((message, i) => {
     if (!isObject(message)) return
     listOf(message['content']).forEach((block, j) => {
       if (!isObject(block)) return
       const at = `messages.${i}.content.${j}`
       if (message['role'] === 'assistant' && block['type'] === 'document')
-        retired(at, 'a document is not allowed in an assistant message')
+        refuseField(at, 'a document is not allowed in an assistant message')
       if (message['role'] !== 'assistant' && block['type'] === 'text' && listOf(block['citations']).length > 0)
-        retired(`${at}.citations`)
+        refuseField(`${at}.citations`)
     })
   })
 }
 
-/** The client's own tools, those among them that the vendor knows by type; what the vendor carries out is a loss `tools.<type>`. */
+/**
+ * Decodes the client's own tools, including those that the vendor defines by type. Tools that the vendor runs are a
+ * loss `tools.<type>`.
+ */
 function decodeTools(body: Json, losses: Losses): Tool[] | undefined {
   const tools = new UniqueTools()
-  for (const [i, given] of (list(body['tools'], 'tools') ?? []).entries()) {
+  for (const [i, value] of (list(body['tools'], 'tools') ?? []).entries()) {
     const at = `tools.${i}`
-    const tool = object(given, at) ?? {}
+    const tool = object(value, at) ?? {}
     const type = string(tool['type'], `${at}.type`) ?? 'custom'
     if (type !== 'custom') {
       const own = typeof tool['name'] === 'string' ? clientTool(type, tool['name']) : null
@@ -150,12 +155,12 @@ function responseFormat(body: Json): CanonicalRequest['response_format'] {
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** `thinking` and `output_config.effort`; adaptive thinking without an effort is the vendor's `high`. */
+/** Reads `thinking` and `output_config.effort`. Adaptive thinking without an effort means the vendor's `high`. */
 function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
   const thinking = object(body['thinking'], 'thinking')
   const config = object(body['output_config'], 'output_config')
   const word = string(config?.['effort'], 'output_config.effort')
-  const effort = efforts.find((known) => known === word)
+  const effort = efforts.find((one) => one === word)
   if (word !== undefined && effort === undefined) losses.add('output_config.effort')
   if (matters(config?.['task_budget'])) losses.add('output_config.task_budget')
   const type = string(thinking?.['type'], 'thinking.type')

@@ -10,11 +10,11 @@ export function decodeSystem(system: unknown, losses: Losses): CanonicalMessage[
   return content.length > 0 ? [{ role: 'system', content }] : []
 }
 
-/** Messages in their order; the tool results of a user message become a `tool` message before the rest of it. */
+/** Decodes messages in order. Tool results of a user message become a `tool` message before its other content. */
 export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMessage[] {
-  return messages.flatMap((given, i): CanonicalMessage[] => {
+  return messages.flatMap((value, i): CanonicalMessage[] => {
     const at = `messages.${i}`
-    const message = object(given, at) ?? missing(at)
+    const message = object(value, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
     if (message['content'] === undefined || message['content'] === null) missing(`${at}.content`)
     const content = withOuterMark(contentOf(message['content'], `${at}.content`, losses), cacheOf(message), losses)

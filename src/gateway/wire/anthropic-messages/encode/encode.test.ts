@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Target } from '../../shared/target.ts'
 import { claude, hi, old, refusal, toClaude } from '../../translating.test.ts'
 
-test('tool results of a chat become one user message of an Anthropic one, first in it, and complete', () => {
+test('tool results of a chat become one Anthropic user message, first in it, and complete', () => {
   const call = (id: string, args: string) => ({ id, type: 'function', function: { name: 'f', arguments: args } })
   const { body } = toClaude({
     messages: [
@@ -42,12 +42,12 @@ test('tool results of a chat become one user message of an Anthropic one, first 
       ],
     },
   ])
-  // Calls in the history need their tool, though the client no longer names it.
+  // Calls in the history need their tool, even if the client no longer names it.
   assert.deepEqual(body['tools'], [{ name: 'f', input_schema: { type: 'object', properties: {} } }])
   assert.equal(body['max_tokens'], 64_000)
 })
 
-test('messages with nothing in them go, neighbours are merged, and the last words of an answer end without white space', () => {
+test('empty messages are removed, adjacent ones are merged, and the end of an answer has no trailing white space', () => {
   const { body } = toClaude({
     messages: [
       hi,
@@ -68,7 +68,7 @@ test('messages with nothing in them go, neighbours are merged, and the last word
   ])
 })
 
-test('a system message in between stays there: natively where the model takes it, else in a tag', () => {
+test('a system message in between stays there: natively if the model supports it, else in a tag', () => {
   const messages = [hi, { role: 'assistant', content: 'yes' }, { role: 'system', content: 'be brief' }, hi]
   const between = (target: Target) =>
     (toClaude({ messages }, target).body['messages'] as { role: string; content: { text: string }[] }[])[2]!
@@ -82,7 +82,7 @@ test('a system message in between stays there: natively where the model takes it
   assert.equal(between({ ...claude, model: 'claude-opus-5' }).role, 'system')
 })
 
-test('knobs that Anthropic lacks are losses, those that it has elsewhere are moved', () => {
+test('settings that Anthropic lacks are losses, those that it has elsewhere are moved', () => {
   const { body, losses } = toClaude({
     temperature: 1.5,
     top_p: 0.5,
@@ -102,7 +102,7 @@ test('knobs that Anthropic lacks are losses, those that it has elsewhere are mov
   assert.deepEqual([modern.body['temperature'], modern.losses], [undefined, ['temperature']])
 })
 
-test('tools, choices and names are translated, and changed names can be turned back', () => {
+test('tools, choices, and names are translated, and changed names can be restored', () => {
   const tools = [
     { type: 'function', function: { name: 'files.read', parameters: { properties: { path: {} } } } },
     { type: 'function', name: 'flat' },
@@ -112,27 +112,27 @@ test('tools, choices and names are translated, and changed names can be turned b
     tool_choice: { type: 'function', function: { name: 'files.read' } },
     parallel_tool_calls: false,
   })
-  const sent = [...renamed.keys()][0]!
-  assert.match(sent, /^files_read_[0-9a-f]{10}$/)
-  assert.equal(renamed.get(sent), 'files.read')
-  assert.deepEqual(body['tool_choice'], { type: 'tool', name: sent, disable_parallel_tool_use: true })
+  const sentName = [...renamed.keys()][0]!
+  assert.match(sentName, /^files_read_[0-9a-f]{10}$/)
+  assert.equal(renamed.get(sentName), 'files.read')
+  assert.deepEqual(body['tool_choice'], { type: 'tool', name: sentName, disable_parallel_tool_use: true })
   assert.deepEqual(body['tools'], [
-    { name: sent, input_schema: { properties: { path: {} }, type: 'object' } },
+    { name: sentName, input_schema: { properties: { path: {} }, type: 'object' } },
     { name: 'flat', input_schema: { type: 'object', properties: {} } },
   ])
   assert.deepEqual(toClaude({ tools, tool_choice: 'required' }).body['tool_choice'], { type: 'any' })
-  const allowed = {
+  const choice = {
     type: 'allowed_tools',
     allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'flat' } }] },
   }
-  const narrowed = toClaude({ tools, tool_choice: allowed }).body
-  assert.deepEqual([(narrowed['tools'] as object[]).length, narrowed['tool_choice']], [1, { type: 'any' }])
+  const narrowedBody = toClaude({ tools, tool_choice: choice }).body
+  assert.deepEqual([(narrowedBody['tools'] as object[]).length, narrowedBody['tool_choice']], [1, { type: 'any' }])
 })
 
-test('reasoning becomes an effort or a budget, and never more than the client let it spend', () => {
+test('reasoning becomes an effort or a budget, never above the client’s output limit', () => {
   const thinking = (body: object, target: Target) => {
-    const { body: sent, losses } = toClaude(body, target)
-    return [sent['thinking'], sent['output_config'], losses, sent['max_tokens']]
+    const { body: sentBody, losses } = toClaude(body, target)
+    return [sentBody['thinking'], sentBody['output_config'], losses, sentBody['max_tokens']]
   }
   assert.deepEqual(thinking({ reasoning_effort: 'high' }, claude), [
     { type: 'adaptive', display: 'summarized' },
@@ -159,8 +159,8 @@ test('reasoning becomes an effort or a budget, and never more than the client le
     500,
   ])
   assert.deepEqual(thinking({ reasoning_effort: 'none' }, old), [{ type: 'disabled' }, undefined, [], 64_000])
-  const forced = { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' }
-  assert.deepEqual(thinking({ reasoning_effort: 'high', ...forced }, claude), [
+  const forcedTool = { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' }
+  assert.deepEqual(thinking({ reasoning_effort: 'high', ...forcedTool }, claude), [
     undefined,
     undefined,
     ['reasoning'],
@@ -168,7 +168,7 @@ test('reasoning becomes an effort or a budget, and never more than the client le
   ])
 })
 
-test('a schema for the answer is closed, and its refused keywords are losses', () => {
+test('a response schema is closed, and its unsupported keywords are losses', () => {
   const schema = {
     type: 'object',
     properties: { pattern: { type: 'string', minLength: 2 }, kind: { oneOf: [{ type: 'string' }, { type: 'null' }] } },
@@ -212,7 +212,7 @@ test('images show their real type, PDFs and text are documents, and other files 
   assert.deepEqual(refusal(ftp), ['invalid_parameter', 'messages.0.content.0.image_url.url'])
 })
 
-test('at most four cache marks travel, the last ones', () => {
+test('up to four cache marks are sent, the last ones', () => {
   const content = Array.from({ length: 6 }, (_, i) => ({
     type: 'text',
     text: `${i}`,
@@ -231,7 +231,7 @@ test('at most four cache marks travel, the last ones', () => {
   assert.deepEqual(losses, ['cache_control'])
 })
 
-test('a mark of an hour behind one of five minutes gets five minutes, in the order tools, system, messages, request', () => {
+test('a one-hour mark after a five-minute mark becomes five minutes, in the order tools, system, messages, request', () => {
   const lives = [undefined, '5m', '1h'] as const
   const mark = (ttl: (typeof lives)[number]) => (ttl === undefined ? {} : { cache_control: { type: 'ephemeral', ttl } })
   const ttlOf = (block: { cache_control?: { ttl?: string } }) =>
@@ -240,7 +240,7 @@ test('a mark of an hour behind one of five minutes gets five minutes, in the ord
     for (const system of lives)
       for (const message of lives)
         for (const request of lives) {
-          const given = [tool, system, message, request]
+          const ttls = [tool, system, message, request]
           const { body, losses } = toClaude({
             tools: [{ type: 'function', function: { name: 'f', parameters: {} }, ...mark(tool) }],
             messages: [
@@ -258,18 +258,18 @@ test('a mark of an hour behind one of five minutes gets five minutes, in the ord
             system: object[]
             messages: { content: object[] }[]
           }
-          const sent = [tools[0]!, words[0]!, messages[0]!.content[0]!, body].map(ttlOf)
-          const short = given.indexOf('5m')
-          const right = given.map((ttl, i) => (ttl === '1h' && short !== -1 && i > short ? '5m' : ttl))
+          const sentTtls = [tools[0]!, words[0]!, messages[0]!.content[0]!, body].map(ttlOf)
+          const short = ttls.indexOf('5m')
+          const right = ttls.map((ttl, i) => (ttl === '1h' && short !== -1 && i > short ? '5m' : ttl))
           assert.deepEqual(
-            [sent, losses],
-            [right, right.join() === given.join() ? [] : ['cache_control']],
-            given.join(),
+            [sentTtls, losses],
+            [right, right.join() === ttls.join() ? [] : ['cache_control']],
+            ttls.join(),
           )
         }
 })
 
-test('thoughts that an Anthropic model signed come back byte for byte, also by way of OpenRouter’s shape', () => {
+test('reasoning signed by Anthropic returns byte for byte, also through OpenRouter’s shape', () => {
   const details = [
     { type: 'reasoning.text', text: 'hm', signature: 'EqQB+/==', format: 'anthropic-claude-v1', index: 0 },
     { type: 'reasoning.encrypted', data: 'b3BhcXVl', format: 'anthropic-claude-v1', index: 1 },

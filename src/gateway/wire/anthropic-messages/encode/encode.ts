@@ -16,12 +16,12 @@ import { thinkingOf } from './thinking.ts'
 
 const LONGEST_NAME = 128
 const LONGEST_ID = 128
-/** Where neither the client nor the catalogue knows a limit: what every model of this shape takes. */
+/** The limit if neither the client nor the catalog has one: accepted by every model of this shape. */
 const USUAL_LIMIT = 8192
 
 /**
- * A CanonicalRequest as a messages request. Throws a Refusal (`unsupported_model`) for a file that the vendor has no place for:
- * to leave it out would answer another question.
+ * Encodes a messages request. Throws a Refusal (`unsupported_model`) for a file that the vendor doesn't accept, because
+ * leaving it out would change the question.
  */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
@@ -66,7 +66,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     tool_choice: tools.length > 0 ? toolChoice(canonical, names) : undefined,
     thinking,
     output_config: effort === undefined && format === undefined ? undefined : compact({ effort, format }),
-    // The vendor wants no names of people; the same user is still the same word.
+    // The vendor asks for no personal data: the user's name is hashed, always to the same value.
     metadata:
       canonical.user === undefined ? undefined : { user_id: createHash('sha256').update(canonical.user).digest('hex') },
     cache_control: cacheControl,
@@ -85,18 +85,18 @@ function withoutThinking(
 
 function sampling(canonical: CanonicalRequest, { noSampling }: Quirks, thinks: boolean, losses: Losses): Json {
   const { temperature, top_p, top_k } = canonical
-  const gone = (name: 'temperature' | 'top_p' | 'top_k', same?: number) => {
+  const lose = (name: 'temperature' | 'top_p' | 'top_k', same?: number) => {
     if (canonical[name] !== undefined && canonical[name] !== same) losses.add(name)
   }
   if (noSampling || thinks) {
-    gone('temperature', 1)
-    gone('top_p', 1)
-    gone('top_k')
+    lose('temperature', 1)
+    lose('top_p', 1)
+    lose('top_k')
     return {}
   }
   if (temperature !== undefined && temperature > 1) losses.add('temperature')
-  // Together they are refused; the temperature is what clients mean when they set both.
-  if (temperature !== undefined) gone('top_p', 1)
+  // Setting both is rejected; clients that set both mean the temperature.
+  if (temperature !== undefined) lose('top_p', 1)
   return {
     temperature: temperature === undefined ? undefined : Math.min(1, temperature),
     top_p: temperature === undefined ? top_p : undefined,
@@ -105,8 +105,8 @@ function sampling(canonical: CanonicalRequest, { noSampling }: Quirks, thinks: b
 }
 
 function stops({ stop }: CanonicalRequest): string[] | undefined {
-  const kept = stop?.filter((words) => words.trim() !== '') ?? []
-  return kept.length > 0 ? kept : undefined
+  const stopSequences = stop?.filter((words) => words.trim() !== '') ?? []
+  return stopSequences.length > 0 ? stopSequences : undefined
 }
 
 function encodeTools(canonical: CanonicalRequest, names: ToolNames, { strictTools }: Quirks, losses: Losses): Json[] {

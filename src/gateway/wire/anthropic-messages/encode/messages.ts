@@ -16,18 +16,16 @@ export interface AnthropicMessage {
   content: Json[]
 }
 
-/** A mark as the vendor writes it. */
 export const markOf = (cache: CacheMark | undefined): Json | undefined =>
   cache === undefined ? undefined : { type: 'ephemeral', ...(cache === '1h' && { ttl: '1h' }) }
 
-/** The block with its mark for the vendor's cache. */
 export const block = (fields: Json, cache: CacheMark | undefined): Json =>
   cache === undefined ? fields : { ...fields, cache_control: markOf(cache) }
 
 /**
- * Messages with paired tool results as the vendor has them: the leading system messages apart, neighbours of one role
- * merged, what is empty left out. Where the model takes no system message in between, it becomes part of the user's
- * turn in a tag: at the top it would change what was said before it, and every cached prefix.
+ * Encodes messages with paired tool results: leading system messages apart, adjacent messages of one role merged, empty
+ * ones left out. If the model accepts no later system messages, they become part of the user's turn in a tag: moved to
+ * the top they would change what was said before them, and invalidate every cached prefix.
  */
 export function encodeMessages(
   messages: CanonicalMessage[],
@@ -41,7 +39,7 @@ export function encodeMessages(
     const role = message.role === 'tool' || (message.role === 'system' && !rules.midSystem) ? 'user' : message.role
     const content =
       message.role === 'system' && role === 'user'
-        ? tagged(blocks(message.content, rules))
+        ? wrapInTag(blocks(message.content, rules))
         : blocks(message.content, rules)
     if (content.length === 0) continue
     const last = merged.at(-1)
@@ -49,22 +47,25 @@ export function encodeMessages(
     else merged.push({ role, content })
   }
   trimEnd(merged.at(-1))
-  const said = merged.filter(({ content }) => content.length > 0)
+  const nonEmpty = merged.filter(({ content }) => content.length > 0)
   // "at least one message is required"
-  return { system, messages: said.length > 0 ? said : [{ role: 'user', content: [{ type: 'text', text: '…' }] }] }
+  return {
+    system,
+    messages: nonEmpty.length > 0 ? nonEmpty : [{ role: 'user', content: [{ type: 'text', text: '…' }] }],
+  }
 }
 
 const blocks = (content: CanonicalPart[], rules: MessageRules): Json[] =>
   content.flatMap((part) => {
-    const encoded = encodePart(part, rules)
-    if (encoded === null && 'cache' in part && part.cache !== undefined) rules.losses.add('cache_control')
-    return encoded ? [block(encoded, 'cache' in part ? part.cache : undefined)] : []
+    const one = encodePart(part, rules)
+    if (one === null && 'cache' in part && part.cache !== undefined) rules.losses.add('cache_control')
+    return one ? [block(one, 'cache' in part ? part.cache : undefined)] : []
   })
 
-const tagged = (content: Json[]): Json[] =>
+const wrapInTag = (content: Json[]): Json[] =>
   content.map((one) => (one['type'] === 'text' ? { ...one, text: `<system>\n${String(one['text'])}\n</system>` } : one))
 
-/** An answer that the model shall go on with must not end in white space. */
+/** A prefilled answer that the model continues must not end in white space. */
 function trimEnd(message: AnthropicMessage | undefined): void {
   const last = message?.content.at(-1)
   if (message?.role !== 'assistant' || last?.['type'] !== 'text') return

@@ -14,7 +14,10 @@ interface PartRules {
   losses: Losses
 }
 
-/** One part as a block, without its cache mark; null for what the vendor would refuse and nobody misses. */
+/**
+ * Encodes one part as a block without its cache mark. Returns null for parts that the vendor would reject and that
+ * change nothing.
+ */
 export function encodePart(part: CanonicalPart, rules: PartRules): Json | null {
   switch (part.type) {
     case 'text':
@@ -44,7 +47,7 @@ export function encodePart(part: CanonicalPart, rules: PartRules): Json | null {
   }
 }
 
-/** Citations of the vendor's own go back to it. */
+/** The vendor's own citations return to it. */
 function textBlock({ text, citations = [] }: Extract<CanonicalPart, { type: 'text' }>): Json {
   const native = citations.flatMap((one) => one.native ?? [])
   return native.length === 0 ? { type: 'text', text } : { type: 'text', text, citations: native }
@@ -71,7 +74,7 @@ function fileBlock({ source, name }: Extract<CanonicalPart, { type: 'file' }>): 
   })
 }
 
-/** Thinking that Anthropic signed goes back byte for byte; what others thought it would refuse. */
+/** Thinking signed by Anthropic returns byte for byte; it would reject other vendors'. */
 function reasoningBlock(part: Extract<CanonicalPart, { type: 'reasoning' }>, losses: Losses): Json | null {
   if (!isAnthropic(part)) {
     losses.add('messages.reasoning')

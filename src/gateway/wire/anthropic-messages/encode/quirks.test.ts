@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { claude } from '../../translating.test.ts'
 import { quirksOf } from './quirks.ts'
 
-test('the quirks of every Claude agree with the pinned source', () => {
+test('the quirks of every Claude model match the pinned source', () => {
   interface SourceModel {
     id: string
     compat?: {

@@ -1,24 +1,24 @@
 import type { Target } from '../../shared/target.ts'
 
 /**
- * Differences of models of this shape, read from the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2
- * (2026-11-10). A model that none of these names is taken for one of the current kind if it is a Claude, else for one
- * of the older kind, which most vendors that borrow the shape have.
+ * Differences between models of this shape, from the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai
+ * 1.5.2 (2026-11-10). An unlisted Claude counts as current; any other unlisted model as the older kind, which most
+ * vendors that adopted the shape follow.
  */
 export interface Quirks {
-  /** `thinking: {type: adaptive}` and an effort, instead of a budget. */
+  /** Uses `thinking: {type: adaptive}` and an effort instead of a budget. */
   adaptive: boolean
-  /** Refuses `temperature`, `top_p` and `top_k`. */
+  /** Rejects `temperature`, `top_p`, and `top_k`. */
   noSampling: boolean
-  /** Takes messages of role `system` between the others. */
+  /** Accepts messages of role `system` between the others. */
   midSystem: boolean
-  /** Thinking cannot be turned off. */
+  /** Thinking can't be turned off. */
   alwaysThinks: boolean
   xhigh: boolean
   strictTools: boolean
 }
 
-const budgeted =
+const budgetModels =
   /claude-(2|3|instant)|claude-(opus|sonnet)-4(-0|-1|-5)?(?!-?\d)|claude-(opus|sonnet)-4-(1|5)?-?20\d{6}|claude-haiku-4/
 const noSampling = /claude-(opus-4-[78]|opus-5|sonnet-5|haiku-5)/
 const midSystem = /claude-(fable-5|haiku-5-5|opus-4-8|opus-5|sonnet-5-5)/
@@ -30,7 +30,7 @@ export function quirksOf({ model, provider }: Target): Quirks {
   const name = model.toLowerCase().replaceAll('.', '-')
   const claude = name.includes('claude')
   return {
-    adaptive: claude ? !budgeted.test(name) : provider?.adaptiveThinking === true,
+    adaptive: claude ? !budgetModels.test(name) : provider?.adaptiveThinking === true,
     noSampling: noSampling.test(name),
     midSystem: midSystem.test(name),
     alwaysThinks: alwaysThinks.test(name),

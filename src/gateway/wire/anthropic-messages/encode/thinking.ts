@@ -6,52 +6,52 @@ import type { Quirks } from './quirks.ts'
 import { isAnthropic } from '../signature.ts'
 
 const LEAST_BUDGET = 1024
-/** The share of the output that an effort may think, as OpenRouter has it. */
+/** The share of the output that each effort may use for thinking, as at OpenRouter. */
 const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 }
 
 export interface Thinking {
   thinking?: Json
   effort?: string
-  /** The model thinks, so sampling and forced tools are out. */
+  /** The model thinks, which rules out sampling fields and forced tools. */
   on: boolean
 }
 
 /**
- * `thinking` and the effort for a model. The client's output limit is never raised for a budget, because money was put
- * aside for it: a budget that does not fit is lowered, one that cannot be is a loss. Forced tools and history that a
- * thinking model would refuse go before thinking.
+ * Returns `thinking` and the effort for a model. The client's output limit is never raised for a budget, because that
+ * amount of money is reserved: a budget that doesn't fit is lowered, or is a loss. Forced tools, and a history that a
+ * thinking model would reject, take precedence over thinking.
  */
 export function thinkingOf(canonical: CanonicalRequest, maxTokens: number, quirks: Quirks, losses: Losses): Thinking {
-  const wanted = canonical.reasoning
-  if (wanted === undefined || (wanted.effort === undefined && wanted.max_tokens === undefined))
+  const requested = canonical.reasoning
+  if (requested === undefined || (requested.effort === undefined && requested.max_tokens === undefined))
     return { on: quirks.alwaysThinks }
-  if (wanted.effort === 'none' || wanted.max_tokens === 0) {
+  if (requested.effort === 'none' || requested.max_tokens === 0) {
     if (!quirks.alwaysThinks) return { thinking: { type: 'disabled' }, on: false }
     losses.add('reasoning')
     return { effort: 'low', on: true }
   }
-  const forced = canonical.tool_choice === 'required' || typeof canonical.tool_choice === 'object'
-  if (!quirks.alwaysThinks && (forced || (!quirks.adaptive && unsignedLoop(canonical.messages)))) {
+  const isForced = canonical.tool_choice === 'required' || typeof canonical.tool_choice === 'object'
+  if (!quirks.alwaysThinks && (isForced || (!quirks.adaptive && unsignedLoop(canonical.messages)))) {
     losses.add('reasoning')
     return { on: false }
   }
-  if (forced) {
-    // It thinks as it likes; to ask for it in so many words beside a forced tool is refused.
+  if (isForced) {
+    // The model always thinks, but an explicit request for it beside a forced tool is rejected.
     losses.add('reasoning')
     return { on: true }
   }
   if (quirks.adaptive) {
-    const effort = effortWord(wanted.effort ?? effortOf(wanted.max_tokens!, maxTokens), quirks)
-    return { thinking: { type: 'adaptive', display: wanted.exclude ? 'omitted' : 'summarized' }, effort, on: true }
+    const effort = effortWord(requested.effort ?? effortOf(requested.max_tokens!, maxTokens), quirks)
+    return { thinking: { type: 'adaptive', display: requested.exclude ? 'omitted' : 'summarized' }, effort, on: true }
   }
-  const asked = wanted.max_tokens ?? Math.floor(shares[wanted.effort as Exclude<Effort, 'none'>] * maxTokens)
+  const asked = requested.max_tokens ?? Math.floor(shares[requested.effort as Exclude<Effort, 'none'>] * maxTokens)
   const budget = Math.min(Math.max(asked, LEAST_BUDGET), maxTokens - 1)
   if (budget < LEAST_BUDGET) {
     losses.add('reasoning')
     return { on: false }
   }
-  // It shows what it thinks, and wants it back.
-  if (wanted.exclude === true) losses.add('reasoning.exclude')
+  // It always shows its thinking, and wants it back.
+  if (requested.exclude === true) losses.add('reasoning.exclude')
   return { thinking: compact({ type: 'enabled', budget_tokens: budget }), on: true }
 }
 
@@ -67,7 +67,7 @@ function effortOf(budget: number, maxTokens: number): Effort {
   return share <= shares.high ? 'high' : 'max'
 }
 
-/** Whether the model is in the middle of using tools, and began without thinking that it would recognise as its own. */
+/** True if the model is in a tool loop that started without thinking it would recognize as its own. */
 function unsignedLoop(messages: CanonicalMessage[]): boolean {
   if (messages.at(-1)?.role !== 'tool') return false
   const caller = messages.findLast(({ role }) => role === 'assistant')

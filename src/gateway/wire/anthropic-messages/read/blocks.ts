@@ -11,19 +11,22 @@ type Open =
   | { kind: 'redacted'; data: string }
   | { kind: 'tool'; whole: WholeText; id: string; input: unknown; spoke: boolean }
 
-/** Content blocks by index, from their starts, deltas and stops. Blocks of the vendor's own tools and unknown ones are passed over. */
+/**
+ * Reads content blocks by index, from their starts, deltas, and stops. Skips blocks of the vendor's own tools and
+ * unknown ones.
+ */
 export class BlockReader {
   readonly #open = new Map<unknown, Open>()
   #calls = 0
-  /** Characters of text so far. */
+  /** Text length so far. */
   #said = 0
 
   get calls(): number {
     return this.#calls
   }
 
-  start(index: unknown, given: unknown): Chunk[] {
-    const block = objectOf(given)
+  start(index: unknown, value: unknown): Chunk[] {
+    const block = objectOf(value)
     const before = this.stop(index)
     switch (block['type']) {
       case 'text':
@@ -51,9 +54,9 @@ export class BlockReader {
     }
   }
 
-  delta(index: unknown, given: unknown): Chunk[] {
+  delta(index: unknown, value: unknown): Chunk[] {
     const open = this.#open.get(index)
-    const delta: Json = objectOf(given)
+    const delta: Json = objectOf(value)
     if (open?.kind === 'text' && delta['type'] === 'text_delta')
       return this.#text(open.whole.push(textOf(delta['text'])))
     if (open?.kind === 'text' && delta['type'] === 'citations_delta') open.citations.push(delta['citation'])
@@ -75,11 +78,11 @@ export class BlockReader {
     switch (open?.kind) {
       case 'text': {
         const rest = this.#text(open.whole.rest())
-        const cited = open.citations.map((one): Chunk => ({
+        const citations = open.citations.map((one): Chunk => ({
           type: 'citation',
           citation: readBlockCitation(one, open.from, this.#said),
         }))
-        return [...rest, ...cited]
+        return [...rest, ...citations]
       }
       case 'thinking': {
         const signature = open.signature === '' ? {} : { signature: open.signature, format: ANTHROPIC_FORMAT }
@@ -88,7 +91,7 @@ export class BlockReader {
       case 'redacted':
         return [{ type: 'reasoning_end', redacted: open.data, format: ANTHROPIC_FORMAT }]
       case 'tool': {
-        // Some vendors give the whole input with the start, and no input is an empty object.
+        // Some vendors send the whole input with the start; no input is an empty object.
         const whole = isObject(open.input) ? JSON.stringify(open.input) : '{}'
         return [
           ...call(open.id, open.whole.rest() || (open.spoke ? '' : whole)),

@@ -8,22 +8,22 @@ import { readAnswer } from './answer.ts'
 import { StreamReader } from './stream.ts'
 
 const names = ['everything', 'signature-only', 'overloaded', 'cut', 'whole-input', 'empty-answer']
-const read = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
+const readFixture = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
 const format = 'anthropic-claude-v1'
 
 test('every recorded stream reads the same wherever its bytes are cut', () => {
   for (const name of names) {
     fc.assert(
       fc.property(cuts, (lengths) => {
-        assert.deepEqual(readCut(new StreamReader(), readRecorded(import.meta.url, name), lengths), read(name))
+        assert.deepEqual(readCut(new StreamReader(), readRecorded(import.meta.url, name), lengths), readFixture(name))
       }),
       { numRuns: 40 },
     )
   }
 })
 
-test('thinking, text and calls are read; blocks of the vendor’s own tools are passed over', () => {
-  const answer = fold(read('everything'))
+test('thinking, text, and calls are read; blocks of the vendor’s own tools are ignored', () => {
+  const answer = fold(readFixture('everything'))
   assert.deepEqual(answer.content, [
     { type: 'reasoning', text: 'Überlegen … 🤔', signature: 'EqQB+sig/==', format },
     { type: 'reasoning', text: '', redacted: 'b3BhcXVl', format },
@@ -34,9 +34,9 @@ test('thinking, text and calls are read; blocks of the vendor’s own tools are 
   assert.deepEqual(answer.finish, { reason: 'tool_calls', native: 'tool_use', stop_sequence: null })
 })
 
-test('usage keeps what the start said where the end says null, and counts thinking apart', () => {
+test('usage keeps the figures of the start where the end has null, and counts thinking separately', () => {
   assert.deepEqual(
-    fold(read('everything')).usage,
+    fold(readFixture('everything')).usage,
     usageOf({
       input_tokens: 25,
       cache_read_tokens: 7,
@@ -48,24 +48,24 @@ test('usage keeps what the start said where the end says null, and counts thinki
   )
 })
 
-test('a thinking block with nothing but a signature is kept', () => {
-  const answer = fold(read('signature-only'))
+test('a thinking block with only a signature is kept', () => {
+  const answer = fold(readFixture('signature-only'))
   assert.deepEqual(answer.content[0], { type: 'reasoning', text: '', signature: 'only', format })
   assert.deepEqual(answer.finish, { reason: 'stop', native: 'stop_sequence', stop_sequence: 'END' })
 })
 
-test('a whole input in the start is read, and end_turn after calls means tool_calls', () => {
-  const { content, finish } = fold(read('whole-input'))
+test('a complete input in the start event is read, and end_turn after calls means tool_calls', () => {
+  const { content, finish } = fold(readFixture('whole-input'))
   assert.deepEqual(content, [{ type: 'tool_call', id: 'toolu_1', name: 'f', arguments: '{"n":1}' }])
   assert.equal(finish?.reason, 'tool_calls')
 })
 
-test('an error event and a cut stream are errors, with the usage of the input', () => {
-  const overloaded = fold(read('overloaded'))
-  assert.deepEqual(overloaded.error, { kind: 'overloaded', message: 'Overloaded' })
-  assert.equal(overloaded.usage?.input_tokens, 25)
-  assert.equal(fold(read('cut')).error?.kind, 'garbage')
-  assert.equal(fold(read('empty-answer')).finish?.reason, 'stop')
+test('an error event and a truncated stream are errors, with the usage of the input', () => {
+  const overloadedAnswer = fold(readFixture('overloaded'))
+  assert.deepEqual(overloadedAnswer.error, { kind: 'overloaded', message: 'Overloaded' })
+  assert.equal(overloadedAnswer.usage?.input_tokens, 25)
+  assert.equal(fold(readFixture('cut')).error?.kind, 'garbage')
+  assert.equal(fold(readFixture('empty-answer')).finish?.reason, 'stop')
 })
 
 test('no bytes make the reader throw, and its last chunk is always a finish or an error', () => {

@@ -8,7 +8,7 @@ import { BlockReader } from './blocks.ts'
 import { mergeUsage, readUsage } from '../usage.ts'
 
 /**
- * A `usage` chunk comes with the start, for what the input costs even if the rest never comes, and again whole before the
+ * Emits `usage` at the start, for the cost of the input even if the rest never arrives, and again in full before the
  * finish.
  */
 export class StreamReader extends ChunkStream {
@@ -18,7 +18,7 @@ export class StreamReader extends ChunkStream {
   #spoke = false
 
   protected event({ event, data }: SseEvent): Chunk[] {
-    // Vendors that borrow the shape send OpenAI's last word too.
+    // Vendors that adopted the shape also send OpenAI's end marker.
     if (data.trim() === '' || data.trim() === '[DONE]') return []
     const payload = parseJson(data)
     if (!isObject(payload)) return [malformedChunk('The stream of the provider holds something that is not an event.')]
@@ -50,9 +50,9 @@ export class StreamReader extends ChunkStream {
     }
   }
 
-  #used(given: unknown): Chunk[] {
-    if (!isObject(given)) return []
-    this.#usage = mergeUsage(this.#usage, given)
+  #used(report: unknown): Chunk[] {
+    if (!isObject(report)) return []
+    this.#usage = mergeUsage(this.#usage, report)
     const usage = readUsage(this.#usage)
     return usage ? [{ type: 'usage', ...usage }] : []
   }

@@ -10,7 +10,7 @@ import { writeUsage } from '../usage.ts'
 
 export const answerId = (id: string): string => `msg_${id}`
 
-/** A whole message. The caller has dealt with `error` and a missing `finish` before. */
+/** Writes a whole message. The caller has already handled `error` and a missing `finish`. */
 export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
   const { content, finish, usage } = answer
   return {
@@ -20,7 +20,7 @@ export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
   }
 }
 
-/** The message as a stream starts it. */
+/** The message at the start of a stream. */
 export const emptyMessage = (about: AnswerAbout, usage: Json): Json => ({
   id: answerId(about.id),
   type: 'message',

@@ -5,7 +5,7 @@ import { isAnthropic, sealSignature } from '../signature.ts'
 
 type Write = (name: string, fields: Json) => string
 
-/** Pieces of an answer, one item at a time, as content blocks: each with its own index, one over before the next begins. */
+/** Writes pieces of an answer as content blocks: each has its own index and ends before the next starts. */
 export class BlockWriter {
   readonly #write: Write
   #index = 0
@@ -26,41 +26,41 @@ export class BlockWriter {
       case 'reasoning':
         return this.#into('reasoning') + this.#delta({ type: 'thinking_delta', thinking: piece.text })
       case 'reasoning_end': {
-        const { redacted } = piece
-        if (redacted !== undefined && isAnthropic(piece) && this.#open !== 'reasoning')
-          return this.end() + this.#start({ type: 'redacted_thinking', data: redacted }) + this.#stop()
+        const { redacted: data } = piece
+        if (data !== undefined && isAnthropic(piece) && this.#open !== 'reasoning')
+          return this.end() + this.#start({ type: 'redacted_thinking', data: data }) + this.#stop()
         return this.#into('reasoning') + this.#seal(sealSignature(piece))
       }
       case 'tool_call_start': {
         const block = { type: 'tool_use', id: piece.id, name: piece.name, input: {}, caller: { type: 'direct' } }
-        const begun = this.end() + this.#start(block)
+        const opening = this.end() + this.#start(block)
         this.#open = 'tool'
-        return begun
+        return opening
       }
       case 'tool_call_delta':
         return piece.delta === '' ? '' : this.#delta({ type: 'input_json_delta', partial_json: piece.delta })
       case 'tool_call_end':
         return this.#stop()
-      // The vendor's answers hold none.
+      // The vendor's answers contain none.
       case 'image':
         return ''
     }
   }
 
-  /** The block that is open, where there is one, is over. */
+  /** Ends the open block, if any. */
   end(): string {
     if (this.#open === null) return ''
     return this.#open === 'reasoning' ? this.#seal(sealSignature({})) : this.#stop()
   }
 
-  /** A block of words goes on, or a new one begins: another kind ends it. */
+  /** Continues a block of text or reasoning, or starts a new one: another type ends it. */
   #into(kind: 'text' | 'reasoning'): string {
     if (this.#open === kind) return ''
     const block =
       kind === 'text' ? { type: 'text', text: '', citations: null } : { type: 'thinking', thinking: '', signature: '' }
-    const begun = this.end() + this.#start(block)
+    const opening = this.end() + this.#start(block)
     this.#open = kind
-    return begun
+    return opening
   }
 
   #seal(signature: string): string {

@@ -21,7 +21,10 @@ const rows: Record<ProblemKind, readonly [status: number, type: string]> = {
   internal: [500, 'api_error'],
 }
 
-/** A refusal, an upstream fault or anything thrown, as the surface says it before the first byte of an answer. */
+/**
+ * Formats a refusal, an upstream fault, or any thrown value as the surface's error response before the first byte of an
+ * answer.
+ */
 export function writeError(failure: unknown, requestId: string | null): ErrorAnswer {
   const problem = problemOf(failure)
   return { status: rows[problem.kind][0], headers: problem.headers, body: errorEvent(problem, requestId) }
@@ -34,13 +37,13 @@ export const errorEvent = (problem: Problem, requestId: string | null): Json => 
   request_id: requestId,
 })
 
-/** The vendor's own, whose SDKs act on them, else our word for it. */
+/** Uses the vendor's own details, which its SDKs react to, or else our code. */
 const detailsOf = ({ code, details }: Problem): Json => ({
   error_code: textOf(details?.['code']) || code,
   ...objectOf(details?.['vendor']),
 })
 
-/** How providers name the tokens that a model takes, and those that were sent. */
+/** How providers phrase the model's token limit and the number of sent tokens. */
 const LIMITS = [
   /(?:maximum (?:number of tokens allowed|context length|prompt length(?: is)?)|only supports up to|token limit|exceeds the limit of|must be <=|context window of)\D{0,4}(\d{3,})/i,
   /(?:maximum|context)[^.]*?\b(\d{3,})\s*tokens?/i,
@@ -50,14 +53,14 @@ const ASKED = [
   /(?:input token count(?: is)?|prompt token count of|requested|given|too long|tokens|keep the first)\D{0,4}(\d{3,})/i,
 ]
 
-/** Claude Code compacts its conversation when it reads `prompt is too long`, and not when it reads another vendor's words. */
+/** Claude Code compacts its conversation when it reads `prompt is too long`, but not for another vendor's wording. */
 function sentence({ kind, message }: Problem): string {
-  // Of its own vendor's second sentence it reads the figures.
+  // In its own vendor's second sentence it reads the figures.
   if (kind !== 'context_length' || /^prompt is too long|^input length and `max_tokens` exceed/i.test(message))
     return message
   const limit = LIMITS.map((words) => words.exec(message)?.[1]).find(isWord)
-  const asked = ASKED.map((words) => words.exec(message)?.[1]).find(isWord)
-  return limit && asked && asked !== limit
-    ? `prompt is too long: ${asked} tokens > ${limit} maximum`
+  const sentTokens = ASKED.map((words) => words.exec(message)?.[1]).find(isWord)
+  return limit && sentTokens && sentTokens !== limit
+    ? `prompt is too long: ${sentTokens} tokens > ${limit} maximum`
     : `prompt is too long: ${message}`
 }

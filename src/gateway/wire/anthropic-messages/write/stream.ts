@@ -13,10 +13,9 @@ import { writeUsage } from '../usage.ts'
 const event = (name: string, fields: Json): string =>
   `event: ${name}\ndata: ${JSON.stringify({ type: name, ...fields })}\n\n`
 
-/** Keeps connections open while there is nothing to say. */
+/** Keeps idle connections open. */
 export const keepAlive = event('ping', {})
 
-/** Chunks as the server-sent events of a message. */
 export class StreamWriter extends EventWriter {
   readonly #about: AnswerAbout
   readonly #requestId: string | null
@@ -24,7 +23,7 @@ export class StreamWriter extends EventWriter {
   readonly #order = new OneAtATime()
   readonly #blocks = new BlockWriter(event)
 
-  /** `estimate`: input tokens to show in `message_start` while the true number is not known. */
+  /** `estimate`: input tokens shown in `message_start` while the real count is unknown. */
   constructor(about: AnswerAbout, requestId: string | null, estimate = 0) {
     super()
     this.#about = about

@@ -5,12 +5,12 @@ import { decode } from './decode.ts'
 import { encode } from '../encode/encode.ts'
 import { isMixed } from './mixed.ts'
 
-const read = (more: object) => decode({ model: 'm', messages: [hi], ...more })
+const decodeWith = (more: object) => decode({ model: 'm', messages: [hi], ...more })
 const schema = { type: 'object', properties: { at: { type: 'number' } } }
 const use = { type: 'tool_use', id: 't1', name: 'look', input: { at: 1 } }
 const result = { type: 'tool_result', tool_use_id: 't1', content: 'a cat' }
 
-test('calls and results stand where Anthropic has them: results before what else the user says', () => {
+test('calls and results keep Anthropic’s place: results before the user’s other content', () => {
   const messages = [
     hi,
     { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, use] },
@@ -49,7 +49,7 @@ test('calls and results stand where Anthropic has them: results before what else
   ])
 })
 
-test('a result may hold parts of either vendor; what a Turn has no place for is a loss there too', () => {
+test('a result may contain parts of either vendor; parts a turn can’t represent are losses there too', () => {
   const parts = [
     { type: 'text', text: 'x' },
     { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
@@ -67,23 +67,23 @@ test('a result may hold parts of either vendor; what a Turn has no place for is 
   assert.deepEqual(losses, ['messages.tool_reference'])
 })
 
-test('a result of nothing but what a Turn has no place for is an empty one, and what nobody knows is refused', () => {
-  const told = (part: object) => {
+test('a result with only unrepresentable parts is empty, and unknown parts are refused', () => {
+  const decodePart = (part: object) => {
     const answer = { role: 'user', content: [{ ...result, content: [part] }] }
-    const { canonical, losses } = read({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
+    const { canonical, losses } = decodeWith({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
     return [canonical.messages[2]!.content, losses]
   }
   const empty = [{ type: 'tool_result', id: 't1', content: [], is_error: false }]
   for (const type of ['tool_reference', 'container_upload', 'server_tool_use', 'tool_use', 'web_search_tool_result'])
-    assert.deepEqual(told({ type, tool_name: 'x' }), [empty, [`messages.${type}`]])
+    assert.deepEqual(decodePart({ type, tool_name: 'x' }), [empty, [`messages.${type}`]])
   const param = 'messages.2.content.0.content.0.type'
   assert.deepEqual(
-    refusal(() => told({ type: 'robot' })),
+    refusal(() => decodePart({ type: 'robot' })),
     ['invalid_parameter', param],
   )
 })
 
-test('what could mean something else is not taken for a call or a result', () => {
+test('ambiguous parts are not taken for a call or a result', () => {
   for (const [role, part] of [
     ['user', use],
     ['system', use],
@@ -103,182 +103,195 @@ test('what could mean something else is not taken for a call or a result', () =>
   assert.equal(isMixed({ messages: 'x', tools: [null] }), false)
 })
 
-test('a call that is there in both ways keeps its cache mark, and who has no place for it loses it', () => {
+test('a call in both formats keeps its cache mark, and providers without marks lose it', () => {
   const own = { id: 't1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }
-  const marked = { ...use, cache_control: { type: 'ephemeral', ttl: '1h' } }
+  const markedUse = { ...use, cache_control: { type: 'ephemeral', ttl: '1h' } }
   const messages = [
     hi,
-    { role: 'assistant', content: [marked], tool_calls: [own] },
+    { role: 'assistant', content: [markedUse], tool_calls: [own] },
     { role: 'user', content: [result] },
   ]
-  const { canonical, losses } = read({ messages })
+  const { canonical, losses } = decodeWith({ messages })
   const call = { type: 'tool_call', id: 't1', name: 'look', arguments: '{"at":1}', cache: '1h' }
   assert.deepEqual([canonical.messages[1]!.content, losses], [[call], []])
   assert.deepEqual(toClaude({ messages }).losses, [])
   assert.deepEqual(encode(canonical, other, { stream: false }).losses, ['cache_control'])
 })
 
-test('a result that is there in both ways is one, whichever comes first, with what either says of it', () => {
-  const called = { role: 'assistant', content: [use] }
+test('a result in both formats is one, whichever comes first, with the content of either', () => {
+  const assistantTurn = { role: 'assistant', content: [use] }
   const own = { role: 'tool', tool_call_id: 't1', content: 'a cat' }
   const foreign = { role: 'user', content: [{ ...result, cache_control: { type: 'ephemeral' }, is_error: true }] }
-  const rest = [called, own]
-  const told = (messages: object[]) => {
-    const { canonical, losses } = read({ messages: [hi, ...messages] })
+  const rest = [assistantTurn, own]
+  const decodeAll = (messages: object[]) => {
+    const { canonical, losses } = decodeWith({ messages: [hi, ...messages] })
     return [canonical.messages.slice(1).map(({ role, content }) => [role, content.length]), losses]
   }
   const once = [
     ['assistant', 1],
     ['tool', 1],
   ]
-  assert.deepEqual(told([...rest, foreign]), [once, []])
-  assert.deepEqual(told([called, foreign, own]), [once, []])
-  const { canonical } = read({ messages: [hi, ...rest, foreign] })
+  assert.deepEqual(decodeAll([...rest, foreign]), [once, []])
+  assert.deepEqual(decodeAll([assistantTurn, foreign, own]), [once, []])
+  const { canonical } = decodeWith({ messages: [hi, ...rest, foreign] })
   assert.deepEqual(canonical.messages[2]!.content, [
     { type: 'tool_result', id: 't1', content: [{ type: 'text', text: 'a cat' }], is_error: true, cache: '5m' },
   ])
-  const asked = { role: 'user', content: [result, { type: 'text', text: 'And?' }] }
-  assert.deepEqual(told([...rest, asked]), [[...once, ['user', 1]], []])
+  const userTurn = { role: 'user', content: [result, { type: 'text', text: 'And?' }] }
+  assert.deepEqual(decodeAll([...rest, userTurn]), [[...once, ['user', 1]], []])
   const different = { role: 'user', content: [{ ...result, content: 'a dog' }] }
-  assert.deepEqual(told([...rest, different]), [once, ['messages.tool_result']])
-  assert.deepEqual(told([...rest, called, foreign]), [[...once, ...once], []], 'called again')
-  assert.deepEqual(told([called, own, own]), [[...once, ['tool', 1]], []], 'OpenAI’s own are as they were')
-  assert.deepEqual(told([{ role: 'user', content: [{ ...result, tool_use_id: 'gone' }] }]), [[['tool', 1]], []])
+  assert.deepEqual(decodeAll([...rest, different]), [once, ['messages.tool_result']])
+  assert.deepEqual(decodeAll([...rest, assistantTurn, foreign]), [[...once, ...once], []], 'called again')
+  assert.deepEqual(decodeAll([assistantTurn, own, own]), [[...once, ['tool', 1]], []], 'OpenAI’s own are as they were')
+  assert.deepEqual(decodeAll([{ role: 'user', content: [{ ...result, tool_use_id: 'gone' }] }]), [[['tool', 1]], []])
 })
 
-test('a tool’s message that holds its result as Anthropic has it says what that says', () => {
-  const called = { role: 'assistant', content: null, tool_calls: [{ id: 't1', function: { name: 'look' } }] }
-  const told = (...content: object[]) => [hi, called, { role: 'tool', tool_call_id: 't1', content }]
-  const held = (content: object, more: object = {}) => [
+test('a tool message that contains its result in Anthropic’s format has that content', () => {
+  const assistantTurn = { role: 'assistant', content: null, tool_calls: [{ id: 't1', function: { name: 'look' } }] }
+  const chatWith = (...content: object[]) => [hi, assistantTurn, { role: 'tool', tool_call_id: 't1', content }]
+  const chatWithBlock = (content: object, more: object = {}) => [
     { type: 'tool_result', id: 't1', content, is_error: false, ...more },
   ]
   const words = [{ type: 'text', text: 'a cat' }]
-  for (const [block, wanted] of [
-    [result, held(words)],
-    [{ ...result, content: words, is_error: true }, held(words, { is_error: true })],
-    [{ ...result, cache_control: { type: 'ephemeral' } }, held(words, { cache: '5m' })],
-    [{ ...result, content: undefined }, held([])],
+  for (const [block, expected] of [
+    [result, chatWithBlock(words)],
+    [{ ...result, content: words, is_error: true }, chatWithBlock(words, { is_error: true })],
+    [{ ...result, cache_control: { type: 'ephemeral' } }, chatWithBlock(words, { cache: '5m' })],
+    [{ ...result, content: undefined }, chatWithBlock([])],
   ] as const) {
-    const messages = told(block)
-    const { canonical, losses } = read({ messages })
-    assert.deepEqual([canonical.messages[2]!.content, losses], [wanted, []])
+    const messages = chatWith(block)
+    const { canonical, losses } = decodeWith({ messages })
+    assert.deepEqual([canonical.messages[2]!.content, losses], [expected, []])
     assert.ok(isMixed({ messages }))
   }
   const twice = { role: 'user', content: [result] }
-  assert.deepEqual(read({ messages: [...told(result), twice] }).canonical.messages.length, 3)
+  assert.deepEqual(decodeWith({ messages: [...chatWith(result), twice] }).canonical.messages.length, 3)
   for (const messages of [
-    told({ ...result, tool_use_id: 't2' }),
-    told(result, result),
-    told({ type: 'text', text: 'x' }, result),
+    chatWith({ ...result, tool_use_id: 't2' }),
+    chatWith(result, result),
+    chatWith({ type: 'text', text: 'x' }, result),
   ]) {
-    assert.deepEqual(read({ messages }).losses, ['messages.tool_result'])
+    assert.deepEqual(decodeWith({ messages }).losses, ['messages.tool_result'])
     assert.equal(isMixed({ messages }), false)
   }
 })
 
-const seen = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }
+const imageBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }
 const paper = { type: 'document', title: 'Cats', source: { type: 'text', media_type: 'text/plain', data: 'purr' } }
-const found = { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'y' }] }
+const searchResult = {
+  type: 'search_result',
+  source: 'https://x.example',
+  title: 'X',
+  content: [{ type: 'text', text: 'y' }],
+}
 
-test('pictures, papers and finds are read in the user’s words, in a tool’s message and in a result', () => {
-  const wanted = ['image', 'text', 'text', 'text', 'text']
+test('images, documents, and search results are read in user messages, tool messages, and results', () => {
+  const expectedTypes = ['image', 'text', 'text', 'text', 'text']
   const kinds = (content: { type: string }[]) => content.map(({ type }) => type)
-  const content = [seen, paper, found]
-  const own = read({ messages: [{ role: 'user', content }] })
-  assert.deepEqual([kinds(own.canonical.messages[0]!.content), own.losses], [wanted, []])
+  const content = [imageBlock, paper, searchResult]
+  const own = decodeWith({ messages: [{ role: 'user', content }] })
+  assert.deepEqual([kinds(own.canonical.messages[0]!.content), own.losses], [expectedTypes, []])
   for (const answer of [
     { role: 'tool', tool_call_id: 't1', content },
     { role: 'user', content: [{ ...result, content }] },
   ]) {
-    const { canonical, losses } = read({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
-    const [held] = canonical.messages[2]!.content
-    assert.deepEqual([held?.type === 'tool_result' && kinds(held.content), losses], [wanted, []])
+    const { canonical, losses } = decodeWith({ messages: [hi, { role: 'assistant', content: [use] }, answer] })
+    const [result] = canonical.messages[2]!.content
+    assert.deepEqual([result?.type === 'tool_result' && kinds(result.content), losses], [expectedTypes, []])
   }
   for (const part of content) assert.ok(isMixed({ messages: [{ role: 'user', content: [part] }] }))
   for (const [role, part] of [
-    ['assistant', seen],
+    ['assistant', imageBlock],
     ['system', paper],
-    ['user', { ...seen, source: { type: 'file', file_id: 'f' } }],
+    ['user', { ...imageBlock, source: { type: 'file', file_id: 'f' } }],
     ['user', { type: 'image', image: 'https://x.example/a.png' }],
     ['user', { type: 'document', document: { data: 'x' } }],
-    ['user', { ...found, content: 'x' }],
+    ['user', { ...searchResult, content: 'x' }],
   ] as const) {
     const messages = [hi, { role, content: [{ type: 'text', text: 'x' }, part] }]
-    assert.deepEqual(read({ messages }).losses, [`messages.${part.type}`])
+    assert.deepEqual(decodeWith({ messages }).losses, [`messages.${part.type}`])
     assert.equal(isMixed({ messages }), false)
   }
 })
 
-test('sealed thoughts go back to whoever had them, once, and alone make no chat mixed', () => {
-  const thought = { type: 'thinking', thinking: 'hm', signature: 'sealed' }
-  const hidden = { type: 'redacted_thinking', data: 'xyz' }
-  const called = { role: 'assistant', content: [thought, hidden, { type: 'text', text: 'I look.' }, use] }
-  const messages = [hi, called, { role: 'user', content: [result] }]
+test('sealed reasoning returns to its vendor, once, and alone doesn’t make a chat mixed', () => {
+  const thinkingBlock = { type: 'thinking', thinking: 'hm', signature: 'sealed' }
+  const redactedBlock = { type: 'redacted_thinking', data: 'xyz' }
+  const assistantTurn = {
+    role: 'assistant',
+    content: [thinkingBlock, redactedBlock, { type: 'text', text: 'I look.' }, use],
+  }
+  const messages = [hi, assistantTurn, { role: 'user', content: [result] }]
   const { body, losses } = toClaude({ messages })
   assert.deepEqual(losses, [])
-  assert.deepEqual((body['messages'] as { content: unknown }[])[1]!.content, called.content)
+  assert.deepEqual((body['messages'] as { content: unknown }[])[1]!.content, assistantTurn.content)
   const details = [{ type: 'reasoning.text', text: 'hm', signature: 'sealed', format: 'anthropic-claude-v1' }]
   for (const more of [{ reasoning_details: details }, { reasoning_content: 'hm' }]) {
-    const twice = toClaude({ messages: [hi, { ...called, ...more }, messages[2]] })
-    assert.deepEqual((twice.body['messages'] as { content: unknown }[])[1]!.content, called.content)
+    const twice = toClaude({ messages: [hi, { ...assistantTurn, ...more }, messages[2]] })
+    assert.deepEqual((twice.body['messages'] as { content: unknown }[])[1]!.content, assistantTurn.content)
     assert.deepEqual(twice.losses, [])
   }
-  const unsigned = { type: 'reasoning.text', text: 'hm', index: 0 }
+  const unsignedDetail = { type: 'reasoning.text', text: 'hm', index: 0 }
   for (const reasoning_details of [
-    [unsigned],
-    [unsigned, ...details],
+    [unsignedDetail],
+    [unsignedDetail, ...details],
     [
-      { ...unsigned, text: 'h' },
-      { ...unsigned, text: 'm' },
+      { ...unsignedDetail, text: 'h' },
+      { ...unsignedDetail, text: 'm' },
     ],
   ]) {
-    const { canonical } = read({ messages: [hi, { ...called, reasoning_details }, messages[2]] })
+    const { canonical } = decodeWith({ messages: [hi, { ...assistantTurn, reasoning_details }, messages[2]] })
     const thoughts = canonical.messages[1]!.content.filter(({ type }) => type === 'reasoning')
     assert.deepEqual(
       thoughts.map((part) => part.type === 'reasoning' && (part.signature ?? part.redacted)),
       ['sealed', 'xyz'],
     )
   }
-  const another = read({ messages: [hi, { ...called, reasoning_details: [{ ...unsigned, text: 'ho' }] }, messages[2]] })
+  const another = decodeWith({
+    messages: [hi, { ...assistantTurn, reasoning_details: [{ ...unsignedDetail, text: 'ho' }] }, messages[2]],
+  })
   assert.deepEqual(another.canonical.messages[1]!.content[0], { type: 'reasoning', text: 'ho' })
-  const two = [thought, { ...thought, thinking: 'ho', signature: 'again' }]
-  const joined = [{ ...unsigned, text: 'hmho' }]
-  const once = read({ messages: [hi, { role: 'assistant', content: [...two, use], reasoning_details: joined }] })
+  const two = [thinkingBlock, { ...thinkingBlock, thinking: 'ho', signature: 'again' }]
+  const joinedDetail = [{ ...unsignedDetail, text: 'hmho' }]
+  const once = decodeWith({
+    messages: [hi, { role: 'assistant', content: [...two, use], reasoning_details: joinedDetail }],
+  })
   assert.equal(once.canonical.messages[1]!.content.length, 3)
-  const alone = [hi, { role: 'assistant', content: [thought, { type: 'text', text: 'ho' }] }, hi]
+  const alone = [hi, { role: 'assistant', content: [thinkingBlock, { type: 'text', text: 'ho' }] }, hi]
   assert.equal(isMixed({ messages: alone }), false)
   for (const other of [
-    { ...thought, signature: undefined },
+    { ...thinkingBlock, signature: undefined },
     { type: 'thinking', thinking: [{ type: 'text', text: 'x' }] },
   ]) {
-    const { losses } = read({
+    const { losses } = decodeWith({
       messages: [hi, { role: 'assistant', content: [other, { type: 'text', text: 'x' }] }, hi],
     })
     assert.deepEqual(losses, ['messages.thinking'])
   }
 })
 
-test('Anthropic’s instruction beside the messages of a mixed chat is one; else it is a loss', () => {
+test('Anthropic’s system prompt beside the messages of a mixed chat is used; otherwise it is a loss', () => {
   const tools = [{ name: 'look', input_schema: schema }]
-  const marked = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }]
-  const said = (system: unknown, more: object = { tools }) => {
-    const { canonical, losses } = read({ system, ...more })
+  const markedSystem = [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }]
+  const decodeSystem = (system: unknown, more: object = { tools }) => {
+    const { canonical, losses } = decodeWith({ system, ...more })
     return [canonical.messages.length === 1 ? null : canonical.messages[0], losses]
   }
   const words = { type: 'text', text: 'Be brief.' }
-  assert.deepEqual(said('Be brief.'), [{ role: 'system', content: [words] }, []])
-  assert.deepEqual(said(marked), [{ role: 'system', content: [{ ...words, cache: '5m' }] }, []])
-  assert.deepEqual(said('Be brief.', {}), [null, ['system']])
-  for (const wrong of [{ text: 'x' }, ['x'], [{ type: 'image' }], 1]) assert.deepEqual(said(wrong), [null, ['system']])
+  assert.deepEqual(decodeSystem('Be brief.'), [{ role: 'system', content: [words] }, []])
+  assert.deepEqual(decodeSystem(markedSystem), [{ role: 'system', content: [{ ...words, cache: '5m' }] }, []])
+  assert.deepEqual(decodeSystem('Be brief.', {}), [null, ['system']])
+  for (const wrong of [{ text: 'x' }, ['x'], [{ type: 'image' }], 1])
+    assert.deepEqual(decodeSystem(wrong), [null, ['system']])
 })
 
-test('OpenAI’s own chats are none, whatever words and names stand in them', () => {
+test('OpenAI’s own chats are never mixed, whatever words and names they contain', () => {
   const parameters = {
     type: 'object',
     properties: { input_schema: schema, type: { type: 'string' } },
     input_schema: {},
   }
-  const words = JSON.stringify([use, result, seen, { name: 'x', input_schema: schema }])
+  const words = JSON.stringify([use, result, imageBlock, { name: 'x', input_schema: schema }])
   assert.equal(
     isMixed({
       tools: [
@@ -293,7 +306,7 @@ test('OpenAI’s own chats are none, whatever words and names stand in them', ()
         {
           role: 'user',
           content: [
-            { type: 'text', text: words, source: seen.source, tool_use_id: 't1' },
+            { type: 'text', text: words, source: imageBlock.source, tool_use_id: 't1' },
             { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
             { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } },
             { type: 'file', file: { file_id: 'f' } },

@@ -3,15 +3,15 @@ import { decodeBlock } from '../../anthropic-messages/decode/blocks.ts'
 import { isObject, isWord, type Json } from '../../../model/json.ts'
 import type { Losses } from '../../shared/losses.ts'
 
-/** Where a part stands that stands in a tool's result. */
+/** The role for parts inside a tool result. */
 export const RESULT = 'result'
 
-/** The type that such a part states. */
+/** The types of such parts. */
 export const partTypes = ['tool_use', 'tool_result', 'image', 'document', 'search_result'] as const
 
 /**
- * Some clients and frameworks write calls, results, pictures, papers and tools as Anthropic has them into chats of OpenAI's
- * shape. What can mean nothing else is read as that; the rest is what it was.
+ * Some clients and frameworks write calls, results, images, documents, and tools in Anthropic's format into OpenAI
+ * chats. Only unambiguous parts are read that way.
  */
 function isAnthropicPart(role: unknown, part: Json): boolean {
   switch (part['type'] as (typeof partTypes)[number]) {
@@ -41,15 +41,15 @@ const isText = ({ type, data, content }: Json): boolean =>
   (type === 'text' && typeof data === 'string') || (type === 'content' && isContent(content))
 
 /**
- * Thoughts with Anthropic's seal, or ours for its clients. They alone make no chat mixed: with another server's words they
- * would be lost, and in the client's own bytes may be read by who knows them.
+ * Reasoning with Anthropic's seal, or ours for its clients. Alone it doesn't make a chat mixed: a translation to
+ * another server would lose it, and in the client's own bytes it reaches servers that understand it.
  */
 const isThought = (role: unknown, { type, thinking, signature, data }: Json): boolean =>
   role === 'assistant' &&
   ((type === 'thinking' && typeof thinking === 'string' && isWord(signature)) ||
     (type === 'redacted_thinking' && isWord(data)))
 
-/** Whether anything is written so anywhere: OpenAI refuses it. */
+/** True if any message has Anthropic parts, which OpenAI rejects. */
 export function hasAnthropicParts({ messages }: Json): boolean {
   if (!Array.isArray(messages)) return false
   for (const message of messages) {
@@ -60,7 +60,7 @@ export function hasAnthropicParts({ messages }: Json): boolean {
   return false
 }
 
-/** The content of a tool's message where that is nothing but its own result as Anthropic has it. */
+/** Returns the content of a tool message that consists only of its own result in Anthropic's format. */
 export function wholeResult({ role, tool_call_id: id, content }: Json): Json | null {
   if (role !== 'tool' || !Array.isArray(content) || content.length !== 1) return null
   const part: unknown = content[0]
@@ -68,7 +68,7 @@ export function wholeResult({ role, tool_call_id: id, content }: Json): Json | n
   return isAnthropicPart('user', part) ? part : null
 }
 
-/** Null: it is nothing of the kind. `inner` reads what stands in a result. */
+/** Returns null for other parts. `inner` reads the parts of a result. */
 export function decodeAnthropicPart(
   role: string,
   part: Json,

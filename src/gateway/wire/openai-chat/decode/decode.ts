@@ -15,29 +15,29 @@ import { isPartlyAnthropic } from './mixed.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
 export interface DecodedChat extends Decoded {
-  /** The client wants a last chunk with the usage. */
+  /** The client requests a final chunk with usage. */
   includeUsage: boolean
 }
 
-/** Fields that this file reads. A surface that serves further ones takes them off the losses. */
-export const carried: ReadonlySet<string> = new Set(
+/** Fields read by this file. A surface that supports further ones removes them from the losses. */
+export const carriedFields: ReadonlySet<string> = new Set(
   `model models messages max_completion_tokens max_tokens temperature top_p top_k frequency_penalty presence_penalty verbosity stop seed n tools functions tool_choice
   function_call parallel_tool_calls response_format reasoning reasoning_effort reasoningEffort include_reasoning user
   safety_identifier stream stream_options metadata prompt_cache_key prompt_cache_options prompt_cache_retention
   cache_control modalities`.split(/\s+/),
 )
-/** Values of further fields that ask for what happens anyway. */
+/** Values of further fields that equal the default. */
 const usual = new Map<string, (value: unknown) => boolean>([
   ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
   ['repetition_penalty', (penalty) => penalty === 1],
-  // OpenRouter ignores both: usage is always in the answer, and models are always tried one after the other.
+  // OpenRouter ignores both: usage is always in the answer, and models are always tried in order.
   ['usage', () => true],
   ['route', () => true],
 ])
 
 /**
- * A chat completion request of OpenAI or OpenRouter as a CanonicalRequest. Unknown fields are named as losses and tolerated, null
- * counts as absent. Refuses (`missing_parameter`, `invalid_parameter`) what the vendor refuses: no model, no messages,
+ * Decodes a Chat Completions request of OpenAI or OpenRouter. Unknown fields are tolerated and named as losses; null
+ * counts as absent. Refuses (`missing_parameter`, `invalid_parameter`) what the vendor rejects: no model, no messages,
  * a field of the wrong type.
  */
 export function decode(body: unknown): DecodedChat {
@@ -46,7 +46,7 @@ export function decode(body: unknown): DecodedChat {
   const system = systemIn(body)
   const media = decodeModalities(body, losses)
   for (const [name, value] of Object.entries(body)) {
-    const isRead = carried.has(name) || (name === 'system' && system !== null) || Object.hasOwn(media, name)
+    const isRead = carriedFields.has(name) || (name === 'system' && system !== null) || Object.hasOwn(media, name)
     if (!isRead && matters(value) && !usual.get(name)?.(value)) losses.add(name)
   }
   const models = list(body['models'], 'models') ?? []
@@ -89,7 +89,7 @@ export function decode(body: unknown): DecodedChat {
   }
 }
 
-/** Anthropic's instruction, which stands beside the messages; null: there is none. */
+/** Returns Anthropic's system prompt beside the messages, or null. */
 function systemIn(body: Json): unknown {
   const { system = null } = body
   const words =
@@ -116,19 +116,19 @@ function responseFormat(body: Json, losses: Losses): CanonicalRequest['response_
     losses.add(`response_format.${type}`)
     return undefined
   }
-  const given = object(format['json_schema'], 'response_format.json_schema') ?? missing('response_format.json_schema')
+  const schema = object(format['json_schema'], 'response_format.json_schema') ?? missing('response_format.json_schema')
   return compact({
     type,
-    name: string(given['name'], 'response_format.json_schema.name') ?? missing('response_format.json_schema.name'),
+    name: string(schema['name'], 'response_format.json_schema.name') ?? missing('response_format.json_schema.name'),
     schema: describedSchema(
-      object(given['schema'], 'response_format.json_schema.schema') ?? {},
-      string(given['description'], 'response_format.json_schema.description'),
+      object(schema['schema'], 'response_format.json_schema.schema') ?? {},
+      string(schema['description'], 'response_format.json_schema.description'),
     ),
-    strict: boolean(given['strict'], 'response_format.json_schema.strict'),
+    strict: boolean(schema['strict'], 'response_format.json_schema.strict'),
   })
 }
 
-/** `reasoning` as OpenRouter has it, `reasoning_effort` as OpenAI has it, `reasoningEffort` as some clients write it. */
+/** Reads OpenRouter's `reasoning`, OpenAI's `reasoning_effort`, and `reasoningEffort`, which some clients send. */
 function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
   const given = object(body['reasoning'], 'reasoning') ?? {}
   const word =
@@ -140,7 +140,7 @@ function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] 
       : given['enabled'] === true && given['max_tokens'] == null
         ? 'medium'
         : undefined)
-  const effort = efforts.find((known) => known === word)
+  const effort = efforts.find((one) => one === word)
   if (word !== undefined && effort === undefined) losses.add('reasoning_effort')
   const exclude = boolean(given['exclude'], 'reasoning.exclude') ?? (body['include_reasoning'] === false || undefined)
   const reasoning = compact({

@@ -15,15 +15,18 @@ import { Results } from './results.ts'
 type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 type Call = Extract<CanonicalPart, { type: 'tool_call' }>
 
-/** Messages of every role; tool results stay where they stood, one message each. Of Anthropic's those of a user come before the rest of it, which waits for all that follow. */
+/**
+ * Decodes messages of every role. Tool results keep their place, one message each. Anthropic-style results in a user
+ * message come before its other content, which moves behind all results that follow.
+ */
 export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMessage[] {
-  // The old function calls have no ids: the n-th call and the n-th result belong together.
+  // The old function calls have no IDs: the n-th call and the n-th result belong together.
   let calls = 0
   let answers = 0
   const results = new Results(losses)
-  const read = messages.flatMap((given, i): CanonicalMessage[] => {
+  const decoded = messages.flatMap((value, i): CanonicalMessage[] => {
     const at = `messages.${i}`
-    const message = object(given, at) ?? missing(at)
+    const message = object(value, at) ?? missing(at)
     const role = string(message['role'], `${at}.role`) ?? missing(`${at}.role`)
     const cache = cacheOf(message)
     const name = compact({ name: string(message['name'], `${at}.name`) || undefined })
@@ -59,10 +62,10 @@ export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMe
       param: `${at}.role`,
     })
   })
-  return [...read, ...results.held()]
+  return [...decoded, ...results.held()]
 }
 
-/** Reasoning first, then text, then calls: the order in which models make them and vendors want them back. */
+/** Reasoning, then text, then calls: the order in which models produce them and vendors want them back. */
 function assistantParts(message: Json, at: string, content: CanonicalPart[], losses: Losses): CanonicalPart[] {
   const details = readDetails(message['reasoning_details'])
   const plain =
@@ -70,29 +73,29 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
   const isNew = plain && !content.some((part) => part.type === 'reasoning' && part.text === plain)
   const reasoning: CanonicalPart[] =
     details.length > 0 ? newDetails(details, content) : isNew ? [{ type: 'reasoning', text: plain }] : []
-  const signed = listOf(message['tool_calls']).map(objectOf).flatMap(signatureOf)
+  const callSignatures = listOf(message['tool_calls']).map(objectOf).flatMap(signatureOf)
   const refusal = string(message['refusal'], `${at}.refusal`)
   if (message['audio']) losses.add('messages.audio')
   const images = readPictures(message).map((source) => ({ type: 'image' as const, source }))
   if (images.length < (list(message['images'], `${at}.images`)?.length ?? 0)) losses.add('messages.images')
-  const calls = (list(message['tool_calls'], `${at}.tool_calls`) ?? []).flatMap((given, i): Call[] => {
+  const calls = (list(message['tool_calls'], `${at}.tool_calls`) ?? []).flatMap((value, i): Call[] => {
     const path = `${at}.tool_calls.${i}`
-    const call = object(given, path) ?? {}
-    const called = object(call['function'], `${path}.function`)
-    if (!called) {
+    const call = object(value, path) ?? {}
+    const fn = object(call['function'], `${path}.function`)
+    if (!fn) {
       loseMark(call, losses)
       loseMark(objectOf(call['custom']), losses)
       losses.add('messages.tool_calls.custom')
       return []
     }
-    const read = functionCall(called, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)
-    return [compact({ ...read, cache: cacheOf(call) ?? read.cache })]
+    const result = functionCall(fn, string(call['id'], `${path}.id`) ?? missing(`${path}.id`), `${path}.function`)
+    return [compact({ ...result, cache: cacheOf(call) ?? result.cache })]
   })
-  // Some frameworks write a call, or a thought, in both ways.
+  // Some frameworks write a call or reasoning in both formats.
   const twins = new Map(calls.map((call) => [call.id, call]))
-  const sealed = new Set(details.filter(isSealed).map((part) => part.signature ?? part.redacted))
+  const seals = new Set(details.filter(isSealed).map((part) => part.signature ?? part.redacted))
   const own = content.filter((part) => {
-    if (part.type === 'reasoning') return !sealed.has(part.signature ?? part.redacted)
+    if (part.type === 'reasoning') return !seals.has(part.signature ?? part.redacted)
     if (part.type !== 'tool_call') return true
     const twin = twins.get(part.id)
     if (twin !== undefined && part.cache !== undefined) twin.cache = part.cache
@@ -100,7 +103,7 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
   })
   return [
     ...reasoning,
-    ...signed,
+    ...callSignatures,
     ...own,
     ...images,
     ...(refusal ? [{ type: 'text' as const, text: refusal }] : []),
@@ -108,30 +111,30 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
   ]
 }
 
-/** The signature of a call, where the client keeps it as Google's own endpoint of this shape writes it. */
+/** Reads the signature of a call, for clients that keep it where Google's OpenAI-compatible endpoint puts it. */
 function signatureOf(call: Json): Reasoning[] {
-  const redacted = readCallSignature(call)
-  return redacted === ''
+  const signature = readCallSignature(call)
+  return signature === ''
     ? []
-    : [{ type: 'reasoning', text: '', redacted, format: GEMINI_FORMAT, id: textOf(call['id']) }]
+    : [{ type: 'reasoning', text: '', redacted: signature, format: GEMINI_FORMAT, id: textOf(call['id']) }]
 }
 
-/** Without the unsigned ones that stand among the words with their seal, each for itself or all as one. */
+/** Drops unsigned reasoning that also appears sealed in the content, separately or joined. */
 function newDetails(details: Reasoning[], content: CanonicalPart[]): Reasoning[] {
-  const sealed = content.filter((part) => part.type === 'reasoning').filter(isSealed)
-  const texts = sealed.map(({ text }) => text)
-  const told = new Set([...texts, texts.join('')])
-  return sealed.length === 0 ? details : details.filter((part) => isSealed(part) || !told.has(part.text))
+  const sealedParts = content.filter((part) => part.type === 'reasoning').filter(isSealed)
+  const texts = sealedParts.map(({ text }) => text)
+  const sealedTexts = new Set([...texts, texts.join('')])
+  return sealedParts.length === 0 ? details : details.filter((part) => isSealed(part) || !sealedTexts.has(part.text))
 }
 
-const functionCall = (called: Json, id: string, at: string): Call =>
+const functionCall = (fn: Json, id: string, at: string): Call =>
   compact({
     type: 'tool_call',
     id,
-    name: string(called['name'], `${at}.name`) ?? missing(`${at}.name`),
+    name: string(fn['name'], `${at}.name`) ?? missing(`${at}.name`),
     arguments:
-      typeof called['arguments'] === 'object'
-        ? JSON.stringify(called['arguments'] ?? {})
-        : (string(called['arguments'], `${at}.arguments`) ?? ''),
-    cache: cacheOf(called),
+      typeof fn['arguments'] === 'object'
+        ? JSON.stringify(fn['arguments'] ?? {})
+        : (string(fn['arguments'], `${at}.arguments`) ?? ''),
+    cache: cacheOf(fn),
   })

@@ -4,36 +4,36 @@ import { compact, type Json } from '../../../model/json.ts'
 import { list, missing, object, string } from '../../shared/request-fields.ts'
 import type { Losses } from '../../shared/losses.ts'
 
-const known: readonly Modality[] = ['text', 'image', 'audio']
+const supported: readonly Modality[] = ['text', 'image', 'audio']
 
 /**
- * What the answer shall hold besides words: `modalities` and `audio` as OpenAI has them (openai 7.55, chat completions),
- * `image_config` as OpenRouter has it (openrouter.ai/docs, image generation). `audio` counts where sound is asked for.
+ * Reads the requested output besides text: OpenAI's `modalities` and `audio` (openai 7.55, chat completions) and
+ * OpenRouter's `image_config` (openrouter.ai/docs, image generation). `audio` only counts if audio is requested.
  */
 export function decodeModalities(
   body: Json,
   losses: Losses,
 ): Pick<CanonicalRequest, 'modalities' | 'audio' | 'image_config'> {
   const words = list(body['modalities'], 'modalities')?.map((word, i) => string(word, `modalities.${i}`) ?? '') ?? []
-  const wanted = known.filter((word) => words.includes(word))
-  if (words.some((word) => !known.some((one) => one === word))) losses.add('modalities')
-  const audio = wanted.includes('audio') ? soundOf(body) : undefined
+  const requested = supported.filter((word) => words.includes(word))
+  if (words.some((word) => !supported.some((one) => one === word))) losses.add('modalities')
+  const audio = requested.includes('audio') ? soundOf(body) : undefined
   return compact({
-    modalities: wanted.some((word) => word !== 'text') ? wanted : undefined,
+    modalities: requested.some((word) => word !== 'text') ? requested : undefined,
     audio,
-    image_config: wanted.includes('image') ? pictureOf(body, losses) : undefined,
+    image_config: requested.includes('image') ? pictureOf(body, losses) : undefined,
   })
 }
 
 function soundOf(body: Json): NonNullable<CanonicalRequest['audio']> {
-  const given = object(body['audio'], 'audio') ?? missing('audio')
-  const format = string(given['format'], 'audio.format') ?? missing('audio.format')
+  const audio = object(body['audio'], 'audio') ?? missing('audio')
+  const format = string(audio['format'], 'audio.format') ?? missing('audio.format')
   if (body['stream'] === true && format !== 'pcm16')
     refuse('invalid_parameter', {
       param: 'audio.format',
       message: '`audio.format` must be `pcm16` where `stream` is true: other formats cannot be told piece by piece.',
     })
-  const { voice } = given
+  const { voice } = audio
   const name = typeof voice === 'string' ? voice : string(object(voice, 'audio.voice')?.['id'], 'audio.voice.id')
   return compact({ format, voice: name })
 }

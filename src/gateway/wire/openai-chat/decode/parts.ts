@@ -9,15 +9,15 @@ import { decodeAnthropicPart, RESULT } from './anthropic-parts.ts'
 import { cacheOf, loseMark } from '../../shared/cache-marks.ts'
 
 /**
- * Parts that have no place in a CanonicalRequest where they stand: sound, films, thoughts among the words, and of the
- * blocks of another vendor that some frameworks send what is not plain.
+ * Parts without a place in a CanonicalRequest: audio, video, reasoning among text, and other vendors' special blocks
+ * that some frameworks send.
  */
-const lost: ReadonlySet<string> = new Set(
+const lostParts: ReadonlySet<string> = new Set(
   `input_audio audio_url video_url input_video input_file thinking redacted_thinking reasoning tool_use tool_result
   document search_result`.split(/\s+/),
 )
 
-/** Content as a string or as parts; empty text is no content. */
+/** Reads content as a string or as parts; empty text is no content. */
 export function contentOf(content: unknown, at: string, role: string, losses: Losses): CanonicalPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
@@ -29,9 +29,9 @@ export function contentOf(content: unknown, at: string, role: string, losses: Lo
   )
 }
 
-/** One content part. Kinds that a CanonicalRequest has no place for are losses; null: it is not known. */
-function decodePart(given: unknown, at: string, role: string, losses: Losses): CanonicalPart[] | null {
-  const part = object(given, at) ?? missing(at)
+/** Reads one content part. Types without a place in a CanonicalRequest are losses. Returns null for unknown types. */
+function decodePart(value: unknown, at: string, role: string, losses: Losses): CanonicalPart[] | null {
+  const part = object(value, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)
   const cache = cacheOf(part)
   if (type === 'text' || type === 'input_text' || type === 'output_text') {
@@ -49,11 +49,11 @@ function decodePart(given: unknown, at: string, role: string, losses: Losses): C
   const result = (content: unknown, at: string): CanonicalPart[] => contentOf(content, at, RESULT, losses)
   const foreign = decodeAnthropicPart(role, part, at, losses, result)
   if (foreign !== null) return foreign
-  // Pictures and papers that lie at Anthropic.
+  // Images and documents stored at Anthropic.
   if (role === RESULT && (type === 'image' || type === 'document')) return decodeBlock(part, at, losses)
   loseMark(part, losses)
   losses.add(`messages.${type}`)
-  return lost.has(type) || lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
+  return lostParts.has(type) || lostBlocks.has(type) || type.endsWith('_tool_result') ? [] : null
 }
 
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>

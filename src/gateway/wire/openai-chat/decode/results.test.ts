@@ -8,42 +8,42 @@ const read = (...messages: object[]) => {
   return { messages: canonical.messages.slice(1), losses }
 }
 const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} })
-const called = { role: 'assistant', content: [use('a')] }
+const assistantTurn = { role: 'assistant', content: [use('a')] }
 const text = (words: string) => ({ type: 'text', text: words })
 
-test('many twins of a long result are read soon', () => {
+test('many duplicates of a long result are read quickly', () => {
   const n = 20_000
   const long = { type: 'tool_result', tool_use_id: 'a', content: Array.from({ length: n }, () => text('x')) }
   const twins = Array.from({ length: n }, () => ({ type: 'tool_result', tool_use_id: 'a', content: 'y' }))
   const from = process.cpuUsage()
-  const { messages } = read(called, { role: 'user', content: [long, ...twins] })
+  const { messages } = read(assistantTurn, { role: 'user', content: [long, ...twins] })
   const { user } = process.cpuUsage(from)
   assert.equal(messages[1]!.content.length, 1)
   assert.ok(user < 2_000_000, `${user} µs`)
 })
 
-test('of two that are one result, the one that says something is kept, and another word is still a loss', () => {
+test('of two formats of one result the one with content is kept, and different content is still a loss', () => {
   const own = (content: string) => ({ role: 'tool', tool_call_id: 'a', content })
   const foreign = (content?: string) => ({
     role: 'user',
     content: [{ type: 'tool_result', tool_use_id: 'a', content }],
   })
   const real = [{ type: 'tool_result', id: 'a', content: [text('real')], is_error: false }]
-  for (const [told, lost] of [
+  for (const [toolText, lost] of [
     [[foreign(), own('real')], []],
     [[own(''), foreign('real')], []],
     [[foreign('real'), own('')], []],
     [[foreign(), foreign(), own('real'), foreign('real')], []],
     [[foreign(), own('real'), foreign('other')], ['messages.tool_result']],
   ] as const) {
-    const { messages, losses } = read(called, ...told)
+    const { messages, losses } = read(assistantTurn, ...toolText)
     assert.deepEqual([messages.slice(1), losses], [[{ role: 'tool', content: real }], lost])
   }
 })
 
-test('what the user says beside a result waits for the results that follow', () => {
+test('user content beside a result moves behind the results that follow', () => {
   const both = {
-    ...called,
+    ...assistantTurn,
     tool_calls: ['b', 'c'].map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })),
   }
   const own = (id: string) => ({ role: 'tool', tool_call_id: id, content: `r${id}` })
@@ -52,15 +52,15 @@ test('what the user says beside a result waits for the results that follow', () 
     content: [{ type: 'tool_result', tool_use_id: id, content: `r${id}` }, ...words.map(text)],
   })
   const next = { role: 'assistant', content: 'Well.' }
-  const told = (...messages: object[]) =>
+  const decodeAll = (...messages: object[]) =>
     read(both, ...messages)
       .messages.slice(1)
       .map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : 'id' in part && part.id)).join())
-  assert.deepEqual(told(foreign('a', 'go'), own('b'), own('c')), ['a', 'b', 'c', 'go'])
-  assert.deepEqual(told(own('a'), foreign('a', 'go'), own('b'), own('c'), next), ['a', 'b', 'c', 'go', 'Well.'])
-  assert.deepEqual(told(foreign('a', 'go'), foreign('b', 'on'), own('c'), hi), ['a', 'b', 'c', 'go', 'on', 'hi'])
+  assert.deepEqual(decodeAll(foreign('a', 'go'), own('b'), own('c')), ['a', 'b', 'c', 'go'])
+  assert.deepEqual(decodeAll(own('a'), foreign('a', 'go'), own('b'), own('c'), next), ['a', 'b', 'c', 'go', 'Well.'])
+  assert.deepEqual(decodeAll(foreign('a', 'go'), foreign('b', 'on'), own('c'), hi), ['a', 'b', 'c', 'go', 'on', 'hi'])
   const system = { role: 'system', content: 'Be brief.' }
-  assert.deepEqual(told(foreign('a', 'go'), system, own('b')), ['a', 'go', 'Be brief.', 'b'])
+  assert.deepEqual(decodeAll(foreign('a', 'go'), system, own('b')), ['a', 'go', 'Be brief.', 'b'])
 
   const messages = [hi, both, foreign('a', 'go'), own('b'), own('c')]
   const { body, losses } = toClaude({ messages })

@@ -3,7 +3,7 @@ import type { Losses } from '../../shared/losses.ts'
 
 type Result = Extract<CanonicalPart, { type: 'tool_result' }>
 
-/** Results since their calls: some frameworks write one both as OpenAI and as Anthropic have it, and it is one. */
+/** Merges results since their calls: some frameworks write the same result in OpenAI's and in Anthropic's format. */
 export class Results {
   readonly #known = new Map<string, { result: Result; foreign: boolean; text?: string }>()
   readonly #losses: Losses
@@ -13,17 +13,20 @@ export class Results {
     this.#losses = losses
   }
 
-  /** An id that is called again may be answered again. */
+  /** An ID that is called again may be answered again. */
   called(content: readonly CanonicalPart[]): void {
     for (const part of content) if (part.type === 'tool_call') this.#known.delete(part.id)
   }
 
-  /** As a message of its own; none where it is told already. */
+  /** Returns the result as a separate message, or nothing if it is a duplicate. */
   told(result: Result): CanonicalMessage[] {
     return this.#isNew(result, false) ? [{ role: 'tool', content: [result] }] : []
   }
 
-  /** A user's message; of one with results only these, for what else it says comes behind all results that follow. */
+  /**
+   * Reads a user message. If it has results, only those are returned; its other content waits until all following
+   * results.
+   */
   among(content: CanonicalPart[], name: Pick<CanonicalMessage, 'name'>): CanonicalMessage[] {
     const results = content.filter((part) => part.type === 'tool_result')
     if (results.length === 0) return [...this.held(), { role: 'user', content, ...name }]
@@ -33,7 +36,7 @@ export class Results {
     return first.length > 0 ? [{ role: 'tool', content: first }] : []
   }
 
-  /** Users' words beside results; asked for where the results end. */
+  /** Returns user content that waited behind results. */
   held(): CanonicalMessage[] {
     return this.#held.splice(0)
   }
@@ -44,15 +47,15 @@ export class Results {
       this.#known.set(result.id, { result, foreign })
       return true
     }
-    const { result: kept } = twin
-    kept.is_error ||= result.is_error
-    if (result.cache !== undefined) kept.cache ??= result.cache
+    const { result: first } = twin
+    first.is_error ||= result.is_error
+    if (result.cache !== undefined) first.cache ??= result.cache
     if (result.content.length === 0) return false
-    if (kept.content.length === 0) {
-      kept.content = result.content
+    if (first.content.length === 0) {
+      first.content = result.content
       return false
     }
-    twin.text ??= textIn(kept)
+    twin.text ??= textIn(first)
     if (twin.text !== textIn(result)) this.#losses.add('messages.tool_result')
     return false
   }

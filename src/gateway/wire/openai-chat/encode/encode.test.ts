@@ -7,7 +7,7 @@ import { sealSignature } from '../../anthropic-messages/signature.ts'
 import { claude, gpt, hi, other, toChat } from '../../translating.test.ts'
 import { encode as encodeChat } from './encode.ts'
 
-test('an Anthropic conversation becomes a chat: results first, their images after them all', () => {
+test('an Anthropic conversation becomes a chat: results first, their images after all of them', () => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } }
   const { body, losses } = toChat({
     system: [{ type: 'text', text: 'be kind', cache_control: { type: 'ephemeral' } }],
@@ -65,7 +65,7 @@ test('an Anthropic conversation becomes a chat: results first, their images afte
   assert.deepEqual([...losses].toSorted(), ['cache_control', 'messages.reasoning', 'top_k'])
 })
 
-test('OpenAI’s own reasoning models get their own limit and no sampling', () => {
+test('OpenAI’s own reasoning models get their own limit and no sampling fields', () => {
   const { body, losses } = toChat(
     { temperature: 0.3, thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 99_999 },
     gpt,
@@ -75,13 +75,16 @@ test('OpenAI’s own reasoning models get their own limit and no sampling', () =
     [32_000, undefined, undefined, 'low'],
   )
   assert.deepEqual(losses, ['temperature'])
-  const streamed = encodeChat(decodeMessages({ model: 'm', max_tokens: 1, messages: [hi] }).canonical, gpt, {
+  const streamRequest = encodeChat(decodeMessages({ model: 'm', max_tokens: 1, messages: [hi] }).canonical, gpt, {
     stream: true,
   })
-  assert.deepEqual([streamed.body['stream'], streamed.body['stream_options']], [true, { include_usage: true }])
+  assert.deepEqual(
+    [streamRequest.body['stream'], streamRequest.body['stream_options']],
+    [true, { include_usage: true }],
+  )
 })
 
-test('a foreign vendor’s reasoning goes through an Anthropic client and back byte for byte', () => {
+test('another vendor’s reasoning passes through an Anthropic client and back byte for byte', () => {
   const part = { redacted: 'b3BhcXVl', format: 'openai-responses-v1', id: 'rs_1' }
   const messages = [
     hi,
@@ -98,7 +101,7 @@ test('a foreign vendor’s reasoning goes through an Anthropic client and back b
   assert.deepEqual((back.body['messages'] as { reasoning_details?: unknown }[])[1]!.reasoning_details, [
     { type: 'reasoning.encrypted', data: 'b3BhcXVl', id: 'rs_1', format: 'openai-responses-v1', index: 0 },
   ])
-  // Anthropic would refuse it, so there it is left out.
+  // Anthropic would reject it, so it is left out there.
   const { body, losses } = encodeMessages(decodeMessages({ model: 'm', max_tokens: 9, messages }).canonical, claude, {
     stream: false,
   })

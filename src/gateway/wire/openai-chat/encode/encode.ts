@@ -15,12 +15,12 @@ import { encodeMessages, marksOf } from './messages.ts'
 import { effortFor, limitsOf, quirksOf } from '../quirks.ts'
 import type { ChatQuirks } from '../../shared/quirks.ts'
 
-/** The longest tool name and call id that OpenAI takes. */
+/** The longest tool name and call ID that OpenAI accepts. */
 const LONGEST_NAME = 64
 const LONGEST_ID = 40
 const MOST_STOPS = 4
 
-/** A CanonicalRequest as a chat completion request. A streamed one always asks for the usage. */
+/** Encodes a Chat Completions request. Streams always request usage. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME, canonical.tools)
@@ -30,13 +30,13 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   const messages = pairToolResults(canonical.messages)
   const tools = toolsWithHistory(canonical)
   if (canonical.n !== undefined && canonical.n > 1) losses.add('n')
-  const marked = canonical.cache !== undefined || tools.some(({ cache }) => cache !== undefined)
-  if (marked && !quirks.openrouter) losses.add('cache_control')
+  const hasMark = canonical.cache !== undefined || tools.some(({ cache }) => cache !== undefined)
+  if (hasMark && !quirks.openrouter) losses.add('cache_control')
   if (tools.some(({ strict }) => strict === true) && !quirks.strict) losses.add('tools.strict')
   loseFurther(canonical, losses, furtherOf(quirks))
-  // OpenAI's reasoning models take none.
+  // OpenAI's reasoning models accept no stop sequences.
   const most = quirks.fixedSampling && target.capabilities.includes('reasoning') ? 0 : MOST_STOPS
-  const told = canonical.stop?.slice(0, most) ?? []
+  const stops = canonical.stop?.slice(0, most) ?? []
   const body: Json = compact({
     model: target.model,
     messages: inOrder(
@@ -52,7 +52,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
     ...limit(canonical, target, quirks),
     ...sampling(canonical, target, quirks, losses),
     ...reasoning(canonical, target, quirks, losses),
-    stop: told.length > 0 ? told : undefined,
+    stop: stops.length > 0 ? stops : undefined,
     tools:
       tools.length === 0
         ? undefined
@@ -86,23 +86,23 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   return { body, losses: losses.all(), renamed: names.renamed, watched: canonical.stop?.slice(most) ?? [] }
 }
 
-/** The id as nine letters and digits, the same ones for the same id. */
+/** Hashes an ID to nine letters and digits, always the same for the same ID. */
 const nine = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
 
-/** OpenAI takes `metadata` of a chat only with `store`. */
+/** OpenAI accepts `metadata` in Chat Completions only with `store`. */
 function furtherOf({ openai, openrouter }: ChatQuirks): readonly Further[] {
   if (openrouter) return ['metadata']
   return openai ? ['prompt_cache_options', 'prompt_cache_retention'] : []
 }
 
-function limit({ max_output_tokens: wanted }: CanonicalRequest, target: Target, quirks: ChatQuirks): Json {
+function limit({ max_output_tokens: requested }: CanonicalRequest, target: Target, quirks: ChatQuirks): Json {
   const { maxOutputTokens: most, capabilities } = target
-  if (wanted === undefined) return {}
-  return { [limitsOf(quirks, capabilities)[0]!]: most === null ? wanted : Math.min(wanted, most) }
+  if (requested === undefined) return {}
+  return { [limitsOf(quirks, capabilities)[0]!]: most === null ? requested : Math.min(requested, most) }
 }
 
-/** OpenAI's reasoning models refuse sampling fields unless they are told not to reason. */
+/** OpenAI's reasoning models reject sampling fields unless reasoning is turned off. */
 const refusesSampling = (canonical: CanonicalRequest, { capabilities }: Target, quirks: ChatQuirks): boolean =>
   quirks.fixedSampling && capabilities.includes('reasoning') && canonical.reasoning?.effort !== 'none'
 
@@ -115,25 +115,30 @@ function sampling(canonical: CanonicalRequest, target: Target, quirks: ChatQuirk
     ...((quirks.openai || quirks.openrouter) && { prompt_cache_key: cache_key }),
     ...sendFurther(canonical, furtherOf(quirks)),
   }
-  const kept = { seed, ...own, ...(quirks.topK && { top_k }) }
+  const supported = { seed, ...own, ...(quirks.topK && { top_k }) }
   if (!refusesSampling(canonical, target, quirks))
-    return { ...kept, temperature, top_p, frequency_penalty, presence_penalty }
+    return { ...supported, temperature, top_p, frequency_penalty, presence_penalty }
   losePenalties(canonical, losses)
   if (temperature !== undefined && temperature !== 1) losses.add('temperature')
   if (top_p !== undefined && top_p !== 1) losses.add('top_p')
-  return kept
+  return supported
 }
 
-function reasoning({ reasoning: wanted }: CanonicalRequest, target: Target, quirks: ChatQuirks, losses: Losses): Json {
-  if (wanted === undefined) return {}
-  const { effort, max_tokens: budget } = wanted
+function reasoning(
+  { reasoning: requested }: CanonicalRequest,
+  target: Target,
+  quirks: ChatQuirks,
+  losses: Losses,
+): Json {
+  if (requested === undefined) return {}
+  const { effort, max_tokens: budget } = requested
   if (!mayReason(target)) {
     if (effort !== 'none') losses.add('reasoning')
     return {}
   }
-  // The vendor takes one of the two.
+  // The vendor accepts one of the two.
   if (quirks.reasoning === 'object')
-    return { reasoning: budget === undefined ? wanted : compact({ ...wanted, effort: undefined }) }
+    return { reasoning: budget === undefined ? requested : compact({ ...requested, effort: undefined }) }
   const word = effort ?? (budget === undefined ? undefined : effortOfBudget(budget))
   if (word === undefined) return {}
   const on = word !== 'none'
@@ -154,9 +159,11 @@ function toolChoice({ tool_choice: choice }: CanonicalRequest, names: ToolNames)
 function responseFormat({ response_format: format }: CanonicalRequest, quirks: ChatQuirks): Json | undefined {
   if (format?.type !== 'json_schema') return format
   const { name, schema, strict } = format
-  const named = { name: fitName(name, LONGEST_NAME), schema }
+  const schemaWithName = { name: fitName(name, LONGEST_NAME), schema }
   return {
     type: 'json_schema',
-    json_schema: quirks.strict ? { ...named, strict: strict ?? ('type' in schema && strictLegal(schema)) } : named,
+    json_schema: quirks.strict
+      ? { ...schemaWithName, strict: strict ?? ('type' in schema && strictLegal(schema)) }
+      : schemaWithName,
   }
 }

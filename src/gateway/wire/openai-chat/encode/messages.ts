@@ -17,39 +17,39 @@ export interface MessageRules {
   names: ToolNames
   ids: (id: string) => string
   losses: Losses
-  /** Whether the model is one of Google's that wants the signatures of its calls back. */
+  /** True for Google models that require the signatures of their calls. */
   signsCalls: boolean
 }
 
 type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
-/** A mark for the cache as OpenRouter takes it. */
+/** A cache mark in OpenRouter's format. */
 export const marksOf = (ttl: CacheMark | undefined): Json =>
   ttl === undefined ? {} : { cache_control: { type: 'ephemeral', ttl } }
 
-/** Messages with paired tool results, as the vendor has them. */
+/** Encodes messages with paired tool results. */
 export function encodeMessages(messages: CanonicalMessage[], rules: MessageRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
   return askToGoOn(messages).flatMap((message) => {
     const { role, content, name } = message
     if (role === 'tool') return toolMessages(content, rules)
-    const named = compact({ name })
-    if (role === 'assistant') return [{ ...assistantMessage(content, rules), ...named }]
-    return [{ role, content: userContent(content, rules), ...named }]
+    const nameField = compact({ name })
+    if (role === 'assistant') return [{ ...assistantMessage(content, rules), ...nameField }]
+    return [{ role, content: userContent(content, rules), ...nameField }]
   })
 }
 
-/** A string where there is only text: every vendor of this shape takes that, few take parts everywhere. */
+/** Uses a string if there is only text: every vendor of this shape accepts that, but few accept parts everywhere. */
 function userContent(content: CanonicalPart[], rules: MessageRules): string | Json[] {
-  const marked = content.some((part) => 'cache' in part && part.cache !== undefined)
-  const keepMarks = marked && rules.quirks.openrouter
-  if (marked && !keepMarks) rules.losses.add('cache_control')
+  const hasMark = content.some((part) => 'cache' in part && part.cache !== undefined)
+  const keepMarks = hasMark && rules.quirks.openrouter
+  if (hasMark && !keepMarks) rules.losses.add('cache_control')
   if (!keepMarks && content.every((part) => part.type === 'text')) return content.map(({ text }) => text).join('\n\n')
   return content.flatMap((part) => {
-    const encoded = encodePart(part, rules.quirks)
-    if (!encoded) return []
+    const one = encodePart(part, rules.quirks)
+    if (!one) return []
     const ttl = 'cache' in part ? part.cache : undefined
-    return [keepMarks ? { ...encoded, ...marksOf(ttl) } : encoded]
+    return [keepMarks ? { ...one, ...marksOf(ttl) } : one]
   })
 }
 
@@ -63,7 +63,7 @@ function encodePart(part: CanonicalPart, { files }: ChatQuirks): Json | null {
   return { type: 'file', file: { file_data: urlOf(part.source), filename: fileName(part) } }
 }
 
-/** A file of text as words, for a vendor that takes no files. Refuses others with their field. */
+/** Returns a text file as text, for vendors that accept no files. Refuses others with the name of the field. */
 function textOfFile({ source, name }: Extract<CanonicalPart, { type: 'file' }>): string {
   const text = source.kind === 'base64' ? fileText(source) : null
   if (text !== null) return name === undefined ? text : `${name}:\n\n${text}`
@@ -80,12 +80,12 @@ function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses
   const signatures = new Map(signsCalls ? thoughts.flatMap(signatureOfCall) : [])
   const reasoning = thoughts.filter((part) => !signatures.has(part.id ?? ''))
   const calls = content.filter((part) => part.type === 'tool_call')
-  const drawn = content.flatMap((part) => (part.type === 'image' ? [part.source] : []))
-  if (content.some(({ type }) => type === 'file') || (drawn.length > 0 && !quirks.openrouter))
+  const images = content.flatMap((part) => (part.type === 'image' ? [part.source] : []))
+  if (content.some(({ type }) => type === 'file') || (images.length > 0 && !quirks.openrouter))
     losses.add('messages.assistant.media')
   if (content.some((part) => 'cache' in part && part.cache !== undefined)) losses.add('cache_control')
   const message: Json = { role: 'assistant', content: text === '' && calls.length > 0 ? null : text }
-  if (drawn.length > 0 && quirks.openrouter) message['images'] = writePictures(drawn)
+  if (images.length > 0 && quirks.openrouter) message['images'] = writePictures(images)
   if (calls.length > 0) {
     message['tool_calls'] = calls.map(({ id, name, arguments: words }) => ({
       id: ids(id),
@@ -96,22 +96,23 @@ function assistantMessage(content: CanonicalPart[], { quirks, names, ids, losses
   }
   if (reasoning.length === 0) return message
   if (quirks.openrouter) message['reasoning_details'] = reasoning.flatMap(writeDetails)
-  else if (quirks.echoesReasoning && reasoning.some(unsigned)) {
+  else if (quirks.echoesReasoning && reasoning.some(isUnsigned)) {
     message['reasoning_content'] = reasoning
-      .filter(unsigned)
+      .filter(isUnsigned)
       .map((part) => part.text)
       .join('')
   } else losses.add('messages.reasoning')
   return message
 }
 
-/** Of a call by its id. */
 const signatureOfCall = ({ id, format, redacted }: Reasoning): [id: string, signature: string][] =>
   format === GEMINI_FORMAT && id !== undefined && redacted !== undefined ? [[id, redacted]] : []
 
-const unsigned = ({ signature, redacted }: Reasoning): boolean => signature === undefined && redacted === undefined
+const isUnsigned = ({ signature, redacted }: Reasoning): boolean => signature === undefined && redacted === undefined
 
-/** One message per result; a tool message holds only text, so what else there is follows them all as the user's. */
+/**
+ * Writes one message per result. Tool messages only hold text, so other content follows all of them as a user message.
+ */
 function toolMessages(content: CanonicalPart[], rules: MessageRules): Json[] {
   const media: CanonicalPart[] = []
   const messages = content.flatMap((part): Json[] => {

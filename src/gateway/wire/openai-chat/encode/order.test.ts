@@ -15,7 +15,7 @@ const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${
 const call = { id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }
 const source = { type: 'base64', media_type: 'image/png', data: png }
 
-/** What can follow what, in the words of each surface: pictures of the assistant are taken back by no Mistral model. */
+/** What can follow what, in the format of each surface. No Mistral model takes assistant images back. */
 const steps: Record<string, Json[][]> = {
   chat: [
     [{ role: 'system', content: 'Be kind.' }],
@@ -53,7 +53,7 @@ const steps: Record<string, Json[][]> = {
     ],
   ],
 }
-const read: Record<string, (talk: Json[]) => ReturnType<typeof decodeChat>['canonical']> = {
+const decoders: Record<string, (talk: Json[]) => ReturnType<typeof decodeChat>['canonical']> = {
   chat: (messages) => decodeChat({ model: 'm', messages }).canonical,
   responses: (input) => decodeResponses({ model: 'm', input }).canonical,
   messages: (messages) => decodeMessages({ model: 'm', max_tokens: 9, messages }).canonical,
@@ -68,7 +68,7 @@ for (const [surface, all] of Object.entries(steps))
       [...none, ...all].flatMap((second) => [...none, ...all].map((third) => [...first, ...second, ...third])),
     )
     for (const talk of talks) {
-      const { body } = encode(read[surface]!(talk), mistral, { stream: false })
+      const { body } = encode(decoders[surface]!(talk), mistral, { stream: false })
       assert.equal(mistralFault(body), null, JSON.stringify(body['messages']))
     }
   })

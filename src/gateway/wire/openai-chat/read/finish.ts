@@ -12,13 +12,14 @@ const reasons: Record<string, FinishReason> = {
 }
 
 /**
- * The provider's word as ours. Calls that were seen turn a plain end into `tool_calls` (providers say `stop` when a
- * tool was forced) but never hide a `length`; a refusal that ended plainly was filtered. Unknown words end plainly.
+ * Maps the provider's finish reason to ours. Calls turn a normal end into `tool_calls` (providers say `stop` when a
+ * tool was forced) but never hide a `length`. A refusal with a normal end was filtered. Unknown reasons are normal
+ * ends.
  */
-export function readFinish(native: string, calls: boolean, refused: boolean): FinishReason {
+export function readFinish(native: string, calls: boolean, isRefusal: boolean): FinishReason {
   const reason = reasons[native] ?? 'stop'
   if (reason === 'tool_calls') return calls ? reason : 'stop'
   if (reason !== 'stop') return reason
   if (calls) return 'tool_calls'
-  return refused ? 'content_filter' : 'stop'
+  return isRefusal ? 'content_filter' : 'stop'
 }

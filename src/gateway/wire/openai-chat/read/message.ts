@@ -11,10 +11,7 @@ import { ReasoningReader } from './reasoning.ts'
 import { ToolCallReader } from './tool-calls.ts'
 import { usageIn } from '../usage.ts'
 
-/**
- * Reads a whole message and the deltas of a stream alike: both are fed here piece by piece. Only the first
- * choice is read.
- */
+/** Reads a whole message or the deltas of a stream, piece by piece. Only the first choice is read. */
 export class MessageReader {
   readonly #reasoning = new ReasoningReader()
   readonly #calls = new ToolCallReader()
@@ -27,7 +24,7 @@ export class MessageReader {
   #spoke = false
   readonly #cited = new Set<string>()
 
-  /** A `chat.completion` or one of its chunks. */
+  /** Reads a `chat.completion` or one of its chunks. */
   read(answer: Record<string, unknown>): Chunk[] {
     const chunks: Chunk[] = []
     const choices = listOf(answer['choices']).map(objectOf)
@@ -40,7 +37,7 @@ export class MessageReader {
       const message = isObject(choice['delta']) ? choice['delta'] : objectOf(choice['message'])
       this.#message(message, chunks)
       const native = textOf(choice['finish_reason'])
-      // A second word never hides that the answer was cut.
+      // A second finish reason never hides that the answer was truncated.
       if (native !== '' && this.#native !== 'length') this.#native = native
       if (isObject(choice['error'])) this.#error = readStreamFault(choice['error'])
     }
@@ -49,7 +46,7 @@ export class MessageReader {
     return chunks
   }
 
-  /** The end of the answer. `complete`: the provider said that it was one, if only by `[DONE]`. */
+  /** Ends the answer. `complete`: the provider marked its end, if only with `[DONE]`. */
   end(complete: boolean): Chunk[] {
     const chunks = [...this.#reasoning.end(), ...this.#rest()]
     const uncut = this.#calls.complete
@@ -83,7 +80,7 @@ export class MessageReader {
     for (const annotation of listOf(message['annotations'])) {
       const citation = readUrlCitation(annotation)
       const key = JSON.stringify(citation)
-      // Some vendors say all of them again in each piece.
+      // Some vendors repeat all citations in each delta.
       if (citation === null || this.#cited.has(key)) continue
       this.#cited.add(key)
       chunks.push({ type: 'citation', citation })
@@ -118,14 +115,14 @@ const partsText = (content: unknown): string =>
     .map((part) => (part['type'] === 'text' ? textOf(part['text']) : ''))
     .join('')
 
-/** A picture among the parts of the content; other kinds are lost. */
+/** Reads an image part of the content; other types are lost. */
 function mediaPart(part: Json): Chunk[] {
   const type = textOf(part['type'])
   if (SPOKEN.has(type)) return []
   const source = type === 'image_url' ? sourceOf(textOf(objectOf(part['image_url'])['url'])) : null
   return [source === null ? lostPart(type === 'image_url' ? 'image' : type) : { type: 'image', source }]
 }
-/** Parts that are read as words or thoughts. */
+/** Parts that are read as text or reasoning. */
 const SPOKEN: ReadonlySet<string> = new Set(['', 'text', 'thinking'])
 
 const legacyCall = (call: unknown): object[] => (isObject(call) ? [{ index: 0, function: call }] : [])

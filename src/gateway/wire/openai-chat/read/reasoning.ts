@@ -5,21 +5,23 @@ import { type Piece, pieceOf } from '../reasoning.ts'
 
 type End = Extract<Chunk, { type: 'reasoning_end' }>
 
-/** Reasoning from `reasoning_details`, else from the plain text that vendors call `reasoning` or `reasoning_content`. */
+/**
+ * Reads reasoning from `reasoning_details`, or from the plain text that vendors call `reasoning` or
+ * `reasoning_content`.
+ */
 export class ReasoningReader {
   #key: string | null = null
   #end: End = { type: 'reasoning_end' }
   readonly #whole = new WholeText()
-  /** Once details came, the plain text beside them says the same again. */
+  /** Once details have arrived, the plain text beside them repeats them. */
   #detailed = false
   /** Plain text of the open block. */
   #plain = ''
 
-  /** The chunks of a message or a delta. */
   read(message: Record<string, unknown>): Chunk[] {
     const chunks: Chunk[] = []
     const pieces = listOf(message['reasoning_details']).flatMap((detail) => pieceOf(detail) ?? [])
-    // Our own compat-a seals what was plain: the same text once more, with its signature.
+    // Our own compat-a seals plain reasoning by repeating its text with the signature.
     const seals = this.#key === 'plain' ? pieces.findIndex(({ text }) => text !== '' && this.#plain.endsWith(text)) : -1
     if (seals >= 0) {
       const { key: _, text: __, ...opaque } = Object.assign({}, ...pieces.slice(seals)) as Piece
@@ -44,7 +46,7 @@ export class ReasoningReader {
     return chunks
   }
 
-  /** Something else begins, or the answer ends. */
+  /** Ends the open block: something else starts, or the answer ends. */
   end(): Chunk[] {
     if (this.#key === null) return []
     const chunks: Chunk[] = []
@@ -63,7 +65,7 @@ export class ReasoningReader {
   }
 }
 
-/** Mistral's thinking parts, which stand in the content. */
+/** Mistral's thinking parts, which are part of the content. */
 const thinking = (content: unknown): string =>
   listOf(content)
     .map(objectOf)

@@ -12,13 +12,13 @@ const names =
   multi-line cut cut-in-arguments calls-without-finish nothing empty-answer ollama-tools ollama-swallowed mistral-thinking azure-filters`.split(
     /\s+/,
   )
-const read = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
+const readFixture = (name: string) => readAll(new StreamReader(), readRecorded(import.meta.url, name))
 
 test('every recorded stream reads the same wherever its bytes are cut', () => {
-  // Minted ids differ from reading to reading.
+  // Generated IDs differ each time.
   const still = (chunks: unknown) => JSON.stringify(chunks).replace(/call_[0-9A-Z]{26}/g, 'minted')
   for (const name of names) {
-    const whole = still(read(name))
+    const whole = still(readFixture(name))
     fc.assert(
       fc.property(cuts, (lengths) => {
         assert.equal(still(readCut(new StreamReader(), readRecorded(import.meta.url, name), lengths)), whole)
@@ -29,7 +29,7 @@ test('every recorded stream reads the same wherever its bytes are cut', () => {
 })
 
 test('text comes with the usage that follows the finish, in disjoint buckets', () => {
-  assert.deepEqual(read('text').slice(-2), [
+  assert.deepEqual(readFixture('text').slice(-2), [
     {
       type: 'usage',
       usage: usageOf({
@@ -42,11 +42,11 @@ test('text comes with the usage that follows the finish, in disjoint buckets', (
     },
     { type: 'finish', reason: 'stop', native: 'stop' },
   ])
-  assert.deepEqual(fold(read('text')).content, [{ type: 'text', text: 'Grüße, 世界 👋🏽' }])
+  assert.deepEqual(fold(readFixture('text')).content, [{ type: 'text', text: 'Grüße, 世界 👋🏽' }])
 })
 
-test('parallel calls keep their own arguments though their deltas alternate', () => {
-  const { content, finish } = fold(read('parallel-tools'))
+test('parallel calls keep their own arguments although their deltas alternate', () => {
+  const { content, finish } = fold(readFixture('parallel-tools'))
   assert.deepEqual(content, [
     { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' },
     { type: 'tool_call', id: 'call_2', name: 'get_time', arguments: '{}' },
@@ -54,8 +54,8 @@ test('parallel calls keep their own arguments though their deltas alternate', ()
   assert.equal(finish?.reason, 'tool_calls')
 })
 
-test('calls that all stand under index 0 are told apart, arguments may be an object or missing, stop means tool_calls', () => {
-  const { content, finish, error } = fold(read('index-zero'))
+test('calls that all have index 0 are kept apart, arguments may be an object or missing, stop means tool_calls', () => {
+  const { content, finish, error } = fold(readFixture('index-zero'))
   assert.deepEqual(content, [
     { type: 'tool_call', id: 'a', name: 'f', arguments: '{"n":1}' },
     { type: 'tool_call', id: 'b', name: 'f', arguments: '{"n":2}' },
@@ -64,7 +64,7 @@ test('calls that all stand under index 0 are told apart, arguments may be an obj
   assert.deepEqual([finish, error], [{ reason: 'tool_calls', native: 'stop', stop_sequence: null }, null])
 })
 
-test('a second word never hides that the answer was cut', () => {
+test('a second finish reason never hides that the answer was truncated', () => {
   const chunk = (finish_reason: string) =>
     `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'so' }, finish_reason }] })}\n\n`
   const reader = new StreamReader()
@@ -72,14 +72,14 @@ test('a second word never hides that the answer was cut', () => {
   assert.equal(fold([...chunks, ...reader.end()]).finish?.reason, 'length')
 })
 
-test('a call whose id comes late waits for it', () => {
-  assert.deepEqual(fold(read('late-id')).content, [
+test('a call whose ID arrives late waits for it', () => {
+  assert.deepEqual(fold(readFixture('late-id')).content, [
     { type: 'tool_call', id: 'call_late', name: 'f', arguments: '{"a":1}' },
   ])
 })
 
 test('reasoning is read once, with its signature, from OpenRouter and from DeepSeek', () => {
-  const router = fold(read('openrouter-reasoning'))
+  const router = fold(readFixture('openrouter-reasoning'))
   assert.deepEqual(router.content, [
     { type: 'reasoning', text: 'Let me think', signature: 'c2ln==', format: 'anthropic-claude-v1' },
     { type: 'reasoning', text: '', redacted: 'b3BhcXVl', format: 'anthropic-claude-v1' },
@@ -87,7 +87,7 @@ test('reasoning is read once, with its signature, from OpenRouter and from DeepS
   ])
   assert.equal(router.cost_usd, 0.00123)
   assert.equal(router.usage?.reasoning_tokens, 15)
-  const seek = fold(read('deepseek-reasoning'))
+  const seek = fold(readFixture('deepseek-reasoning'))
   assert.deepEqual(seek.content, [
     { type: 'reasoning', text: 'Hmm.' },
     { type: 'text', text: 'Yes' },
@@ -95,31 +95,31 @@ test('reasoning is read once, with its signature, from OpenRouter and from DeepS
   assert.deepEqual([seek.usage?.input_tokens, seek.usage?.cache_read_tokens], [4, 16])
 })
 
-test('errors inside a stream end it, with what they mean', () => {
-  assert.deepEqual(fold(read('openrouter-error')).error, {
+test('errors inside a stream end it, with their meaning', () => {
+  assert.deepEqual(fold(readFixture('openrouter-error')).error, {
     kind: 'server_error',
     message: 'Upstream fell over',
     status: 502,
   })
-  assert.deepEqual(fold(read('bare-error')).error, { kind: 'overloaded', message: 'The server is overloaded' })
+  assert.deepEqual(fold(readFixture('bare-error')).error, { kind: 'overloaded', message: 'The server is overloaded' })
 })
 
-test('halves of a character that come apart are put together', () => {
-  const chunks = read('multi-line')
+test('surrogate halves that arrive separately are joined', () => {
+  const chunks = readFixture('multi-line')
   assert.deepEqual(fold(chunks).content, [{ type: 'text', text: 'a😀!' }])
   for (const chunk of chunks) if (chunk.type === 'text') assert.ok(chunk.text.isWellFormed())
 })
 
-test('a stream without an end is an error, unless it holds whole calls', () => {
-  assert.equal(fold(read('cut')).error?.kind, 'garbage')
-  assert.equal(fold(read('cut-in-arguments')).error?.kind, 'garbage')
-  assert.equal(fold(read('nothing')).error?.kind, 'garbage')
-  assert.deepEqual(fold(read('calls-without-finish')).finish, {
+test('a stream without an end is an error, unless it contains complete calls', () => {
+  assert.equal(fold(readFixture('cut')).error?.kind, 'garbage')
+  assert.equal(fold(readFixture('cut-in-arguments')).error?.kind, 'garbage')
+  assert.equal(fold(readFixture('nothing')).error?.kind, 'garbage')
+  assert.deepEqual(fold(readFixture('calls-without-finish')).finish, {
     reason: 'tool_calls',
     native: null,
     stop_sequence: null,
   })
-  assert.equal(fold(read('empty-answer')).finish?.reason, 'stop')
+  assert.equal(fold(readFixture('empty-answer')).finish?.reason, 'stop')
 })
 
 test('no bytes make the reader throw, and its last chunk is always a finish or an error', () => {
@@ -169,7 +169,7 @@ test('whole answers are read like streams', () => {
     assert.equal(fold(readAnswer(garbage)).error?.kind, 'garbage')
 })
 
-test('reasoning that is counted beside the completion is not taken out of it', () => {
+test('reasoning counted in addition to the completion is not subtracted from it', () => {
   const usage = {
     prompt_tokens: 10,
     completion_tokens: 5,
@@ -184,20 +184,20 @@ test('reasoning that is counted beside the completion is not taken out of it', (
 })
 
 test('Ollama: whole calls with their index; an answer whose error it swallows does not count as ended', () => {
-  const { content, finish, usage } = fold(read('ollama-tools'))
+  const { content, finish, usage } = fold(readFixture('ollama-tools'))
   assert.deepEqual(
     content.map((part) => (part.type === 'tool_call' ? part.arguments : part.text)),
     ['hm', '{"city":"Oslo"}', '{}'],
   )
   assert.deepEqual([finish?.reason, usage?.output_tokens], ['tool_calls', 5])
-  assert.equal(fold(read('ollama-swallowed')).error?.kind, 'garbage')
+  assert.equal(fold(readFixture('ollama-swallowed')).error?.kind, 'garbage')
 })
 
-test('Mistral’s thinking parts are reasoning; Azure’s filter results are passed over', () => {
-  assert.deepEqual(fold(read('mistral-thinking')).content, [
+test('Mistral’s thinking parts are reasoning; Azure’s filter results are ignored', () => {
+  assert.deepEqual(fold(readFixture('mistral-thinking')).content, [
     { type: 'reasoning', text: 'let me see' },
     { type: 'text', text: '42' },
   ])
-  const { content, id, finish } = fold(read('azure-filters'))
+  const { content, id, finish } = fold(readFixture('azure-filters'))
   assert.deepEqual([content, id, finish?.reason], [[{ type: 'text', text: 'Hello' }], 'chatcmpl-a', 'stop'])
 })

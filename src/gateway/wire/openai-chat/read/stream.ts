@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../../../model/json.ts'
 import type { SseEvent } from '../../streams/sse.ts'
 import { MessageReader } from './message.ts'
 
-/** The finish comes at `[DONE]` or at `end()`, once the usage that follows a finish reason is in. */
+/** Emits the finish at `[DONE]` or at `end()`, after the usage that follows a finish reason. */
 export class StreamReader extends ChunkStream {
   readonly #message = new MessageReader()
 

@@ -11,9 +11,9 @@ interface Call {
   name: string
   /** All arguments so far. */
   text: string
-  /** Arguments that wait for the call to be announced. */
+  /** Arguments that wait until the call is announced. */
   waiting: string
-  /** Google's, which wants it back with the call; empty: none, or it was told. */
+  /** Google's signature, to be returned with the call; empty if there is none, or once it was emitted. */
   signature: string
   state: 'unnamed' | 'open' | 'ended'
   whole: WholeText
@@ -21,47 +21,46 @@ interface Call {
 }
 
 /**
- * Tool calls from deltas as providers really send them: by index; all under index 0 with different ids; without an
- * index; the id or the name late, twice or never; arguments whole, in pieces, or as an object. A call ends when another
- * thing begins and its arguments are complete JSON, at the latest with the answer.
+ * Reads tool calls from deltas as providers really send them: by index; all under index 0 with different IDs; without
+ * an index; with the ID or name late, repeated, or missing; with arguments whole, in pieces, or as an object. A call
+ * ends when something else starts and its arguments are complete JSON, and at the latest with the answer.
  */
 export class ToolCallReader {
   readonly #calls: Call[] = []
   readonly #byIndex = new Map<unknown, Call>()
   readonly #byId = new Map<string, Call>()
   readonly #ids = new Set<string>()
-  /** Open calls with arguments that came since the last interruption. */
+  /** Open calls whose arguments grew since the last interruption. */
   readonly #grown = new Set<Call>()
 
-  /** Whether any call was made. */
   get any(): boolean {
     return this.#ids.size > 0
   }
 
-  /** Whether every call's arguments are JSON: a sign that a stream without an end was not cut in one. */
+  /** True if the arguments of every call are JSON: a stream without an end wasn't cut inside a call. */
   get complete(): boolean {
     return this.#calls.every(({ text }) => text === '' || parseJson(text) !== undefined)
   }
 
-  delta(given: unknown): Chunk[] {
-    const delta = objectOf(given)
-    const called = objectOf(delta['function'])
+  delta(value: unknown): Chunk[] {
+    const delta = objectOf(value)
+    const fn = objectOf(delta['function'])
     const id = textOf(delta['id'])
-    const name = textOf(called['name'])
+    const name = textOf(fn['name'])
     const chunks: Chunk[] = []
     const call = this.#find(delta['index'], id, name) ?? this.#begin(delta['index'], chunks)
     if (call.state === 'unnamed') {
       if (call.id === '' && id !== '') this.#byId.set((call.id = id), call)
       call.name ||= name
     }
-    call.waiting += argumentsOf(called)
+    call.waiting += argumentsOf(fn)
     call.signature ||= readCallSignature(delta)
     if (call.state === 'unnamed' && call.name !== '' && call.id !== '') this.#announce(call, chunks)
     this.#flush(call, chunks)
     return chunks
   }
 
-  /** Text or reasoning came: what is complete has ended. */
+  /** Text or reasoning arrived: complete calls have ended. */
   interrupt(): Chunk[] {
     const chunks: Chunk[] = []
     for (const call of this.#grown)
@@ -86,7 +85,7 @@ export class ToolCallReader {
           ? this.#calls.at(-1)
           : this.#byId.get(id)
         : this.#byIndex.get(index)
-    // Another id with a name under the same index is another call; providers that send index 0 for all do that.
+    // A new ID with a name under the same index is another call: some providers send index 0 for all.
     const other = call !== undefined && call.id !== '' && id !== '' && name !== '' && call.id !== id
     return other ? undefined : call
   }
@@ -109,7 +108,7 @@ export class ToolCallReader {
   }
 
   #announce(call: Call, chunks: Chunk[]): void {
-    // Calls whose provider gives no id, or two calls the same one, still need one each.
+    // Calls without an ID, or with a duplicate, still need a unique one.
     if (call.id === '' || this.#ids.has(call.id)) call.id = `call_${newId()}`
     this.#ids.add(call.id)
     this.#byId.set(call.id, call)
@@ -131,7 +130,7 @@ export class ToolCallReader {
   }
 
   #end(call: Call, chunks: Chunk[]): void {
-    // A call without arguments has none, which in JSON is an empty object.
+    // A call without arguments: in JSON an empty object.
     const delta = call.whole.rest() || (call.text === '' ? '{}' : '')
     if (delta !== '') chunks.push({ type: 'tool_call_delta', id: call.id, delta })
     call.state = 'ended'
@@ -146,8 +145,8 @@ export class ToolCallReader {
   }
 }
 
-function argumentsOf(called: Json): string {
-  const given = called['arguments']
-  if (typeof given === 'string') return given
-  return typeof given === 'object' && given !== null ? JSON.stringify(given) : ''
+function argumentsOf(fn: Json): string {
+  const args = fn['arguments']
+  if (typeof args === 'string') return args
+  return typeof args === 'object' && args !== null ? JSON.stringify(args) : ''
 }

@@ -12,11 +12,11 @@ import { writeUsage, writeUsageWithCost } from '../usage.ts'
 export const answerId = (id: string, surface: ChatSurface): string =>
   surface === 'compat-a' ? `chatcmpl-${id}` : `gen-${id}`
 
-/** A `chat.completion`. The caller has dealt with `error` and a missing `finish` before. */
+/** Writes a `chat.completion`. The caller has already handled `error` and a missing `finish`. */
 export function writeAnswer(answer: Collected, about: AnswerAbout, surface: ChatSurface): Json {
   const { content, finish } = answer
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
-  const cited = content
+  const annotations = content
     .flatMap((part) => (part.type === 'text' ? (part.citations ?? []) : []))
     .flatMap((one) => writeUrlCitation(one) ?? [])
     .map((one) => ({ type: 'url_citation', url_citation: one }))
@@ -29,7 +29,7 @@ export function writeAnswer(answer: Collected, about: AnswerAbout, surface: Chat
     ...(!hidesReasoning(about.request) && writeReasoning(answer, surface)),
     ...(answer.images.length > 0 && { images: writePictures(answer.images) }),
     ...(sound !== null && { audio: sound }),
-    ...(cited.length > 0 && { annotations: cited }),
+    ...(annotations.length > 0 && { annotations: annotations }),
     tool_calls:
       calls.length === 0
         ? undefined
@@ -66,6 +66,6 @@ function writeReasoning({ content }: Collected, surface: ChatSurface): Json {
   const text = parts.map((part) => part.text).join('')
   const details = { reasoning_details: parts.flatMap(writeClientDetails) }
   if (surface === 'compat-c') return { reasoning: text === '' ? null : text, ...details }
-  // OpenAI's own shape has no place for it; who sends the message back as it came brings the signatures along.
+  // OpenAI's shape has no field for signatures; clients that send the message back unchanged return them.
   return { ...(text !== '' && { reasoning_content: text }), ...(parts.some(isSealed) && details) }
 }

@@ -1,7 +1,7 @@
 import { type ErrorAnswer, type Problem, type ProblemKind, problemOf } from '../../problem.ts'
 import { compact, isObject, type Json, listOf } from '../../../model/json.ts'
 
-/** The OpenAI surface, and the OpenRouter one that extends it. */
+/** The OpenAI surface, and the OpenRouter surface that extends it. */
 export type ChatSurface = 'compat-a' | 'compat-c'
 
 interface Row {
@@ -29,7 +29,10 @@ const rows: Record<ProblemKind, Row> = {
   internal: { a: [500, 'server_error', 'internal_error'], c: [500, 'server'] },
 }
 
-/** A refusal, an upstream fault or anything thrown, as the surface says it before the first byte of an answer. */
+/**
+ * Formats a refusal, an upstream fault, or any thrown value as the surface's error response before the first byte of an
+ * answer.
+ */
 export function writeError(failure: unknown, surface: ChatSurface): ErrorAnswer {
   const problem = problemOf(failure)
   const { a, c } = rows[problem.kind]
@@ -41,11 +44,11 @@ export function writeError(failure: unknown, surface: ChatSurface): ErrorAnswer 
 /** The `error` of compat-a, also the bare frame inside a stream. */
 export function errorOfA({ kind, message, code, param, details }: Problem): Json {
   const [, type, vendorCode] = rows[kind].a
-  const named = details?.['code']
-  return { message, type, param, code: vendorCode ?? (typeof named === 'string' ? named : code) }
+  const ownCode = details?.['code']
+  return { message, type, param, code: vendorCode ?? (typeof ownCode === 'string' ? ownCode : code) }
 }
 
-/** The `error` of compat-c: its code is the status as an integer, or strict clients fail on it. */
+/** The `error` of compat-c: its code is the status as an integer, or strict clients fail. */
 export function errorOfC(problem: Problem): Json {
   const [status, errorType] = rows[problem.kind].c
   return compact({

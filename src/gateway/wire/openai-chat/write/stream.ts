@@ -12,13 +12,12 @@ import { hidesReasoning } from './said-reasoning.ts'
 import { answerId } from './answer.ts'
 import { writeUsage, writeUsageWithCost } from '../usage.ts'
 
-/** A comment that keeps connections open while there is nothing to say. */
+/** A comment that keeps idle connections open. */
 export const keepAlive: Record<ChatSurface, string> = {
   'compat-a': ': keep-alive\n\n',
   'compat-c': ': OPENROUTER PROCESSING\n\n',
 }
 
-/** Chunks as the server-sent events of a chat completion. */
 export class StreamWriter extends EventWriter {
   readonly #surface: ChatSurface
   readonly #about: AnswerAbout
@@ -28,7 +27,7 @@ export class StreamWriter extends EventWriter {
   #block = 0
   #pictures = 0
   #soundSaid = false
-  /** The text of the block, which compat-a says again with its signature. */
+  /** The text of the block, which compat-a repeats with its signature. */
   #thought = ''
 
   constructor(about: AnswerAbout, surface: ChatSurface, includeUsage: boolean) {
@@ -36,7 +35,7 @@ export class StreamWriter extends EventWriter {
     this.#about = about
     this.#hidden = hidesReasoning(about.request)
     this.#surface = surface
-    // The OpenRouter surface always says what was used.
+    // The OpenRouter surface always reports usage.
     this.#includeUsage = includeUsage || surface === 'compat-c'
   }
 
@@ -54,8 +53,10 @@ export class StreamWriter extends EventWriter {
       case 'audio':
         return this.#delta({ audio: this.#sound(chunk) })
       case 'citation': {
-        const cited = writeUrlCitation(chunk.citation)
-        return cited === null ? '' : this.#delta({ annotations: [{ type: 'url_citation', url_citation: cited }] })
+        const annotation = writeUrlCitation(chunk.citation)
+        return annotation === null
+          ? ''
+          : this.#delta({ annotations: [{ type: 'url_citation', url_citation: annotation }] })
       }
       case 'reasoning':
         return chunk.text === '' ? '' : this.#delta(this.#reasoning(chunk.text))
@@ -64,8 +65,8 @@ export class StreamWriter extends EventWriter {
       case 'tool_call_start': {
         const index = this.#calls.size
         this.#calls.set(chunk.id, index)
-        const called = { name: chunk.name, arguments: '' }
-        return this.#delta({ tool_calls: [{ index, id: chunk.id, type: 'function', function: called }] })
+        const fn = { name: chunk.name, arguments: '' }
+        return this.#delta({ tool_calls: [{ index, id: chunk.id, type: 'function', function: fn }] })
       }
       case 'tool_call_delta': {
         const index = this.#calls.get(chunk.id)
@@ -93,7 +94,7 @@ export class StreamWriter extends EventWriter {
     return this.begin() + this.#frame({ choices: [this.#choice(delta)] })
   }
 
-  /** Its name comes once, with the first piece. */
+  /** Its name is sent once, with the first piece. */
   #sound({ data, transcript, id, expires_at }: SoundPiece): Json {
     const name = this.#soundSaid ? id : id || `audio_${this.#about.id}`
     this.#soundSaid = true
