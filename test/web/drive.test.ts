@@ -125,7 +125,7 @@ test(
     assert.equal((await alice.get(`/drive/files/${fileId}`)).text, '# Views\n\nof **the sea**\n')
 
     await page.getByRole('button', { name: 'Share', exact: true }).click()
-    await page.getByLabel('E-mail').fill(bob.email)
+    await page.getByLabel('Email').fill(bob.email)
     await page.getByRole('button', { name: 'Share', exact: true }).last().click()
     await page.getByText('This link leads them there.').waitFor()
     await page.getByRole('button', { name: 'Copy link' }).click()

@@ -19,7 +19,7 @@ test(
     await using second = await visit(browser(), server.origin)
     for (const { page } of [first, second]) await signIn(page, alice)
     await first.page.getByRole('link', { name: 'Inbox' }).click()
-    await first.page.getByText('Nothing yet').waitFor()
+    await first.page.getByText('Nothing here yet').waitFor()
     const sent = await alice.post('/notifications', {
       title: 'The print is ready',
       body: 'Come and see.',

@@ -21,22 +21,22 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   const me = async (key: string) => (await caller(server.origin, { authorization: `Bearer ${key}` }).get('/me')).status
   const shownKey = async () => {
     const key = await page.getByTestId('key').innerText()
-    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('button', { name: 'I’ve stored it' }).click()
     return key
   }
 
   // The page that one wanted to go to is where one arrives.
   await page.goto('/app/ai-routing')
-  await page.getByRole('link', { name: 'Make an account' }).click()
+  await page.getByRole('link', { name: 'Create account' }).click()
   await page.getByLabel('Name').fill('Aki')
-  await page.getByLabel('E-mail').fill('no address')
+  await page.getByLabel('Email').fill('no address')
   await page.getByLabel('Password').fill('a sentence that is long')
-  await page.getByRole('button', { name: 'Make the account' }).click()
-  await page.getByText('Must be an e-mail address.').waitFor()
+  await page.getByRole('button', { name: 'Create account' }).click()
+  await page.getByText('Must be an email address.').waitFor()
   // A mistake is said at its field, which has the focus; what was typed is still there.
   await page.locator('input[type=email]:focus').waitFor()
   await becomes(() => page.getByLabel('Password').inputValue(), 'a sentence that is long')
-  await page.getByLabel('E-mail').fill('aki@example.com')
+  await page.getByLabel('Email').fill('aki@example.com')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'AI routing' }).waitFor()
 
@@ -69,13 +69,13 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
     body: /-d '(.*)'/.exec(curl)![1]!,
   })
   assert.equal(said.status, 200, await said.text())
-  await page.getByRole('button', { name: 'I have stored it' }).click()
+  await page.getByRole('button', { name: 'I’ve stored it' }).click()
   const row = page.getByRole('listitem').filter({ hasText: 'Laptop' })
   await row.getByText('Gateway only').waitFor()
   await becomes(() => row.getByRole('meter').getAttribute('aria-valuetext'), /of \$2\.50 this month/)
 
   const act = async (name: string) => {
-    await page.getByRole('button', { name: 'More for Laptop' }).click()
+    await page.getByRole('button', { name: 'More actions for Laptop' }).click()
     await page.getByRole('menuitem', { name }).click()
   }
   const chats = () => caller(server.origin, { authorization: `Bearer ${gatewayKey}` }).get('/chats')
@@ -118,11 +118,11 @@ test('the first account of an instance that others reach is asked for its setup 
   const { page } = visitor
   await page.goto('/app/sign-up')
   await page.getByLabel('Name').fill('Aki')
-  await page.getByLabel('E-mail').fill('aki@example.com')
+  await page.getByLabel('Email').fill('aki@example.com')
   await page.getByLabel('Password').fill('a sentence that is long')
-  await page.getByRole('button', { name: 'Make the account' }).click()
+  await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByLabel('Setup token').fill('not the one')
-  await page.getByRole('button', { name: 'Make the account' }).click()
+  await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByRole('alert').filter({ hasText: /token/ }).waitFor()
   await becomes(() => page.getByLabel('Password').inputValue(), 'a sentence that is long')
 })
@@ -136,16 +136,16 @@ test(
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await page.goto('/app/settings/security')
-    await page.getByLabel('E-mail').fill(aki.email)
+    await page.getByLabel('Email').fill(aki.email)
     await page.getByLabel('Password').fill(aki.password)
     await page.getByRole('button', { name: 'Sign in' }).click()
     const sessions = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
     await sessions.nth(1).waitFor()
-    await page.getByLabel('Present password').fill('wrong')
+    await page.getByLabel('Current password').fill('wrong')
     await page.getByLabel('New password').fill('another sentence')
     await page.getByRole('button', { name: 'Change password' }).click()
-    await page.getByText('That is not your present password.').waitFor()
-    await page.getByLabel('Present password').fill(aki.password)
+    await page.getByText('Your current password is wrong.').waitFor()
+    await page.getByLabel('Current password').fill(aki.password)
     await page.getByRole('button', { name: 'Change password' }).click()
     await sessions.nth(1).waitFor({ state: 'detached' })
     assert.equal((await aki.get('/auth/session')).status, 401)
@@ -171,12 +171,12 @@ test('ben follows the link of an invitation, makes an account with it, and is in
   await using visitor = await visit(browser(), server.origin)
   const { page } = visitor
   await page.goto(`/app/invitations#token=${invited.body.data.token}`)
-  await page.getByRole('button', { name: 'Make an account' }).click()
+  await page.getByRole('button', { name: 'Create account' }).click()
   assert.doesNotMatch(page.url(), /token/)
   await page.getByLabel('Name').fill('Ben')
-  await page.getByLabel('E-mail').fill('ben@example.com')
+  await page.getByLabel('Email').fill('ben@example.com')
   await page.getByLabel('Password').fill('a sentence that is long')
-  await page.getByRole('button', { name: 'Make the account' }).click()
+  await page.getByRole('button', { name: 'Create account' }).click()
   // Who came to join is asked no second time.
   await page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor()
   assert.deepEqual(await breaches(page), [])

@@ -42,7 +42,7 @@ export const pagesOf = ({
     name: 'welcome',
     path: '/app/welcome',
     async open(page) {
-      await page.getByRole('list', { name: 'Who answers' }).waitFor()
+      await page.getByRole('list', { name: 'Available providers' }).waitFor()
     },
   },
   {
@@ -56,7 +56,7 @@ export const pagesOf = ({
     name: 'nowhere',
     path: '/app/ai-routing/no/such-page',
     async open(page) {
-      await page.getByRole('searchbox', { name: 'Search for' }).waitFor()
+      await page.getByRole('searchbox', { name: 'Search' }).waitFor()
     },
   },
   { name: 'developer', path: '/app/settings/developer' },
@@ -73,7 +73,7 @@ export const pagesOf = ({
     name: 'providers',
     path: '/app/ai-routing',
     async open(page) {
-      await page.getByRole('button', { name: 'Test OpenAI', exact: true }).click()
+      await page.getByRole('button', { name: 'Test provider OpenAI', exact: true }).click()
       await page.getByText('The provider answers.').waitFor({ state: 'attached' })
     },
   },
@@ -90,13 +90,13 @@ export const pagesOf = ({
     path: '/app/ai-routing/preview',
     async open(page) {
       await page.getByLabel('Model', { exact: true }).fill('gpt-4o')
-      await page.getByLabel('Answer at most').fill('2000')
+      await page.getByLabel('Max. output tokens').fill('2000')
       await page.getByLabel('Input tokens').fill('12000')
       await page.getByLabel('Seed').fill('36')
-      await page.getByText('Preferences of the call').click()
-      await page.getByLabel('Never these').fill('house')
-      await page.getByRole('heading', { name: 'Left out' }).waitFor()
-      await page.getByText('Preferences of the call').click()
+      await page.getByText('Routing options').click()
+      await page.getByLabel('Ignored providers').fill('house')
+      await page.getByRole('heading', { name: 'Skipped providers' }).waitFor()
+      await page.getByText('Routing options').click()
       await page.keyboard.press('Escape')
     },
   },
@@ -301,7 +301,7 @@ export const pagesOf = ({
     path: `/app/drive/file/${fileId}`,
     async open(page) {
       await page.getByRole('button', { name: 'Share', exact: true }).click()
-      await page.getByText('Nobody outside of its workspace.').waitFor()
+      await page.getByText('Not shared outside its workspace yet.').waitFor()
     },
   },
   {
@@ -326,7 +326,7 @@ export const pagesOf = ({
     name: 'share',
     path: '/app/share',
     async open(page) {
-      await page.getByRole('heading', { name: 'Nothing is here' }).waitFor()
+      await page.getByRole('heading', { name: 'Nothing to share' }).waitFor()
     },
   },
   { name: 'inbox', path: '/app/inbox' },

@@ -24,7 +24,7 @@ test(
     const { page } = visitor
     await signIn(page, aki)
     await page.getByRole('link', { name: 'AI routing' }).click()
-    await page.getByText('Bring a key of yours').waitFor()
+    await page.getByText('No providers yet').waitFor()
 
     const dialog = page.getByRole('dialog')
     const add = async (preset: string, fields: Record<string, string>) => {
@@ -34,31 +34,31 @@ test(
       await dialog.getByRole('button', { name: 'Add provider' }).click()
     }
     const row = (name: string) => page.getByRole('group', { name, exact: true })
-    await add('OpenAI', { Address: `${vendor.origin}/v1`, 'API key': 'not-the-key' })
+    await add('OpenAI', { 'Base URL': `${vendor.origin}/v1`, 'API key': 'not-the-key' })
     await row('OpenAI')
       .getByText(/The provider answered 401/)
       .waitFor()
     const act = async (name: string, words: string) => {
-      await page.getByRole('button', { name: `More for ${name}` }).click()
+      await page.getByRole('button', { name: `More actions for ${name}` }).click()
       await page.getByRole('menuitem', { name: words }).click()
     }
-    await act('OpenAI', 'Change')
+    await act('OpenAI', 'Edit')
     await dialog.getByLabel('API key').fill(vendor.key)
-    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('button', { name: 'Save provider' }).click()
     await row('OpenAI')
-      .getByText(/^Answered .* in \d+ ms$/)
+      .getByText(/^Last response .* in \d+ ms$/)
       .waitFor()
     await row('OpenAI').getByText('working', { exact: true }).waitFor()
 
     // A slug that is taken is said at its field, and what was typed stays.
-    await add('Another one, by its address', {
-      Address: `${vendor.origin}/v1`,
+    await add('Custom provider', {
+      'Base URL': `${vendor.origin}/v1`,
       'API key': vendor.key,
       Name: 'Second',
       Slug: 'openai',
     })
     await dialog.getByText('There is an endpoint openai already.').waitFor()
-    await becomes(() => dialog.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
+    await becomes(() => dialog.getByLabel('Base URL').inputValue(), `${vendor.origin}/v1`)
     await dialog.getByLabel('Slug').fill('second')
     await dialog.getByRole('button', { name: 'Add provider' }).click()
     await row('Second').getByText('working', { exact: true }).waitFor()
@@ -73,45 +73,45 @@ test(
     }
     // Both stand in one place; one step up gives Second a place of its own before the other.
     await page.getByRole('button', { name: 'Move Second up' }).click()
-    await page.getByText('Second is in place 1 of 2').waitFor()
+    await page.getByText('Moved Second to priority 1 of 2').waitFor()
     assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['second', 'second', 'second'])
     await page.getByRole('button', { name: 'Move Second down' }).click()
-    await page.getByText('Second is in place 1 of 1').waitFor()
+    await page.getByText('Moved Second to priority 1 of 1').waitFor()
     await page.getByRole('button', { name: 'Move Second down' }).click()
-    await page.getByText('Second is in place 2 of 2').waitFor()
+    await page.getByText('Moved Second to priority 2 of 2').waitFor()
     // The same by dragging: to the upper edge of a place is before it.
     const second = page.getByRole('group', { name: 'Second', exact: true })
-    await second.getByTitle('Drag').dragTo(page.getByRole('listitem', { name: 'Asked first' }), {
+    await second.getByTitle('Drag to reorder').dragTo(page.getByRole('listitem', { name: 'Priority 1' }), {
       targetPosition: { x: 200, y: 4 },
     })
     const secondAt = (place: string) => page.getByRole('listitem', { name: place }).filter({ has: second })
-    await secondAt('Asked first').waitFor()
+    await secondAt('Priority 1').waitFor()
     await page.getByRole('button', { name: 'Move Second down' }).click()
-    await page.getByText(/sharing the calls/).waitFor()
+    await page.getByText(/sharing traffic/).waitFor()
     await page.getByRole('button', { name: 'Move Second down' }).click()
-    await secondAt('Then').waitFor()
+    await secondAt('Priority 2').waitFor()
     assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['openai', 'openai', 'openai'])
 
     // The preview says it before; with its seed a call takes the same way.
     await page.getByRole('link', { name: 'Preview', exact: true }).click()
     await page.getByRole('combobox', { name: 'Model' }).fill('gpt-4')
-    await page.getByRole('option', { name: /^gpt-4o whoever/ }).click()
-    const order = page.getByRole('list', { name: 'In this order' }).getByRole('listitem')
+    await page.getByRole('option', { name: /^gpt-4o any/ }).click()
+    const order = page.getByRole('list', { name: 'Providers in order' }).getByRole('listitem')
     await order.nth(1).waitFor()
     await becomes(
       async () => (await order.allInnerTexts()).map((words) => /openai|second/.exec(words)![0]),
       ['openai', 'second'],
     )
-    await page.getByText('Preferences of the call').click()
-    await page.getByLabel('Never these').fill('openai')
-    await page.getByRole('list', { name: 'Left out' }).getByText('openai').waitFor()
-    await page.getByLabel('Answer at most').fill('many')
+    await page.getByText('Routing options').click()
+    await page.getByLabel('Ignored providers').fill('openai')
+    await page.getByRole('list', { name: 'Skipped providers' }).getByText('openai').waitFor()
+    await page.getByLabel('Max. output tokens').fill('many')
     await page.getByText('Must be a number.').waitFor()
-    await becomes(() => page.getByLabel('Answer at most').getAttribute('aria-invalid'), 'true')
+    await becomes(() => page.getByLabel('Max. output tokens').getAttribute('aria-invalid'), 'true')
     await page.getByRole('link', { name: 'Providers', exact: true }).click()
 
     await page.getByRole('switch', { name: 'Use OpenAI' }).click()
-    await row('OpenAI').getByText('switched off').waitFor()
+    await row('OpenAI').getByText('turned off').waitFor()
     assert.equal(await providerOf(), 'second')
 
     await act('Second', 'Delete')
@@ -148,10 +148,10 @@ test(
     await signIn(page, aki)
     await page.goto('/app/ai-routing')
     const region = (name: string) => page.getByRole('region', { name })
-    const [own, instance] = ['Your own keys', 'Keys of this instance'].map(region)
+    const [own, instance] = ['Your API keys', 'Instance keys'].map(region)
     const row = (name: string) => page.getByRole('group', { name, exact: true })
     await instance!.getByRole('group', { name: 'House' }).waitFor()
-    await own!.getByText('Bring a key of yours').waitFor()
+    await own!.getByText('No providers yet').waitFor()
     await endpoint('Mine')
     await endpoint('Second house', { instance: true, slug: 'second', priority: 1 })
     const shop = (await aki.post('/workspaces', { name: 'Print shop' })).body.data
@@ -169,10 +169,10 @@ test(
     const till = await aki.key({ scopes: ['gateway:read', 'gateway:run'], workspace_id: shop.id })
     assert.deepEqual(await asked(till), ['shop', 'back', 'house', 'second'])
     // Dragged over another owner's, one stays where it is and the page says why; within its owner's it moves.
-    await row('Second house').getByTitle('Drag').dragTo(row('Mine'))
-    await page.getByText(/It stays with its owner/).waitFor()
+    await row('Second house').getByTitle('Drag to reorder').dragTo(row('Mine'))
+    await page.getByText('You can reorder providers only within their group').waitFor()
     await page.getByRole('button', { name: 'Move Second house up' }).press('Enter')
-    await page.getByText('Second house is in place 1 of 1').waitFor()
+    await page.getByText('Moved Second house to priority 1 of 1').waitFor()
 
     // Ben is a member there: he reads the order and is told who sets it.
     const ben = await server.person('Ben')
@@ -181,11 +181,14 @@ test(
     await using his = await visit(browser(), server.origin)
     await signIn(his.page, ben)
     await his.page.goto('/app/ai-routing')
-    await his.page.getByText('only an admin of Print shop can').waitFor()
-    await becomes(() => his.page.getByRole('button', { name: /^(Move|Test|More for) (Shop|Back room)/ }).count(), 0)
+    await his.page.getByText('Only an admin of Print shop can').waitFor()
+    await becomes(
+      () => his.page.getByRole('button', { name: /^(Move|Test provider|More actions for) (Shop|Back room)/ }).count(),
+      0,
+    )
     await his.page
-      .getByRole('region', { name: 'Keys of this instance' })
-      .getByText(/the administrator of this instance sets their order/)
+      .getByRole('region', { name: 'Instance keys' })
+      .getByText('Only the administrator of this instance can reorder these.')
       .waitFor()
     assert.deepEqual(await breaches(his.page), [])
     assert.deepEqual(visitor.wrongs, [])
@@ -204,7 +207,7 @@ test(
     await signIn(page, aki)
     await page.goto('/app/ai-routing/keys')
     await page.getByLabel('Workspace', { exact: true }).selectOption('Print shop')
-    await page.getByRole('button', { name: 'New gateway key' }).click()
+    await page.getByRole('button', { name: 'Create gateway key' }).click()
     await page.getByLabel('Name').fill('Shop assistant')
     await page.getByLabel('Spend cap').fill('nothing')
     await page.getByRole('button', { name: 'Create key' }).click()
@@ -212,7 +215,7 @@ test(
     await page.getByLabel('Spend cap').fill('5')
     await page.getByRole('button', { name: 'Create key' }).click()
     const key = await page.getByTestId('key').innerText()
-    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('button', { name: 'I’ve stored it' }).click()
     const ask = async () => {
       const answer = await fetch(`${server.origin}/compat-a/v1/chat/completions`, {
         method: 'POST',
@@ -222,9 +225,9 @@ test(
       return [answer.status, ((await answer.json()) as { error?: { code?: string } }).error?.code]
     }
     assert.deepEqual(await ask(), [200, undefined])
-    await page.getByLabel('Budget in USD').fill('0.001')
-    await page.getByRole('button', { name: 'Set budget' }).click()
-    await page.getByText('The budget of Print shop is set').waitFor()
+    await page.getByLabel('Spend cap in USD').fill('0.001')
+    await page.getByRole('button', { name: 'Save spend cap' }).click()
+    await page.getByText('Saved the spend cap of Print shop').waitFor()
     assert.deepEqual(await ask(), [402, 'budget_reached'])
     assert.deepEqual(visitor.wrongs, [])
   },
@@ -275,7 +278,7 @@ test(
     await row.getByText('Never used').waitFor({ state: 'detached' })
 
     const act = async (words: string) => {
-      await page.getByRole('button', { name: 'More for Till' }).click()
+      await page.getByRole('button', { name: 'More actions for Till' }).click()
       await page.getByRole('menuitem', { name: words }).waitFor()
       await becomes(() => page.getByRole('menuitem').allInnerTexts(), ['Change the cap …', 'Revoke …'])
       await page.getByRole('menuitem', { name: words }).click()

@@ -66,13 +66,13 @@ test(
     assert.equal((await ben.get(`/automations/${automation.id}`)).body.data.status, 'active')
 
     await page.getByRole('link', { name: /^Inbox/ }).click()
-    await page.getByRole('link', { name: 'its settings' }).click()
+    await page.getByRole('link', { name: 'Notifications' }).click()
     const wishes = async () =>
       (await ben.get('/notifications/preferences')).body.data.preferences
         .filter(({ type }: { type: string }) => type === 'automation.failed')
         .map(({ channel, enabled, digest }: Record<string, unknown>) => [channel, enabled, digest])
     await page.getByRole('checkbox', { name: 'Push: A run of an automation has failed.' }).uncheck()
-    await page.getByRole('combobox', { name: 'E-mail: A run of an automation' }).selectOption('one mail a day')
+    await page.getByRole('combobox', { name: 'Email: A run of an automation' }).selectOption('daily digest')
     const wished = [
       ['in_app', true, 'none'],
       ['email', true, 'daily'],
@@ -80,7 +80,7 @@ test(
     ]
     // The word that it is being saved comes a moment after the click.
     await until(wishes, (now) => isDeepStrictEqual(now, wished))
-    await page.getByText('Changes are saved as you make them.').waitFor()
+    await page.getByText('Changes are saved automatically.').waitFor()
     await page.reload()
     await becomes(() => page.getByRole('checkbox', { name: 'Push: A run of an automation' }).isChecked(), false)
     // A chat that ben may not see is told of, not shown.
@@ -114,7 +114,7 @@ test(
     })
     await signIn(page, ben)
     await page.getByRole('link', { name: 'Chats', exact: true }).click()
-    await page.getByText('No chat yet').waitFor()
+    await page.getByText('No chats yet').waitFor()
     await ben.post('/chats', { workspace_id: ben.workspaceId, title: 'Made while nobody listened' })
     made!()
     await page.getByRole('link', { name: 'Made while nobody listened' }).first().waitFor()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitBefore } from './again.ts'
 
-test('a lost stream waits twice as long each time, up to 30 s, and never as long as the one beside it', () => {
+test('the delay before a lost stream reconnects doubles each time, up to 30 s, with jitter', () => {
   assert.deepEqual(
     [0, 1, 2, 3].map((failed) => waitBefore(failed, 1)),
     [1_000, 2_000, 4_000, 8_000],

@@ -3,11 +3,11 @@ import { contracts } from '#modules/contracts.ts'
 import { ApiError, createClient } from '#interfaces/client.ts'
 
 /**
- * The server's own client, by the session's cookie: what it answers is typed by the contracts. In the browser they are a
- * table of routes, which the build makes of them (web/contract-routes.ts).
+ * The typed client, authenticated by the session cookie. In the browser, its route table is generated at build time
+ * (web/contract-routes.ts).
  */
 export const uk = createClient(contracts, { origin: location.origin })
-/** The same by a key, which reaches what it reaches. */
+/** A client authenticated by an API key. */
 export const ukWith = (key: string): typeof uk => createClient(contracts, { origin: location.origin, key })
 
 type Area = typeof uk
@@ -28,7 +28,7 @@ export type Preset = Row<Area['ai_gateway']['presets']>
 export type Tested = One<Area['ai_gateway']['test']>
 export type Model = One<Area['models']['get']>
 
-/** Every row of a list, page by page; the lists of the app are short, and the bound keeps a long one from hanging it. */
+/** Every row of a list. The page limit keeps a long list from blocking the app. */
 export async function everyRow<T>(listing: Promise<{ all: AsyncIterable<T> }>, most = 1_000): Promise<T[]> {
   const rows: T[] = []
   for await (const row of (await listing).all) {
@@ -41,7 +41,7 @@ export async function everyRow<T>(listing: Promise<{ all: AsyncIterable<T> }>, m
 export const refusal = (error: unknown): ApiError | null => (error instanceof ApiError ? error : null)
 export const isSignedOut = (error: unknown): boolean => refusal(error)?.status === 401
 
-/** A fault that is in words for people already. */
+/** An error whose message is already written for people. */
 export class Said extends Error {}
 
 /** Errors that some part of the page shows, with a way to retry where that may help. */
@@ -62,29 +62,29 @@ export const unlessRefused = <T>(answer: Promise<T>): Promise<T | null> =>
   })
 
 /**
- * A sentence for people: what the server said, or that it could not be reached. `retried`: a button beside it retries the
- * query. Without one, the page's bar offers that for errors that may pass.
+ * A sentence for people: the server's message, or that it can't be reached. `retried`: a button next to the message
+ * retries the query. Without one, the page's bar offers a retry for transient errors.
  */
 export function sayError(error: unknown, retried = false): string {
   if (typeof error === 'object' && error !== null && (retried || !isPassing(error))) shown.add(error)
   if (error instanceof Said) return error.message
   const refused = refusal(error)
   if (!refused) return 'The server can’t be reached. Check your connection and try again.'
-  // The request id is there to quote to the person who runs the server; its log knows the rest.
+  // Quoting the request ID lets the operator find the failure in the server log.
   if (refused.status >= 500 && refused.requestId) return `${refused.message} Request ${refused.requestId}.`
   const wait = refused.retryAfterSeconds
   return refused.status === 429 && wait ? `${refused.message} Try again in ${wait} s.` : refused.message
 }
 
-/** The session ended meanwhile, elsewhere or by time: the shell shows the door. A wrong password is not such an end. */
+/** Whether the session ended (revoked or expired). A wrong password also answers 401, but isn't a sign-out. */
 const noticeSignOut = (error: unknown): void => {
   if (isSignedOut(error) && refusal(error)?.code !== 'invalid_credentials') queryClient.setQueryData(['session'], null)
 }
 
-/** The least time between two readings of what could not be read. */
+/** The minimum delay between two retries of failed queries. */
 const RECOVERY_MS = 5_000
 let recoveredAt = -Infinity
-/** Reads again what failed while the server didn't answer. */
+/** Retries queries that failed while the server was unreachable. */
 function noticeRecovery(): void {
   const now = performance.now()
   if (now - recoveredAt < RECOVERY_MS) return
@@ -100,10 +100,10 @@ export const queryClient: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // Requests fail at once when offline. Paused ones would show "loading" without an end.
+      // Requests fail at once when offline. Paused ones would show "loading" forever.
       networkMode: 'always',
       refetchOnReconnect: true,
-      // A refused call stays refused; a broken one may heal.
+      // A rejected call stays rejected; a server error may be temporary.
       retry: (count, error) => count < 2 && (refusal(error)?.status ?? 500) >= 500,
     },
     mutations: { networkMode: 'always' },

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** A choice that this device keeps: every part of the page hears of a change, and every window of this browser. */
+/** A setting stored on this device. All windows of this browser follow a change. */
 export interface Kept {
   get(): string | null
   set(value: string | null): void
@@ -10,7 +10,7 @@ const listeners = new Set<() => void>()
 const tell = (): void => {
   for (const listener of listeners) listener()
 }
-/** Where the browser keeps nothing, it lasts as long as the page. */
+/** Without browser storage, the value lasts as long as the page. */
 const inMemory = new Map<string, string>()
 
 export const kept = (name: string): Kept => ({

@@ -8,7 +8,7 @@ import {
 
 type Options<P> = UndefinedInitialDataInfiniteOptions<P, Error, InfiniteData<P>, QueryKey, string | null>
 
-/** A list that is read page by page; `from` says where the next one begins, as every list of the API takes it. */
+/** An infinite query over a list that is read page by page. */
 export const pagedQuery = <P extends { next: string | null }>(
   queryKey: QueryKey,
   read: (from: { cursor?: string }, context: Pick<QueryFunctionContext, 'signal'>) => Promise<P>,

@@ -1,7 +1,6 @@
 import { useRouter } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-/** A link to a page that is known by its path below `/app`; a new tab or window is the browser's to open. */
 export function PathLink({
   path,
   className = '',
@@ -10,7 +9,6 @@ export function PathLink({
 }: {
   path: string
   className?: string
-  /** However it is followed. */
   onFollow?: () => void
   children: ReactNode
 }) {

@@ -3,18 +3,21 @@ import { type Scope, atLeast, roleFor } from '#core/scopes.ts'
 import type { Workspace } from './api.ts'
 import { workspacesQuery } from './session.ts'
 
-/** What the person may do in a workspace of theirs; the server judges it again at each call. */
+/** The person's permissions in one of their workspaces. The server checks them again on every call. */
 export const may = ({ role, permissions }: Workspace, scope: Scope): boolean =>
   atLeast(role, roleFor(scope)) && (permissions === null || permissions.includes(scope))
 
 export interface Place {
-  /** Null: it is not theirs, or not known yet. */
+  /** Null: not a member, or not loaded yet. */
   workspace: Workspace | null
   known: boolean
   may: (scope: Scope) => boolean
 }
 
-/** The person’s place in a workspace. Somewhere that is not theirs they have come to by a share, and the server says what it gives. */
+/**
+ * The person's membership of a workspace. Resources in other workspaces reached them through a share; the server
+ * decides what it allows.
+ */
 export function usePlace(workspaceId: string | undefined): Place {
   const { data } = useQuery(workspacesQuery)
   const workspace = data?.find(({ id }) => id === workspaceId) ?? null
@@ -25,7 +28,7 @@ export function usePlace(workspaceId: string | undefined): Place {
   }
 }
 
-/** The workspaces where the person may do something. */
+/** The workspaces in which the person has a permission. */
 export function usePlacesFor(scope: Scope): Workspace[] {
   const { data = [] } = useQuery(workspacesQuery)
   return data.filter((one) => one.status === 'active' && may(one, scope))

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type Account, type Workspace, everyRow, isSignedOut, queryClient, uk } from './api.ts'
 
-/** The person who is signed in, or null. */
+/** The signed-in account, or null. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async () => {
@@ -15,7 +15,7 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** Only below the shell, which is shown to nobody else. */
+/** For components under the shell, which only signed-in users see. */
 export function useAccount(): Account {
   return useQuery(sessionQuery).data!.account
 }
@@ -25,11 +25,10 @@ export const workspacesQuery = queryOptions({
   queryFn: () => everyRow(uk.workspaces.list({ limit: 100 })),
 })
 
-/** Manages its keys, caps and people: an admin whose role nothing narrows. */
+/** Admins with full permissions manage keys, spend caps and members. */
 export const isManaged = ({ role, permissions }: Workspace): boolean =>
   (role === 'admin' || role === 'owner') && permissions === null
 
-/** The members of a workspace, by id. */
 export const namesQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['members', workspaceId],
@@ -40,7 +39,7 @@ export const namesQuery = (workspaceId: string) =>
     staleTime: 60_000,
   })
 
-/** After a sign-in or a sign-out nothing that was read before holds. */
+/** After a sign-in or a sign-out, nothing in the cache is valid. */
 export async function forgetEverything(): Promise<void> {
   queryClient.clear()
   await queryClient.fetchQuery(sessionQuery)

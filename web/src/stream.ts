@@ -6,10 +6,10 @@ type Event = Awaited<ReturnType<typeof uk.realtime.subscribe>> extends AsyncIter
 export type Change = Extract<Event, { event: 'change' }>['data']
 
 /**
- * What a listener hears of its channels. `begun`: changes come from now on, and what was read before may be old; where it
- * `missed` some, nobody can say which;
- * `revoked`: one of them may not be read, or no longer; `lost`: changes do not come for the moment; `again`: they do, those
- * that were missed first, after a break (`broke`) or an end that the server made.
+ * What a listener receives for its channels. `begun`: changes arrive from now on, and earlier reads may be stale;
+ * `missed`: some changes were missed, and it's unknown which; `revoked`: a channel can't be read (any longer); `lost`:
+ * the connection dropped; `again`: it is back, and missed changes are replayed first, after a break (`broke`) or a
+ * planned close by the server.
  */
 export type Heard =
   | { event: 'change'; change: Change }
@@ -19,19 +19,22 @@ export type Heard =
   | { event: 'again'; broke: boolean }
 export type Listener = (heard: Heard) => void
 
-/** What one stream takes at most, by the contract. */
+/** The number of channels one stream can follow, by the contract. */
 const MOST_CHANNELS = 100
-/** An address of the app may say anything where an id should stand: what names no channel would be refused with all others. */
+/**
+ * An address can contain anything in place of an ID. One invalid channel name would make the server reject the whole
+ * stream.
+ */
 const CHANNEL = /^[a-z]+:[0-9A-Za-z]{26}$/
 const grown = Symbol('a page follows more than the stream does')
 
 /**
- * The stream of changes of this window: one connection for all its pages, of the six that a browser gives an origin
- * (HTTP/1.1). A page that follows more has it opened anew from where it was, so that nothing is missed.
+ * The stream of changes of this window: one connection for all pages, since browsers allow only six per origin over
+ * HTTP/1.1. When a page follows more channels, the stream reopens at its last position, so no change is missed.
  */
 class Stream {
   readonly #listeners = new Map<string, Set<Listener>>()
-  /** The connection there is, or the attempt at one, with what it follows. */
+  /** The current connection or attempt, with the channels it follows. */
   #open: { channels: ReadonlySet<string>; cut: AbortController } | null = null
   #running: AbortController | null = null
   #looks = false
@@ -54,7 +57,7 @@ class Stream {
     }
   }
 
-  /** After this turn: pages that come and go in one drawing are looked at together. */
+  /** Batched after this turn: pages mount and unmount in the same render. */
   #lookSoon(): void {
     if (this.#looks) return
     this.#looks = true
@@ -81,13 +84,13 @@ class Stream {
     while (!signal.aborted) {
       const cut = new AbortController()
       const channels = this.#wanted()
-      // All were refused: whoever names others begins anew.
+      // All channels were rejected: start over when others are named.
       if (channels.length === 0) {
         if (this.#running === running) this.#running = null
         return
       }
       this.#open = { channels: new Set(channels), cut }
-      // A line that the browser calls lost may never say so itself.
+      // Browsers may never close a connection that went offline.
       const lose = (): void => cut.abort()
       window.addEventListener('offline', lose)
       try {
@@ -117,16 +120,16 @@ class Stream {
         if (this.#open?.cut === cut) this.#open = null
       }
       if (cut.signal.reason === grown) continue
-      // A stream that ended may have ended because the session did: the next attempt says so.
+      // The stream may have ended because the session did; the next attempt shows that.
       await pause(waitBefore(failed++), signal)
     }
   }
 
-  /** A channel that may not be followed is left, and the others go on without it. */
+  /** Drops a channel that can't be followed and continues with the others. */
   #refused(error: unknown, asked: readonly string[]): boolean {
     const channel = error instanceof ApiError && error.status === 404 ? error.details?.['channel'] : undefined
     if (typeof channel !== 'string' || !asked.includes(channel)) return false
-    // Nobody, where its page was left meanwhile.
+    // The page may have been left meanwhile.
     const listeners = this.#listeners.get(channel) ?? []
     this.#listeners.delete(channel)
     this.#tell(listeners, { event: 'revoked' })
@@ -157,8 +160,8 @@ class Stream {
 const stream = new Stream()
 
 /**
- * Hears of what happens in these channels (`user:<id>`, `workspace:<id>`, `chat:<id>`) until the answer is called. The
- * stream opens and goes on by itself; that the session was ended, it says to the shell.
+ * Calls the listener for events of these channels (`user:<id>`, `workspace:<id>`, `chat:<id>`) until the returned
+ * function is called. The stream opens and reconnects automatically; the shell learns from it when the session ended.
  */
 export const listen = (channels: readonly string[], listener: Listener): (() => void) =>
   stream.listen(channels, listener)

@@ -1,13 +1,13 @@
 import { useEffect } from 'react'
 
-/** How many parts of this page hold something that would be lost with it. */
+/** The number of parts of this page with unsaved changes. */
 let parts = 0
-/** Parts that know only when they are asked. */
+/** Parts that check on demand. */
 const asked = new Set<() => boolean>()
 
 export const isAnythingUnsaved = (): boolean => parts > 0 || [...asked].some((isUnsaved) => isUnsaved())
 
-/** While something is not saved the browser asks before the page goes, and the app does not load itself anew. */
+/** While anything is unsaved, the browser confirms leaving the page, and the app doesn't reload itself. */
 export function useUnsaved(unsaved: boolean): void {
   useEffect(() => {
     if (!unsaved) return
@@ -21,7 +21,6 @@ export function useUnsaved(unsaved: boolean): void {
   }, [unsaved])
 }
 
-/** The same for a part that tells when it is asked. */
 export function useUnsavedWords(isUnsaved: () => boolean): void {
   useEffect(() => {
     const ask = (event: BeforeUnloadEvent): void => {

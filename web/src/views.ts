@@ -1,4 +1,4 @@
-/** What the addresses of pages say besides their paths. In a file of their own: every page begins with the router. */
+/** The search parameters of the pages. In a separate file because the router loads it for every page. */
 
 type Search = Record<string, unknown>
 const text = <K extends string>(search: Search, ...names: K[]): { [N in K]?: string } =>
@@ -26,7 +26,7 @@ export function agentViewIn({ tab }: Search): { tab?: (typeof agentTabs)[number]
 }
 
 export interface AutomationsView extends ListView {
-  /** The form is open; the agent that is set to work, where one is named. */
+  /** Opens the form, optionally with this agent selected. */
   new?: string
 }
 export const automationsViewIn = (search: Search): AutomationsView => ({

@@ -7,7 +7,10 @@ const chosen = kept('ukiyo.workspace')
 
 export const chooseWorkspace = ({ id }: Workspace): void => chosen.set(id)
 
-/** Where new things are made: as the switcher was set on this device, else one's own. Null while it is read. */
+/**
+ * The workspace for new resources: the one last selected on this device, otherwise the personal one. Null while
+ * loading.
+ */
 export function useWorkspace(): Workspace | null {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const id = useKept(chosen)

@@ -108,7 +108,7 @@ test(
         },
       })
 
-    chapter('A first answer', 'Ada starts the server in one terminal, and uses another for the commands.')
+    chapter('Get a first response', 'In one terminal the server, in another the person. Nothing is set up before it.')
     const first = await shell('ada', ada)
     await first.types(`git clone -q ${CLONED} && cd ukiyo`)
     const server = await shell('ada', ada)

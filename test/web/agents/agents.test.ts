@@ -38,7 +38,7 @@ test(
 
     // Its model and a tool, as version 2.
     await page.getByRole('button', { name: /^Model/ }).click()
-    await page.getByLabel('Find a model').fill('sim/script')
+    await page.getByLabel('Search models').fill('sim/script')
     await page.getByRole('option', { name: /sim\/script/ }).click()
     await page.getByLabel('All of Chats and search').selectOption('ask')
     await page.getByText('Answers as saved, in version 1').waitFor()
@@ -156,7 +156,7 @@ test(
 
     // To the trash, and back by one press.
     await page.goto(`/app/agents/${agents[0].id}`)
-    await page.getByRole('button', { name: 'More for Editor' }).click()
+    await page.getByRole('button', { name: 'More actions for Editor' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.getByText('Editor is in the trash').waitFor()
     assert.equal((await alice.get(`/agents/${agents[0].id}`)).body.data.status, 'trashed')
@@ -166,12 +166,12 @@ test(
 
     // What goes on in the background is followed, too.
     await page.goto('/app/operations')
-    await page.getByRole('heading', { name: 'Nothing runs' }).waitFor()
+    await page.getByRole('heading', { name: 'No operations yet' }).waitFor()
     const messages = [{ role: 'user', content: script([say('Done.')]) }]
     await alice.post('/inference/text', { model: 'sim/script', messages, background: true })
     const operations = page.getByRole('list', { name: 'Operations' })
     await operations.getByText('succeeded').waitFor()
-    await operations.getByRole('link', { name: 'Answer of a model' }).click()
+    await operations.getByRole('link', { name: 'Model response' }).click()
     await page.getByLabel('Result', { exact: true }).getByText('"Done."').first().waitFor()
     assert.deepEqual([hers.wrongs, his.wrongs, theirs.wrongs], [[], [], []])
   },

@@ -33,7 +33,7 @@ test(
     await page.goto('/app/chats')
     await page.getByRole('heading', { level: 1, name: 'Chats' }).waitFor()
     await page.getByRole('button', { name: /^Model/ }).click()
-    await page.getByRole('combobox', { name: 'Find a model' }).fill('echo')
+    await page.getByRole('combobox', { name: 'Search models' }).fill('echo')
     await page.getByRole('option', { name: /sim\/echo/ }).click()
     await field(page).fill('# Views\n\nof **the mountain**')
     await page.keyboard.press('Enter')
@@ -41,7 +41,7 @@ test(
     await log(page).getByRole('heading', { name: 'Views' }).waitFor()
     await becomes(() => log(page).locator('strong', { hasText: 'the mountain' }).count(), 1)
 
-    await log(page).getByRole('button', { name: 'More for this message by You' }).press('Enter')
+    await log(page).getByRole('button', { name: 'More actions for this message by You' }).press('Enter')
     await page.getByRole('menuitem', { name: 'Edit' }).click()
     await field(page).fill('of the lake')
     await page.keyboard.press('Enter')
@@ -97,7 +97,7 @@ test(
     const other = (await alice.post('/chats', { title: 'Hush', temporary: true })).body.data.id
     await page.goto(`/app/chats/${other}`)
     await page.route('**/permanent-delete', (route) => route.abort(), { times: 1 })
-    await page.getByRole('button', { name: 'More for this chat' }).click()
+    await page.getByRole('button', { name: 'More actions for this chat' }).click()
     await page.getByRole('menuitem', { name: 'Delete now' }).click()
     const asked = page.getByRole('alertdialog', { name: 'Delete this chat now?' })
     await asked.getByRole('button', { name: 'Delete now' }).press('Enter')

@@ -26,7 +26,7 @@ const said = (word: string): string => JSON.stringify({ steps: [{ text: word }] 
 
 async function choose(page: Page, name: 'echo' | 'script'): Promise<void> {
   await page.getByRole('button', { name: /^Model/ }).click()
-  await page.getByRole('combobox', { name: 'Find a model' }).fill(name)
+  await page.getByRole('combobox', { name: 'Search models' }).fill(name)
   await page.getByRole('option', { name: new RegExp(`sim/${name}`) }).click()
 }
 
@@ -61,14 +61,14 @@ const ways: Record<string, (page: Page, word: string) => Promise<void>> = {
     await page.getByRole('button', { name: 'Send (Enter)' }).click()
   },
   'as an edit': async (page, word) => {
-    await log(page).getByRole('button', { name: 'More for this message by You' }).last().press('Enter')
+    await log(page).getByRole('button', { name: 'More actions for this message by You' }).last().press('Enter')
     await page.getByRole('menuitem', { name: 'Edit' }).click()
     await field(page).fill(said(word))
     await field(page).press('Enter')
   },
   'by another try': async (page) => {
     await log(page)
-      .getByRole('button', { name: /^More for this message by (?!You)/ })
+      .getByRole('button', { name: /^More actions for this message by (?!You)/ })
       .last()
       .press('Enter')
     await page.getByRole('menuitem', { name: 'Try again' }).click()

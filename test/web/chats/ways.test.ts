@@ -30,7 +30,7 @@ test(
     const log = page.getByRole('log', { name: 'Messages' })
     const field = page.getByRole('textbox', { name: 'Message' })
     const menu = async (item: string) => {
-      await page.getByRole('button', { name: 'More for this chat' }).click()
+      await page.getByRole('button', { name: 'More actions for this chat' }).click()
       await page.getByRole('menuitem', { name: item, exact: true }).click()
     }
 
@@ -55,7 +55,7 @@ test(
     await page.getByRole('menuitem', { name: 'Clerk' }).click()
     await page.getByRole('button', { name: /^An agent answers: Clerk/ }).waitFor()
     await page.getByRole('button', { name: /^Model/ }).click()
-    await page.getByRole('combobox', { name: 'Find a model' }).fill('echo')
+    await page.getByRole('combobox', { name: 'Search models' }).fill('echo')
     await page.getByRole('option', { name: /sim\/echo/ }).click()
     // The chat has it once its name stands there.
     await page.getByRole('button', { name: /^Model: sim\/echo/ }).waitFor()
@@ -102,7 +102,7 @@ test(
       (count) => count === 1,
     )
     await menu('Share')
-    await page.getByLabel('E-mail').fill('ben@example.com')
+    await page.getByLabel('Email').fill('ben@example.com')
     await page.getByRole('button', { name: 'Share', exact: true }).click()
     await page.getByRole('list', { name: 'Shared with' }).getByText('ben@example.com', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Done' }).click()

@@ -58,7 +58,7 @@ test(
     await dialog.locator('input[aria-invalid=true]').fill(hook.url)
     await dialog.getByRole('button', { name: 'Create webhook' }).click()
     await becomes(() => page.getByTestId('secret').innerText(), /^whsec_/)
-    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('button', { name: 'I’ve stored it' }).click()
     await page.getByRole('link', { name: 'Till' }).click()
     await page.getByRole('heading', { level: 1, name: 'Till' }).waitFor()
     assert.ok(!(await page.content()).includes('whsec_'))
@@ -73,11 +73,11 @@ test(
     await page.getByRole('listitem').filter({ hasText: 'sent again by hand' }).getByText('succeeded').waitFor()
     await page.getByLabel('Status', { exact: true }).selectOption('Succeeded')
     await page.waitForURL('**/*status=succeeded')
-    await page.getByRole('button', { name: 'More for Till' }).click()
+    await page.getByRole('button', { name: 'More actions for Till' }).click()
     await page.getByRole('menuitem', { name: 'Make another secret' }).click()
     await dialog.getByRole('button', { name: 'Make another secret' }).click()
     await becomes(() => page.getByTestId('secret').innerText(), /^whsec_/)
-    await page.getByRole('button', { name: 'I have stored it' }).click()
+    await page.getByRole('button', { name: 'I’ve stored it' }).click()
     await page.getByText(/signs until/).waitFor()
 
     // The playground: an endpoint as herself, and a gateway by a key for an hour.
@@ -136,7 +136,7 @@ test(
     await page.getByRole('heading', { level: 1, name: 'Request' }).waitFor()
 
     await page.goto('/app/ai-routing/models')
-    await page.getByLabel('Find a model').fill('echo')
+    await page.getByLabel('Search models').fill('echo')
     await page.waitForURL('**/*q=echo')
     await page.getByRole('list', { name: 'Models' }).getByText('served by sim').first().waitFor()
     assert.deepEqual(visitor.wrongs, [])

@@ -50,7 +50,7 @@ test(
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
       assert.deepEqual([page.url(), await page.evaluate('globalThis.stayed')], [before, true], name)
     }
-    await page.getByLabel('E-mail').waitFor()
+    await page.getByLabel('Email').waitFor()
     await dropAll('sign-in')
     await signIn(page, scene.aki)
     const seen = new Set<string>()

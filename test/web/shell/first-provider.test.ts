@@ -33,11 +33,11 @@ test(
       await provider.selectOption({ label: name })
       await becomes(async () => (await shown())[0], name)
     }
-    await provider.selectOption({ label: 'Another one, by its address' })
-    await page.getByLabel('Address').fill(`${vendor.origin}/v1`)
+    await provider.selectOption({ label: 'Custom provider' })
+    await page.getByLabel('Base URL').fill(`${vendor.origin}/v1`)
     await key.fill('sk-wrong-0123456789')
     const typed = await shown()
-    assert.deepEqual(typed, ['Another one, by its address', 'sk-wrong-0123456789'])
+    assert.deepEqual(typed, ['Custom provider', 'sk-wrong-0123456789'])
 
     const more = { slug: 'more', name: 'More', shape: 'openai-chat', base_url: `${vendor.origin}/v1`, test: false }
     const added = await alice.post('/ai-gateway/provider-endpoints', {
@@ -46,20 +46,20 @@ test(
       models: [{ id: 'gpt-4o' }],
     })
     assert.equal(added.status, 201, added.text)
-    await page.getByRole('list', { name: 'Who answers' }).getByText('More').waitFor()
+    await page.getByRole('list', { name: 'Available providers' }).getByText('More').waitFor()
     assert.deepEqual(await shown(), typed)
 
-    await page.getByRole('button', { name: 'Connect and try it' }).click()
-    await page.getByText('does not answer').waitFor()
+    await page.getByRole('button', { name: 'Connect provider' }).click()
+    await page.getByText('didn’t respond').waitFor()
     assert.deepEqual(await shown(), typed)
-    await becomes(() => page.getByLabel('Address').inputValue(), `${vendor.origin}/v1`)
+    await becomes(() => page.getByLabel('Base URL').inputValue(), `${vendor.origin}/v1`)
     await key.fill(vendor.key)
-    await page.getByRole('button', { name: 'Connect and try it' }).click()
+    await page.getByRole('button', { name: 'Connect provider' }).click()
     await page
-      .getByText(/answers in \d+ ms/)
+      .getByText(/responds in \d+ ms/)
       .last()
       .waitFor()
-    assert.deepEqual(await shown(), ['Another one, by its address', ''])
+    assert.deepEqual(await shown(), ['Custom provider', ''])
     assert.deepEqual(visitor.wrongs, [])
   },
 )

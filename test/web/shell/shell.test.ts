@@ -34,12 +34,12 @@ test(
       await route.continue({ postData: JSON.stringify(asked) })
     })
     await page.getByLabel('API key').fill('sk-wrong')
-    await page.getByRole('button', { name: 'Connect and try it' }).click()
+    await page.getByRole('button', { name: 'Connect provider' }).click()
     await page.getByText('Nothing was kept; try again.').waitFor()
     assert.equal((await aki.get(at)).body.data.length, 0)
     await page.getByLabel('API key').fill(openai.key)
-    await page.getByRole('button', { name: 'Connect and try it' }).click()
-    await page.getByRole('list', { name: 'Who answers' }).getByText('OpenAI').waitFor()
+    await page.getByRole('button', { name: 'Connect provider' }).click()
+    await page.getByRole('list', { name: 'Available providers' }).getByText('OpenAI').waitFor()
 
     await page.getByLabel('Model', { exact: true }).fill('gpt-4o')
     await page.getByRole('option', { name: 'openai/gpt-4o GPT-4o', exact: true }).click()
@@ -47,9 +47,9 @@ test(
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
     const answer = page.getByRole('group', { name: 'Answer' })
     await answer.locator('strong', { hasText: 'Aki' }).waitFor()
-    await page.getByRole('link', { name: 'Go on in this chat' }).waitFor()
+    await page.getByRole('link', { name: 'Continue in this chat' }).waitFor()
 
-    await page.getByRole('button', { name: 'Make a key' }).click()
+    await page.getByRole('button', { name: 'Create key' }).click()
     const key = (await page.getByTestId('key').textContent())!.trim()
     const listed = await fetch(`${server.origin}/compat-a/v1/models`, { headers: { authorization: `Bearer ${key}` } })
     assert.equal(listed.status, 200)
@@ -60,7 +60,7 @@ test(
 
     // From now on home shows what there is, and the way back here until it is put away.
     await page.getByRole('link', { name: 'Home' }).click()
-    await page.getByRole('list', { name: 'Last chats' }).getByRole('link').waitFor()
+    await page.getByRole('list', { name: 'Recent chats' }).getByRole('link').waitFor()
     // Also once the only chat is put away, when its answer has ended.
     const [{ id }] = (await aki.get('/chats')).body.data
     await until(
@@ -69,10 +69,10 @@ test(
     )
     await page.goto('/app')
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-    await page.getByRole('link', { name: 'Set up step by step' }).click()
-    await page.getByRole('button', { name: 'I know my way' }).click()
+    await page.getByRole('link', { name: 'Open setup guide' }).click()
+    await page.getByRole('button', { name: 'Skip setup' }).click()
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-    await becomes(() => page.getByRole('link', { name: 'Set up step by step' }).count(), 0)
+    await becomes(() => page.getByRole('link', { name: 'Open setup guide' }).count(), 0)
     assert.deepEqual(visitor.wrongs, [])
   },
 )
@@ -89,7 +89,7 @@ test(
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, alice)
-    const palette = page.getByRole('combobox', { name: 'Search and do' })
+    const palette = page.getByRole('combobox', { name: 'Search or run a command' })
     const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
     const pressAll = async (keys: string): Promise<void> => {
       for (const key of keys.split(' ')) await page.keyboard.press(key)
@@ -114,11 +114,11 @@ test(
     await page.getByRole('button', { name: 'Workspace: Print house' }).waitFor()
     await page.keyboard.press('Control+k')
     await palette.fill('api key')
-    await page.getByRole('option', { name: /^New API key/ }).waitFor()
+    await page.getByRole('option', { name: /^Create API key/ }).waitFor()
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog', { name: 'New API key' }).waitFor()
+    await page.getByRole('dialog', { name: 'Create API key' }).waitFor()
     await page.keyboard.press('Escape')
-    await page.getByRole('dialog', { name: 'New API key' }).waitFor({ state: 'detached' })
+    await page.getByRole('dialog', { name: 'Create API key' }).waitFor({ state: 'detached' })
 
     await page.getByRole('textbox', { name: 'Message' }).fill('g i')
     assert.match(page.url(), /\/chats\//)
@@ -130,7 +130,7 @@ test(
     await page.locator('body').press('Escape')
     await page.evaluate('document.activeElement?.blur()')
     await page.keyboard.press('?')
-    await page.getByRole('checkbox', { name: 'Single letters' }).uncheck()
+    await page.getByRole('checkbox', { name: 'Single-key shortcuts' }).uncheck()
     await page.keyboard.press('Escape')
     await page.reload()
     await heading('Chats')
@@ -139,13 +139,13 @@ test(
     await page.keyboard.press('Control+k')
     await palette.fill('keyboard')
     await page.keyboard.press('Enter')
-    await page.getByRole('checkbox', { name: 'Single letters' }).check()
+    await page.getByRole('checkbox', { name: 'Single-key shortcuts' }).check()
     await page.keyboard.press('Escape')
     await heading('Chats')
 
     await page.keyboard.press('Control+k')
     await palette.fill('indigo')
-    await page.getByRole('option', { name: 'Search everything for “indigo”' }).click()
+    await page.getByRole('option', { name: 'Search everywhere for “indigo”' }).click()
     const results = page.getByRole('list', { name: 'Results' })
     await results.getByRole('link', { name: 'Indigo clerk' }).waitFor()
     await page.getByRole('button', { name: 'Chats', exact: true }).click()
@@ -160,7 +160,7 @@ test(
     await page.evaluate('document.activeElement?.blur()')
     await page.keyboard.press('/')
     await becomes(
-      () => page.getByRole('searchbox', { name: 'Search for' }).evaluate((it) => it === it.ownerDocument.activeElement),
+      () => page.getByRole('searchbox', { name: 'Search' }).evaluate((it) => it === it.ownerDocument.activeElement),
       true,
     )
     assert.deepEqual(visitor.wrongs, [])
@@ -190,7 +190,7 @@ test(
     await page.goto('/app/ai-routing/paper-prices')
     await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
     await becomes(() => page.getByRole('heading', { level: 1 }).count(), 1)
-    await becomes(() => page.getByRole('searchbox', { name: 'Search for' }).inputValue(), 'ai routing paper prices')
+    await becomes(() => page.getByRole('searchbox', { name: 'Search' }).inputValue(), 'ai routing paper prices')
     await page.goto('/app/accounts')
     await page.getByText('The administrator of this instance can give you access.').waitFor()
 
@@ -226,7 +226,7 @@ test(
 
     // An update: the line is lost for a while, and what is served then is another app.
     await page.keyboard.press('Control+k')
-    await page.getByRole('combobox', { name: 'Search and do' }).fill('sign out')
+    await page.getByRole('combobox', { name: 'Search or run a command' }).fill('sign out')
     await page.getByRole('option', { name: /^Sign out/ }).waitFor()
     await context.setOffline(true)
     // What the first words to be said would be shown by cannot be read; they are said all the same.

@@ -35,7 +35,7 @@ async function openPage(page: Page, path: string): Promise<void> {
   const push = (to: string) => page.evaluate(`__TSR_ROUTER__.history.push(${JSON.stringify(to)})`)
   // An open dialog would stay; the app is loaded again, without it.
   await ((await page.getByRole('dialog').count()) > 0 ? page.goto(BETWEEN) : push(BETWEEN))
-  const leave = page.getByRole('alertdialog').getByRole('button', { name: 'Leave', exact: true })
+  const leave = page.getByRole('alertdialog').getByRole('button', { name: 'Leave page', exact: true })
   await until(
     async () => {
       if (await leave.isVisible()) await leave.click()
@@ -220,7 +220,7 @@ async function tryPage(page: Page, { path, open }: Part): Promise<boolean> {
 }
 
 /** The words on buttons that may open a form. */
-const OPENERS = /^(New|Add|Invite|Share|Edit|Change|Rename|Make|Ask|Pair|Install|Move|Copy to|Grant|Give|Set|Limit)\b/
+const OPENERS = /^(New|Create|Add|Invite|Share|Edit|Change|Rename|Ask|Pair|Install|Move|Copy to|Grant|Give|Set|Limit)\b/
 /** Rows of a list have the same buttons. */
 const MOST_BUTTONS = 4
 

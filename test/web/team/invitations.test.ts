@@ -32,9 +32,9 @@ test(
     known.resolve()
     await answered
     await hers.page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor()
-    await hers.page.getByRole('button', { name: 'Invite' }).click()
-    await hers.page.getByLabel('E-mail').fill('ben@example.com')
-    await hers.page.getByRole('button', { name: 'Make the invitation' }).click()
+    await hers.page.getByRole('button', { name: 'Invite member' }).click()
+    await hers.page.getByLabel('Email').fill('ben@example.com')
+    await hers.page.getByRole('dialog').getByRole('button', { name: 'Invite member' }).click()
     const url = await hers.page.getByText(/\/app\/invitations#token=/).innerText()
     await hers.page.getByRole('button', { name: 'Done' }).click()
 
@@ -42,18 +42,18 @@ test(
     const { page } = his
     await page.goto(url)
     await page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor()
-    await page.getByText('Aki invites ben@example.com to this workspace as member').waitFor()
+    await page.getByText('Aki invited ben@example.com to this workspace as member').waitFor()
     assert.equal(page.url().includes('token'), false, 'the token is out of the address')
     assert.deepEqual(await breaches(page), [])
-    await page.getByRole('button', { name: 'Make an account' }).click()
+    await page.getByRole('button', { name: 'Create account' }).click()
     await page.getByText('To join Print shop').waitFor()
     await until(
-      () => page.getByLabel('E-mail').inputValue(),
+      () => page.getByLabel('Email').inputValue(),
       (typed) => typed === 'ben@example.com',
     )
     await page.getByLabel('Name').fill('Ben')
     await page.getByLabel('Password').fill('a sentence that is long')
-    await page.getByRole('button', { name: 'Make the account' }).click()
+    await page.getByRole('button', { name: 'Create account' }).click()
     // Nothing is asked a second time.
     await page.getByRole('list', { name: 'Members of Print shop' }).getByText('Ben (you)').waitFor()
     assert.equal(new URL(page.url()).pathname, `/app/workspaces/${shop.id}`)
@@ -61,11 +61,11 @@ test(
 
     // The same link again, for whoever has used it, and for somebody else.
     await page.goto(url)
-    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('list', { name: 'Members of Print shop' }).waitFor()
     await hers.page.goto(url)
-    await hers.page.getByRole('heading', { level: 1, name: 'This invitation was used' }).waitFor()
-    await hers.page.getByRole('button', { name: 'Go on' }).click()
+    await hers.page.getByRole('heading', { level: 1, name: 'Invitation already accepted' }).waitFor()
+    await hers.page.getByRole('button', { name: 'Continue' }).click()
     await hers.page.getByText('The invitation was accepted already.').waitFor()
     assert.deepEqual([...hers.wrongs, ...his.wrongs], [])
   },
@@ -96,18 +96,18 @@ test(
     }
     await says(first.url, 'This invitation was revoked')
     await says(old.url, 'This invitation has expired')
-    await says(`${server.origin}/app/invitations#token=${'x'.repeat(43)}`, 'This link opens nothing')
-    await page.getByRole('button', { name: 'Go to the app' }).click()
+    await says(`${server.origin}/app/invitations#token=${'x'.repeat(43)}`, 'Invalid invitation link')
+    await page.getByRole('button', { name: 'Go to Home' }).click()
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
 
     await signIn(page, chie)
     await says(second.url, 'Print shop')
     await page.getByText('you are signed in as').waitFor()
     await page.getByRole('button', { name: 'Join Print shop as chie@example.com' }).waitFor()
-    await page.getByRole('button', { name: 'Use another account' }).click()
+    await page.getByRole('button', { name: 'Switch account' }).click()
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
     await until(
-      () => page.getByLabel('E-mail').inputValue(),
+      () => page.getByLabel('Email').inputValue(),
       (typed) => typed === ben.email,
     )
     await page.getByLabel('Password').fill(ben.password)
@@ -123,8 +123,8 @@ test(
       })
     ).body.data
     await says(shared.url, 'Views')
-    await page.getByText('Aki shares a chat with ben@elsewhere.example').waitFor()
-    await page.getByRole('button', { name: 'Open it as ben@example.com' }).click()
+    await page.getByText('Aki shared a chat with ben@elsewhere.example').waitFor()
+    await page.getByRole('button', { name: 'Accept as ben@example.com' }).click()
     await page.waitForURL(`**/app/chats/${chat.id}`)
     assert.deepEqual(visitor.wrongs, [])
   },

@@ -22,10 +22,10 @@ test(
     await using hers = await visit(browser(), server.origin)
     await signIn(hers.page, aki)
     await hers.page.goto(`/app/workspaces/${shop.id}`)
-    await hers.page.getByRole('button', { name: 'Change Ben' }).click()
-    await hers.page.getByRole('dialog').getByLabel('Budget in USD').fill('20')
+    await hers.page.getByRole('button', { name: 'Edit member Ben' }).click()
+    await hers.page.getByRole('dialog').getByLabel('Spend cap in USD').fill('20')
     await hers.page.getByLabel('Models').fill('sim/script, openai/*')
-    await hers.page.getByRole('button', { name: 'Save' }).click()
+    await hers.page.getByRole('button', { name: 'Save member' }).click()
     await hers.page.getByText('Models: sim/script, openai/*').waitFor()
     const [row] = (await aki.get(`/workspaces/${shop.id}/members`)).body.data.filter(
       ({ name }: { name: string }) => name === 'Ben',
@@ -33,15 +33,15 @@ test(
     assert.deepEqual([row.spend_cap_usd, row.allowed_models], [20, ['sim/script', 'openai/*']])
 
     // What holds for everybody there.
-    await hers.page.getByLabel('Allowed for everybody').fill('sim/*, openai/*')
-    await hers.page.getByLabel('No call without a key of this workspace').check()
-    await hers.page.getByRole('button', { name: 'Set models' }).click()
+    await hers.page.getByLabel('Allowed models').fill('sim/*, openai/*')
+    await hers.page.getByLabel('Require a key of this workspace').check()
+    await hers.page.getByRole('button', { name: 'Save allowed models' }).click()
     await until(
       async () => (await aki.get(`/workspaces/${shop.id}`)).body.data,
       ({ keys, allowed_models }) => keys === 'workspace' && allowed_models?.join() === 'sim/*,openai/*',
     )
-    await hers.page.getByLabel('No call without a key of this workspace').uncheck()
-    await hers.page.getByRole('button', { name: 'Set models' }).click()
+    await hers.page.getByLabel('Require a key of this workspace').uncheck()
+    await hers.page.getByRole('button', { name: 'Save allowed models' }).click()
     await until(
       async () => (await aki.get(`/workspaces/${shop.id}`)).body.data.keys,
       (keys) => keys === 'any',
@@ -52,20 +52,20 @@ test(
     await signIn(page, ben)
     await page.goto('/app/ai-routing/preview')
     await page.getByLabel('Model', { exact: true }).fill('sim/echo')
-    await page.getByLabel('In', { exact: true }).selectOption({ label: 'Print shop' })
+    await page.getByLabel('Workspace', { exact: true }).selectOption({ label: 'Print shop' })
     await page.getByText('of the member does not name').waitFor()
 
     await page.goto('/app/ai-routing/usage')
-    await page.getByRole('button', { name: 'Ask for credits' }).click()
+    await page.getByRole('button', { name: 'Request credits' }).click()
     await page.getByLabel('Amount in USD').fill('5')
-    await page.getByLabel('What for').fill('the report')
+    await page.getByLabel('Reason').fill('the report')
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
     await page.getByText('You asked for more').waitFor()
 
     await hers.page.goto('/app/accounts')
     await hers.page.getByText('Ben asks for $5').waitFor()
-    await hers.page.getByRole('button', { name: 'Grant Ben what was asked for' }).click()
-    await hers.page.getByRole('dialog').getByRole('button', { name: 'Grant' }).click()
+    await hers.page.getByRole('button', { name: 'Grant the credits Ben requested' }).click()
+    await hers.page.getByRole('dialog').getByRole('button', { name: 'Grant credits' }).click()
     await until(
       async () => (await ben.get('/me/usage')).body.data.balance_usd,
       (balance) => balance === 5,

@@ -14,14 +14,13 @@ import { uk } from '../api.ts'
 import { GrantDialog, type Granting } from './grant-dialog.tsx'
 import { type AccountRow, type CreditRequest, accountsQuery, refreshMoney, requestsQuery } from './queries.ts'
 
-/** For the administrator: who is here, what they have left, and who asks for more. */
 export function Accounts() {
   const { administrator } = useAccount()
   return administrator ? (
     <ForAdministrator />
   ) : (
     <Forbidden
-      said="The accounts of this instance are shown to its administrator alone."
+      said="Only the administrator can see the accounts of this instance."
       who="The administrator of this instance"
     />
   )
@@ -30,7 +29,7 @@ export function Accounts() {
 function ForAdministrator() {
   const { open, on, show, onOpen } = useOpen<Granting>()
   return (
-    <Page title="Accounts" lead="Who uses this instance, what they have left, and what their model calls have cost.">
+    <Page title="Accounts" lead="The users of this instance, their credits, and what their model calls have cost.">
       <Requests onGrant={show} />
       <All onGrant={show} />
       {on && <GrantDialog key={on.request?.id ?? on.account_id} granting={on} open={open} onOpen={onOpen} />}
@@ -42,8 +41,8 @@ function Requests({ onGrant }: { onGrant: (granting: Granting) => void }) {
   const { data: requests = [] } = useQuery(requestsQuery)
   if (requests.length === 0) return null
   return (
-    <Section title="Asking for credits" about="Who asks hears of your answer.">
-      <Rows label="Requests for credits">
+    <Section title="Credit requests" about="Users are notified of your decision.">
+      <Rows label="Credit requests">
         {requests.map((request) => (
           <RequestRow
             key={request.id}
@@ -60,7 +59,7 @@ function RequestRow({ request, onGrant }: { request: CreditRequest; onGrant: () 
   const { id, name, email, amount_usd, note, balance_usd, created_at } = request
   const refusing = useSend(uk.admin.refuse_request, async () => {
     await refreshMoney()
-    say(`${name} is told that it was refused`)
+    say(`Request from ${name} declined`)
   })
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3.5">
@@ -74,10 +73,14 @@ function RequestRow({ request, onGrant }: { request: CreditRequest; onGrant: () 
         {note && <p className="text-[0.8125rem] break-words">“{note}”</p>}
         <Refused>{refusing.rest()}</Refused>
       </div>
-      <Button pending={refusing.pending} aria-label={`Refuse ${name}`} onClick={() => void refusing.send({ id })}>
-        Refuse
+      <Button
+        pending={refusing.pending}
+        aria-label={`Decline request from ${name}`}
+        onClick={() => void refusing.send({ id })}
+      >
+        Decline
       </Button>
-      <Button look="primary" aria-label={`Grant ${name} what was asked for`} onClick={onGrant}>
+      <Button look="primary" aria-label={`Grant the credits ${name} requested`} onClick={onGrant}>
         Grant
       </Button>
     </li>
@@ -124,7 +127,7 @@ function Row({ account, onGrant }: { account: AccountRow; onGrant: () => void })
         </p>
       </div>
       <p className="figures w-48 text-sm">
-        {balance_usd === null ? 'draws on no balance' : `${usd(balance_usd)} left`}
+        {balance_usd === null ? 'Unlimited' : `${usd(balance_usd)} left`}
         <br />
         <span className="text-quiet">
           {usd(spent_usd)} spent, {usd(spent_30d_usd)} in 30 days

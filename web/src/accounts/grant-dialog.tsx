@@ -8,7 +8,6 @@ import { usd } from '../ui/text/format.ts'
 import { typedNumber } from '../ui/text/typed-number.ts'
 import { type CreditRequest, refreshMoney } from './queries.ts'
 
-/** Credits for somebody, in answer to a request or unasked. */
 export interface Granting {
   account_id: string
   name: string
@@ -33,7 +32,7 @@ export function GrantDialog({
     },
     async (_, { amount_usd }) => {
       await refreshMoney()
-      say(`${name} has ${usd(amount_usd)} more`)
+      say(`Granted ${usd(amount_usd)} to ${name}`)
       onOpen(false)
     },
   )
@@ -41,11 +40,11 @@ export function GrantDialog({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Credits for ${name}`}
-      about="They pay calls on this instance’s providers."
+      title={`Grant credits to ${name}`}
+      about="Credits pay for calls to this instance’s providers."
       sending={sending}
       fields={['amount_usd', 'note']}
-      verb="Grant"
+      verb="Grant credits"
       onSend={() => void sending.send({ amount_usd: typedNumber(amount), note })}
     >
       <TextField
@@ -61,7 +60,7 @@ export function GrantDialog({
         value={note}
         onValue={setNote}
         error={sending.at('note')}
-        {...(request && { hint: 'It is told with the answer.' })}
+        {...(request && { hint: 'Sent to the user with your decision.' })}
       />
     </FormDialog>
   )

@@ -19,7 +19,6 @@ export const ownRequestsQuery = queryOptions({
   queryFn: async () => (await uk.me.credit_requests({ limit: 1 })).rows,
 })
 
-/** After credits were granted or refused. */
 export const refreshMoney = (): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['accounts'] }),

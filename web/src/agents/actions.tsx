@@ -54,7 +54,7 @@ export function AgentActions({ agent, place }: { agent: Agent; place: Place }) {
         <Button onClick={() => void act(() => uk.agents.restore({ id }), `${name} is back`)}>Restore</Button>
       )}
       {place.may('share:write') && status === 'active' && <Button onClick={() => setSharing(true)}>Share</Button>}
-      {actions.length > 0 && <Actions label={`More for ${name}`} actions={actions} />}
+      {actions.length > 0 && <Actions label={`More actions for ${name}`} actions={actions} />}
       {sharing && <ShareDialog type="agent" id={id} name={name} mayEdit={writes} open={sharing} onOpen={setSharing} />}
       {copying && <CopyDialog agent={agent} targets={targets} onOpen={setCopying} />}
     </div>

@@ -148,7 +148,7 @@ function Deeds({ automation, place }: { automation: Automation; place: Place }) 
           </Button>
         )}
         {writes && <Button onClick={() => setChanging(true)}>Change</Button>}
-        {actions.length > 0 && <Actions label={`More for ${name}`} actions={actions} />}
+        {actions.length > 0 && <Actions label={`More actions for ${name}`} actions={actions} />}
       </div>
       <Refused>{fire.rest()}</Refused>
       {changing && (

@@ -69,7 +69,7 @@ export function FolderPage({ place, name, path, may, workspace, folder = null, c
           />
           {folder !== null && (
             <Actions
-              label="More for this folder"
+              label="More actions for this folder"
               actions={[
                 { label: 'Download as ZIP', run: () => download(folder) },
                 ...(may === 'all' ? [{ label: 'Share …', run: () => sharing.show(folder) }] : []),

@@ -5,20 +5,17 @@ import type { Send } from '../ui/send.ts'
 
 interface Props {
   title: string
-  /** Below the title. */
   about: ReactNode
   sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>
-  /** The fields that show their refusal themselves. */
+  /** Fields that show their own errors. */
   fields: readonly string[]
-  /** The word on the button that sends. */
   verb: string
   onSend: () => void
   children: ReactNode
-  /** Below the button. */
   after?: ReactNode
 }
 
-/** A form at the door: its heading, what else was refused, its fields, and the button that sends. */
+/** A form for signing in, signing up or recovering an account. */
 export function EntryForm({ title, about, sending, fields, verb, onSend, children, after }: Props) {
   const { pending, rest, form } = sending
   useEffect(() => {

@@ -7,7 +7,7 @@ export function Entry() {
   return (
     <div className="grid min-h-dvh max-lg:grid-rows-[auto_1fr] lg:grid-cols-[minmax(0,1fr)_minmax(28rem,34rem)]">
       <div className="relative h-52 overflow-hidden border-b border-keyline sm:h-64 lg:h-auto lg:border-r lg:border-b-0">
-        {/* Where there is no room for the whole picture: the sun and the first of the sea. */}
+        {/* On small screens: only the sun and the first wave. */}
         <Print className="absolute inset-x-0 top-0 h-auto w-full max-lg:-translate-y-[29%] lg:size-full" />
         <p
           aria-hidden="true"
@@ -23,7 +23,7 @@ export function Entry() {
           <Outlet />
           <p className="mt-10 text-[0.8125rem] text-quiet">
             <a href="/app/third-party-licences.txt" className="underline">
-              Licences of what this is made with
+              Third-party licenses
             </a>
           </p>
         </div>

@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
 
-/** Beside the password: a passkey, which the browser also offers in the field of the address, and the identity provider. */
+/** Other sign-in methods: a passkey, which browsers also suggest in the email field, and the identity provider. */
 export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<void> }) {
   const { data: ways } = useQuery(waysQuery)
   const passkey = useSend(
@@ -26,7 +26,7 @@ export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<vo
     let left = false
     const offer = async (): Promise<void> => {
       if (!(await offersPasskeys()) || left) return
-      // Nobody asked for it: what goes wrong before one is picked shows when they do.
+      // Errors of the browser's own suggestion stay hidden until the person picks a passkey.
       const picked = await pickPasskey('offered').catch(() => null)
       if (picked !== null && !left) await enter.current(picked)
     }
@@ -42,7 +42,7 @@ export function OtherWays({ next, onIn }: { next: string; onIn: () => Promise<vo
       <Refused>{passkey.rest() || provider.rest()}</Refused>
       {hasPasskeys() && (
         <Button icon="key" className="w-full" pending={passkey.pending} onClick={() => void passkey.send(null)}>
-          Use a passkey
+          Sign in with a passkey
         </Button>
       )}
       {ways?.identity_provider && (

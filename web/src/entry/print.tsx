@@ -1,8 +1,7 @@
-/** The picture beside the door: a sun, a graded sky and the sea in five blocks, each cut with its own lines. */
+/** The picture on the sign-in pages: a sun, a sky and the sea in five layers. */
 const WIDTH = 640
 const HEIGHT = 960
 
-/** A swell: one long wave and a short one on it. */
 function swell(y: number, height: number, length: number, phase: number): string {
   const at = (x: number): number =>
     y -

@@ -6,10 +6,13 @@ import { TextField } from '../ui/field.tsx'
 import { useSend } from '../ui/send.ts'
 import { EntryForm } from './entry-form.tsx'
 
-/** Behind `#`, which browsers send to nobody; it is taken out of the address at once, so that it is in no history. */
+/**
+ * The token is in the fragment, which browsers don't send to servers. It is removed from the address at once, so that
+ * it isn't in the history.
+ */
 const tokenInAddress = (): string | null => /^#token=([\w-]{1,200})$/.exec(location.hash)?.[1] ?? null
 
-/** The way back in for who has forgotten: asks for the mail, and takes what its link brings. */
+/** Password recovery: requests the email, and handles the link in it. */
 export function Recovery() {
   const [token, setToken] = useState(tokenInAddress)
   useEffect(() => {
@@ -20,7 +23,7 @@ export function Recovery() {
       history.replaceState(history.state, '', location.pathname)
     }
     take()
-    // Where the page is open already, a browser loads no other one for the link.
+    // If the page is already open, following the link only changes the fragment.
     window.addEventListener('hashchange', take)
     return () => window.removeEventListener('hashchange', take)
   }, [])
@@ -34,7 +37,7 @@ function AskForMail() {
   if (asked !== null)
     return (
       <div role="status">
-        <h1 className="font-serif text-3xl leading-tight">Look into your mail</h1>
+        <h1 className="font-serif text-3xl leading-tight">Check your email</h1>
         <p className="mt-2 text-quiet">
           If there is an account with <strong className="font-medium break-words text-ink">{asked}</strong>, a mail is
           on its way to it. Its link is good for an hour.
@@ -48,11 +51,11 @@ function AskForMail() {
     )
   return (
     <EntryForm
-      title="Forgotten your password?"
-      about={<p>Say your address, and set a new one with the link that comes there.</p>}
+      title="Forgot your password?"
+      about={<p>Enter your email address, and we’ll send you a link to set a new one.</p>}
       sending={sending}
       fields={['email']}
-      verb="Send the mail"
+      verb="Send link"
       onSend={() => void sending.send({ email })}
       after={
         <p>
@@ -63,7 +66,7 @@ function AskForMail() {
       }
     >
       <TextField
-        label="E-mail"
+        label="Email"
         type="email"
         autoComplete="username"
         autoFocus
@@ -87,13 +90,13 @@ function NewPassword({ token }: { token: string }) {
       title="Set a new password"
       about={
         <p>
-          It ends every session of the account. Your keys and passkeys go on working, unless nobody has confirmed the
-          address before: then they end too.
+          This ends all sessions of the account. API keys and passkeys keep working if the email address was verified;
+          otherwise they are revoked too.
         </p>
       }
       sending={sending}
       fields={['new_password']}
-      verb="Set the password and sign in"
+      verb="Set password and sign in"
       onSend={() => void sending.send({ token, new_password })}
     >
       <TextField
@@ -101,7 +104,7 @@ function NewPassword({ token }: { token: string }) {
         type="password"
         autoComplete="new-password"
         autoFocus
-        hint="At least 8 characters. A sentence is easier to remember than a riddle."
+        hint="At least 8 characters. A short sentence is easy to remember."
         value={new_password}
         onValue={setPassword}
         error={sending.at('new_password')}

@@ -34,7 +34,7 @@ export function SignIn() {
           <p>
             New here?{' '}
             <Link to="/sign-up" search={search} className="link">
-              Make an account
+              Create account
             </Link>
           </p>
         }
@@ -46,11 +46,11 @@ export function SignIn() {
           <p className="text-[0.8125rem] text-quiet">
             {ways?.recovery ? (
               <Link to="/recovery" className="link">
-                Forgotten your password?
+                Forgot your password?
               </Link>
             ) : (
               <>
-                Forgotten your password? Whoever runs this server can set a new one with{' '}
+                Forgot your password? The administrator of this server can reset it with{' '}
                 <code>uk admin reset-password</code>.
               </>
             )}
@@ -58,7 +58,7 @@ export function SignIn() {
         }
       >
         <TextField
-          label="E-mail"
+          label="Email"
           type="email"
           autoComplete="username webauthn"
           autoFocus

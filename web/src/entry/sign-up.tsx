@@ -19,7 +19,7 @@ export function SignUp() {
   const [password, setPassword] = useState('')
   const kept = keptToken()
   const [token, setToken] = useState(kept ?? '')
-  // The link that brought them here names the address, and its token is theirs already.
+  // The invitation link prefills the email address and holds the token.
   const { data: invitation } = useQuery(previewQuery(kept))
   useEffect(() => {
     if (invitation) setEmail((typed) => typed || invitation.email)
@@ -29,7 +29,7 @@ export function SignUp() {
     await navigate({ to: search.next ?? '/' })
   })
   const { at, code } = sending
-  // The server says what it needs; once it has, the field stays.
+  // Shown once the server asks for it, and kept from then on.
   const [asked, setAsked] = useState<Asked>(token ? 'invitation' : 'nothing')
   useEffect(() => {
     if (code === 'setup_required') setAsked('setup')
@@ -37,7 +37,7 @@ export function SignUp() {
   }, [code])
   return (
     <EntryForm
-      title="Make an account"
+      title="Create account"
       about={
         <>
           {invitation?.kind === 'workspace' && (
@@ -53,7 +53,7 @@ export function SignUp() {
       }
       sending={sending}
       fields={['name', 'email', 'password', 'setup_token', 'invitation_token']}
-      verb="Make the account"
+      verb="Create account"
       onSend={() =>
         void sending.send({
           name,
@@ -66,7 +66,7 @@ export function SignUp() {
     >
       <TextField label="Name" autoComplete="name" autoFocus value={name} onValue={setName} error={at('name')} />
       <TextField
-        label="E-mail"
+        label="Email"
         type="email"
         autoComplete="username"
         value={email}
@@ -77,7 +77,7 @@ export function SignUp() {
         label="Password"
         type="password"
         autoComplete="new-password"
-        hint="At least 8 characters. A sentence is easier to remember than a riddle."
+        hint="At least 8 characters. A short sentence is easy to remember."
         value={password}
         onValue={setPassword}
         error={at('password')}
@@ -90,8 +90,8 @@ export function SignUp() {
           spellCheck={false}
           hint={
             <>
-              The first account becomes the administrator. The server printed this token when it started, and keeps it
-              in the file <code>setup-token</code> of its data directory.
+              The first account becomes the administrator. The server printed this token when it started and stores it
+              in the file <code>setup-token</code> in its data directory.
             </>
           }
           value={token}
@@ -105,7 +105,7 @@ export function SignUp() {
           mono
           autoComplete="off"
           spellCheck={false}
-          hint="From the invitation that you got. It belongs to the address it was sent to."
+          hint="From your invitation. It only works for the address it was sent to."
           value={token}
           onValue={setToken}
           error={at('invitation_token')}

@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { Refused } from '../ui/notice.tsx'
 import { useSend } from '../ui/send.ts'
 
-/** Where the identity provider sends the browser back to. What it sent along is taken out of the address at once. */
+/** The identity provider redirects here. Its parameters are removed from the address at once. */
 export function SignedIn() {
   const navigate = useNavigate()
   const { send, rest, failed } = useSend(
@@ -38,7 +38,7 @@ export function SignedIn() {
         <Refused>{rest()}</Refused>
         {failed && (
           <Button className="w-full" onClick={() => void navigate({ to: '/sign-in', replace: true })}>
-            Go back to sign in
+            Back to sign in
           </Button>
         )}
       </div>

@@ -10,7 +10,7 @@ import { type Send, useSend } from '../ui/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { type Going, goingQuery, runningOperationsQuery } from './queries.ts'
 
-/** What waits for a decision, and what goes on. Nothing where nothing does. */
+/** Pending decisions and running work. Renders nothing if there is none. */
 export function Attention() {
   const { data: going = [] } = useQuery(goingQuery)
   const { data: operations = [] } = useQuery(runningOperationsQuery)
@@ -28,8 +28,8 @@ export function Attention() {
         </Section>
       )}
       {running.length + operations.length > 0 && (
-        <Section title="Going on">
-          <Rows label="Going on">
+        <Section title="Running">
+          <Rows label="Running">
             {running.map(({ chat: { id, title }, run }) => (
               <li key={run.id} className="flex items-baseline gap-3 px-4 py-2 text-sm">
                 <Link to="/chats/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
@@ -83,7 +83,7 @@ function Decision({
         <Refused>{deciding.rest()}</Refused>
       </div>
       {kind === 'subagent' ? (
-        <span className="text-sm text-quiet">decided in the chat of its agent</span>
+        <span className="text-sm text-quiet">Decide in the agent’s chat</span>
       ) : (
         <Decide tool={tool} canRemember={can_remember && run.created_by === me} deciding={deciding} />
       )}
@@ -97,7 +97,6 @@ function Decide({
   deciding: { pending, send },
 }: {
   tool: string
-  /** The run is of this person's message. */
   canRemember: boolean
   deciding: Send<Given, unknown>
 }) {
@@ -108,11 +107,11 @@ function Decide({
       </Button>
       {canRemember && (
         <Button
-          aria-label={`Always allow ${tool} in that chat`}
+          aria-label={`Always allow ${tool} in this chat`}
           pending={pending}
           onClick={() => void send({ decision: 'allow', remember: 'chat' })}
         >
-          Always there
+          Always allow
         </Button>
       )}
       <Button

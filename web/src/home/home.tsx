@@ -13,7 +13,6 @@ import { LastChats, LastFiles } from './lately.tsx'
 import { dismissed } from './first-run/dismissed.ts'
 import { lastChatsQuery, monthQuery } from './queries.ts'
 
-/** Where one comes in: what waits, what goes on, what was last, and what it costs. */
 export function Home() {
   const { id } = useAccount()
   const isDismissed = useKept(dismissed(id)) !== null
@@ -30,9 +29,11 @@ export function Home() {
     >
       {!isDismissed && (
         <p className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-1 border border-line bg-sheet px-4 py-2.5 text-sm">
-          <span className="min-w-0 flex-1 basis-64">Providers, a first answer, and your own tools on one key.</span>
+          <span className="min-w-0 flex-1 basis-64">
+            Connect a provider, get a first response, and set up your tools.
+          </span>
           <Link to="/welcome" className="link">
-            Set up step by step
+            Open setup guide
           </Link>
           <button type="button" className="text-quiet hover:text-ink" onClick={() => dismissed(id).set('yes')}>
             Don’t show again
@@ -41,7 +42,7 @@ export function Home() {
       )}
       <Attention />
       <div className="grid gap-x-8 gap-y-8 wide:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
-        <Section title="Last chats">
+        <Section title="Recent chats">
           {chats.error && !chats.data ? (
             <Failure what="Your chats" error={chats.error} again={chats.refetch} />
           ) : chats.data ? (
@@ -51,7 +52,7 @@ export function Home() {
           )}
         </Section>
         <div>
-          <Section title="Files of late">
+          <Section title="Recent files">
             <LastFiles />
           </Section>
           <Section title="This month">
@@ -65,8 +66,8 @@ export function Home() {
 
 function Month() {
   const { data, error, refetch } = useQuery(monthQuery)
-  if (error && !data) return <Failure what="What it cost" error={error} again={refetch} />
-  if (!data) return <Waiting what="what it cost" rows={1} />
+  if (error && !data) return <Failure what="Your costs" error={error} again={refetch} />
+  if (!data) return <Waiting what="your costs" rows={1} />
   return (
     <p className="figures border border-line border-t-keyline bg-sheet px-4 py-3 text-sm">
       <span className="text-lg font-medium">{usd(data.cost_usd)}</span>{' '}

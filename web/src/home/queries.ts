@@ -6,26 +6,26 @@ export type Run = Awaited<ReturnType<typeof uk.chats.runs>>['rows'][number]
 
 const MOST_RUNS = 12
 
-/** The last chats of every workspace, as the page of chats has them. */
+/** The recent chats of all workspaces. Shares its cache with the chats page. */
 export const lastChatsQuery = queryOptions({
   queryKey: ['chats', 'last'],
   queryFn: async () => (await uk.chats.list({ limit: 6 })).rows,
 })
 
-/** A run of one's chats that is not finished. */
+/** An unfinished run of one of the person's chats. */
 export interface Going {
   chat: Chat
   run: Run
 }
 
-/** The chats of every workspace that answer now, or wait for a decision. */
+/** Chats in all workspaces that are responding or waiting for a decision. */
 export const goingQuery = queryOptions({
   queryKey: ['chats', 'going'],
   queryFn: async (): Promise<Going[]> => {
     const { rows } = await uk.chats.list({ limit: 100 })
     const busy = rows.filter(({ active_run_id }) => active_run_id !== null).slice(0, MOST_RUNS)
     const runs = busy.map(async (chat) => {
-      // It may have ended meanwhile, or its chat have gone.
+      // The run may have ended, or the chat been deleted, in the meantime.
       const run = await unlessRefused(uk.chats.run({ id: chat.id, run_id: chat.active_run_id! }))
       return run === null ? [] : [{ chat, run }]
     })
@@ -43,10 +43,10 @@ export const lastFilesQuery = queryOptions({
   queryFn: async () => (await uk.drive.latest({ limit: 6 })).rows,
 })
 
-/** Providers that are asked about by themselves: enough for a first answer, however many there are. */
+/** How many providers are tested automatically: enough for a first response. */
 const MOST_ASKED_ABOUT = 4
 
-/** Models that write words: the cheapest of all, and some of the first providers that serve and have none among those. */
+/** Text models: the cheapest ones, and some of working providers that have none among those. */
 export const writersQuery = queryOptions({
   queryKey: ['models', 'writers'],
   queryFn: async () => {
@@ -63,10 +63,10 @@ export const writersQuery = queryOptions({
   },
 })
 
-/** The first day of the month in UTC, as budgets count it. */
+/** The first day of the month in UTC, like budgets. */
 export const firstOfMonth = (now: number): string => `${new Date(now).toISOString().slice(0, 7)}-01`
 
-/** The cost of one's own calls since the month began. */
+/** The cost of the person's calls this month. */
 export const monthQuery = queryOptions({
   queryKey: ['usage', 'month'],
   queryFn: async () => (await uk.ai_gateway.usage({ from: firstOfMonth(Date.now()), limit: 1 })).total,

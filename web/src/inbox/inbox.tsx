@@ -15,7 +15,6 @@ import { type Notification, inboxQuery, unreadQuery } from './queries.ts'
 
 const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['inbox'] })
 
-/** What the person was told of, the newest first. */
 export function Inbox() {
   const [only, setOnly] = useState<'all' | 'unread'>('all')
   const query = useInfiniteQuery(inboxQuery(only))
@@ -27,9 +26,9 @@ export function Inbox() {
       title="Inbox"
       lead={
         <>
-          What you were told of. Where else you hear of it is yours to choose in{' '}
+          Choose what you’re notified about, and how, in{' '}
           <Link to="/settings/notifications" className="link">
-            its settings
+            notification settings
           </Link>
           .
         </>
@@ -47,15 +46,15 @@ export function Inbox() {
           checked={only === 'unread'}
           onChange={({ target }) => setOnly(target.checked ? 'unread' : 'all')}
         />
-        Unread ones only
+        Unread only
       </label>
       <Paged
         query={query}
         what="your notifications"
         label="Notifications"
         none={
-          <Empty title={only === 'unread' ? 'All read' : 'Nothing yet'}>
-            What happens while you are away is told here.
+          <Empty title={only === 'unread' ? 'No unread notifications' : 'Nothing here yet'}>
+            Notifications about your chats, automations and workspaces appear here.
           </Empty>
         }
       >
@@ -97,13 +96,13 @@ function Row({ notification }: { notification: Notification }) {
         </p>
         {body && <p className="mt-0.5 text-sm break-words whitespace-pre-line text-quiet">{body}</p>}
         <p className="mt-0.5 text-[0.8125rem] text-quiet">
-          {severity === 'error' ? 'failed · ' : severity === 'warning' ? 'needs a look · ' : ''}
+          {severity === 'error' ? 'failed · ' : severity === 'warning' ? 'needs attention · ' : ''}
           <Ago time={created_at} />
         </p>
         <Refused>{mark.rest() ?? remove.rest()}</Refused>
       </div>
       <Actions
-        label={`More for ${title}`}
+        label={`More actions for ${title}`}
         actions={[
           isUnread
             ? { label: 'Mark as read', run: () => void mark.send('read') }

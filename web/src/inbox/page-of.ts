@@ -1,4 +1,4 @@
-/** The goal of a notification: a page of the app, by its path below `/app`; another address; or nowhere. */
+/** The target of a notification: an app path below `/app`, another address, or null. */
 export function pageOf({ action_url }: { action_url: string | null }): { page: string } | { href: string } | null {
   if (action_url === null) return null
   const page = /^\/app(\/[^\\]*)$/.exec(action_url)?.[1]

@@ -13,7 +13,6 @@ export const inboxQuery = (only: 'all' | 'unread') =>
     }),
   )
 
-/** The number of unread notifications. */
 export const unreadQuery = queryOptions({
   queryKey: ['inbox', 'count'],
   queryFn: async () => (await uk.notifications.config()).unread_count,

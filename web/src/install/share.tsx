@@ -13,9 +13,9 @@ import { useSend } from '../ui/send.ts'
 import { type Shared, takeShared } from './worker.ts'
 import { shorten } from '../../../src/core/text/shorten.ts'
 
-/** Where another app's “Share” leads: into a new chat, or into the drive. Nothing happens before somebody says which. */
+/** The target of the system's share sheet: a new chat or the drive. Nothing is sent before the person chooses. */
 export function Share() {
-  // Once: what was taken is no longer there.
+  // Shared content can be taken only once.
   const { data: shared } = useQuery({
     queryKey: ['shared-with-the-app'],
     queryFn: takeShared,
@@ -25,19 +25,19 @@ export function Share() {
     retry: false,
   })
   return (
-    <Page title="Shared from another app" lead="Say what is to become of it.">
+    <Page title="Shared from another app" lead="Choose where to add the shared content.">
       {shared === undefined ? (
-        <Waiting what="what was shared" rows={1} />
+        <Waiting what="shared content" rows={1} />
       ) : shared === null ? (
         <Empty
-          title="Nothing is here"
+          title="Nothing to share"
           action={
             <Link to="/chats" className="link">
-              Go to your chats
+              Go to Chats
             </Link>
           }
         >
-          What is shared waits in memory only, and not for long. Share it once more from the other app.
+          Shared content is kept only briefly. Share it again from the other app.
         </Empty>
       ) : (
         <Choice shared={shared} />
@@ -53,7 +53,7 @@ function Choice({ shared }: { shared: Shared }) {
   const { personal_workspace_id: workspace_id } = useAccount()
   const navigate = useNavigate()
   const [words, setWords] = useState(() => wordsIn(shared))
-  // What has arrived stays: who tries again sends only what was refused or cut off.
+  // Uploaded files stay: a retry sends only the failed ones.
   const arrived = useRef(new Map<unknown, ReturnType<typeof send>>())
   const send = (file: File) =>
     uk.drive.upload(
@@ -85,17 +85,17 @@ function Choice({ shared }: { shared: Shared }) {
       ...shared.files.map((file) => upload(file, file)),
       ...(words.trim() === '' ? [] : [upload(words, text)]),
     ])
-    say('It is in your drive')
+    say('Saved to your drive')
     await navigate({ to: '/', replace: true })
   })
   return (
     <div className="space-y-5">
       <p role="note" className="border border-line bg-sheet px-4 py-3 text-sm break-words">
         {shared.from === null
-          ? 'This came from another app of this device, or from a web page. Read it before you keep it: a chat takes it for your own words.'
-          : `The web page ${shared.from} filled this in. If you did not share it from there, leave this page: a chat takes it for your own words.`}
+          ? 'This content came from another app or a web page. Review it first: a chat treats it as your own message.'
+          : `This content came from the web page ${shared.from}. If you didn’t share it, leave this page: a chat treats it as your own message.`}
       </p>
-      <Field label="Words" optional>
+      <Field label="Text" optional>
         {(control) => (
           <textarea
             {...control}
@@ -118,10 +118,10 @@ function Choice({ shared }: { shared: Shared }) {
       <Refused>{chat.rest() ?? drive.rest()}</Refused>
       <div className="flex flex-wrap gap-2">
         <Button look="primary" icon="chat" pending={chat.pending} onClick={() => void chat.send(undefined)}>
-          Begin a chat with it
+          Start a chat
         </Button>
         <Button pending={drive.pending} onClick={() => void drive.send(undefined)}>
-          Keep it in the drive
+          Save to drive
         </Button>
       </div>
     </div>

@@ -1,5 +1,5 @@
 const WORKER = '/app/worker.js'
-/** The paths of the app's own workers: this one, and hashed files of the build. */
+/** The paths of the app's workers: the service worker and hashed build files. */
 const OWN = /^\/app\/(worker|assets\/[\w.-]+)\.m?js$/
 
 interface Policy {
@@ -7,7 +7,7 @@ interface Policy {
 }
 let policy: Policy | null = null
 
-/** The address of a worker of ours, as Trusted Types want it: the only strings that may become code. */
+/** A Trusted Types policy that allows only the app's own worker URLs. */
 export function workerUrl(url: string): string {
   const { trustedTypes } = globalThis as { trustedTypes?: { createPolicy(name: string, rules: Policy): Policy } }
   policy ??= (trustedTypes ?? { createPolicy: (_: string, rules: Policy) => rules }).createPolicy('app-worker', {
@@ -19,18 +19,21 @@ export function workerUrl(url: string): string {
   return policy.createScriptURL(url)
 }
 
-/** The worker for pushes, shared things and the offline page. Null where a browser has none, as over plain http. */
+/**
+ * The service worker for push notifications, shared content and the offline page. Null if unsupported, such as over
+ * plain HTTP.
+ */
 export async function startWorker(): Promise<ServiceWorkerRegistration | null> {
   if (!('serviceWorker' in navigator)) return null
   try {
     return (await navigator.serviceWorker.register(workerUrl(WORKER), { scope: '/app/' })) ?? null
   } catch {
-    // The app works without; a page that needs it says so.
+    // The app works without it; pages that need it show a message.
     return null
   }
 }
 
-/** The content that another app shared last; null where there is none, or not any more. */
+/** The content another app shared last; null if there is none or it expired. */
 export async function takeShared(): Promise<Shared | null> {
   const worker = (await startWorker()) && (await navigator.serviceWorker.ready).active
   if (!worker) return null
@@ -43,7 +46,7 @@ export async function takeShared(): Promise<Shared | null> {
 }
 
 export interface Shared {
-  /** The origin of a page of another site that filled this in; null: another app, or a page that does not say. */
+  /** The origin of the web page that opened the share page; null: another app, or unknown. */
   from: string | null
   title: string
   text: string

@@ -10,7 +10,7 @@ import { plural } from '../ui/text/format.ts'
 import { Ago } from '../ui/text/time.tsx'
 
 const instanceQuery = queryOptions({ queryKey: ['instance'], queryFn: () => uk.instance.get() })
-/** It asks a mail server and the like: not again by itself. */
+/** Checks contact the mail server and other services, so they don't repeat automatically. */
 const checksQuery = queryOptions({
   queryKey: ['instance-checks'],
   queryFn: () => uk.instance.check(),
@@ -21,17 +21,16 @@ const checksQuery = queryOptions({
 type Instance = Awaited<ReturnType<typeof uk.instance.get>>
 type Check = Awaited<ReturnType<typeof uk.instance.check>>['checks'][number]
 
-/** For the administrator: how the instance does, and what is to be mended. */
 export function InstancePage() {
   const checks = useQuery(checksQuery)
   const { data: instance, error, refetch } = useQuery(instanceQuery)
   return (
     <Page
       title="Instance"
-      lead="How this server does, and what is to be mended."
+      lead="The health of this server, and problems to fix."
       action={
         <Button look="primary" pending={checks.isFetching} onClick={() => void checks.refetch()}>
-          Check again
+          Run checks again
         </Button>
       }
     >
@@ -40,8 +39,8 @@ export function InstancePage() {
         about={
           checks.data && (
             <>
-              {tally(checks.data.checks)} Looked <Ago time={checks.data.created_at} />, as <code>uk doctor</code> does
-              on the host.
+              {tally(checks.data.checks)} Last checked <Ago time={checks.data.created_at} />. Run <code>uk doctor</code>{' '}
+              on the host for the same checks.
             </>
           )
         }
@@ -58,7 +57,7 @@ export function InstancePage() {
           </Rows>
         )}
       </Section>
-      <Section title="What it is made of">
+      <Section title="Details">
         {error && !instance ? (
           <Failure what="The instance" error={error} again={refetch} />
         ) : !instance ? (
@@ -82,8 +81,8 @@ const byUrgency = (a: Check, b: Check): number => looks[a.status].rank - looks[b
 function tally(checks: readonly Check[]): string {
   const count = (status: Check['status']): number => checks.filter((check) => check.status === status).length
   const [failed, warned] = [count('fail'), count('warn')]
-  if (failed + warned === 0) return 'Everything that is set up works.'
-  return `${failed} to be mended, ${warned} to be looked at.`
+  if (failed + warned === 0) return 'All checks passed.'
+  return `${plural(failed, 'problem')}, ${plural(warned, 'warning')}.`
 }
 
 function CheckRow({ check: { name, status, message, advice } }: { check: Check }) {
@@ -104,7 +103,7 @@ function CheckRow({ check: { name, status, message, advice } }: { check: Check }
   )
 }
 
-/** Commands stand between backticks, as on a terminal. */
+/** Renders commands between backticks as code. */
 const withCode = (words: string): ReactNode =>
   words.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))
 
@@ -114,7 +113,7 @@ function FactList({ instance }: { instance: Instance }) {
     ['Version', `${versions.program}, API of ${versions.api}`],
     [
       'Runs on',
-      `Node ${versions.node}, PostgreSQL ${versions.postgres} (${storage.embedded ? 'its own' : 'DATABASE_URL'})`,
+      `Node ${versions.node}, PostgreSQL ${versions.postgres} (${storage.embedded ? 'built in' : 'DATABASE_URL'})`,
     ],
     ['Processes', plural(processes, 'server process', 'server processes')],
     ['Accounts', String(accounts)],
@@ -131,11 +130,11 @@ function FactList({ instance }: { instance: Instance }) {
           <Ago time={last_backup.at} />, {last_backup.where}
         </>
       ) : (
-        'None was made yet.'
+        'No backups yet'
       ),
     ],
-    ['Sign-up', sign_up === 'open' ? 'Open to everybody who reaches it' : 'By invitation'],
-    ['Mail', mail ? 'Set up' : 'Not set up: invitations are handed on as links'],
+    ['Sign-up', sign_up === 'open' ? 'Open to everyone' : 'By invitation only'],
+    ['Mail', mail ? 'Configured' : 'Not configured. Invitations are shared as links.'],
     ['Identity provider', identity_provider ?? 'None'],
   ]
   return <Facts facts={facts} />

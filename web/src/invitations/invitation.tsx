@@ -10,7 +10,7 @@ import { Ago } from '../ui/text/time.tsx'
 import { type Preview, previewQuery } from './queries.ts'
 import { dropToken, keptToken } from './token.ts'
 
-/** The page of the link that somebody was given: who invites into what, and the way in. */
+/** The page of an invitation link. */
 export function InvitationPage() {
   const token = keptToken()
   const { data: preview, error, refetch } = useQuery(previewQuery(token))
@@ -19,8 +19,8 @@ export function InvitationPage() {
   }, [])
   if (token === null || refusal(error)?.status === 404)
     return (
-      <Closed title="This link opens nothing">
-        It was taken back, or is not whole. Ask whoever sent it for another one.
+      <Closed title="Invalid invitation link">
+        The invitation was revoked, or the link is incomplete. Ask the sender for a new one.
       </Closed>
     )
   if (error)
@@ -41,23 +41,23 @@ export function InvitationPage() {
 
 function Invited({ token, preview }: { token: string; preview: Preview }) {
   const { data: session } = useQuery(sessionQuery)
-  const by = preview.invited_by ?? 'Somebody who is gone'
+  const by = preview.invited_by ?? 'A deleted user'
   if (preview.status === 'expired')
     return (
       <Closed title="This invitation has expired">
-        {by} invited you into {nameOf(preview)}. Invitations are good for seven days: ask for another one.
+        {by} invited you to {nameOf(preview)}. Invitations expire after seven days. Ask for a new one.
       </Closed>
     )
   if (preview.status === 'revoked')
     return (
       <Closed title="This invitation was revoked">
-        {by} had invited you into {nameOf(preview)}. A newer link may be in your mail; else ask for another one.
+        {by} invited you to {nameOf(preview)}. Check your email for a newer link, or ask for a new one.
       </Closed>
     )
   return (
     <>
       <h1 className="font-serif text-3xl leading-tight">
-        {preview.status === 'accepted' ? 'This invitation was used' : nameOf(preview)}
+        {preview.status === 'accepted' ? 'Invitation already accepted' : nameOf(preview)}
       </h1>
       <p className="mt-2 mb-6 text-quiet">
         <Offered preview={preview} by={by} />
@@ -71,28 +71,27 @@ function Invited({ token, preview }: { token: string; preview: Preview }) {
   )
 }
 
-/** The invitation in one sentence: who invites, into what, as what, and whom. */
 function Offered({ preview, by }: { preview: Preview; by: string }) {
   const { kind, role, access, resource_type, email, expires_at, status } = preview
   const whom = <strong className="font-medium break-words text-ink">{email}</strong>
   if (status === 'accepted')
     return (
       <>
-        {by} invited {whom} into {nameOf(preview)}, and somebody has accepted. If that was you, go on.
+        {by} invited {whom} to {nameOf(preview)}, and the invitation was accepted. If that was you, continue.
       </>
     )
   if (kind === 'share')
     return (
       <>
-        {by} shares {resource_type === 'agent' ? 'an' : 'a'} {resource_type} with {whom}, to {access}.
+        {by} shared {resource_type === 'agent' ? 'an' : 'a'} {resource_type} with {whom} ({access} access).
       </>
     )
   return (
     <>
-      {by} invites {whom} to this workspace as {role}
+      {by} invited {whom} to this workspace as {role}
       {expires_at !== null && (
         <>
-          ; the invitation ends <Ago time={expires_at} />
+          . The invitation expires <Ago time={expires_at} />
         </>
       )}
       .
@@ -103,7 +102,7 @@ function Offered({ preview, by }: { preview: Preview; by: string }) {
 const nameOf = ({ kind, workspace_name, title, resource_type }: Preview): string =>
   (kind === 'workspace' ? workspace_name : title) ?? `a ${resource_type}`
 
-/** The page for somebody who is not signed in. Signing in or up brings them back here, and in. */
+/** For signed-out users. Signing in or up brings them back here and accepts the invitation. */
 function Knock({ preview: { status } }: { preview: Preview }) {
   const navigate = useNavigate()
   const search = { next: '/invitation?join=true' }
@@ -111,7 +110,7 @@ function Knock({ preview: { status } }: { preview: Preview }) {
     <div className="space-y-3">
       {status === 'pending' && (
         <Button look="primary" className="w-full" onClick={() => void navigate({ to: '/sign-up', search })}>
-          Make an account
+          Create account
         </Button>
       )}
       <Button className="w-full" onClick={() => void navigate({ to: '/sign-in', search })}>
@@ -127,7 +126,7 @@ function Join({ token, preview, email }: { token: string; preview: Preview; emai
   const isTheirs = preview.email.toLowerCase() === email.toLowerCase()
   const accept = useSend(uk.invitations.accept, async (taken) => {
     dropToken()
-    // Another workspace, and perhaps an address that is confirmed now.
+    // A new workspace, and the email address may be verified now.
     await forgetEverything()
     if ('member' in taken) return navigate({ to: '/workspaces/$id', params: { id: taken.workspace_id }, replace: true })
     const { resource_type: type, resource_id: id } = taken
@@ -137,7 +136,7 @@ function Join({ token, preview, email }: { token: string; preview: Preview; emai
     if (type === 'folder') return navigate({ to: '/drive/f/$folder', params: { folder: id }, replace: true })
     return navigate({ to: '/shared-with-me', replace: true })
   })
-  // Who came here to join, and made an account or signed in for it, is asked no second time.
+  // Accepts without asking again after signing in or up for this invitation.
   const started = useRef(false)
   const { send } = accept
   const goesOn = join === true && isTheirs && preview.status === 'pending'
@@ -151,7 +150,7 @@ function Join({ token, preview, email }: { token: string; preview: Preview; emai
     return navigate({ to: '/sign-in', search: { next: '/invitation?join=true' } })
   })
   const verb =
-    preview.status === 'accepted' ? 'Go on' : preview.kind === 'share' ? 'Open it' : `Join ${nameOf(preview)}`
+    preview.status === 'accepted' ? 'Continue' : preview.kind === 'share' ? 'Accept' : `Join ${nameOf(preview)}`
   return (
     <div className="space-y-3">
       {!isTheirs && preview.status === 'pending' && (
@@ -176,14 +175,14 @@ function Join({ token, preview, email }: { token: string; preview: Preview; emai
           pending={leave.pending}
           onClick={() => void leave.send({})}
         >
-          Use another account
+          Switch account
         </Button>
       )}
     </div>
   )
 }
 
-/** The page of a link that is not good any more, and why. */
+/** The page of an invitation that can't be accepted, with the reason. */
 function Closed({ title, children }: { title: string; children: ReactNode }) {
   const navigate = useNavigate()
   return (
@@ -197,7 +196,7 @@ function Closed({ title, children }: { title: string; children: ReactNode }) {
           void navigate({ to: '/' })
         }}
       >
-        Go to the app
+        Go to Home
       </Button>
     </>
   )

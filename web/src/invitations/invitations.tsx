@@ -23,14 +23,14 @@ async function settled(): Promise<void> {
 
 export function Invitations() {
   return (
-    <Page title="Invitations" lead="Into the workspaces of others, and to what they share with you.">
+    <Page title="Invitations" lead="Invitations to workspaces, and to resources shared with you.">
       <ByToken />
       <Received />
     </Page>
   )
 }
 
-/** Accepts with the token of the link that was followed, or one that was handed over in another way. */
+/** Accepts with the token from the link, or one that was passed on. */
 function ByToken() {
   const [token, setToken] = useState(keptToken() ?? '')
   const [accepted, setAccepted] = useState(false)
@@ -38,22 +38,22 @@ function ByToken() {
     dropToken()
     setToken('')
     setAccepted(true)
-    say('The invitation is accepted')
+    say('Invitation accepted')
     await settled()
   })
   const { send, pending, at, rest } = accepting
   return (
-    <Section title="With a token" about="It is filled in when you follow the link of a mail, and works once.">
+    <Section title="Accept with a token" about="Filled in when you follow the link in an invitation email. Works once.">
       <SectionForm sending={accepting} onSend={() => void send({ token: token.trim() })}>
         <div className="flex flex-wrap items-start gap-4">
           <TokenField value={token} onValue={setToken} error={at('token')} />
           <Button type="submit" look="primary" pending={pending} className="mt-6 h-[2.375rem]!">
-            Accept
+            Accept invitation
           </Button>
         </div>
         <div className="mt-2 empty:hidden">
           <Refused>{rest('token')}</Refused>
-          {accepted && <p className="text-sm text-moss">Accepted. What it opens is yours to use now.</p>}
+          {accepted && <p className="text-sm text-moss">Invitation accepted. You have access now.</p>}
         </div>
       </SectionForm>
     </Section>
@@ -63,13 +63,13 @@ function ByToken() {
 function Received() {
   const { data: invitations, error, refetch } = useQuery(receivedQuery)
   return (
-    <Section title="To your address" about="Shown once your e-mail address is verified.">
+    <Section title="Your invitations" about="Shown once your email address is verified.">
       {error && !invitations ? (
         <Failure what="Your invitations" error={error} again={refetch} />
       ) : !invitations ? (
         <Waiting what="your invitations" rows={1} />
       ) : invitations.length === 0 ? (
-        <Empty title="No open invitation">Whoever invites you names your e-mail address; it shows up here.</Empty>
+        <Empty title="No pending invitations">Invitations sent to your email address appear here.</Empty>
       ) : (
         <Rows label="Invitations">
           {invitations.map((invitation) => (
@@ -89,7 +89,7 @@ function InvitationRow({
   invitation: Invitation
 }) {
   const { send, pending, rest } = useSend(uk.invitations.accept, async () => {
-    say(`You are in ${workspace_name} now`)
+    say(`You joined ${workspace_name}`)
     await settled()
   })
   return (
@@ -97,13 +97,13 @@ function InvitationRow({
       <div className="min-w-0 flex-1 basis-60">
         <p className="font-medium break-words">{workspace_name}</p>
         <p className="text-[0.8125rem] text-quiet">
-          {invited_by ?? 'Somebody'} invites you as {role} · ends <Ago time={expires_at} />
+          {invited_by ?? 'A deleted user'} invited you as {role} · expires <Ago time={expires_at} />
         </p>
         <Refused>{rest()}</Refused>
       </div>
       <Button
         pending={pending}
-        aria-label={`Accept ${workspace_name}`}
+        aria-label={`Accept invitation to ${workspace_name}`}
         onClick={() => void send({ invitation_id: id })}
       >
         Accept

@@ -8,7 +8,7 @@ export const receivedQuery = queryOptions({
 
 export type Preview = Awaited<ReturnType<typeof uk.invitations.preview>>
 
-/** The preview of an invitation, by the token of the link that was followed; null without one. */
+/** The preview of an invitation by its token; null without a token. */
 export const previewQuery = (token: string | null) =>
   queryOptions({
     queryKey: ['invitation', token],

@@ -1,11 +1,11 @@
 const NAME = 'ukiyo.invitation'
 
-/** The token where the browser keeps nothing: it lasts as long as the page. */
+/** Fallback without browser storage: lasts as long as the page. */
 let inMemory: string | null = null
 
 /**
- * The token of an invitation stands behind the `#` of its link, which browsers send to nobody. It is taken out of the
- * address before anything else runs, and kept in this tab while one signs in or makes an account.
+ * Invitation tokens are in the fragment of the link, which browsers don't send to servers. The token is removed from
+ * the address before anything else runs, and kept in this tab during sign-in or sign-up.
  */
 export function takeToken(): void {
   const token = /^#token=([\w-]{1,200})$/.exec(location.hash)?.[1]
@@ -14,9 +14,7 @@ export function takeToken(): void {
   inMemory = token
   try {
     sessionStorage.setItem(NAME, token)
-  } catch {
-    // The memory has it.
-  }
+  } catch {}
 }
 
 export function keptToken(): string | null {
@@ -31,7 +29,5 @@ export function dropToken(): void {
   inMemory = null
   try {
     sessionStorage.removeItem(NAME)
-  } catch {
-    // Nothing was kept.
-  }
+  } catch {}
 }

@@ -39,15 +39,15 @@ const modelsQuery = ({ q, status, capability, context, sort }: ModelsView) =>
   })
 
 const statuses = [
-  ['', 'Can be called now'],
+  ['', 'Available'],
   ['failing', 'Failing'],
-  ['no_provider', 'Without a provider'],
-  ['all', 'All that are known'],
+  ['no_provider', 'No provider'],
+  ['all', 'All models'],
 ] as const
 const capabilities = [
-  ['', 'Anything'],
+  ['', 'Any'],
   ['tools', 'Tools'],
-  ['vision', 'Pictures'],
+  ['vision', 'Images'],
   ['reasoning', 'Reasoning'],
   ['structured_outputs', 'Structured output'],
   ['prompt_caching', 'Prompt caching'],
@@ -67,7 +67,6 @@ const sorts = [
   ['created_at', 'Newest'],
 ] as const
 
-/** Language models with who serves them, what they cost, and what they can do. */
 export function ModelsPage() {
   const view = useSearch({ from: '/shell/ai-routing/models' })
   const navigate = useNavigate()
@@ -91,7 +90,7 @@ export function ModelsPage() {
         onSubmit={(event) => event.preventDefault()}
       >
         <TextField
-          label="Find a model"
+          label="Search models"
           type="search"
           className="min-w-0 flex-1 basis-56"
           value={typed}
@@ -99,14 +98,14 @@ export function ModelsPage() {
           placeholder="gpt"
         />
         <SelectField
-          label="Which"
+          label="Status"
           className="w-full sm:w-48"
           value={view.status ?? ''}
           onValue={(status) => set({ status })}
           options={statuses}
         />
         <SelectField
-          label="Can do"
+          label="Capability"
           className="w-full sm:w-44"
           value={view.capability ?? ''}
           onValue={(capability) => set({ capability })}
@@ -117,14 +116,14 @@ export function ModelsPage() {
           }
         />
         <SelectField
-          label="Context from"
+          label="Min. context"
           className="w-full sm:w-32"
           value={view.context === undefined ? '' : String(view.context)}
           onValue={(context) => set({ context: context === '' ? '' : Number(context) })}
           options={contexts}
         />
         <SelectField
-          label="Order"
+          label="Sort by"
           className="w-full sm:w-36"
           value={view.sort ?? ''}
           onValue={(sort) => set({ sort })}
@@ -141,8 +140,8 @@ export function ModelsPage() {
         what="the models"
         label="Models"
         none={
-          <Empty title="No model is like that">
-            Ask for less, or look at all that are known: those without a provider can be called once somebody adds one.
+          <Empty title="No matching models">
+            Remove a filter, or show all models. Models without a provider become available once you add one.
           </Empty>
         }
       >
@@ -166,9 +165,9 @@ function Row({ model, onCapability }: { model: Model; onCapability: (capability:
           <Name>{slug}</Name>
         </p>
         <p className="mt-0.5 text-[0.8125rem] text-quiet">
-          {status === 'no_provider' ? `known of ${provider}` : `served by ${provider}`}
-          {modalities.input.length > 0 && ` · reads ${modalities.input.join(', ')}`}
-          {modalities.output.length > 0 && ` · writes ${modalities.output.join(', ')}`}
+          {status === 'no_provider' ? `from ${provider}` : `served by ${provider}`}
+          {modalities.input.length > 0 && ` · input: ${modalities.input.join(', ')}`}
+          {modalities.output.length > 0 && ` · output: ${modalities.output.join(', ')}`}
         </p>
         {model.status_reason && <p className="text-[0.8125rem] break-words text-seal">{model.status_reason}</p>}
         {capabilities.length > 0 && (
@@ -177,7 +176,7 @@ function Row({ model, onCapability }: { model: Model; onCapability: (capability:
               <button
                 key={one}
                 type="button"
-                title={`Only models with ${one}`}
+                title={`Show only models with ${one}`}
                 onClick={() => onCapability(one)}
                 className="rounded-xs border border-line px-1.5 text-xs leading-5 text-quiet hover:border-ink hover:text-ink"
               >
@@ -188,19 +187,19 @@ function Row({ model, onCapability }: { model: Model; onCapability: (capability:
         )}
       </div>
       <span className="text-[0.8125rem] text-quiet sm:w-36 sm:text-right">
-        {context_length === null ? 'context not known' : `${short(context_length)} context`}
+        {context_length === null ? 'context unknown' : `${short(context_length)} context`}
         {max_output_tokens !== null && <span className="block">writes {short(max_output_tokens)}</span>}
       </span>
       <span
         className="ml-auto text-right sm:w-44"
-        title={model.price_source ? `From ${model.price_source}` : undefined}
+        title={model.price_source ? `Source: ${model.price_source}` : undefined}
       >
         {pricing === null ? (
           <span className="text-quiet">no price</span>
         ) : (
           <>
-            {perMillion(pricing.input)} <span className="text-quiet">in</span> · {perMillion(pricing.output)}{' '}
-            <span className="text-quiet">out</span>
+            {perMillion(pricing.input)} <span className="text-quiet">input</span> · {perMillion(pricing.output)}{' '}
+            <span className="text-quiet">output</span>
             {pricing.cache_read !== null && (
               <span className="block text-[0.8125rem] text-quiet">{perMillion(pricing.cache_read)} from a cache</span>
             )}

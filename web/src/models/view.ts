@@ -1,9 +1,9 @@
-/** The filters of the list of models; they live in the address. */
+/** The filters of the model list, kept in the address. */
 export interface ModelsView {
   q?: string
   status?: 'failing' | 'no_provider' | 'all'
   capability?: string
-  /** The least context, in tokens. */
+  /** The minimum context length, in tokens. */
   context?: number
   sort?: 'price' | 'context_length' | 'capability_index' | 'created_at'
 }
@@ -11,7 +11,7 @@ export interface ModelsView {
 const statuses = ['failing', 'no_provider', 'all'] as const
 const sorts = ['price', 'context_length', 'capability_index', 'created_at'] as const
 
-/** The address as a view, whatever it holds. */
+/** Parses the address; ignores invalid values. */
 export function modelsIn(search: Record<string, unknown>): ModelsView {
   const status = statuses.find((one) => one === search.status)
   const sort = sorts.find((one) => one === search.sort)

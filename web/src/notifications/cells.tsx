@@ -17,12 +17,12 @@ export function Tick({ cell, label }: { cell: Preference; label: string }) {
 }
 
 const digests = [
-  ['none', 'a mail each'],
-  ['hourly', 'one mail an hour'],
-  ['daily', 'one mail a day'],
+  ['none', 'each on its own'],
+  ['hourly', 'hourly digest'],
+  ['daily', 'daily digest'],
 ] as const
 
-/** How many mails its kind makes. */
+/** How often emails of this kind are sent. */
 export function Gathered({ cell, label }: { cell: Preference; label: string }) {
   const { shown, wish } = useWish(cell)
   return (

@@ -9,23 +9,23 @@ import { useSend } from '../ui/send.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 import { TokenField } from '../invitations/token-field.tsx'
 
-/** Mail goes only to an address that is known to be the account's own. */
+/** Email notifications go only to verified addresses. */
 export function Confirmation() {
   const { email, email_verified_at } = useAccount()
   const [token, setToken] = useState('')
-  const ask = useSend(uk.notifications.request_email, () => say(`A mail is on its way to ${email}`))
+  const ask = useSend(uk.notifications.request_email, () => say(`Confirmation email sent to ${email}`))
   const confirm = useSend(uk.notifications.confirm_email, async () => {
-    say(`${email} is confirmed`)
+    say(`${email} verified`)
     await queryClient.invalidateQueries({ queryKey: ['session'] })
   })
   if (email_verified_at !== null) return null
   return (
     <Section
-      title="Your address is not confirmed"
-      about={`Until it is, nothing goes to ${email} by e-mail, whatever is ticked below.`}
+      title="Verify your email address"
+      about={`You won’t get email notifications until ${email} is verified, whatever you select below.`}
       action={
         <Button icon="mail" pending={ask.pending} onClick={() => void ask.send({})}>
-          Send a confirmation
+          Send confirmation email
         </Button>
       }
     >
@@ -34,9 +34,14 @@ export function Confirmation() {
       </div>
       <SectionForm sending={confirm} onSend={() => void confirm.send({ token: token.trim() })}>
         <div className="flex flex-wrap items-start gap-4">
-          <TokenField value={token} onValue={setToken} error={confirm.at('token')} hint="It is in the mail." />
+          <TokenField
+            value={token}
+            onValue={setToken}
+            error={confirm.at('token')}
+            hint="From the confirmation email."
+          />
           <Button type="submit" pending={confirm.pending} className="h-[2.375rem]! sm:mt-6">
-            Confirm
+            Verify address
           </Button>
         </div>
         <Refused>{confirm.rest('token')}</Refused>

@@ -3,10 +3,10 @@ import type { Channel, Preference } from './queries.ts'
 
 const channels: readonly (readonly [Channel, string])[] = [
   ['in_app', 'App'],
-  ['email', 'E-mail'],
+  ['email', 'Email'],
   ['push', 'Push'],
 ]
-/** Kinds down, ways across; how e-mail is gathered stands with the kind. */
+/** Rows are kinds of notifications, columns are channels. The digest interval is set per kind. */
 export function Grid({ preferences }: { preferences: readonly Preference[] }) {
   const kinds = [...Map.groupBy(preferences, ({ type }) => type)]
   return (
@@ -15,7 +15,7 @@ export function Grid({ preferences }: { preferences: readonly Preference[] }) {
         <thead>
           <tr className="text-[0.8125rem] text-quiet">
             <th scope="col" className="px-4 py-2 text-left font-normal">
-              When
+              Event
             </th>
             {channels.map(([channel, name]) => (
               <th key={channel} scope="col" className="w-14 py-2 text-center font-normal sm:w-20">
@@ -32,7 +32,7 @@ export function Grid({ preferences }: { preferences: readonly Preference[] }) {
               <tr key={type} className="border-t border-line">
                 <th scope="row" className="px-4 py-2.5 text-left font-normal break-words">
                   {words}
-                  {mail?.enabled && <Gathered cell={mail} label={`E-mail: ${words}`} />}
+                  {mail?.enabled && <Gathered cell={mail} label={`Email: ${words}`} />}
                 </th>
                 {channels.map(([channel, name]) => {
                   const cell = row.find((one) => one.channel === channel)

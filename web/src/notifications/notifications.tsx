@@ -8,26 +8,26 @@ import { browsersQuery, preferencesQuery } from './queries.ts'
 import { ThisBrowser } from './this-browser.tsx'
 import { useIsSaving } from './wish.ts'
 
-/** The page that the foot of every mail leads to. */
+/** Every notification email links to this page. */
 export function Notifications() {
   const { data, error, refetch } = useQuery(preferencesQuery)
   const { data: browsers } = useQuery(browsersQuery)
   const isSaving = useIsSaving()
   return (
-    <Page title="Notifications" lead="What you hear of, and where: in the app, by e-mail, by push.">
+    <Page title="Notifications" lead="Choose your notifications in the app, by email and by push.">
       <Confirmation />
       <ThisBrowser />
       <Section
-        title="What, and where"
+        title="Channels"
         about={
           browsers &&
           (browsers.length === 0
-            ? 'No browser gets your pushes yet: what is ticked there waits for one.'
-            : `${plural(browsers.length, 'browser gets', 'browsers get')} your pushes.`)
+            ? 'No browser receives push notifications yet. Turn them on below.'
+            : `${plural(browsers.length, 'browser receives', 'browsers receive')} push notifications.`)
         }
         action={
           <p role="status" className="text-sm text-quiet">
-            {isSaving ? 'Saving …' : 'Changes are saved as you make them.'}
+            {isSaving ? 'Saving …' : 'Changes are saved automatically.'}
           </p>
         }
       >

@@ -10,16 +10,16 @@ import { canPush, ownSubscription, startPushes, stopPushes } from '../install/pu
 
 const again = () => queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey })
 
-/** Whether pushes come to the browser that this page is open in. */
+/** Push notifications in the current browser. */
 export function ThisBrowser() {
   const { data: browsers } = useQuery(browsersQuery)
   const start = useSend(startPushes, async () => {
     await again()
-    say('Pushes come to this browser from now on')
+    say('Push notifications are on in this browser')
   })
   const stop = useSend(stopPushes, async () => {
     await again()
-    say('No pushes come to this browser any more')
+    say('Push notifications are off in this browser')
   })
   const isOn = browsers?.some(({ id }) => id === ownSubscription()) ?? false
   return (
@@ -27,22 +27,22 @@ export function ThisBrowser() {
       title="This browser"
       about={
         !canPush()
-          ? 'It gets no pushes here: browsers take them over https alone, and some only once the app is installed.'
+          ? 'Push notifications aren’t available here. Browsers need HTTPS for them, and some need the app to be installed.'
           : browsers === undefined
             ? undefined
             : isOn
-              ? 'It gets your pushes, also when the app is closed, until you sign out.'
-              : 'It gets no pushes. They come also when the app is closed, and end with your session.'
+              ? 'This browser receives push notifications, even while the app is closed, until you sign out.'
+              : 'Push notifications arrive even while the app is closed, until you sign out.'
       }
       action={
         canPush() && browsers ? (
           isOn ? (
             <Button pending={stop.pending} onClick={() => void stop.send(undefined)}>
-              Stop pushes here
+              Turn off push notifications
             </Button>
           ) : (
             <Button icon="bell" pending={start.pending} onClick={() => void start.send(undefined)}>
-              Get pushes here
+              Turn on push notifications
             </Button>
           )
         ) : undefined

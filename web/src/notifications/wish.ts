@@ -7,7 +7,7 @@ import { type Preference, preferencesQuery } from './queries.ts'
 const mutationKey = ['notification-preferences']
 type Change = Partial<Pick<Preference, 'enabled' | 'digest'>>
 
-/** A cell of the grid. A change shows at once; one that the server refuses is taken back, with a message. */
+/** A checkbox of the grid, updated optimistically. If the server rejects the change, it is reverted with a message. */
 export function useWish(cell: Preference): { shown: Preference; wish: (change: Change) => void } {
   const { type, channel } = cell
   const [wished, setWished] = useState<Change | null>(null)
@@ -15,11 +15,11 @@ export function useWish(cell: Preference): { shown: Preference; wish: (change: C
   if (wished && shown.enabled === cell.enabled && shown.digest === cell.digest) setWished(null)
   const { mutate } = useMutation({
     mutationKey,
-    // In the order of the clicks, so that the last one holds.
+    // In click order, so that the last click wins.
     scope: { id: 'notification-preferences' },
     mutationFn: (change: Change) =>
       uk.notifications.update_preferences({ preferences: [{ type, channel, ...change }] }),
-    // This cell alone: of the others newer wishes may be on their way.
+    // Reverts this cell only: the others may have newer changes in flight.
     onSuccess: (_, change) =>
       queryClient.setQueryData(
         preferencesQuery.queryKey,

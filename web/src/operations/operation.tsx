@@ -19,18 +19,17 @@ import { jsonText } from '../ui/text/json-text.ts'
 
 const MOST_SHOWN = 50_000
 
-/** One operation: how far it is, what it came to, or why it failed. */
 export function OperationPage() {
   const { id } = useParams({ from: '/shell/operations/$id' })
   const { data: operation, error, refetch } = useQuery(operationQuery(id))
   if (!operation)
     return (
-      <Page title="Operation" lead="Work that goes on in the background.">
+      <Page title="Operation" lead="A background task.">
         {!error ? (
           <Waiting what="the operation" />
         ) : refusal(error)?.status === 404 ? (
-          <Empty title="Nothing to show">
-            It does not exist, or somebody else began it: an operation is its starter’s alone.
+          <Empty title="Operation not found">
+            It doesn’t exist, or another user started it. You can see only your own operations.
           </Empty>
         ) : (
           <Failure what="This operation" error={error} again={refetch} />
@@ -63,27 +62,27 @@ function Shown({ operation }: { operation: Operation }) {
         ) : (
           status === 'succeeded' && (
             <a className={buttonClass('primary')} href={`/v1/operations/${id}/content`} download>
-              Download the result
+              Download result
             </a>
           )
         )
       }
     >
       {operation.error && <Failed operation={operation} />}
-      <Section title="How it stands">
+      <Section title="Details">
         <Facts
           facts={[
-            ['State', <Tag tone={tones[status]}>{says[status]}</Tag>],
+            ['Status', <Tag tone={tones[status]}>{says[status]}</Tag>],
             ['Progress', isGoing(operation) && <Progress value={progress} name={saysKind(kind)} />],
             ['Kind', <code className="font-mono">{kind}</code>],
-            ['Started by', `${name}, or what works in your name`],
-            ['Began', started_at && moment(started_at)],
+            ['Started by', `${name}, or an agent, automation or key acting for you`],
+            ['Started', started_at && moment(started_at)],
             ['Ended', completed_at && moment(completed_at)],
-            ['Took', took !== null && saysDuration(took)],
-            ['Ends by', isGoing(operation) && expires_at && moment(expires_at)],
+            ['Duration', took !== null && saysDuration(took)],
+            ['Expires', isGoing(operation) && expires_at && moment(expires_at)],
             ['Cost', cost_usd !== null && usd(cost_usd)],
             [
-              'Works on',
+              'Resource',
               place && (
                 <a className="link" href={place.href}>
                   {place.words}

@@ -15,7 +15,6 @@ import { Progress } from './progress.tsx'
 import { type Operation, type Status, isGoing, operationsQuery, refreshOperations } from './queries.ts'
 import { durationOf, kinds, says, saysKind, tones } from './words.ts'
 
-/** What takes long: what goes on, and what has ended. */
 export function OperationsPage() {
   const { status, kind } = useSearch({ from: '/shell/operations' })
   const navigate = useNavigate({ from: '/operations' })
@@ -23,13 +22,10 @@ export function OperationsPage() {
   const look = (change: { [K in keyof OperationsView]: OperationsView[K] | undefined }): void =>
     void navigate({ search: (now) => operationsViewIn({ ...now, ...change }) })
   return (
-    <Page
-      title="Operations"
-      lead="Work that goes on in the background: begun by you, your keys, your agents or your automations."
-    >
+    <Page title="Operations" lead="Background tasks started by you, your API keys, your agents or your automations.">
       <div className="mb-6 flex flex-wrap items-end gap-4">
         <SelectField<Status | ''>
-          label="State"
+          label="Status"
           className="w-full max-w-44"
           value={status ?? ''}
           onValue={(next) => look({ status: next || undefined })}
@@ -49,12 +45,12 @@ export function OperationsPage() {
         label="Operations"
         none={
           status !== undefined || kind !== undefined ? (
-            <Empty title="None of these">Nothing that you began is like that.</Empty>
+            <Empty title="No matching operations">Change the filters to see more.</Empty>
           ) : (
-            <Empty title="Nothing runs">
-              Commands in the background, videos, snapshots and other long work are here as soon as they begin.{' '}
+            <Empty title="No operations yet">
+              Background commands, videos, snapshots and other long tasks appear here.{' '}
               <a className="link" href="/docs">
-                What can be done in the background
+                Read the docs
               </a>
             </Empty>
           )
@@ -91,14 +87,14 @@ function Row({ operation }: { operation: Operation }) {
   )
 }
 
-/** Asks it to stop; it has ended within ten seconds. */
+/** Requests cancellation, which takes up to ten seconds. */
 export function Cancel({ operation: { id, kind, cancel_requested_at } }: { operation: Operation }) {
   const cancel = useSend(uk.operations.cancel, refreshOperations)
   return (
     <>
       <Button
         look="danger-plain"
-        aria-label={`Cancel: ${saysKind(kind)}`}
+        aria-label={`Cancel operation: ${saysKind(kind)}`}
         pending={cancel.pending || cancel_requested_at !== null}
         onClick={() => void cancel.send({ id })}
       >

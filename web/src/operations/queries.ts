@@ -5,7 +5,7 @@ import { pagedQuery } from '../paged-query.ts'
 export type Operation = Awaited<ReturnType<typeof uk.operations.get>>
 export type Status = Operation['status']
 
-/** How often the progress is asked for: not each step is told. */
+/** The polling interval, since events don't report every step. */
 const EVERY_MS = 3_000
 export const isGoing = ({ status }: Operation): boolean => status === 'queued' || status === 'running'
 

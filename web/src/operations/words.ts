@@ -15,17 +15,17 @@ export const says: Record<Status, string> = {
   succeeded: 'succeeded',
   failed: 'failed',
   cancelled: 'cancelled',
-  expired: 'took too long',
+  expired: 'timed out',
 }
 
-/** The work that each kind of operation does; a kind that is not here is shown by its name. */
+/** Labels by kind; other kinds show their name. */
 export const kinds: readonly (readonly [kind: string, words: string])[] = [
-  ['inference.text', 'Answer of a model'],
-  ['inference.images', 'Pictures'],
+  ['inference.text', 'Model response'],
+  ['inference.images', 'Images'],
   ['inference.videos', 'Video'],
   ['inference.speech', 'Speech'],
   ['inference.transcriptions', 'Transcript'],
-  ['chats.send', 'Answer in a chat'],
+  ['chats.send', 'Chat response'],
   ['computers.exec', 'Command on a computer'],
   ['computers.create', 'New cloud computer'],
   ['computers.snapshot', 'Snapshot of a computer'],
@@ -33,22 +33,22 @@ export const kinds: readonly (readonly [kind: string, words: string])[] = [
 ]
 export const saysKind = (kind: string): string => kinds.find(([one]) => one === kind)?.[1] ?? kind
 
-/** The page of the thing that an operation works on, or has made. */
+/** The page of an operation's resource. */
 export function placeOf({ resource }: Operation): { href: string; words: string } | null {
   if (resource === null) return null
   const { type, id } = resource
   const known: Record<string, [string, string]> = {
-    chat: [`/app/chats/${id}`, 'The chat'],
-    file: [`/v1/drive/files/${id}`, 'The file'],
-    computer: [`/app/computers/${id}`, 'The computer'],
-    automation: [`/app/automations/${id}`, 'The automation'],
-    agent: [`/app/agents/${id}`, 'The agent'],
+    chat: [`/app/chats/${id}`, 'Chat'],
+    file: [`/v1/drive/files/${id}`, 'File'],
+    computer: [`/app/computers/${id}`, 'Computer'],
+    automation: [`/app/automations/${id}`, 'Automation'],
+    agent: [`/app/agents/${id}`, 'Agent'],
   }
   const place = known[type]
   return place ? { href: place[0], words: place[1] } : null
 }
 
-/** The duration in milliseconds; of an operation that goes on, until now. Null where it has not begun. */
+/** The duration in milliseconds, so far if it is still running. Null before it starts. */
 export const durationOf = ({ started_at, completed_at }: Operation, now: number = Date.now()): number | null =>
   started_at === null
     ? null

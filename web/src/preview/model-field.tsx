@@ -6,7 +6,7 @@ import { Field } from '../ui/field.tsx'
 import { modelsQuery } from './queries.ts'
 import { type Suggestion, suggestionsFor } from './suggestions.ts'
 
-/** Any name may be typed, with its suffixes; what can be called is suggested. */
+/** Accepts any model name, with suffixes; suggests available models. */
 export function ModelField({
   value,
   onValue,
@@ -45,7 +45,7 @@ export function ModelField({
           <Autocomplete.Input
             {...control}
             className="field font-mono text-sm"
-            placeholder="provider/model, or its name"
+            placeholder="provider/model, or a model name"
             spellCheck={false}
           />
         )}
@@ -54,7 +54,7 @@ export function ModelField({
         <Autocomplete.Positioner sideOffset={4} className="z-30 outline-none">
           <Autocomplete.Popup className="w-(--anchor-width) border border-keyline bg-sheet shadow-[0_12px_32px_-12px_rgb(8_14_22/.4)]">
             <Autocomplete.Empty className="px-3 py-2.5 text-sm text-quiet empty:hidden">
-              {words && !failureReason ? 'No model that you can call has this in its name.' : null}
+              {words && !failureReason ? 'No available model matches this name.' : null}
             </Autocomplete.Empty>
             <Autocomplete.List className="max-h-[min(20rem,var(--available-height))] overflow-y-auto overscroll-contain">
               {(item: Suggestion) => (

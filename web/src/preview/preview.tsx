@@ -9,7 +9,7 @@ import { RouteList } from './route-list.tsx'
 import { anyWish, callOf } from './wish.ts'
 import { WishFields } from './wish-fields.tsx'
 
-/** Asks the live router what it would do, as one types. */
+/** Previews the routing of a request while the person types. */
 export function Preview() {
   const [wish, setWish] = useDraft(
     'routing preview',
@@ -31,16 +31,13 @@ export function Preview() {
     placeholderData: keepPreviousData,
     staleTime: 0,
   })
-  // Said at the first attempt that failed; those after it go on meanwhile.
+  // Shows the first error while retries continue.
   const error = failed ?? failureReason
   const at = (field: string) => sayAt(error, field)
   const param = refusal(error)?.param
   const elsewhere = param !== undefined && param !== 'model'
   return (
-    <Section
-      title="Routing preview"
-      about="The router of live calls, asked without a call: nothing is sent and nothing is spent."
-    >
+    <Section title="Routing preview" about="See which providers a request would use. Nothing is sent or billed.">
       <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,20rem)_minmax(0,1fr)]">
         <form
           className="border border-line border-t-keyline bg-sheet px-4 py-4"
@@ -50,9 +47,9 @@ export function Preview() {
         </form>
         <div aria-busy={isFetching} className="min-w-0">
           {!asked ? (
-            <Empty title="Which model?">
-              Pick one that you can call, or type the name that a client sends: you see who would answer, why in this
-              order, and what it costs at most.
+            <Empty title="Choose a model">
+              Pick an available model, or type the name a client sends. You’ll see which providers it would use, in
+              which order and why, and the maximum cost.
             </Empty>
           ) : error && elsewhere ? (
             <Refused>One of the fields has an invalid value. The message is next to the field.</Refused>

@@ -7,19 +7,22 @@ import type { Route } from './wish.ts'
 
 type Candidate = Route['candidates'][number]
 
-/** The endpoints that would be asked, in order, and those that would not; each with its reason. */
+/** The candidate endpoints in order, and the skipped ones, each with its reason. */
 export function RouteList({ route: { candidates, excluded, seed } }: { route: Route }) {
   return (
     <>
       <p className="mb-3 text-sm" role="status">
         {candidates.length === 0 ? (
-          <span className="text-seal">Nobody would be asked: the call would be refused before anything is spent.</span>
+          <span className="text-seal">No provider can serve this request. It would be rejected at no cost.</span>
         ) : (
-          <>{plural(candidates.length, 'provider')} would be asked in this order, until one begins to answer.</>
+          <>{plural(candidates.length, 'provider')} would be tried in this order until one responds.</>
         )}
       </p>
       {candidates.length > 0 && (
-        <ol aria-label="In this order" className="divide-y divide-line border border-line border-t-keyline bg-sheet">
+        <ol
+          aria-label="Providers in order"
+          className="divide-y divide-line border border-line border-t-keyline bg-sheet"
+        >
           {candidates.map((candidate, index) => (
             <CandidateRow key={`${candidate.provider} ${candidate.model}`} candidate={candidate} place={index + 1} />
           ))}
@@ -27,14 +30,14 @@ export function RouteList({ route: { candidates, excluded, seed } }: { route: Ro
       )}
       {candidates.length > 1 && (
         <p className="mt-2 text-[0.8125rem] text-quiet">
-          Those of one rank are drawn by their shares, which come from weight and price: another seed may draw another
-          order.
+          Providers of equal priority are shuffled by traffic share, based on weight and price. Another seed can change
+          the order.
         </p>
       )}
       {excluded.length > 0 && (
         <div className="mt-6">
-          <h3 className="mb-2 font-serif text-base">Left out</h3>
-          <Rows label="Left out">
+          <h3 className="mb-2 font-serif text-base">Skipped providers</h3>
+          <Rows label="Skipped providers">
             {excluded.map(({ provider, reason }) => (
               <li key={`${provider} ${reason}`} className="px-4 py-2.5 text-sm">
                 <code className="font-mono">{provider}</code>
@@ -77,16 +80,16 @@ function CandidateRow({ candidate, place }: { candidate: Candidate; place: numbe
           <Words>{reason}</Words>
         </p>
         <dl className="figures mt-2 grid grid-cols-[repeat(auto-fit,minmax(7.5rem,1fr))] gap-x-5 gap-y-2 text-[0.8125rem]">
-          <Fact label="Share of its rank">
+          <Fact label="Traffic share">
             {percent}&nbsp;%
             <span aria-hidden="true" className="mt-1 block h-1 bg-sunk forced-color-adjust-none">
               <span className="block h-full bg-ai" style={{ width: `${percent}%` }} />
             </span>
           </Fact>
-          <Fact label="In / out per million">
-            {price ? `${perMillion(price.input)} / ${perMillion(price.output)}` : 'not known'}
+          <Fact label="Price per 1M tokens (input / output)">
+            {price ? `${perMillion(price.input)} / ${perMillion(price.output)}` : 'unknown'}
           </Fact>
-          <Fact label="One answer at most">{max_cost_usd === null ? 'not known' : usd(max_cost_usd)}</Fact>
+          <Fact label="Max. cost per response">{max_cost_usd === null ? 'unknown' : usd(max_cost_usd)}</Fact>
         </dl>
       </div>
     </li>

@@ -28,9 +28,9 @@ export function WishFields({ wish, onWish, at }: Props) {
           error={at('input_tokens')}
         />
         <TextField
-          label="Answer at most"
+          label="Max. output tokens"
           inputMode="numeric"
-          placeholder="model’s limit"
+          placeholder="model limit"
           value={wish.max_tokens}
           onValue={(max_tokens) => set({ max_tokens })}
           error={at('max_tokens')}
@@ -38,60 +38,60 @@ export function WishFields({ wish, onWish, at }: Props) {
       </div>
       {workspaces.length > 1 && (
         <SelectField
-          label="In"
-          hint="Its budgets and rules hold."
+          label="Workspace"
+          hint="Its spend caps and rules apply."
           value={wish.workspace}
           onValue={(workspace) => set({ workspace })}
           options={[
-            ['', 'Your own workspace'],
+            ['', 'Personal workspace'],
             ...workspaces.filter(({ kind }) => kind === 'team').map(({ id, name }) => [id, name] as const),
           ]}
           error={at('workspace_id')}
         />
       )}
       <div className="flex flex-wrap gap-x-6 gap-y-2">
-        <CheckField label="Offers tools" checked={wish.tools} onChecked={(tools) => set({ tools })} />
-        <CheckField label="Holds images" checked={wish.images} onChecked={(images) => set({ images })} />
+        <CheckField label="Uses tools" checked={wish.tools} onChecked={(tools) => set({ tools })} />
+        <CheckField label="Includes images" checked={wish.images} onChecked={(images) => set({ images })} />
       </div>
       <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-2">
         <TextField
           label="Seed"
           mono
           inputMode="numeric"
-          placeholder="drawn each time"
+          placeholder="random"
           value={wish.seed}
           onValue={(seed) => set({ seed })}
           error={at('seed')}
         />
         <Button className="mt-6 h-[2.375rem]!" onClick={() => set({ seed: newSeed() })}>
-          Draw again
+          Reroll seed
         </Button>
       </div>
       <details>
-        <summary className="w-fit text-sm text-quiet hover:text-ink">Preferences of the call</summary>
+        <summary className="w-fit text-sm text-quiet hover:text-ink">Routing options</summary>
         <Preferences wish={wish} set={set} at={at} />
       </details>
     </div>
   )
 }
 
-/** The preferences that clients of compat-c state in `provider`, `models` and by the surface they call. */
+/** The options that OpenRouter-compatible clients send in `provider` and `models`, and the API format. */
 function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish>) => void; at: Props['at'] }) {
   return (
     <div className="mt-3 space-y-4 border-l-2 border-line pl-4">
       <SelectField
-        label="Comes in as"
+        label="API format"
         value={wish.shape}
         onValue={(shape) => set({ shape })}
         options={shapes}
         error={at('shape')}
       />
       <SelectField
-        label="Order by"
+        label="Sort by"
         value={wish.sort}
         onValue={(sort) => set({ sort })}
         options={[
-          ['', 'the routing of this server'],
+          ['', 'server default'],
           ['price', 'price'],
           ['throughput', 'throughput'],
           ['latency', 'latency'],
@@ -99,21 +99,21 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
         error={at('provider.sort')}
       />
       <TextField
-        label="Then these models"
+        label="Fallback models"
         mono
         value={wish.models}
         onValue={(models) => set({ models })}
         error={at('models')}
       />
       <TextField
-        label="Only these providers"
+        label="Allowed providers"
         mono
         value={wish.only}
         onValue={(only) => set({ only })}
         error={at('provider.only')}
       />
       <TextField
-        label="Never these"
+        label="Ignored providers"
         mono
         value={wish.ignore}
         onValue={(ignore) => set({ ignore })}
@@ -121,7 +121,7 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
       />
       <div className="grid grid-cols-2 gap-4">
         <TextField
-          label="Input up to"
+          label="Max. input price"
           inputMode="decimal"
           placeholder="USD / million"
           value={wish.max_input_price}
@@ -129,7 +129,7 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
           error={at('provider.max_price')}
         />
         <TextField
-          label="Output up to"
+          label="Max. output price"
           inputMode="decimal"
           placeholder="USD / million"
           value={wish.max_output_price}
@@ -137,7 +137,7 @@ function Preferences({ wish, set, at }: { wish: Wish; set: (change: Partial<Wish
         />
       </div>
       <CheckField
-        label="Only who does not train on it"
+        label="Only providers that don’t train on requests"
         checked={wish.private}
         onChecked={(on) => set({ private: on })}
       />

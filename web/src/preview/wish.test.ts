@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anyWish, callOf } from './wish.ts'
 
-test('a wish that says little is a call that says little', () => {
+test('empty fields are left out of the request', () => {
   assert.deepEqual(callOf({ ...anyWish, model: ' gpt-4o ' }), {
     model: 'gpt-4o',
     shape: 'openai-chat',
@@ -14,7 +14,7 @@ test('a wish that says little is a call that says little', () => {
   })
 })
 
-test('what was typed is read as lists and figures, and what is not a figure is left for the server to refuse', () => {
+test('text is parsed as lists and numbers, and invalid numbers are sent for the server to reject', () => {
   const call = callOf({
     ...anyWish,
     model: 'x',

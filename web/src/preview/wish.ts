@@ -4,10 +4,10 @@ import { typedNumber } from '../ui/text/typed-number.ts'
 type Call = Parameters<(typeof uk)['ai_gateway']['routing_preview']>[0]
 export type Route = Awaited<ReturnType<(typeof uk)['ai_gateway']['routing_preview']>>
 
-/** A call that is thought of, as it is typed. */
+/** The form of the preview. */
 export interface Wish {
   model: string
-  /** Further models, in words between commas. */
+  /** Fallback models, separated by commas. */
   models: string
   shape: NonNullable<Call['shape']>
   input_tokens: string
@@ -21,7 +21,7 @@ export interface Wish {
   max_output_price: string
   private: boolean
   seed: string
-  /** The workspace in which the call would be made; empty: one's own. */
+  /** The workspace of the request; empty: the personal one. */
   workspace: string
 }
 

@@ -1,4 +1,4 @@
-/** The pages of those who are not signed in yet, and the root that all pages stand below. */
+/** The routes for signed-out users, and the root route. */
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../api.ts'
 import { sessionQuery } from '../session.ts'
@@ -7,7 +7,7 @@ import { BrokenAlone } from '../shell/states/broken.tsx'
 import { MissingAlone } from '../shell/states/missing.tsx'
 
 export const root = createRootRoute({
-  // Of every page: what tells of a thing names it by the id as it is stored.
+  // On every page: resources are identified by their canonical ID.
   beforeLoad({ location: { pathname, search, hash } }) {
     const canonical = { to: canonicalPath(pathname), search: canonicalSearch(search) }
     if (canonical.to !== pathname || canonical.search !== search) throw redirect({ ...canonical, hash, replace: true })
@@ -17,7 +17,7 @@ export const root = createRootRoute({
 })
 
 interface Entering {
-  /** The path of the app to go to afterwards. */
+  /** The app path to open after signing in. */
   next?: string
 }
 const entering = ({ next }: Record<string, unknown>): Entering => ({
@@ -26,7 +26,7 @@ const entering = ({ next }: Record<string, unknown>): Entering => ({
 const entry = createRoute({
   getParentRoute: () => root,
   id: 'entry',
-  // People who are in already need not knock.
+  // Signed-in users skip these pages.
   beforeLoad: async ({ search }) => {
     const session = await queryClient.ensureQueryData(sessionQuery)
     if (session) throw redirect({ to: entering(search).next ?? '/', replace: true })
@@ -46,7 +46,7 @@ const signUp = createRoute({
   component: lazyRouteComponent(() => import('../entry/sign-up.tsx'), 'SignUp'),
 })
 
-/** Open to everybody, signed in or not. */
+/** For signed-in and signed-out users. */
 const door = createRoute({
   getParentRoute: () => root,
   id: 'door',

@@ -18,7 +18,7 @@ import { viewIn } from '../usage/view.ts'
 const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
-  // Who leads on does so before the page is there: from within it, it would overrule where somebody went meanwhile.
+  // Redirects happen before the page renders: inside the page, they could override a navigation made in the meantime.
   beforeLoad: async () => {
     if (await isNew()) throw redirect({ to: '/welcome', replace: true })
   },
@@ -35,7 +35,7 @@ const search = createRoute({
   validateSearch: searchIn,
   component: lazyRouteComponent(() => import('../search/search.tsx'), 'SearchPage'),
 })
-/** Whatever is nothing else: within the shell, so that the navigation is there. */
+/** The not-found page, inside the shell. */
 const nowhere = createRoute({ getParentRoute: () => shell, path: '/$', component: Missing })
 const developer = createRoute({
   getParentRoute: () => shell,
@@ -143,7 +143,7 @@ const computer = createRoute({
   ...aComputer,
   path: '/computers/$id',
   beforeLoad: async ({ params: { id } }) => {
-    // The page says what is wrong with one that cannot be read.
+    // The page shows an error for unreadable values.
     const found = await queryClient.ensureQueryData(computerQuery(id)).catch(() => null)
     if (found) throw redirect({ to: '/computers/$id/$part', params: { id, part: firstPartOf(found) }, replace: true })
   },
@@ -287,7 +287,7 @@ declare module '@tanstack/react-router' {
     router: typeof router
   }
   interface StaticDataRouteOption {
-    /** The page fills the place beside the navigation, and scrolls by itself. */
+    /** The page fills the space next to the navigation and scrolls on its own. */
     whole?: boolean
   }
 }

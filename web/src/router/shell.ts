@@ -1,4 +1,4 @@
-/** The frame of all pages of somebody who is signed in. */
+/** The layout route of all pages for signed-in users. */
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { queryClient } from '../api.ts'
 import { keptToken } from '../invitations/token.ts'
@@ -10,7 +10,7 @@ export const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   beforeLoad: async ({ location }) => {
-    // A link that was handed over says first of all what it is about.
+    // Invitation links open the invitation first.
     if (location.pathname === '/invitations' && keptToken() !== null)
       throw redirect({ to: '/invitation', replace: true })
     const session = await queryClient.ensureQueryData(sessionQuery)

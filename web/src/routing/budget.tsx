@@ -12,13 +12,13 @@ import { useSend } from '../ui/send.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 import { UnsavedWords } from '../ui/dialogs/unsaved.tsx'
 
-/** The most that all calls in the workspace may cost together, regardless of who makes them and with which key. */
+/** The spend cap of the whole workspace, for all members and keys. */
 export function Budget({ workspace }: { workspace: Workspace }) {
   const { name, spent_usd, spend_cap_usd, spend_cap_period } = workspace
   return (
     <Section
-      title={`Budget of ${name}`}
-      about="Covers every model call in this workspace, whoever makes it. It stands above the caps of the keys."
+      title={`Spend cap of ${name}`}
+      about="Covers every model call in this workspace, in addition to the spend caps of keys and members."
     >
       <div className="border border-line border-t-keyline bg-sheet px-4 py-4">
         <div className="max-w-md">
@@ -27,7 +27,7 @@ export function Budget({ workspace }: { workspace: Workspace }) {
         {isManaged(workspace) ? (
           <BudgetForm workspace={workspace} />
         ) : (
-          <p className="mt-2 text-[0.8125rem] text-quiet">Its admins set it.</p>
+          <p className="mt-2 text-[0.8125rem] text-quiet">Admins can change this.</p>
         )}
         {workspace.kind === 'team' && (
           <p className="mt-3 border-t border-line pt-3 text-[0.8125rem] text-quiet">
@@ -50,7 +50,7 @@ function BudgetForm({ workspace: { id, name, spend_cap_usd, spend_cap_period } }
     await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
     adoptCap()
     adoptPeriod()
-    say(`The budget of ${name} is set`)
+    say(`Saved the spend cap of ${name}`)
   })
   return (
     <form
@@ -64,10 +64,10 @@ function BudgetForm({ workspace: { id, name, spend_cap_usd, spend_cap_period } }
     >
       <div className="flex flex-wrap items-start gap-4">
         <TextField
-          label="Budget in USD"
+          label="Spend cap in USD"
           className="w-44"
           inputMode="decimal"
-          placeholder="no budget"
+          placeholder="no cap"
           value={cap}
           onValue={setCap}
           error={at('spend_cap_usd')}
@@ -81,7 +81,7 @@ function BudgetForm({ workspace: { id, name, spend_cap_usd, spend_cap_period } }
           error={at('spend_cap_period')}
         />
         <Button type="submit" pending={pending} className="mt-6 h-[2.375rem]!">
-          Set budget
+          Save spend cap
         </Button>
       </div>
       <div className="mt-2">

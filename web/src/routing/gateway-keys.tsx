@@ -12,14 +12,14 @@ import { Empty, Failure, Waiting } from '../ui/notice.tsx'
 import { Section } from '../ui/page.tsx'
 import { Budget } from './budget.tsx'
 
-/** Keys that reach one workspace only, so that what a team's programs spend is capped and counted there. */
+/** API keys restricted to one workspace, so that a team's programs are capped and counted there. */
 export function GatewayKeys() {
   const { data: workspaces, error, refetch } = useQuery(workspacesQuery)
   const [picked, pick] = useState('')
   if (error && !workspaces) return <Failure what="Your workspaces" error={error} again={refetch} />
   if (!workspaces) return <Waiting what="your workspaces" />
   const workspace = workspaces.find(({ id }) => id === picked) ?? workspaces[0]
-  if (!workspace) return <Empty title="No workspace">There is no workspace that you could make keys for.</Empty>
+  if (!workspace) return <Empty title="No workspaces">You can’t create keys in any of your workspaces.</Empty>
   return (
     <>
       {workspaces.length > 1 && (
@@ -45,13 +45,13 @@ function KeysOf({ workspace }: { workspace: Workspace }) {
   const [open, setOpen] = useState(false)
   const create = (
     <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
-      New gateway key
+      Create gateway key
     </Button>
   )
   return (
     <Section
       title={`Keys of ${name}`}
-      about={`${manages ? 'Every key that reaches this workspace only, whosever it is; of others’ keys you may change the cap, and revoke them.' : 'Keys of yours that reach this workspace only.'} The worst case of each call is held against the cap before it is sent, so no cap is ever crossed.`}
+      about={`${manages ? 'All keys restricted to this workspace. You can change other members’ spend caps and revoke their keys.' : 'Your keys restricted to this workspace.'} The maximum cost of each call is reserved before it is sent, so calls can’t exceed a spend cap.`}
       action={keys?.length ? create : undefined}
     >
       {error && !keys ? (
@@ -59,8 +59,8 @@ function KeysOf({ workspace }: { workspace: Workspace }) {
       ) : !keys || (manages && isNaming) ? (
         <Waiting what="the keys" />
       ) : keys.length === 0 ? (
-        <Empty title="No key yet" action={create}>
-          Make one per program of this workspace, each with the cap that you would lend it.
+        <Empty title="No keys yet" action={create}>
+          Create one key per program, each with its own spend cap.
         </Empty>
       ) : (
         <KeyList keys={keys} label={`Keys of ${name}`} showWorkspace={false} names={names} />

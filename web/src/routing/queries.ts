@@ -3,8 +3,8 @@ import { type Provider, everyRow, queryClient, uk } from '../api.ts'
 
 const UNSETTLED_MS = 10_000
 /**
- * The time between two looks while a row is unsettled: a provider that fails is tested again by itself, and a new one
- * may be under test still.
+ * The polling interval while a provider's status is unsettled: failing providers are retested automatically, and a new
+ * one may still be tested.
  */
 const whileUnsettled = ({ state: { data } }: { state: { data: readonly Pick<Provider, 'status'>[] | undefined } }) =>
   data?.some(({ status }) => status === 'failing' || status === 'untested') ? UNSETTLED_MS : false
@@ -24,7 +24,7 @@ export const presetsQuery = queryOptions({
   queryFn: () => everyRow(uk.ai_gateway.presets({ limit: 100 })),
   staleTime: Infinity,
 })
-/** The endpoints and the models depend on each other, so both are read again. */
+/** Endpoints and models depend on each other, so both are refetched. */
 export async function refreshRouting(): Promise<void> {
   await Promise.all([
     queryClient.invalidateQueries({ queryKey: ['routing'] }),

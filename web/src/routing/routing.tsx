@@ -16,7 +16,7 @@ export function Routing() {
     <Page
       title="AI routing"
       view={view?.label}
-      lead="Who answers your model calls, on whose key, in which order, and at what price."
+      lead="The providers for your model calls, their order, keys and prices."
     >
       <nav aria-label="AI routing" className="mb-8 flex gap-3.5 overflow-x-auto sm:gap-5 border-b border-line">
         {views.map(({ to, label, exact }) => (

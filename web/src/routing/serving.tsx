@@ -7,27 +7,27 @@ import { providersQuery } from './queries.ts'
 import { StandingLines, StatusTag } from './standing.tsx'
 import { billings, sayShape, sources } from './words.ts'
 
-/** The providers that would answer a call of yours now, no matter whose key it is. */
+/** The providers available for the person's calls, with any key. */
 export function Serving() {
   const { data: providers, error, refetch } = useQuery(providersQuery)
   return (
-    <Section title="Serving now" about="Everyone who can answer a call of yours at this moment.">
+    <Section title="Available now" about="The providers that can serve your calls at the moment.">
       {error && !providers ? (
         <Failure what="The providers" error={error} again={refetch} />
       ) : !providers ? (
         <Waiting what="the providers" rows={2} />
       ) : providers.length === 0 ? (
-        <Empty title="Nobody serves models yet">
-          Add a provider with a key of yours above, or start an Ollama on the machine of this server: it is found by
-          itself.
+        <Empty title="No providers available">
+          Add a provider with your API key above, or start Ollama on this server’s machine. It is detected
+          automatically.
         </Empty>
       ) : (
         <>
-          <ProviderRows label="Providers that serve now" providers={providers.filter(({ serving }) => serving)} />
+          <ProviderRows label="Available providers" providers={providers.filter(({ serving }) => serving)} />
           <ProviderRows
-            label="Not serving"
+            label="Unavailable"
             providers={providers.filter(({ serving }) => !serving)}
-            heading="Not serving: asked only where nobody else is left"
+            heading="Unavailable: used only if no other provider is left"
           />
         </>
       )}
@@ -66,7 +66,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
         <p className="flex flex-wrap items-center gap-2">
           <span className="font-medium break-words">{name}</span>
           <StatusTag status={status} />
-          {set_aside_until && <Tag tone="warn">asked last for now</Tag>}
+          {set_aside_until && <Tag tone="warn">deprioritized</Tag>}
         </p>
         <p className="text-[0.8125rem] text-quiet">
           <code className="font-mono">{slug}/…</code> · {sayShape(shape)}

@@ -14,9 +14,7 @@ export function StatusTag({ status }: Pick<Standing, 'status'>) {
   return <Tag tone={tone}>{words}</Tag>
 }
 
-/**
- * The reason for the state, and when the provider was seen to answer or to fail; nothing where nobody knows anything.
- */
+/** The status with its reason, and the last success and error. */
 export function StandingLines({
   of: { status, status_reason, last_error, last_error_at, last_success_at, latency_ms },
 }: {
@@ -32,7 +30,7 @@ export function StandingLines({
       )}
       {last_success_at && (
         <p className="figures">
-          Answered <Ago time={last_success_at} />
+          Last response <Ago time={last_success_at} />
           {latency_ms !== null && <> in {latency_ms} ms</>}
         </p>
       )}

@@ -7,19 +7,18 @@ export const sources: Record<Provider['source'], string> = {
   instance: 'this instance',
   environment: 'this instance',
   discovered: 'found on this machine',
-  computer: 'a computer',
+  computer: 'connected computer',
   simulated: 'simulated',
   server: 'this server',
 }
 
-/** The states of an endpoint, as the API names them. */
 export const statuses: Record<Provider['status'], { words: string; tone: Tone }> = {
   untested: { words: 'untested', tone: 'plain' },
   working: { words: 'working', tone: 'good' },
   failing: { words: 'failing', tone: 'bad' },
   needs_key: { words: 'needs a key', tone: 'bad' },
   unreadable_key: { words: 'key not readable', tone: 'bad' },
-  disabled: { words: 'switched off', tone: 'plain' },
+  disabled: { words: 'turned off', tone: 'plain' },
 }
 
 export const billings: Record<Provider['billing'], { words: string; tone: Tone; about: string }> = {
@@ -35,7 +34,7 @@ export const shapes = [
   ['gemini', 'Google Gemini'],
   ['ollama', 'Ollama'],
 ] as const satisfies readonly (readonly [Endpoint['shape'], string])[]
-/** The shapes of vendors that make or read media alone. */
+/** Media-only API formats. */
 export const mediaShapes = [
   ['elevenlabs', 'ElevenLabs'],
   ['deepgram', 'Deepgram'],

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pathOf, piecesOf } from './hit.ts'
 
-test('a message leads to its chat, and everything else to its own page', () => {
+test('messages link to their chat, and other results to their own page', () => {
   assert.equal(pathOf({ type: 'message', id: 'm', parent_id: 'c' }), '/chats/c')
   assert.equal(pathOf({ type: 'note', id: 'n', parent_id: null }), '/drive/file/n')
   assert.equal(pathOf({ type: 'agent', id: 'a', parent_id: null }), '/agents/a')
 })
 
-test('what was found stands apart, also where the offsets overlap or lie outside', () => {
+test('matches are highlighted, and overlapping or out-of-range offsets are ignored', () => {
   const highlights = [
     { field: 'snippet' as const, start: 4, end: 8 },
     { field: 'snippet' as const, start: 0, end: 3 },

@@ -4,7 +4,7 @@ import type { IconName } from '../ui/icons.tsx'
 export type Hit = Awaited<ReturnType<typeof uk.search.query>>['rows'][number]
 export type HitType = Hit['type']
 
-/** The types in the order of the chips. `file` finds notes too, as the search says. */
+/** The result types in the order of their filters. `file` includes notes. */
 export const types: readonly { type: HitType; label: string; one: string; icon: IconName }[] = [
   { type: 'chat', label: 'Chats', one: 'Chat', icon: 'chat' },
   { type: 'message', label: 'Messages', one: 'Message', icon: 'chat' },
@@ -16,7 +16,7 @@ export const types: readonly { type: HitType; label: string; one: string; icon: 
 ]
 export const aboutType = (type: HitType) => types.find((one) => one.type === type)!
 
-/** The page of what was found, by its path below `/app`. */
+/** The page of a result, below `/app`. */
 export function pathOf({ type, id, parent_id }: Pick<Hit, 'type' | 'id' | 'parent_id'>): string {
   if (type === 'message') return `/chats/${parent_id ?? id}`
   if (type === 'chat') return `/chats/${id}`
@@ -30,7 +30,7 @@ export interface Piece {
   found: boolean
 }
 
-/** A text in pieces, those apart that were found; offsets that lie outside of it or in each other are passed over. */
+/** Splits a text into matches and the rest. Ignores out-of-range and overlapping offsets. */
 export function piecesOf(text: string, { highlights }: Pick<Hit, 'highlights'>, of: 'title' | 'snippet'): Piece[] {
   const pieces: Piece[] = []
   let at = 0

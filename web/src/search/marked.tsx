@@ -1,6 +1,6 @@
 import type { Piece } from './hit.ts'
 
-/** A text with what was found in it. */
+/** A text with highlighted matches. */
 export const Marked = ({ pieces }: { pieces: readonly Piece[] }) =>
   pieces.map(({ text, found }, at) =>
     found ? (

@@ -3,7 +3,7 @@ import { uk } from '../api.ts'
 import { pagedQuery } from '../paged-query.ts'
 import type { View } from './view.ts'
 
-/** The first few of everything with these words. */
+/** The first results of every type. */
 export const quickQuery = (words: string) =>
   queryOptions({
     queryKey: ['search', 'quick', words],

@@ -13,7 +13,7 @@ import { Marked } from './marked.tsx'
 import { searchQuery } from './queries.ts'
 import { type View, toggled, viewIn } from './view.ts'
 
-/** Everything that one may see, by words and by meaning; the address says what was asked. */
+/** Global search by text and meaning. The address holds the query. */
 export function SearchPage() {
   const view = useSearch({ from: '/shell/search' })
   const navigate = useNavigate()
@@ -23,10 +23,10 @@ export function SearchPage() {
     go(viewIn({ ...rest, q }))
   })
   return (
-    <Page title="Search" view={view.q} lead="Chats, messages, files, agents and computers, by words and by meaning.">
+    <Page title="Search" view={view.q} lead="Chats, messages, files, agents and computers, by text and meaning.">
       <input
         type="search"
-        aria-label="Search for"
+        aria-label="Search"
         placeholder="Search"
         autoFocus
         className="field"
@@ -35,8 +35,8 @@ export function SearchPage() {
       />
       <Filters view={view} onView={go} />
       {view.q === undefined ? (
-        <Empty title="What are you looking for?">
-          Words are found in any form, “in quotes” as they stand, and -without leaves out.
+        <Empty title="Search everything">
+          Words match in any form. Use “quotes” for an exact phrase and -word to exclude a word.
         </Empty>
       ) : (
         <Results view={view} />
@@ -77,7 +77,7 @@ function Filters({ view, onView }: { view: View; onView: (view: View) => void })
           }}
           className={`${chip} max-w-56 bg-paper`}
         >
-          <option value="">Every workspace</option>
+          <option value="">All workspaces</option>
           {workspaces.map(({ id, name }) => (
             <option key={id} value={id}>
               {name}
@@ -90,7 +90,7 @@ function Filters({ view, onView }: { view: View; onView: (view: View) => void })
 }
 
 function Results({ view }: { view: View }) {
-  // The old ones stay until the new ones come.
+  // Keeps the previous results while new ones load.
   const { data, error, refetch, isPlaceholderData, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     ...searchQuery(view),
     placeholderData: keepPreviousData,
@@ -102,13 +102,11 @@ function Results({ view }: { view: View }) {
   return (
     <div aria-busy={isPlaceholderData} className={isPlaceholderData ? 'opacity-60' : ''}>
       <p role="status" className="mb-2 text-[0.8125rem] text-quiet">
-        {hits.length === 0 ? 'Nothing found.' : `${hits.length}${hasNextPage ? ' or more' : ''} found.`}
-        {degraded.length > 0 && ' By words alone: there is no embedding model.'}
+        {hits.length === 0 ? 'No results' : `${hits.length}${hasNextPage ? '+' : ''} results`}
+        {degraded.length > 0 && ' Text matches only: no embedding model is available.'}
       </p>
       {hits.length === 0 ? (
-        <Empty title="Nothing found">
-          Nothing that you may see has these words. Try fewer of them, or other filters.
-        </Empty>
+        <Empty title="No results">Try fewer words or other filters.</Empty>
       ) : (
         <Rows label="Results">
           {hits.map((hit) => (

@@ -1,11 +1,10 @@
 import { type HitType, types as known } from './hit.ts'
 import { shorten } from '../../../src/core/text/shorten.ts'
 
-/** The search, as the address says it. */
+/** The search in the address. */
 export interface View {
   q?: string
   types?: HitType[]
-  /** The workspace's id. */
   workspace?: string
 }
 
@@ -20,7 +19,7 @@ export function viewIn({ q, types, workspace }: Record<string, unknown>): View {
   }
 }
 
-/** The view with this type added, or removed where it was there. */
+/** Toggles a type filter. */
 export function toggled({ types = [], ...rest }: View, type: HitType): View {
   const next = types.includes(type) ? types.filter((one) => one !== type) : [...types, type]
   return { ...rest, ...(next.length > 0 && { types: next }) }

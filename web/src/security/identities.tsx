@@ -11,7 +11,7 @@ import { leaveFor } from './leaving.ts'
 import type { Guard } from './proof.tsx'
 import { identitiesQuery } from './queries.ts'
 
-/** The accounts at the identity provider of the instance that sign in to this one. */
+/** Identity provider accounts linked to this account. */
 export function Identities({ name, guard }: { name: string; guard: Guard }) {
   const { data: identities, error, refetch } = useQuery(identitiesQuery)
   const removing = useOpen<{ id: string; email: string | null }>()
@@ -22,10 +22,10 @@ export function Identities({ name, guard }: { name: string; guard: Guard }) {
   return (
     <Section
       title={name}
-      about={`An account at ${name} that signs in to this one.`}
+      about={`Sign in with your ${name} account.`}
       action={
         <Button icon="plus" pending={linking.pending} onClick={() => void linking.send(undefined)}>
-          Link an account
+          Link account
         </Button>
       }
     >
@@ -37,7 +37,7 @@ export function Identities({ name, guard }: { name: string; guard: Guard }) {
       ) : !identities ? (
         <Waiting what="linked accounts" rows={1} />
       ) : identities.length === 0 ? (
-        <p className="border border-line bg-sheet px-4 py-4 text-sm text-quiet">None is linked.</p>
+        <p className="border border-line bg-sheet px-4 py-4 text-sm text-quiet">No linked accounts yet.</p>
       ) : (
         <Rows label={`Accounts at ${name}`}>
           {identities.map((identity) => (
@@ -56,7 +56,7 @@ export function Identities({ name, guard }: { name: string; guard: Guard }) {
               </div>
               <Button
                 look="danger-plain"
-                aria-label={`Unlink ${identity.email ?? 'the account'}`}
+                aria-label={`Unlink account ${identity.email ?? ''}`}
                 onClick={() => removing.show(identity)}
               >
                 Unlink
@@ -68,12 +68,12 @@ export function Identities({ name, guard }: { name: string; guard: Guard }) {
       <Confirm
         open={removing.open}
         onOpen={removing.onOpen}
-        title={`Unlink ${removing.on?.email ?? 'the account'}?`}
-        verb="Unlink it"
+        title={`Unlink account ${removing.on?.email ?? ''}?`}
+        verb="Unlink account"
         run={async () => {
           await guard(() => uk.identities.unlink({ id: removing.on!.id }))
           await queryClient.invalidateQueries({ queryKey: ['identities'] })
-          say('It no longer signs in to this account')
+          say('Account unlinked')
         }}
       >
         <p>It no longer signs in to this account, and whom it let in is signed out. The account at {name} stays.</p>

@@ -1,10 +1,9 @@
 const NAME = 'ukiyo.leaving'
 
-/** A tab's memory while it is at the identity provider: another browser that is sent back here has none. */
+/** Session state kept in this tab during the redirect to the identity provider. Other browsers don't have it. */
 export interface Leaving {
   secret: string
   wish: 'sign-in' | 'link'
-  /** The path of the app to go to afterwards. */
   next: string
 }
 
@@ -13,7 +12,7 @@ export function leaveFor({ url, secret }: { url: string; secret: string }, more:
   location.assign(url)
 }
 
-/** Takes the memory once: a reload finds nothing. */
+/** Reads the state once, so that a reload doesn't repeat the sign-in. */
 export function takeLeaving(): Leaving | null {
   const kept = sessionStorage.getItem(NAME)
   sessionStorage.removeItem(NAME)

@@ -19,7 +19,6 @@ import { sayAgent } from './user-agent.ts'
 
 const again = () => queryClient.invalidateQueries({ queryKey: ['passkeys'] })
 
-/** The passkeys of the account. */
 export function Passkeys({ guard }: { guard: Guard }) {
   const { data: passkeys, error, refetch } = useQuery(passkeysQuery)
   const adding = useOpen<true>()
@@ -27,13 +26,13 @@ export function Passkeys({ guard }: { guard: Guard }) {
   const removing = useOpen<Passkey>()
   const add = (
     <Button look="primary" icon="plus" onClick={() => adding.show(true)}>
-      Add a passkey
+      Add passkey
     </Button>
   )
   return (
     <Section
       title="Passkeys"
-      about="Sign in with a fingerprint, a face, a PIN or a security key: nothing to type, and nothing that a false page could take from you."
+      about="Sign in with a fingerprint, face, PIN or security key. Passkeys protect you from phishing."
       action={hasPasskeys() && passkeys?.length ? add : undefined}
     >
       {error && !passkeys ? (
@@ -43,8 +42,8 @@ export function Passkeys({ guard }: { guard: Guard }) {
       ) : passkeys.length === 0 ? (
         <Empty title="No passkeys yet" action={hasPasskeys() ? add : undefined}>
           {hasPasskeys()
-            ? 'Your device keeps it, or your password manager. Your password goes on working beside it.'
-            : 'Browsers make them for names and over https alone: open this instance by its name.'}
+            ? 'Add one to sign in without your password, which keeps working.'
+            : 'Passkeys need HTTPS and a domain name. Open this instance by its domain name.'}
         </Empty>
       ) : (
         <Rows label="Passkeys">
@@ -62,7 +61,7 @@ export function Passkeys({ guard }: { guard: Guard }) {
                       used <Ago time={passkey.last_used_at} />
                     </>
                   ) : (
-                    'not used yet'
+                    'never used'
                   )}
                 </p>
               </div>
@@ -72,7 +71,7 @@ export function Passkeys({ guard }: { guard: Guard }) {
                 </Button>
                 <Button
                   look="danger-plain"
-                  aria-label={`Remove ${passkey.name}`}
+                  aria-label={`Remove passkey ${passkey.name}`}
                   onClick={() => removing.show(passkey)}
                 >
                   Remove
@@ -89,15 +88,17 @@ export function Passkeys({ guard }: { guard: Guard }) {
       <Confirm
         open={removing.open}
         onOpen={removing.onOpen}
-        title={`Remove ${removing.on?.name ?? ''}?`}
-        verb="Remove it"
+        title={`Remove passkey ${removing.on?.name ?? ''}?`}
+        verb="Remove passkey"
         run={async () => {
           await guard(() => uk.passkeys.delete({ id: removing.on!.id }))
           await again()
-          say('The passkey no longer signs in')
+          say('Passkey removed')
         }}
       >
-        <p>It no longer signs in to this account. Your device may go on offering it until you remove it there too.</p>
+        <p>
+          You can’t sign in with this passkey anymore. Your device may keep offering it until you remove it there too.
+        </p>
       </Confirm>
     </Section>
   )
@@ -110,23 +111,23 @@ function AddDialog({ open, onOpen, guard }: Opened & { guard: Guard }) {
     async () => {
       onOpen(false)
       await again()
-      say('You can sign in with the passkey from now on')
+      say('Passkey added')
     },
   )
   return (
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title="Add a passkey"
-      about="Your browser asks where to keep it."
+      title="Add passkey"
+      about="Your browser asks where to save it."
       sending={sending}
       fields={['name']}
-      verb="Go on"
+      verb="Add passkey"
       onSend={() => void sending.send(name)}
     >
       <TextField
         label="Name"
-        hint="So that you know it again in the list."
+        hint="A name to recognize it by."
         value={name}
         onValue={setName}
         error={sending.at('name')}
@@ -139,8 +140,8 @@ function Rename({ passkey: { id, name }, ...opened }: { passkey: Passkey } & Ope
   return (
     <NameDialog
       {...opened}
-      title={`Rename ${name}`}
-      verb="Rename"
+      title={`Rename passkey ${name}`}
+      verb="Rename passkey"
       before={name}
       call={(next) => uk.passkeys.update({ id, name: next })}
       done={again}

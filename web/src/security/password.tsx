@@ -16,14 +16,14 @@ export function Password() {
   const changing = useSend(uk.auth.change_password, async () => {
     setCurrent('')
     setNew('')
-    say('Your password is changed; every other session has ended')
+    say('Password changed. All other sessions have ended.')
     await queryClient.invalidateQueries({ queryKey: ['sessions'] })
   })
   const { send, pending, at, rest, code } = changing
-  // It is the present password that is not right, whatever else it may be called.
-  const wrong = code === 'invalid_credentials' ? 'That is not your present password.' : null
+  // The current password is wrong, whichever field the error names.
+  const wrong = code === 'invalid_credentials' ? 'Your current password is wrong.' : null
   return (
-    <Section title="Password" about="Changing it ends every session but this one. Your keys go on working.">
+    <Section title="Password" about="Changing your password ends all other sessions. API keys keep working.">
       <SectionForm
         sending={changing}
         onSend={() => void send({ ...(current_password !== '' && { current_password }), new_password })}
@@ -31,7 +31,7 @@ export function Password() {
         <input type="text" autoComplete="username" value={email} readOnly hidden />
         <div className="grid gap-4 sm:grid-cols-2">
           <TextField
-            label="Present password"
+            label="Current password"
             type="password"
             autoComplete="current-password"
             value={current_password}

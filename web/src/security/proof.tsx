@@ -9,7 +9,7 @@ import { useSend } from '../ui/send.ts'
 import { hasPasskeys, proveWithPasskey } from './passkey.ts'
 
 /**
- * Does work that needs a recent proof. Where the server asks for one, a dialog asks the person, and the work is done
+ * Runs an action that needs recent authentication. If the server requires it, a dialog asks for it, and the action runs
  * again.
  */
 export type Guard = <T>(work: () => Promise<T>) => Promise<T>
@@ -31,7 +31,7 @@ export function useProof(): { guard: Guard; dialog: ReactNode } {
   const end = (proved: boolean): void => {
     setOpen(false)
     if (proved) waiting.current?.resolve()
-    else waiting.current?.reject(new Said('Nothing was changed: it was not shown that it is you.'))
+    else waiting.current?.reject(new Said('Nothing was changed because you didn’t confirm your identity.'))
     waiting.current = null
   }
   return { guard, dialog: <ProofDialog open={open} onEnd={end} /> }
@@ -42,7 +42,6 @@ function ProofDialog({ open, onEnd }: { open: boolean; onEnd: (proved: boolean) 
   const [password, setPassword] = useState('')
   const byPassword = useSend(uk.ways_in.prove, () => end(true))
   const byPasskey = useSend(proveWithPasskey, () => end(true))
-  // Nothing of one asking is there at the next.
   const end = (proved: boolean): void => {
     setPassword('')
     byPassword.reset()
@@ -53,11 +52,11 @@ function ProofDialog({ open, onEnd }: { open: boolean; onEnd: (proved: boolean) 
     <FormDialog
       open={open}
       onOpen={(next) => !next && end(false)}
-      title="Is it you?"
-      about="Before the ways to sign in change. It holds for ten minutes."
+      title="Confirm your identity"
+      about="Required before you change how you sign in. Valid for ten minutes."
       sending={byPassword}
       fields={['password']}
-      verb="Go on"
+      verb="Confirm identity"
       onSend={() => void byPassword.send({ password })}
     >
       <input type="text" autoComplete="username" value={email} readOnly hidden />

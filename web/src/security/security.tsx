@@ -11,7 +11,7 @@ export function Security() {
   const { data: ways } = useQuery(waysQuery)
   const { guard, dialog } = useProof()
   return (
-    <Page title="Security" lead="What you sign in with, and where you are signed in.">
+    <Page title="Security" lead="Your sign-in methods and active sessions.">
       <Passkeys guard={guard} />
       {ways?.identity_provider && <Identities name={ways.identity_provider.name} guard={guard} />}
       <Sessions />

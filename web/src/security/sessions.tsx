@@ -18,16 +18,16 @@ export function Sessions() {
   const { data: sessions, error, refetch } = useQuery(sessionsQuery)
   const others = useSend(uk.ways_in.end_other_sessions, async () => {
     await queryClient.invalidateQueries({ queryKey: ['sessions'] })
-    say('Every other session has ended')
+    say('All other sessions have ended')
   })
   return (
     <Section
       title="Sessions"
-      about="Where you are signed in. End what you don’t recognise, then change your password."
+      about="Where you’re signed in. End any session you don’t recognize, then change your password."
       action={
         sessions && sessions.length > 1 ? (
           <Button pending={others.pending} onClick={() => void others.send({})}>
-            End all others
+            End all other sessions
           </Button>
         ) : undefined
       }
@@ -54,14 +54,14 @@ function SessionRow({ session }: { session: Session }) {
   const { id, user_agent, ip, last_used_at, created_at, expires_at, current } = session
   const { send, pending, rest } = useSend(uk.auth.end_session, async () => {
     await queryClient.invalidateQueries({ queryKey: ['sessions'] })
-    say('The session has ended')
+    say('Session ended')
   })
   const name = sayAgent(user_agent)
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3.5">
       <div className="min-w-0 flex-1 basis-60">
         <p className="flex flex-wrap items-center gap-2 font-medium" title={user_agent ?? undefined}>
-          {name} {current && <Tag tone="ai">this one</Tag>}
+          {name} {current && <Tag tone="ai">this session</Tag>}
         </p>
         <p className="text-[0.8125rem] text-quiet">
           {ip && <>{ip} · </>}signed in <Ago time={created_at} /> · used <Ago time={last_used_at ?? created_at} /> ·
@@ -70,8 +70,8 @@ function SessionRow({ session }: { session: Session }) {
         <Refused>{rest()}</Refused>
       </div>
       {!current && (
-        <Button pending={pending} aria-label={`End the session ${name}`} onClick={() => void send({ id })}>
-          End
+        <Button pending={pending} aria-label={`End session ${name}`} onClick={() => void send({ id })}>
+          End session
         </Button>
       )}
     </li>

@@ -1,6 +1,6 @@
 import { shorten } from '../../../src/core/text/shorten.ts'
 
-/** The program and the system behind a `User-Agent`. Browsers name each other; the last to come counts. */
+/** The browser and system of a `User-Agent`. Browsers name each other; the most specific match comes first. */
 export function sayAgent(words: string | null): string {
   if (!words) return 'Unknown program'
   const browser = (

@@ -11,22 +11,22 @@ import { useSend } from '../ui/send.ts'
 
 type Access = 'view' | 'edit'
 
-/** The meaning of each right, and the things to know before it is given. */
+/** Labels of the access levels, and what to know before sharing. */
 const kinds = {
   agent: {
-    view: 'Uses it',
-    edit: 'Changes it too',
-    about: 'With people who are not in its workspace. Its tools act in the rights of whoever talks to it.',
+    view: 'Can use',
+    edit: 'Can edit',
+    about: 'Share with people outside its workspace. The agent acts with the permissions of the person using it.',
   },
   chat: {
-    view: 'Reads it',
-    edit: 'Writes in it too',
+    view: 'Can view',
+    edit: 'Can edit',
     about:
-      'With people who are not in its workspace. What is asked in it is held to the budget and the rules of its workspace.',
+      'Share with people outside its workspace. Messages count toward the workspace’s spend caps and follow its rules.',
   },
 } as const
 
-/** Who outside of its workspace has something, and letting somebody have it. */
+/** Shows who outside the workspace has access, and adds more people. */
 export function ShareDialog({
   type,
   id,
@@ -38,7 +38,7 @@ export function ShareDialog({
   type: keyof typeof kinds
   id: string
   name: string
-  /** The person may give the right to change it. */
+  /** Whether the person can grant edit access. */
   mayEdit: boolean
   open: boolean
   onOpen: (open: boolean) => void
@@ -63,7 +63,7 @@ export function ShareDialog({
   const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey })
   const sending = useSend(uk.shares.create, async (made) => {
     setLink(made.token === null ? null : { to: email, url: made.url })
-    say(made.token === null ? `${email} has ${name} now` : `${name} waits for ${email}`)
+    say(made.token === null ? `Shared ${name} with ${email}` : `${email} was invited to ${name}`)
     setEmail('')
     await refresh()
   })
@@ -87,7 +87,7 @@ export function ShareDialog({
       >
         <div className="grid gap-3 sm:grid-cols-[minmax(0,1fr)_10rem]">
           <TextField
-            label="E-mail"
+            label="Email"
             type="email"
             autoComplete="off"
             value={email}
@@ -95,7 +95,7 @@ export function ShareDialog({
             error={sending.at('grantee')}
           />
           <SelectField<Access>
-            label="May"
+            label="Access"
             value={access}
             onValue={setAccess}
             options={mayEdit ? accesses : [accesses[0]]}
@@ -109,32 +109,32 @@ export function ShareDialog({
       </form>
       {link && (
         <div className="mt-4 border border-line bg-sheet px-4 py-3 text-sm">
-          <p>A link for {link.to}, shown this once:</p>
+          <p>Invitation link for {link.to}, shown only once:</p>
           <p className="my-2 font-mono text-[0.8125rem] break-all select-all">{link.url}</p>
-          <Copy text={link.url} label="Copy the link" />
+          <Copy text={link.url} label="Copy link" />
         </div>
       )}
       <h3 className="mt-6 mb-2 text-sm font-medium">Shared with</h3>
       <Refused>{revoking.rest()}</Refused>
       {error && !shares ? (
-        <Failure what="Its shares" error={error} again={refetch} />
+        <Failure what="The shares" error={error} again={refetch} />
       ) : !shares ? (
-        <Waiting what="its shares" rows={1} />
+        <Waiting what="the shares" rows={1} />
       ) : shares.length === 0 ? (
-        <p className="text-sm text-quiet">Nobody outside of its workspace.</p>
+        <p className="text-sm text-quiet">Not shared outside its workspace yet.</p>
       ) : (
         <ul aria-label="Shared with" className="divide-y divide-line border border-line bg-sheet text-sm">
           {shares.map((share) => {
-            const who = share.grantee.name ?? share.grantee.email ?? 'somebody who is gone'
+            const who = share.grantee.name ?? share.grantee.email ?? 'a deleted user'
             return (
               <li key={share.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
                 <span className="min-w-0 flex-1 basis-32 break-words">{who}</span>
                 <span className="text-quiet">
                   {(share.access === 'edit' ? edit : view).toLowerCase()}
-                  {share.status === 'pending' && ', not taken yet'}
+                  {share.status === 'pending' && ' · pending'}
                 </span>
                 <Button look="quiet" onClick={() => void revoking.send({ share_id: share.id })}>
-                  Take back<span className="sr-only"> from {who}</span>
+                  Remove<span className="sr-only"> access of {who}</span>
                 </Button>
               </li>
             )

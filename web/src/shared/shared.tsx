@@ -14,17 +14,16 @@ type Shared = Awaited<ReturnType<typeof uk.shared_with_me.list>>['rows'][number]
 
 const sharedQuery = pagedQuery(['shared-with-me'], (from) => uk.shared_with_me.list({ limit: 50, ...from }))
 
-/** The links to both sides of sharing. */
 function Sides() {
   const place =
     'border-b-2 border-transparent px-1 pb-1.5 text-sm text-quiet hover:text-ink data-[status=active]:border-seal data-[status=active]:text-ink'
   return (
     <nav aria-label="Shares" className="mb-5 flex gap-5">
       <Link to="/shared-with-me" className={place}>
-        With me
+        Shared with me
       </Link>
       <Link to="/shared-by-me" className={place}>
-        By me
+        Shared by me
       </Link>
     </nav>
   )
@@ -35,13 +34,17 @@ type Given = Awaited<ReturnType<typeof uk.shares.given>>['rows'][number]
 
 export function SharedByMe() {
   return (
-    <Page title="Shared by me" lead="What you gave to others, newest first.">
+    <Page title="Shared by me" lead="Resources you shared with others, newest first.">
       <Sides />
       <Paged
         query={useInfiniteQuery(givenQuery)}
-        what="what you have shared"
+        what="your shares"
         label="Shared by me"
-        none={<Empty title="Nothing yet">What you share with others shows up here, and can be taken back.</Empty>}
+        none={
+          <Empty title="Nothing here yet">
+            Resources you share with others appear here, and you can remove access at any time.
+          </Empty>
+        }
       >
         {(given) => <GivenRow given={given} />}
       </Paged>
@@ -51,11 +54,11 @@ export function SharedByMe() {
 
 function GivenRow({ given }: { given: Given }) {
   const { id, resource_type, resource_id, title, grantee, access, status, created_at } = given
-  const name = title ?? `a ${resource_type} without a name`
+  const name = title ?? `untitled ${resource_type}`
   const whom = grantee.name ?? grantee.email ?? 'somebody'
   const revoking = useSend(uk.shares.revoke, async () => {
     await queryClient.invalidateQueries({ queryKey: ['shared-by-me'] })
-    say(`${name} is no longer shared with ${whom}`)
+    say(`Removed ${whom} from ${name}`)
   })
   return (
     <div className="flex flex-wrap items-center gap-x-5 gap-y-2">
@@ -70,20 +73,20 @@ function GivenRow({ given }: { given: Given }) {
           )}
         </p>
         <p className="text-[0.8125rem] break-words text-quiet">
-          {resource_type} · with {grantee.workspace_id !== null ? `everybody in ${whom}` : whom} ·{' '}
+          {resource_type} · with {grantee.workspace_id !== null ? `everyone in ${whom}` : whom} ·{' '}
           <Ago time={created_at} />
         </p>
         <Refused>{revoking.rest()}</Refused>
       </div>
-      {status === 'pending' && <Tag tone="warn">not taken yet</Tag>}
-      <Tag tone={access === 'edit' ? 'ai' : 'plain'}>{access === 'edit' ? 'may edit' : 'may view'}</Tag>
+      {status === 'pending' && <Tag tone="warn">pending</Tag>}
+      <Tag tone={access === 'edit' ? 'ai' : 'plain'}>{access === 'edit' ? 'can edit' : 'can view'}</Tag>
       <Button
         look="danger-plain"
-        aria-label={`Take ${name} back from ${whom}`}
+        aria-label={`Remove access of ${whom} to ${name}`}
         pending={revoking.pending}
         onClick={() => void revoking.send({ share_id: id })}
       >
-        Take back
+        Remove access
       </Button>
     </div>
   )
@@ -91,14 +94,14 @@ function GivenRow({ given }: { given: Given }) {
 
 export function SharedWithMe() {
   return (
-    <Page title="Shared with me" lead="Chats, agents, files and folders that others gave you, newest first.">
+    <Page title="Shared with me" lead="Chats, agents, files and folders shared with you, newest first.">
       <Sides />
       <Paged
         query={useInfiniteQuery(sharedQuery)}
-        what="what is shared with you"
+        what="resources shared with you"
         label="Shared with me"
         none={
-          <Empty title="Nothing yet">What others share with you, or with a workspace of yours, shows up here.</Empty>
+          <Empty title="Nothing here yet">Resources shared with you or with one of your workspaces appear here.</Empty>
         }
       >
         {(shared) => <SharedRow shared={shared} />}
@@ -109,7 +112,7 @@ export function SharedWithMe() {
 
 function SharedRow({ shared }: { shared: Shared }) {
   const { resource_type, resource_id, title, shared_by, access, created_at, grantee } = shared
-  const name = title ?? `a ${resource_type} without a name`
+  const name = title ?? `untitled ${resource_type}`
   return (
     <div className="flex flex-wrap items-baseline gap-x-5 gap-y-1">
       <div className="min-w-0 flex-1 basis-60">
@@ -135,12 +138,12 @@ function SharedRow({ shared }: { shared: Shared }) {
           )}
         </p>
         <p className="text-[0.8125rem] text-quiet">
-          {resource_type} · by {shared_by ?? 'somebody who is gone'}
-          {grantee.workspace_id !== null && ` · with everybody in ${grantee.name ?? 'a workspace of yours'}`} ·{' '}
+          {resource_type} · by {shared_by ?? 'a deleted user'}
+          {grantee.workspace_id !== null && ` · with everyone in ${grantee.name ?? 'one of your workspaces'}`} ·{' '}
           <Ago time={created_at} />
         </p>
       </div>
-      <Tag tone={access === 'edit' ? 'ai' : 'plain'}>{access === 'edit' ? 'may edit' : 'may view'}</Tag>
+      <Tag tone={access === 'edit' ? 'ai' : 'plain'}>{access === 'edit' ? 'can edit' : 'can view'}</Tag>
     </div>
   )
 }

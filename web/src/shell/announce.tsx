@@ -1,12 +1,12 @@
 import { useLocation } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 
-/** A page that changes without being loaded is not read out by itself: its title is. */
+/** Screen readers don't announce client-side navigations, so this announces the page title. */
 export function Announce() {
   const { pathname } = useLocation()
   const [title, setTitle] = useState('')
   useEffect(() => {
-    // After the page has named itself.
+    // After the page has set its title.
     const timer = setTimeout(() => setTitle(document.title), 100)
     return () => clearTimeout(timer)
   }, [pathname])

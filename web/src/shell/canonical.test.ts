@@ -4,7 +4,7 @@ import { canonicalPath, canonicalSearch } from './canonical.ts'
 
 const ID = '01KAJ8R3T2M6QK5W9V0XBZC4DE'
 
-test('an address with ids in lower case leads to the one with them as they are written elsewhere, and no other changes', () => {
+test('addresses with lowercase IDs redirect to uppercase IDs, and other addresses stay unchanged', () => {
   for (const path of ['/chats/ID', '/automations/ID/runs/ID', '/computers/ID/terminal', '/drive/f/ID']) {
     const right = path.replaceAll('ID', ID)
     assert.equal(canonicalPath(path.replaceAll('ID', ID.toLowerCase())), right)
@@ -14,7 +14,7 @@ test('an address with ids in lower case leads to the one with them as they are w
     assert.equal(canonicalPath(path), path)
 })
 
-test('so does what stands behind the path, on every page and in lists; words that are searched for stay as they were typed', () => {
+test('IDs in search parameters become uppercase, also in lists, and search words stay as typed', () => {
   const low = ID.toLowerCase()
   assert.deepEqual(canonicalSearch({ workspace: low, new: low, days: 7, types: [low, 'chat'], status: 'archived' }), {
     workspace: ID,

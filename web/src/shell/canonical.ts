@@ -1,15 +1,15 @@
-/** As the server takes an id: a ULID in either case (src/core/ids.ts). */
+/** Matches IDs as the server accepts them: ULIDs in either case. */
 const ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i
 
 const canonical = (word: string): string => (ID.test(word) ? word.toUpperCase() : word)
 
-/** The path with its ids in upper case, as everything that tells of them writes them: events, links, what is kept by id. */
+/** Returns the path with uppercase IDs, as events, links and cache keys write them. */
 export const canonicalPath = (path: string): string => path.split('/').map(canonical).join('/')
 
-/** What an address says in words of somebody else's: what is searched for, a path of a computer, names of models and providers. */
+/** Parameters with free text: search words, file paths on computers, model and provider names. */
 const WORDS: ReadonlySet<string> = new Set(['q', 'path', 'model', 'provider'])
 
-/** The same of what stands behind the path of any page; the object itself where nothing changes. */
+/** Returns the search parameters with uppercase IDs; the same object if nothing changes. */
 export function canonicalSearch<S extends object>(search: S): S {
   let changed = false
   const change = (value: unknown): unknown => {

@@ -6,7 +6,7 @@ import { listen } from '../stream.ts'
 import { lineIs, lineLost } from './states/line.ts'
 import { lookForVersion } from './states/version.ts'
 
-/** The queries that a change makes old, by the beginning of its type. */
+/** The queries to invalidate, by event type prefix. */
 const made: readonly [type: string, queries: readonly string[]][] = [
   ['notification.', ['inbox']],
   ['workspace.', ['workspaces']],
@@ -26,15 +26,15 @@ const made: readonly [type: string, queries: readonly string[]][] = [
   ['credits.', ['credit-requests', 'usage']],
 ]
 /**
- * Queries whose states change by themselves: between their reading and the beginning of the stream a change may have
- * come.
+ * Queries that change without an action of the person. Changes between the read and the start of the stream could be
+ * missed.
  */
 const atBeginning = ['computers']
-/** A burst of changes is one reading. */
+/** Debounces a burst of changes into one refetch. */
 const TOGETHER_MS = 300
 const MOST_WORKSPACES = 50
 
-/** Hears of what happens to the person and in their workspaces, and that their session was ended. */
+/** Follows events of the person and their workspaces, and the end of the session. */
 export function useFollow(accountId: string | undefined): void {
   const { data: workspaces } = useQuery({ ...workspacesQuery, enabled: accountId !== undefined })
   const ids = workspaces?.slice(0, MOST_WORKSPACES).map(({ id }) => `workspace:${id}`)
@@ -50,7 +50,7 @@ export function useFollow(accountId: string | undefined): void {
       } else if (heard.event === 'begun')
         if (heard.missed) old.addAll()
         else for (const query of atBeginning) old.add(query)
-      // Out of a workspace: which ones there are is asked again, and others are followed then.
+      // After leaving a workspace, the list of workspaces and the channels are refreshed.
       else if (heard.event === 'revoked') old.add('workspaces')
       else
         for (const [type, queries] of made)
@@ -63,13 +63,12 @@ export function useFollow(accountId: string | undefined): void {
   }, [channels])
 }
 
-/** Reads anew after a pause: what is shown may be old by now, and the server may be another one. */
+/** Refetches after a connection loss: the data may be stale, and the server may be a new one. */
 async function afterPause(broke: boolean): Promise<void> {
   if (broke) await queryClient.invalidateQueries()
   await lookForVersion()
 }
 
-/** The queries that became old since the last reading. */
 class Old {
   readonly #names = new Set<string>()
   #all = false
@@ -78,7 +77,7 @@ class Old {
     this.#names.add(name)
     this.#readSoon()
   }
-  /** Whatever is shown: changes were missed, and nobody knows which. */
+  /** Refetches everything on the page, since it's unknown which changes were missed. */
   addAll(): void {
     this.#all = true
     this.#readSoon()

@@ -9,18 +9,18 @@ import { type Typed, meant } from './shortcuts/keys.ts'
 
 const List = lazy(() => import('./shortcuts/list.tsx'))
 
-/** Hears the keys of the whole app. */
+/** Handles the keyboard shortcuts of the whole app. */
 export function Keyboard() {
   const navigate = useNavigate()
   const router = useRouter()
   const { administrator } = useAccount()
   const listIsOpen = useListOpen()
   useShortcuts([
-    { keys: '?', says: 'This list', group: 'Everywhere', run: () => showList(true) },
+    { keys: '?', says: 'Keyboard shortcuts', group: 'Everywhere', run: () => showList(true) },
     { keys: 'c', says: 'New chat', group: 'Everywhere', run: () => void navigate({ to: '/chats' }) },
     {
       keys: '/',
-      says: 'Search here',
+      says: 'Search this page',
       group: 'Everywhere',
       run: () => {
         const field = document.querySelector<HTMLElement>('main input[type="search"]')
@@ -39,7 +39,7 @@ export function Keyboard() {
   useEffect(() => {
     const hear = (event: KeyboardEvent): void => {
       const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing, repeat } = event
-      // Of an editor's shadow root only this says where in it the letter is written.
+      // Inside a shadow root, only the composed path names the focused element.
       const [target = null] = event.composedPath()
       if (isComposing || event.defaultPrevented) return
       if ((ctrlKey || metaKey) && !altKey && !shiftKey && key.toLowerCase() === 'k') {

@@ -8,17 +8,16 @@ import { pagesFor } from './pages.ts'
 
 const place =
   'relative flex min-h-8 items-center gap-2.5 rounded-xs px-3 py-1 text-sm text-quiet transition-colors hover:bg-sunk hover:text-ink pointer-coarse:min-h-11'
-// The seal's colour says where you are.
 const here =
   'data-[status=active]:bg-sheet data-[status=active]:font-medium data-[status=active]:text-ink data-[status=active]:before:absolute data-[status=active]:before:inset-y-1.5 data-[status=active]:before:left-0 data-[status=active]:before:w-[3px] data-[status=active]:before:bg-seal'
 
-/** Words that a narrow rail keeps for the ear. */
+/** Hides labels visually in the narrow rail; screen readers still get them. */
 export const inRail = 'sr-only wide:group-data-[rail=wide]/rail:not-sr-only'
 const badge = 'figures rounded-xs bg-seal px-1.5 text-xs leading-5 text-on-seal'
 const besideWords = `${badge} ml-auto`
 const onSign = `${badge} absolute -top-0.5 right-0 wide:group-data-[rail=wide]/rail:static wide:group-data-[rail=wide]/rail:ml-auto`
 
-/** Every page; in the rail by its sign alone where there is no room for words. */
+/** The navigation. Icons only in the narrow rail. */
 export function Nav({ words, onGo }: { words: 'always' | 'in-rail'; onGo?: () => void }) {
   const { data: received = [] } = useQuery(receivedQuery)
   const { administrator } = useAccount()

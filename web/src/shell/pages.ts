@@ -5,14 +5,13 @@ interface Place {
   to: string
   label: string
   icon: IconName
-  /** The shortcut: two letters, typed one after the other. */
+  /** The shortcut: two letters typed in sequence. */
   keys: `g ${string}`
 }
 
 /**
- * The pages of the navigation, in its order: Home, Chats, Drive, Agents, Automations, Computers, Operations, Inbox,
- * AI routing, Developer, Team. A new page adds its line here, and stands in the navigation, in the palette and in the list
- * of shortcuts.
+ * The pages of the navigation, in order. Pages listed here also appear in the command palette and the list of
+ * shortcuts.
  */
 export const pages = [
   { to: '/', label: 'Home', icon: 'home', keys: 'g h' },
@@ -31,13 +30,12 @@ export const pages = [
   { to: '/settings/security', label: 'Security', icon: 'shield', keys: 'g u' },
 ] as const satisfies Place[]
 
-/** The pages that only the administrator of the instance sees. */
 export const adminPages = [
   { to: '/accounts', label: 'Accounts', icon: 'people', keys: 'g x' },
   { to: '/admin/instance', label: 'Instance', icon: 'shield', keys: 'g z' },
 ] as const satisfies Place[]
 
-/** The pages that a phone has at hand; search and the rest stand beside them. */
+/** The pages in the bottom bar on phones. */
 export const atHand: readonly string[] = ['/chats', '/drive', '/inbox']
 
 export const pagesFor = (administrator: boolean): readonly ((typeof pages)[number] | (typeof adminPages)[number])[] =>

@@ -15,7 +15,7 @@ import { LineBar } from './states/line-bar.tsx'
 import { VersionBar } from './states/version-bar.tsx'
 import { adoptTheme } from './theme.ts'
 
-/** The frame around every page of somebody who is signed in. */
+/** The frame around every page for signed-in users. */
 export function Shell() {
   const { data: session } = useQuery(sessionQuery)
   const router = useRouter()
@@ -23,7 +23,7 @@ export function Shell() {
   useEffect(() => void adoptTheme(), [])
   useEffect(() => void startWorker(), [])
   useFollow(session?.account.id)
-  // Ended meanwhile, elsewhere or by time: the route is asked again, and it shows the door.
+  // The session ended: reloading the route shows the sign-in page.
   useEffect(() => {
     if (session === null) void router.invalidate()
   }, [session, router])
@@ -35,7 +35,7 @@ export function Shell() {
           href="#content"
           className="absolute left-2 -translate-y-24 border border-keyline bg-sheet px-4 py-2 focus:z-50 focus:translate-y-2"
         >
-          Skip to the content
+          Skip to content
         </a>
         <Rail />
         <div className="flex min-w-0 flex-1 flex-col">

@@ -2,8 +2,8 @@ import { uk } from '../api.ts'
 import { forgetKept } from '../drive/uploads/keep.ts'
 
 /**
- * Signs out by loading a new page, and nothing of the person stays in the memory of this one. The server ends this
- * browser's pushes with the session.
+ * Signs out and loads a new page, which clears everything of the person from memory. The server ends this browser's
+ * push subscription with the session.
  */
 export async function leave(): Promise<void> {
   const { url } = await uk.ways_in.sign_out()

@@ -3,15 +3,15 @@ import { Icon, type IconName } from '../ui/icons.tsx'
 import { type Theme, saveTheme, useTheme } from './theme.ts'
 
 const themes: [Theme, string, IconName][] = [
-  ['system', 'As the system', 'half'],
+  ['system', 'System', 'half'],
   ['light', 'Light', 'sun'],
   ['dark', 'Dark', 'moon'],
 ]
 
-/** `upright`: the three stand one below the other where the rail is narrow. */
+/** `upright`: stacked vertically in the narrow rail. */
 export function ThemeSwitch({ upright }: { upright: boolean }) {
   const theme = useTheme()
-  // The rail and the drawer may both be there; radios of one name are one group.
+  // The rail and the drawer can both be mounted; radios with the same name form one group.
   const group = useId()
   return (
     <fieldset

@@ -9,8 +9,8 @@ const listeners = new Set<() => void>()
 const present = (): Theme => (document.documentElement.dataset.theme as Theme | undefined) ?? 'system'
 
 /**
- * Sets the theme on this device at once (public/theme.js reads it before the first paint), and in the account's
- * settings.
+ * Applies the theme on this device at once (public/theme.js reads it before the first paint) and saves it to the
+ * account's settings.
  */
 export function setTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset.theme
@@ -19,7 +19,7 @@ export function setTheme(theme: Theme): void {
     if (theme === 'system') localStorage.removeItem(NAME)
     else localStorage.setItem(NAME, theme)
   } catch {
-    // A browser that keeps nothing shows it for as long as the page is open.
+    // Without browser storage, the theme lasts as long as the page.
   }
   for (const listener of listeners) listener()
 }
@@ -28,14 +28,14 @@ export function saveTheme(theme: Theme): void {
   setTheme(theme)
   uk.settings
     .update({ theme })
-    .catch((error: unknown) => say(`Only this browser has the new theme. ${sayError(error)}`))
+    .catch((error: unknown) => say(`The theme was changed only in this browser. ${sayError(error)}`))
 }
 
-/** Takes the theme of the account's settings, on a device that has not chosen one. */
+/** Applies the account's theme on a device without a theme of its own. */
 export async function adoptTheme(): Promise<void> {
   if (present() !== 'system') return
   const settings = await uk.settings.get().catch(() => null)
-  // Meanwhile one may have been picked here.
+  // A theme may have been picked while the settings loaded.
   if (settings && present() === 'system') setTheme(settings.theme)
 }
 

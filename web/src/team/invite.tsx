@@ -9,13 +9,13 @@ import { useSend } from '../ui/send.ts'
 import { invitedQuery } from './queries.ts'
 
 const roles = [
-  ['viewer', 'Viewer: reads'],
-  ['member', 'Member: writes and runs'],
-  ['admin', 'Admin: manages people, keys and budgets'],
+  ['viewer', 'Viewer: can read'],
+  ['member', 'Member: can create, edit and run'],
+  ['admin', 'Admin: can manage members, keys and spend caps'],
 ] as const
 type Role = (typeof roles)[number][0]
 
-/** Asks somebody in by their address. The link is shown once, to be handed over in any way. */
+/** Invites by email address. The link is shown once and can be passed on in any way. */
 export function Invite({ workspace: { id, name } }: { workspace: Workspace }) {
   const [open, setOpen] = useState(false)
   const [email, setEmail] = useState('')
@@ -32,41 +32,41 @@ export function Invite({ workspace: { id, name } }: { workspace: Workspace }) {
   return (
     <>
       <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
-        Invite
+        Invite member
       </Button>
       <FormDialog
         open={open}
         onOpen={setOpen}
-        title={`Invite to ${name}`}
-        about="Good for seven days. Inviting an address again replaces its open invitation."
+        title={`Invite member to ${name}`}
+        about="Invitations expire after seven days. Inviting an address again replaces its pending invitation."
         sending={sending}
         fields={['email', 'role']}
-        verb="Make the invitation"
+        verb="Invite member"
         onSend={() => void sending.send({ id, email, role })}
       >
         <TextField
-          label="E-mail"
+          label="Email"
           type="email"
           autoComplete="off"
           value={email}
           onValue={setEmail}
           error={sending.at('email')}
         />
-        <SelectField label="As" value={role} onValue={setRole} options={roles} error={sending.at('role')} />
+        <SelectField label="Role" value={role} onValue={setRole} options={roles} error={sending.at('role')} />
       </FormDialog>
       <Dialog
         open={shown}
         onOpen={setShown}
         insistent
-        title={`A link for ${invited?.email ?? ''}`}
+        title={`Invitation link for ${invited?.email ?? ''}`}
         about={
           invited?.mailed
-            ? 'A mail is on its way to them. This link does the same, should it not arrive; it is shown this once.'
-            : 'Hand it over: it says who invites into what, and lets them in. It is shown this once.'
+            ? 'An invitation email was sent. You can also share this link. It is shown only once.'
+            : 'Share this link with the person you invited. It is shown only once.'
         }
         footer={
           <>
-            <Copy text={invited?.url ?? ''} label="Copy the link" look="primary" />
+            <Copy text={invited?.url ?? ''} label="Copy link" look="primary" />
             <Button onClick={() => setShown(false)}>Done</Button>
           </>
         }

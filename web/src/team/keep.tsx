@@ -14,7 +14,7 @@ import { Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { type Member, membersQuery, refreshTeam } from './queries.ts'
 
-/** What becomes of a workspace as a whole: its name, its owner, whether one stays, and its end. */
+/** Renames, transfers, leaves and deletes a workspace. */
 export function Keep({ workspace }: { workspace: Workspace }) {
   const { id, name, role } = workspace
   const { id: own } = useAccount()
@@ -33,26 +33,30 @@ export function Keep({ workspace }: { workspace: Workspace }) {
   }
   return (
     <Section
-      title="This workspace"
+      title="Manage workspace"
       about={
         isLastOwner
-          ? 'You are its only owner: hand it over before you leave, or delete it.'
+          ? 'You’re the only owner. Transfer ownership before you leave, or delete the workspace.'
           : role === 'owner'
-            ? 'You own it together with others.'
+            ? 'You own this workspace together with others.'
             : undefined
       }
     >
       <div className="flex flex-wrap gap-2">
-        {(role === 'owner' || role === 'admin') && <Button onClick={() => renaming.show(true)}>Rename</Button>}
-        {role === 'owner' && others.length > 0 && <Button onClick={() => handing.show(true)}>Hand over</Button>}
+        {(role === 'owner' || role === 'admin') && (
+          <Button onClick={() => renaming.show(true)}>Rename workspace</Button>
+        )}
+        {role === 'owner' && others.length > 0 && (
+          <Button onClick={() => handing.show(true)}>Transfer ownership</Button>
+        )}
         {!isLastOwner && (
           <Button look="danger-plain" icon="out" onClick={() => leaving.show(true)}>
-            Leave
+            Leave workspace
           </Button>
         )}
         {role === 'owner' && (
           <Button look="danger-plain" onClick={() => deleting.show(true)}>
-            Delete
+            Delete workspace
           </Button>
         )}
       </div>
@@ -61,16 +65,16 @@ export function Keep({ workspace }: { workspace: Workspace }) {
       <Confirm
         open={leaving.open}
         onOpen={leaving.onOpen}
-        title={`Leave ${name}?`}
-        verb="Leave"
+        title={`Leave workspace ${name}?`}
+        verb="Leave workspace"
         run={async () => {
           await uk.members.remove({ id, memberId: own })
-          await away(`You have left ${name}`)
+          await away(`You left ${name}`)
         }}
       >
         <p>
-          You no longer reach its chats, files, agents and computers. What you made there stays. Only an invitation
-          brings you back.
+          You’ll lose access to its chats, files, agents and computers. Anything you created there is kept. To come
+          back, you’ll need a new invitation.
         </p>
       </Confirm>
       <Delete
@@ -78,7 +82,7 @@ export function Keep({ workspace }: { workspace: Workspace }) {
         workspace={workspace}
         open={deleting.open}
         onOpen={deleting.onOpen}
-        onGone={() => away(`${name} is deleted`)}
+        onGone={() => away(`Workspace ${name} deleted`)}
       />
     </Section>
   )
@@ -92,8 +96,8 @@ function Rename({ workspace: { id, name }, ...opened }: OfWorkspace) {
   return (
     <NameDialog
       {...opened}
-      title={`Rename ${name}`}
-      verb="Rename"
+      title={`Rename workspace ${name}`}
+      verb="Rename workspace"
       before={name}
       call={(next) => uk.workspaces.update({ id, name: next })}
       done={() => queryClient.invalidateQueries({ queryKey: ['workspaces'] })}
@@ -104,7 +108,7 @@ function Rename({ workspace: { id, name }, ...opened }: OfWorkspace) {
 function HandOver({ workspace: { id, name }, others, open, onOpen }: OfWorkspace & { others: readonly Member[] }) {
   const { id: own } = useAccount()
   const [chosen, setChosen] = useState('')
-  // If the chosen member has left, no other member takes their place.
+  // If the chosen member left, nobody is preselected in their place.
   const to = chosen === '' ? others[0] : others.find(({ user_id }) => user_id === chosen)
   const sending = useSend(
     async (memberId: string) => {
@@ -113,7 +117,7 @@ function HandOver({ workspace: { id, name }, others, open, onOpen }: OfWorkspace
     },
     async () => {
       onOpen(false)
-      say(`${to?.name ?? 'The other'} owns ${name} now; you are an admin`)
+      say(`${to?.name ?? 'The new owner'} now owns ${name}. You’re an admin.`)
       await refreshTeam(id)
     },
   )
@@ -121,15 +125,15 @@ function HandOver({ workspace: { id, name }, others, open, onOpen }: OfWorkspace
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Hand ${name} over`}
-      about="The other becomes its owner, you stay as an admin."
+      title={`Transfer ownership of ${name}`}
+      about="The new owner gets full control. You stay as an admin."
       sending={sending}
       fields={[]}
-      verb="Hand it over"
+      verb="Transfer ownership"
       onSend={() => to && void sending.send(to.user_id)}
     >
       <SelectField
-        label="To"
+        label="New owner"
         value={to?.user_id ?? ''}
         onValue={setChosen}
         options={[
@@ -148,15 +152,15 @@ function Delete({ workspace: { id, name }, open, onOpen, onGone }: OfWorkspace &
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Delete ${name}?`}
-      about="Its chats, files, agents and automations go for good, and keys that are held to it are revoked. Nobody can bring them back."
+      title={`Delete workspace ${name}?`}
+      about="This permanently deletes its chats, files, agents and automations, and revokes its API keys. You can’t undo this."
       sending={sending}
       fields={['confirm']}
-      verb="Delete it for good"
+      verb="Delete workspace"
       onSend={() => void sending.send({ id, confirm })}
     >
       <TextField
-        label="Its name"
+        label="Workspace name"
         hint={
           <>
             Type <strong>{name}</strong> to show that you mean it.

@@ -12,13 +12,13 @@ import { modelsIn } from './models-in.ts'
 import { type Member, refreshTeam } from './queries.ts'
 
 const roles = [
-  ['viewer', 'Viewer: reads'],
-  ['member', 'Member: writes and runs'],
-  ['admin', 'Admin: manages people, keys and budgets'],
+  ['viewer', 'Viewer: can read'],
+  ['member', 'Member: can create, edit and run'],
+  ['admin', 'Admin: can manage members, keys and spend caps'],
 ] as const
 type Role = Member['role']
 
-/** What a member is, and may spend and call in the workspace; and the end of it. */
+/** The role of a member, and what they can spend and call. */
 export function MemberDialog({
   member,
   open,
@@ -38,18 +38,18 @@ export function MemberDialog({
   const [held, setHeld] = useState(member.keys === 'workspace')
   const sending = useSend(uk.members.update, async () => {
     await refreshTeam(member.workspace_id)
-    say(`What ${member.name} may is changed`)
+    say(`Saved changes to ${member.name}`)
     onOpen(false)
   })
   return (
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Change ${member.name}`}
-      about="It holds from the next call on. What was spent in the period counts."
+      title={`Edit member ${member.name}`}
+      about="Changes apply from the next call. Earlier spending in the period counts."
       sending={sending}
       fields={['role', 'spend_cap_usd', 'spend_cap_period', 'allowed_models', 'keys']}
-      verb="Save"
+      verb="Save member"
       onSend={() =>
         void sending.send({
           id: member.workspace_id,
@@ -67,9 +67,9 @@ export function MemberDialog({
       )}
       <div className="grid grid-cols-[minmax(0,1fr)_9rem] gap-4">
         <TextField
-          label="Budget in USD"
+          label="Spend cap in USD"
           inputMode="decimal"
-          placeholder="no budget"
+          placeholder="no cap"
           value={cap}
           onValue={setCap}
           error={sending.at('spend_cap_usd')}
@@ -84,8 +84,8 @@ export function MemberDialog({
       </div>
       <ModelsField label="Models" value={models} onValue={setModels} error={sending.at('allowed_models')} />
       <CheckField
-        label="Only by keys of this workspace"
-        hint="Chats here and other keys call no models then."
+        label="Require a key of this workspace"
+        hint="Chats and other keys can’t call models then."
         checked={held}
         onChecked={setHeld}
       />

@@ -21,7 +21,7 @@ export function Members({ workspace }: { workspace: Workspace }) {
       title="Members"
       about={
         manages
-          ? 'A budget holds all that somebody calls here, by any key, in chats and by automations; it is never crossed.'
+          ? 'A spend cap covers all of a member’s calls in this workspace: by any key, in chats and by automations.'
           : undefined
       }
     >
@@ -55,12 +55,12 @@ export function Members({ workspace }: { workspace: Workspace }) {
       <Confirm
         open={removing.open}
         onOpen={removing.onOpen}
-        title={`Remove ${removing.on?.name ?? ''}?`}
-        verb="Remove"
+        title={`Remove member ${removing.on?.name ?? ''}?`}
+        verb="Remove member"
         run={async () => {
           await uk.members.remove({ id, memberId: removing.on!.id })
           await refreshTeam(id)
-          say(`${removing.on!.name} is no longer in this workspace`)
+          say(`Removed ${removing.on!.name} from this workspace`)
         }}
       >
         <p>They no longer reach what is in {name}. What they made there stays; only an invitation brings them back.</p>
@@ -69,7 +69,7 @@ export function Members({ workspace }: { workspace: Workspace }) {
   )
 }
 
-/** Whether the member can be limited: an owner stands above an admin. */
+/** Admins can't limit owners. */
 const isLimitable = ({ role }: Member, workspace: Workspace): boolean => role !== 'owner' || workspace.role === 'owner'
 
 function MemberRow({ member, onChange }: { member: Member; onChange?: () => void }) {
@@ -94,11 +94,11 @@ function MemberRow({ member, onChange }: { member: Member; onChange?: () => void
           <SpendMeter spent={spent_usd} cap={spend_cap_usd} per={spend_cap_period} name={name} />
         </div>
       )}
-      {keys === 'workspace' && <Tag>keys of the workspace only</Tag>}
+      {keys === 'workspace' && <Tag>workspace keys only</Tag>}
       <Tag tone={role === 'owner' || role === 'admin' ? 'ai' : 'plain'}>{role}</Tag>
       {onChange && (
-        <Button aria-label={`Change ${name}`} onClick={onChange}>
-          Change
+        <Button aria-label={`Edit member ${name}`} onClick={onChange}>
+          Edit
         </Button>
       )}
     </li>

@@ -1,6 +1,5 @@
 import { TextField } from '../ui/field.tsx'
 
-/** Names of models as one writes them, which `modelsIn` reads. */
 export function ModelsField(field: {
   label: string
   value: string
@@ -14,7 +13,7 @@ export function ModelsField(field: {
       placeholder="all"
       hint={
         <>
-          Ids as <code>openai/gpt-4o</code>, or all of a provider as <code>openai/*</code>, between commas.
+          Separate IDs such as <code>openai/gpt-4o</code>, or <code>openai/*</code> for all of a provider, with commas.
         </>
       }
     />

@@ -1,4 +1,4 @@
-/** A list of models as it is typed, between commas or spaces. Nothing typed is no list: all models. */
+/** Parses model names separated by commas or spaces. Empty text means all models. */
 export function modelsIn(words: string): string[] | null {
   const models = words.split(/[,\s]+/).filter(Boolean)
   return models.length === 0 ? null : models

@@ -6,7 +6,6 @@ import { FormDialog } from '../ui/dialogs/form-dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { useSend } from '../ui/send.ts'
 
-/** Makes a team’s workspace, and goes there. */
 export function NewWorkspace({ look = 'plain' }: { look?: Look }) {
   const [open, setOpen] = useState(false)
   const [name, setName] = useState('')
@@ -20,16 +19,16 @@ export function NewWorkspace({ look = 'plain' }: { look?: Look }) {
   return (
     <>
       <Button look={look} icon="plus" onClick={() => setOpen(true)}>
-        New workspace
+        Create workspace
       </Button>
       <FormDialog
         open={open}
         onOpen={setOpen}
-        title="New workspace"
-        about="Chats, agents, files and computers that a team shares. You own it, and invite the others."
+        title="Create workspace"
+        about="A workspace shares chats, agents, files and computers with a team. You’ll own it and can invite members."
         sending={sending}
         fields={['name']}
-        verb="Make it"
+        verb="Create workspace"
         onSend={() => void sending.send({ name })}
       >
         <TextField label="Name" value={name} onValue={setName} error={sending.at('name')} />

@@ -8,40 +8,39 @@ import { useSend } from '../ui/send.ts'
 import { Ago } from '../ui/text/time.tsx'
 import { invitedQuery } from './queries.ts'
 
-/** Who is invited and has not come yet. */
 export function Pending({ workspace: { id, name } }: { workspace: Workspace }) {
   const { data: invited, error, refetch } = useQuery(invitedQuery(id))
   const revoking = useSend(uk.invitations.revoke, async () => {
     await queryClient.invalidateQueries({ queryKey: invitedQuery(id).queryKey })
-    say('Its link lets nobody in any more')
+    say('Invitation revoked')
   })
   if (error && !invited) return <Failure what="Open invitations" error={error} again={refetch} />
   if (!invited?.length) return null
   return (
     <Section
-      title="Invited"
-      about="They have not come yet. A link is shown once: inviting the same address again makes another, and ends the one before."
+      title="Pending invitations"
+      about="Links are shown only once. Inviting the same address again creates a new link and revokes the old one."
     >
       <div className="mb-3 empty:hidden">
         <Refused>{revoking.rest()}</Refused>
       </div>
-      <Rows label={`Invited to ${name}`}>
+      <Rows label={`Pending invitations to ${name}`}>
         {invited.map((invitation) => (
           <li key={invitation.id} className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3.5">
             <div className="min-w-0 flex-1 basis-52">
               <p className="font-medium break-words">{invitation.email}</p>
               <p className="text-[0.8125rem] text-quiet">
-                invited <Ago time={invitation.created_at} /> · ends <Ago time={invitation.expires_at} />
+                invited <Ago time={invitation.created_at} /> · expires <Ago time={invitation.expires_at} />
               </p>
             </div>
             <Tag>{invitation.role}</Tag>
             <Button
               look="danger-plain"
-              aria-label={`Revoke the invitation of ${invitation.email}`}
+              aria-label={`Revoke invitation of ${invitation.email}`}
               pending={revoking.pending}
               onClick={() => void revoking.send({ id, invitation_id: invitation.id })}
             >
-              Revoke
+              Revoke invitation
             </Button>
           </li>
         ))}

@@ -9,14 +9,13 @@ export const membersQuery = (workspaceId: string) =>
     queryFn: () => everyRow(uk.members.list({ id: workspaceId, limit: 100 })),
   })
 
-/** The invitations that are still open. */
 export const invitedQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['invited', workspaceId],
     queryFn: () => everyRow(uk.invitations.list({ id: workspaceId, status: 'pending', limit: 100 })),
   })
 
-/** Reads the team anew after a change of who is in a workspace, or of what they may do. */
+/** Refetches the workspace after a change of its members or their permissions. */
 export const refreshTeam = (workspaceId: string): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['team', workspaceId] }),

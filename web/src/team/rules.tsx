@@ -11,22 +11,19 @@ import { useSend } from '../ui/send.ts'
 import { ModelsField } from './models-field.tsx'
 import { modelsIn } from './models-in.ts'
 
-/** The models that everybody here may call, and by which keys. */
+/** The models allowed in this workspace, and the keys that can call them. */
 export function Rules({ workspace }: { workspace: Workspace }) {
   const { allowed_models, keys } = workspace
   return (
-    <Section
-      title="What everybody here may call"
-      about="Holds for every member, beside what each of them and each key is held to. Refusals say whose rule it was."
-    >
+    <Section title="Allowed models" about="Applies to every member, in addition to the limits of each member and key.">
       <div className="border border-line border-t-keyline bg-sheet px-4 py-4">
         {isManaged(workspace) ? (
           <RulesForm workspace={workspace} />
         ) : (
           <>
             <p>{allowed_models === null ? 'All models.' : allowed_models.join(', ') || 'No models.'}</p>
-            {keys === 'workspace' && <p>Only by keys of this workspace.</p>}
-            <p className="mt-2 text-[0.8125rem] text-quiet">Its admins set it.</p>
+            {keys === 'workspace' && <p>Only with API keys of this workspace.</p>}
+            <p className="mt-2 text-[0.8125rem] text-quiet">Admins can change this.</p>
           </>
         )}
       </div>
@@ -41,7 +38,7 @@ function RulesForm({ workspace: { id, name, allowed_models, keys } }: { workspac
     await queryClient.invalidateQueries({ queryKey: ['workspaces'] })
     adoptModels()
     adoptHeld()
-    say(`The models of ${name} are set`)
+    say(`Saved the allowed models of ${name}`)
   })
   return (
     <form
@@ -53,15 +50,15 @@ function RulesForm({ workspace: { id, name, allowed_models, keys } }: { workspac
         void send({ id, allowed_models: modelsIn(models), keys: held ? 'workspace' : 'any' })
       }}
     >
-      <ModelsField label="Allowed for everybody" value={models} onValue={setModels} error={at('allowed_models')} />
+      <ModelsField label="Allowed models" value={models} onValue={setModels} error={at('allowed_models')} />
       <CheckField
-        label="No call without a key of this workspace"
-        hint="Chats here and other keys call no models then."
+        label="Require a key of this workspace"
+        hint="Chats and other keys can’t call models then."
         checked={held}
         onChecked={setHeld}
       />
       <Button type="submit" pending={pending} className="mt-4">
-        Set models
+        Save allowed models
       </Button>
       <div className="mt-2">
         <Refused>{rest('allowed_models', 'keys')}</Refused>

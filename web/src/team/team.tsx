@@ -12,7 +12,6 @@ import { NewWorkspace } from './new-workspace.tsx'
 import { Pending } from './pending.tsx'
 import { Rules } from './rules.tsx'
 
-/** Who works in a workspace, as what, and what each may spend. */
 export function Team() {
   const { id } = useParams({ from: '/shell/workspaces/$id' })
   const navigate = useNavigate()
@@ -22,8 +21,8 @@ export function Team() {
   const workspace = workspaces.find((one) => one.id === id)
   if (!workspace)
     return (
-      <Page title="Workspace" lead="It does not exist, or you are not in it any more.">
-        <Empty title="Nothing to show">Ask whoever invited you for another invitation.</Empty>
+      <Page title="Workspace" lead="It doesn’t exist, or you’re no longer a member.">
+        <Empty title="Workspace not found">Ask for a new invitation to join it again.</Empty>
       </Page>
     )
   const manages = workspace.kind === 'team' && isManaged(workspace)
@@ -32,8 +31,8 @@ export function Team() {
       title={workspace.name}
       lead={
         workspace.kind === 'team'
-          ? `You are ${workspace.role} here.`
-          : 'Your own workspace: nobody else is in it. A team works in one of its own.'
+          ? `You’re ${workspace.role === 'viewer' || workspace.role === 'member' ? 'a' : 'an'} ${workspace.role} of this workspace.`
+          : 'Your personal workspace. Create a team workspace to work with others.'
       }
       action={
         <div className="flex flex-wrap gap-2">

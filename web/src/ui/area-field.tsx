@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Field } from './field.tsx'
 
-/** A field for text of any length: it grows with what is written, up to most of the window. */
+/** A text field that grows with its content, up to most of the window. */
 export function AreaField({
   label,
   hint,
@@ -21,7 +21,6 @@ export function AreaField({
   value: string
   onValue: (value: string) => void
   mono?: boolean
-  /** Lines that are there before anything is written. */
   rows?: number
   readOnly?: boolean
   placeholder?: string
@@ -31,7 +30,6 @@ export function AreaField({
       {(control) => (
         <textarea
           {...control}
-          // Its size follows what is written, and no more its rows.
           style={{ minHeight: `${rows * 1.625 + 0.85}em` }}
           readOnly={readOnly}
           placeholder={placeholder}

@@ -20,7 +20,7 @@ export const buttonClass = (look: Look = 'plain', square = false): string =>
 export interface ButtonProps extends ComponentProps<'button'> {
   look?: Look
   icon?: IconName
-  /** Work is on its way: the button can't be pressed twice, and says so. */
+  /** The action is running; presses are ignored. */
   pending?: boolean
 }
 
@@ -29,7 +29,7 @@ export function Button({ look = 'plain', icon, pending = false, className = '', 
     <button
       type="button"
       {...rest}
-      // Not `disabled`: that would take the focus away from under the person who pressed it.
+      // Not `disabled`: that would drop the focus of the pressed button.
       aria-busy={pending || undefined}
       aria-disabled={pending || undefined}
       onClick={pending ? (event) => event.preventDefault() : rest.onClick}
@@ -47,7 +47,7 @@ export function Button({ look = 'plain', icon, pending = false, className = '', 
   )
 }
 
-/** Only a picture to see; `label` is what it says. */
+/** Icon only; `label` is its accessible name. */
 export function IconButton({
   label,
   icon,

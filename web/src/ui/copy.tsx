@@ -2,7 +2,6 @@ import { useEffect, useState } from 'react'
 import { buttonClass } from './button.tsx'
 import { Icon } from './icons.tsx'
 
-/** Copies, and says that it did. */
 export function Copy({
   text,
   label = 'Copy',
@@ -23,7 +22,7 @@ export function Copy({
       await navigator.clipboard.writeText(text)
       set('done')
     } catch {
-      // Over plain http from another machine there is no clipboard to write to.
+      // Over plain HTTP from another machine, browsers offer no clipboard access.
       set('failed')
     }
   }

@@ -32,7 +32,7 @@ function hold(event: DragEvent): void {
 }
 
 function leave({ relatedTarget }: DragEvent): void {
-  // Only a drag that leaves the window goes from an element to none.
+  // `relatedTarget` is null only when the drag leaves the window.
   if (relatedTarget === null) held(false)
 }
 
@@ -43,7 +43,7 @@ function drop(event: DragEvent): void {
     event.preventDefault()
     const taker = takers.at(-1)
     if (taker) taker.take([...event.dataTransfer!.files])
-    else say('Files can’t be dropped here. Drop them on a chat, or on a folder of the drive.')
+    else say('Files can’t be dropped here. Drop them on a chat or a folder.')
   } else if (brings(event, 'text/uri-list') && !isEditable(event.target)) event.preventDefault()
 }
 

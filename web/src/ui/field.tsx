@@ -3,9 +3,8 @@ import { type ComponentProps, type ReactNode, useId } from 'react'
 interface Props {
   label: ReactNode
   hint?: ReactNode
-  /** The server's objection to this field. */
   error?: string | null | undefined
-  /** The field may be left empty; said so, since most may not. */
+  /** Marks the field as optional. */
   optional?: boolean
   className?: string
   children: (control: {
@@ -16,7 +15,7 @@ interface Props {
   }) => ReactNode
 }
 
-/** A label, its control, and under it what helps or what is wrong. */
+/** A label, its control, and a hint or error below. */
 export function Field({ label, hint, error, optional, className = '', children }: Props) {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
@@ -76,7 +75,6 @@ export interface SelectFieldProps<T extends string> extends Rest<'select'> {
   options: readonly (readonly [value: T, label: string])[]
 }
 
-/** The properties of a field that knows its own choices. */
 export type Chosen = Pick<SelectFieldProps<string>, 'value' | 'onValue' | 'error'>
 
 export function SelectField<T extends string>({

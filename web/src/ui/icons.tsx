@@ -1,4 +1,4 @@
-/** Drawn with one pen on a 16-unit grid. All are decoration: their buttons carry the words. */
+/** Icons on a 16-unit grid. All are decorative: their buttons have text labels. */
 const paths = {
   copy: 'M5.5 5.500V3.300c0-.5.4-.8.8-.8h6.400c.4 0 .8.300.8.800v6.400c0 .4-.4.8-.8.800h-2.200M3.300 5.500h6.400c.4 0 .8.400.8.800v6.400c0 .4-.4.8-.8.800H3.300a.8.800 0 0 1-.8-.8V6.300c0-.4.4-.8.800-.8Z',
   check: 'm3 8.500 3.300 3.500L13 4.500',
@@ -72,7 +72,7 @@ export function Icon({ name, className = 'size-4' }: { name: IconName; className
   )
 }
 
-/** The seal: a sun over two waves, cut into vermilion. */
+/** The logo: a sun over two waves. */
 export function Seal({ className = 'size-8' }: { className?: string }) {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false" className={`shrink-0 ${className}`}>

@@ -1,9 +1,6 @@
 import { type ReactNode, Suspense, useState } from 'react'
 
-/**
- * A button in whose place something heavy comes once it is pressed: the machinery of menus and pickers, which no page
- * needs to be drawn. It is read as soon as the pointer or the focus comes near.
- */
+/** A button that lazily loads heavy content, such as a menu. Loading starts on hover or focus. */
 export function Later({
   load,
   content,
@@ -12,9 +9,8 @@ export function Later({
   ...button
 }: {
   load: () => Promise<unknown>
-  /** The button's content. */
   content: ReactNode
-  /** The content that takes its place when it is open: a lazy component. */
+  /** The lazy component to mount when open. */
   children: ReactNode
   popup?: 'menu' | 'dialog'
   className: string

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Whether a media query holds, as long as it does. */
+/** Whether a media query matches. */
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (listener) => {
@@ -12,7 +12,7 @@ export function useMedia(query: string): boolean {
   )
 }
 
-/** Light or dark, as the page is drawn now. */
+/** The theme currently shown. */
 const darkness = window.matchMedia('(prefers-color-scheme: dark)')
 const schemeNow = (): 'light' | 'dark' => {
   const { theme } = document.documentElement.dataset

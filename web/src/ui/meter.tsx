@@ -1,9 +1,9 @@
 import { Meter as Base } from '@base-ui/react/meter'
 import { usd } from './text/format.ts'
 
-const period = { day: 'today', week: 'this week', month: 'this month', total: 'in all' } as const
+const period = { day: 'today', week: 'this week', month: 'this month', total: 'in total' } as const
 
-/** The part of a cap that was spent. Without a cap, the amount that was spent. */
+/** The spent part of a cap. Without a cap, the amount spent. */
 export function SpendMeter({
   spent,
   cap,

@@ -4,7 +4,7 @@ import { Button } from './button.tsx'
 import { Failure, Waiting } from './notice.tsx'
 import { Rows } from './page.tsx'
 
-/** A list that is read page by page: what it shows while it comes, when it can't, and when there is nothing. */
+/** A paged list with its loading, error and empty states. */
 export function Paged<T extends { id: string }>({
   query: { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage },
   what,

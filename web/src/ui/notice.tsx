@@ -4,7 +4,7 @@ import { Button } from './button.tsx'
 import { Icon } from './icons.tsx'
 import { Heading } from './page.tsx'
 
-/** The fault of a whole form. Read out as soon as it is there. */
+/** The error of a whole form. Screen readers announce it. */
 export function Refused({ children }: { children: string | null }) {
   return (
     <div role="alert" className="empty:hidden">
@@ -31,7 +31,7 @@ export function Failure({ what, error, again }: { what: string; error: unknown; 
   )
 }
 
-/** Nothing there yet: what this place is for, and the way to begin. */
+/** An empty state: what this place is for, and one action. */
 export function Empty({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) {
   return (
     <div className="relative overflow-hidden border border-line bg-sheet px-5 py-7 sm:px-8">
@@ -43,7 +43,7 @@ export function Empty({ title, children, action }: { title: string; children: Re
   )
 }
 
-/** As high as the rows that will come, so that nothing jumps. */
+/** A placeholder as high as the rows to come, to prevent layout shift. */
 export function Waiting({ rows = 3, what }: { rows?: number; what: string }) {
   return (
     <div role="status" aria-label={`Loading ${what}`} className="border border-line bg-sheet">

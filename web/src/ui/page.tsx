@@ -1,17 +1,17 @@
 import { type ReactNode, createContext, use, useEffect, useId } from 'react'
 
-/** The level of the next heading: a section of a page has one of its own. */
+/** The level of the next heading. */
 const Level = createContext<2 | 3>(2)
 
 export const useHeadingLevel = (): 2 | 3 => use(Level)
 
-/** A heading that skips no level, wherever it stands. */
+/** A heading whose level follows its nesting. */
 export function Heading({ className, children }: { className: string; children: ReactNode }) {
   const Tag = `h${use(Level)}` as const
   return <Tag className={className}>{children}</Tag>
 }
 
-/** The head of a page: one heading, one sentence, and the thing that is done here most. */
+/** The page header: title, lead, and the main action. */
 export function Page({
   title,
   view,
@@ -20,7 +20,7 @@ export function Page({
   children,
 }: {
   title: string
-  /** The view that is shown, of several under one title. */
+  /** The current tab, if the page has several. */
   view?: string | undefined
   lead?: ReactNode
   action?: ReactNode
@@ -73,7 +73,6 @@ export function Section({
   )
 }
 
-/** Rows under one keyline, as a print is framed. */
 export function Rows({ children, label }: { children: ReactNode; label: string }) {
   return (
     <ul aria-label={label} className="divide-y divide-line border border-line border-t-keyline bg-sheet">

@@ -6,17 +6,17 @@ export interface Send<I, O> {
   send: (input: I) => Promise<O | undefined>
   pending: boolean
   failed: boolean
-  /** The server's objection to this field: `at('name')`, also to what is in it (`models.0.id`). */
+  /** The server's error for this field: `at('name')`. Includes errors inside it (`models.0.id`). */
   at: (field: string) => string | null
-  /** The server's objection when it belongs to no field in `fields`. */
+  /** The server's error when it isn't about one of `fields`. */
   rest: (...fields: string[]) => string | null
   code: string | undefined
   reset: () => void
-  /** The form: a refused field gets the focus. */
+  /** The form, to focus the first invalid field. */
   form: RefObject<HTMLFormElement | null>
 }
 
-/** A call that changes something, and its answer. Typed text stays where it is. */
+/** A mutation with its result and errors. */
 export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O, input: I) => unknown): Send<I, O> {
   const form = useRef<HTMLFormElement>(null)
   const busy = useRef(false)
@@ -30,7 +30,7 @@ export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O,
   const at = (field: string): string | null => sayAt(error, field)
   return {
     async send(input) {
-      // Enter, pressed twice, is one wish.
+      // Ignores a double press of Enter.
       if (busy.current) return undefined
       busy.current = true
       try {
@@ -51,20 +51,20 @@ export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O,
   }
 }
 
-/** The server's objection to a field or to something in it; null when it spoke of something else. */
+/** The server's error for a field or something inside it; null for other errors. */
 export function sayAt(error: unknown, field: string): string | null {
   const param = refusal(error)?.param
   const meant = param === field || param?.startsWith(`${field}.`) || param?.startsWith(`${field}[`)
   return meant ? plain(sayError(error), field) : null
 }
 
-/** The server names the field, as a program needs it; at the field itself that is said already. */
+/** Strips the field name from a message that is shown at the field. */
 function plain(message: string, field: string): string {
   const left = message
     .replace(new RegExp(`^\`?${field}[\\w.[\\]]*\`?:?\\s+`), '')
-    // A person who types has no other choice than a string.
+    // Text fields always send strings.
     .replace(/^(must be a (whole )?number), not a string/, '$1')
-    // IDs are chosen from lists, so the only wrong one is none.
-    .replace(/^must be a 26-character ULID/, 'choose one')
+    // IDs come from selects, so the only invalid one is an empty choice.
+    .replace(/^must be a 26-character ULID/, 'choose an option')
   return left.charAt(0).toUpperCase() + left.slice(1)
 }

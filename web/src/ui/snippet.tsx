@@ -6,7 +6,7 @@ export interface Example {
   code: string
 }
 
-/** Code to take away, in the language one has. */
+/** A code sample in a choice of languages. */
 export function Snippets({ examples, label }: { examples: readonly Example[]; label: string }) {
   return (
     <Tabs.Root defaultValue={examples[0]!.name} className="border border-line bg-sheet">

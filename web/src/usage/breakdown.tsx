@@ -5,10 +5,10 @@ import { measures } from './measures.ts'
 import type { View } from './view.ts'
 
 type Sums = Usage['total']
-/** `value`: what the view is narrowed to by a click; left out: it can't be. */
+/** `value`: the filter that a click sets; without it, the row can't be clicked. */
 export type Named = Sums & { name: string; value?: string | null }
 
-/** The part that each had, as figures and as a bar behind them. */
+/** A table with bars for each row's share. */
 export function Breakdown({
   title,
   rows,
@@ -19,7 +19,7 @@ export function Breakdown({
   title: string
   rows: readonly Named[]
   measure: View['measure']
-  /** The value that the view is narrowed to. */
+  /** The active filter. */
   chosen?: string | undefined
   onChoose?: (value: string) => void
 }) {
@@ -54,7 +54,7 @@ export function Breakdown({
                   <button
                     type="button"
                     aria-pressed={chosen === row.value}
-                    title={chosen === row.value ? 'Show all again' : `Only ${row.name}`}
+                    title={chosen === row.value ? 'Clear filter' : `Show only ${row.name}`}
                     onClick={() => onChoose(row.value!)}
                     className="text-left hover:underline aria-pressed:font-medium aria-pressed:underline"
                   >
@@ -70,7 +70,7 @@ export function Breakdown({
               <td className="px-2 py-2 text-right align-top">{short(row.calls)}</td>
               <td className="px-2 py-2 text-right align-top">{short(row.usage.total_tokens)}</td>
               <td className="py-2 pr-4 pl-2 text-right align-top">
-                {row.unpriced_calls === row.calls ? <span title="No price in any source">—</span> : usd(row.cost_usd)}
+                {row.unpriced_calls === row.calls ? <span title="Price unknown">—</span> : usd(row.cost_usd)}
               </td>
             </tr>
           ))}

@@ -8,18 +8,17 @@ import { Ago } from '../ui/text/time.tsx'
 import { type Call, callsQuery } from './queries.ts'
 import type { View } from './view.ts'
 
-/** Each call as the ledger has it, newest first. */
 export function Calls({ view }: { view: View }) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(callsQuery(view))
   const calls = data?.pages.flatMap(({ rows }) => rows)
   return (
-    <Section title="Latest calls" about="Your own, as the ledger has them.">
+    <Section title="Latest calls" about="Your most recent calls.">
       {error && !calls ? (
         <Failure what="The calls" error={error} again={refetch} />
       ) : !calls ? (
         <Waiting what="the calls" />
       ) : calls.length === 0 ? (
-        <p className="border border-line bg-sheet px-4 py-5 text-quiet">None of them is yours.</p>
+        <p className="border border-line bg-sheet px-4 py-5 text-quiet">No calls yet.</p>
       ) : (
         <>
           <ul aria-label="Latest calls" className="divide-y divide-line border border-line border-t-keyline bg-sheet">
@@ -68,10 +67,7 @@ function CallRow({ call }: { call: Call }) {
         {short(duration_ms)} ms
       </span>
       <span className="text-[0.8125rem] text-quiet sm:w-32 sm:text-right">{short(usage.total_tokens)} tokens</span>
-      <span
-        className="ml-auto sm:w-24 text-right"
-        title={cost_source ? `Cost ${cost_source}` : 'No price in any source'}
-      >
+      <span className="ml-auto sm:w-24 text-right" title={cost_source ? `Cost ${cost_source}` : 'Price unknown'}>
         {cost_usd === null ? '—' : usd(cost_usd)}
       </span>
     </li>

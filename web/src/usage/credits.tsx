@@ -12,7 +12,7 @@ import { typedNumber } from '../ui/text/typed-number.ts'
 import { balanceQuery } from './queries.ts'
 import { ownRequestsQuery, refreshMoney } from '../accounts/queries.ts'
 
-/** What somebody has left, and the way to ask for more. Nothing where calls draw on no balance. */
+/** The remaining credits, and a way to request more. Renders nothing for accounts without a balance. */
 export function Credits() {
   const { data: balance } = useQuery(balanceQuery)
   const { data: [last] = [] } = useQuery(ownRequestsQuery)
@@ -25,16 +25,16 @@ export function Credits() {
         <span className="text-quiet">
           {last?.status === 'pending' ? (
             <>
-              You asked for more <Ago time={last.created_at} />.
+              You requested credits <Ago time={last.created_at} />.
             </>
           ) : last?.status === 'refused' && balance <= 0 ? (
-            `Your last request was refused${last.answer ? `: ${last.answer}` : '.'}`
+            `Your last request was declined${last.answer ? `: ${last.answer}` : '.'}`
           ) : (
-            'They pay calls on the providers of this instance; on your own keys none are needed.'
+            'Credits pay for calls to this instance’s providers. Calls with your own keys don’t use credits.'
           )}
         </span>
       </p>
-      {last?.status !== 'pending' && <Button onClick={() => setOpen(true)}>Ask for credits</Button>}
+      {last?.status !== 'pending' && <Button onClick={() => setOpen(true)}>Request credits</Button>}
       <Ask open={open} onOpen={setOpen} />
     </div>
   )
@@ -45,18 +45,18 @@ function Ask({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void 
   const [note, setNote] = useState('')
   const sending = useSend(uk.me.request_credits, async () => {
     await refreshMoney()
-    say('The administrator is told')
+    say('Request sent to the administrator')
     onOpen(false)
   })
   return (
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title="Ask for credits"
-      about="The administrator of this instance is told, and you hear of the answer."
+      title="Request credits"
+      about="The administrator reviews your request, and you get a notification."
       sending={sending}
       fields={['amount_usd', 'note']}
-      verb="Ask"
+      verb="Request credits"
       onSend={() => void sending.send({ amount_usd: amount.trim() === '' ? null : typedNumber(amount), note })}
     >
       <TextField
@@ -67,7 +67,7 @@ function Ask({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void 
         onValue={setAmount}
         error={sending.at('amount_usd')}
       />
-      <TextField label="What for" optional value={note} onValue={setNote} error={sending.at('note')} />
+      <TextField label="Reason" optional value={note} onValue={setNote} error={sending.at('note')} />
     </FormDialog>
   )
 }

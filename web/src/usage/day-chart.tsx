@@ -3,7 +3,7 @@ import { plural } from '../ui/text/format.ts'
 import { Button } from '../ui/button.tsx'
 import { type Stack, scaleFor } from './stack.ts'
 
-/** Pigments of the old prints; told apart by lightness too. */
+/** Colors that also differ in lightness. */
 const pigments = [
   'fill-pigment-1',
   'fill-pigment-2',
@@ -12,7 +12,7 @@ const pigments = [
   'fill-pigment-5',
   'fill-pigment-6',
 ]
-/** A column of the drawing, and the part of it that stays free beside the next. */
+/** The width of a column and its gap. */
 const COLUMN = 10
 const FREE = 1.5
 const HEIGHT = 100
@@ -23,7 +23,7 @@ interface Props {
   say: (value: number) => string
 }
 
-/** A column per day, stacked. Pointed at, or with the arrow keys, it says each day's figures; the table has them all, and is there for screen readers at all times. */
+/** A stacked column chart. Hover or the arrow keys show the values of a day; screen readers always get the table. */
 export function DayChart({ stack, label, say }: Props) {
   const [at, setAt] = useState<number | null>(null)
   const [table, setTable] = useState(false)
@@ -42,7 +42,7 @@ export function DayChart({ stack, label, say }: Props) {
       </figcaption>
       <div
         role="group"
-        aria-label={`${label} per day; arrow keys tell the days`}
+        aria-label={`${label} per day. Use the arrow keys to move between days.`}
         tabIndex={0}
         onKeyDown={move}
         onBlur={() => setAt(null)}
@@ -91,7 +91,7 @@ export function DayChart({ stack, label, say }: Props) {
   )
 }
 
-/** A day: its values upon one another, and all of its height to be pointed at. */
+/** A day's column. The whole height reacts to the pointer. */
 function Column({
   day: { values },
   at,
@@ -110,7 +110,7 @@ function Column({
     <g onPointerEnter={() => onPoint(at)}>
       <rect x={at * COLUMN} width={COLUMN} height={HEIGHT} className={pointed ? 'fill-ai-wash' : 'fill-transparent'} />
       {values.map((value, i) => {
-        // What is there is seen, however little it is.
+        // Keeps small values visible.
         const height = value > 0 ? Math.max(0.6, (value / top) * HEIGHT) : 0
         under -= height
         return (
@@ -129,14 +129,14 @@ function Column({
   )
 }
 
-/** `2026-11-21` → `Nov 21`. Days are UTC, as the caps count them. */
+/** `2026-11-21` → `Nov 21`. Days are in UTC, like spend caps. */
 const sayDay = (day: string): string =>
   new Date(`${day}T00:00:00Z`).toLocaleDateString('en', { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
 function readout({ days, names }: Stack, at: number | null, say: (value: number) => string): string {
   if (at === null) {
     const busiest = days.reduce((a, b) => (b.total > a.total ? b : a))
-    return `${plural(days.length, 'day')}, UTC. The most on ${sayDay(busiest.day)}: ${say(busiest.total)}.`
+    return `${plural(days.length, 'day')}, UTC. Highest on ${sayDay(busiest.day)}: ${say(busiest.total)}.`
   }
   const { day, values, total } = days[at]!
   const parts = names.map((name, i) => ({ name, value: values[i]! })).filter(({ value }) => value > 0)

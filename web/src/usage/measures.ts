@@ -4,7 +4,6 @@ import type { View } from './view.ts'
 
 type Sums = Usage['total']
 
-/** The measures that can be shown, and how each is said. */
 export const measures: Record<
   View['measure'],
   { label: string; of: (sums: Sums) => number; say: (value: number) => string }

@@ -6,7 +6,7 @@ import { type View, dayOf, daysUpTo } from './view.ts'
 type Asked = Omit<View, 'measure'>
 export type Usage = Awaited<ReturnType<typeof uk.ai_gateway.usage>>
 
-/** A view by the names of the API. */
+/** The view's filters under their API names. */
 const askedFor = ({ days, whose, model, provider, key, surface }: Asked) => ({
   from: daysUpTo(dayOf(Date.now()), days)[0]!,
   ...(whose === 'instance' && { instance: true }),
@@ -17,7 +17,7 @@ const askedFor = ({ days, whose, model, provider, key, surface }: Asked) => ({
   ...(surface !== undefined && { surface }),
 })
 
-/** The address at which the calls of a view are downloaded as CSV. */
+/** The URL of the CSV export. */
 export const csvOf = (view: Asked): string =>
   `/v1/app/usage-export?${new URLSearchParams(
     Object.entries(askedFor(view)).map(([name, value]): [string, string] => [name, String(value)]),
@@ -25,14 +25,14 @@ export const csvOf = (view: Asked): string =>
 
 export const usageQuery = (view: Asked) =>
   queryOptions({
-    // The measure only draws: it asks for nothing else.
+    // The measure affects only the chart.
     queryKey: ['usage', askedFor(view), view.by],
     queryFn: () => uk.ai_gateway.usage({ ...askedFor(view), series: view.by }),
-    // Another view takes the place of the one before it, without a hole between them.
+    // Keeps the previous data while the next view loads.
     placeholderData: keepPreviousData,
   })
 
-/** The rest of the credits; null where the account draws on none. */
+/** The remaining credits; null for accounts without a balance. */
 export const balanceQuery = queryOptions({
   queryKey: ['usage', 'balance'],
   queryFn: async () => {
@@ -41,7 +41,6 @@ export const balanceQuery = queryOptions({
   },
 })
 
-/** A page of the caller's own metered calls. */
 async function calls({ whose, model, provider, key }: Asked, from: { cursor?: string }) {
   const answer = await uk.me.usage({
     view: 'history',

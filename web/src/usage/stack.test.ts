@@ -5,7 +5,7 @@ import { daysUpTo, viewIn } from './view.ts'
 
 const days = ['2026-11-19', '2026-11-20', '2026-11-21']
 
-test('every day has a column, the biggest name stands first, and the sums are those of the parts', () => {
+test('every day has a column, the largest series comes first, and totals match the parts', () => {
   const stack = stackOf(
     [
       { day: days[0]!, name: 'a', value: 1 },
@@ -24,7 +24,7 @@ test('every day has a column, the biggest name stands first, and the sums are th
   assert.equal(stack.peak, 7)
 })
 
-test('what is beyond the sixth is one, and nothing of it is lost', () => {
+test('series beyond the sixth are merged without losing values', () => {
   const parts = Array.from({ length: 9 }, (_, i) => ({ day: days[1]!, name: `model ${i}`, value: i + 1 }))
   const stack = stackOf(parts, days, '')
   assert.equal(stack.names.length, 6)
@@ -37,7 +37,7 @@ test('scales end at a round number', () => {
   assert.equal(scaleFor(0), 1)
 })
 
-test('a view is read from any address, and days go back from today', () => {
+test('any address parses to a view, and days count back from today', () => {
   assert.deepEqual(viewIn({ days: '7', by: 'nonsense', whose: 3 }), {
     days: 7,
     by: 'model',

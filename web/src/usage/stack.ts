@@ -1,4 +1,4 @@
-/** Sums by day and name → what a stacked chart draws. Pure. */
+/** Turns sums by day and name into a stacked chart. */
 export interface Part {
   day: string
   name: string | null
@@ -6,10 +6,10 @@ export interface Part {
 }
 
 export interface Stack {
-  /** The names in the key of the chart, the biggest first; beyond `most` they are one, `others`. */
+  /** The series, largest first. Beyond `most`, they are merged into `others`. */
   names: string[]
   days: { day: string; values: number[]; total: number }[]
-  /** The tallest day. */
+  /** The highest daily total. */
   peak: number
 }
 
@@ -34,7 +34,7 @@ export function stackOf(parts: readonly Part[], days: readonly string[], unnamed
   return { names, days: drawn, peak: Math.max(0, ...drawn.map(({ total }) => total)) }
 }
 
-/** The round number at or above `peak` that makes a scale: 1, 2 or 5 times a power of ten. */
+/** Rounds `peak` up to 1, 2 or 5 times a power of ten. */
 export function scaleFor(peak: number): number {
   if (peak <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(peak))

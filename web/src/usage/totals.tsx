@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { plural, short, usd } from '../ui/text/format.ts'
 import { type Usage, balanceQuery } from './queries.ts'
 
-/** The few figures that most people came for. */
 export function Totals({ total, mine }: { total: Usage['total']; mine: boolean }) {
   const { data: balance } = useQuery(balanceQuery)
   const { usage } = total
@@ -14,25 +13,25 @@ export function Totals({ total, mine }: { total: Usage['total']; mine: boolean }
       <Figure
         label="Calls"
         value={short(total.calls)}
-        note={failed > 0 ? `${short(failed)} failed or cancelled` : 'all went through'}
+        note={failed > 0 ? `${short(failed)} failed or canceled` : 'all succeeded'}
       />
       <Figure
         label="Input tokens"
         value={short(usage.input_tokens + cached)}
-        note={`${short(usage.cache_read_tokens)} read from caches`}
+        note={`${short(usage.cache_read_tokens)} read from cache`}
       />
       <Figure
         label="Output tokens"
         value={short(usage.output_tokens + usage.reasoning_tokens)}
-        note={`${short(usage.reasoning_tokens)} of reasoning`}
+        note={`${short(usage.reasoning_tokens)} reasoning`}
       />
     </dl>
   )
 }
 
 function costNote({ unpriced_calls, charged_usd }: Usage['total'], balance: number | null): string {
-  if (unpriced_calls > 0) return `and ${plural(unpriced_calls, 'call')} without a price`
-  const charged = `${usd(charged_usd)} of it in credits`
+  if (unpriced_calls > 0) return `plus ${plural(unpriced_calls, 'call')} without a price`
+  const charged = `${usd(charged_usd)} paid with credits`
   return balance === null ? charged : `${charged}, ${usd(balance)} left`
 }
 

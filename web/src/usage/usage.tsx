@@ -15,7 +15,7 @@ import { stackOf } from './stack.ts'
 import { Totals } from './totals.tsx'
 import { type Narrowing, type View, daysUpTo, narrowings } from './view.ts'
 
-const UNNAMED = 'Signed in, no key'
+const UNNAMED = 'No key (app)'
 const keyName = ({ key_id, name }: Usage['by_key'][number]): string =>
   name ?? (key_id === null ? UNNAMED : `Key …${key_id.slice(-6)}`)
 
@@ -40,7 +40,7 @@ export function UsagePage() {
       <div className="mb-6 flex flex-wrap items-end gap-x-5 gap-y-3">
         <Whose value={view.whose} onValue={(whose) => set({ whose })} />
         <Choice
-          label="Last"
+          label="Period"
           value={view.days}
           onValue={(days) => set({ days })}
           options={[
@@ -50,13 +50,13 @@ export function UsagePage() {
           ]}
         />
         <Choice
-          label="Show"
+          label="Measure"
           value={view.measure}
           onValue={(measure) => set({ measure })}
           options={(['cost', 'tokens', 'calls'] as const).map((one) => [one, measures[one].label] as const)}
         />
         <Choice
-          label="By"
+          label="Group by"
           value={view.by}
           onValue={(by) => set({ by })}
           options={[
@@ -71,12 +71,12 @@ export function UsagePage() {
       </div>
       <Narrowed view={view} usage={usage} onRemove={narrow} />
       {error && !usage ? (
-        <Failure what="What was used" error={error} again={refetch} />
+        <Failure what="Usage" error={error} again={refetch} />
       ) : !usage ? (
-        <Waiting what="what was used" rows={5} />
+        <Waiting what="usage" rows={5} />
       ) : usage.total.calls === 0 ? (
-        <Empty title="No call in these days">
-          Model calls are counted here as soon as they are settled: what they used, what they cost, and on whose key.
+        <Empty title="No calls in this period">
+          Model calls appear here once they finish, with their tokens, cost and API key.
         </Empty>
       ) : (
         <div aria-busy={isPlaceholderData} className={isPlaceholderData ? 'opacity-60 transition-opacity' : ''}>
@@ -88,7 +88,7 @@ export function UsagePage() {
   )
 }
 
-/** The filters of the page, each with a way out. */
+/** The active filters, each with a button to clear it. */
 function Narrowed({
   view,
   usage,
@@ -131,7 +131,7 @@ function Figures({
   const { label, of, say } = measures[measure]
   const count = (Date.parse(usage.to) - Date.parse(usage.from)) / 86_400_000 + 1
   const names = new Map(usage.by_key.map((row) => [row.key_id, keyName(row)]))
-  // The answer may still be the one of the view before: what is not a key's id names itself.
+  // The data may still be of the previous view; unknown names are shown as they are.
   const parts = usage.series.map((row) => ({ day: row.day, name: names.get(row.name) ?? row.name, value: of(row) }))
   const stack = stackOf(parts, daysUpTo(usage.to, count), UNNAMED)
   return (
@@ -158,14 +158,14 @@ function Figures({
           rows={usage.by_key.map((row) => ({ ...row, name: keyName(row), value: row.key_id }))}
         />
         <Breakdown
-          title="By surface"
+          title="By API"
           measure={measure}
           {...choosing('surface')}
           rows={usage.by_surface.map((row) => ({ ...row, name: row.surface, value: row.surface }))}
         />
         {usage.by_member.length > 1 && (
           <Breakdown
-            title="By person"
+            title="By member"
             measure={measure}
             rows={usage.by_member.map((row) => ({ ...row, name: row.name ?? row.user_id }))}
           />
@@ -180,14 +180,14 @@ function Whose({ value, onValue }: { value: string; onValue: (value: string) => 
   const { data = [] } = useQuery(workspacesQuery)
   return (
     <SelectField
-      label="Whose calls"
+      label="Scope"
       className="w-full sm:w-56"
       value={value}
       onValue={onValue}
       options={[
-        ['mine', 'Mine, everywhere'],
+        ['mine', 'My calls in all workspaces'],
         ...data.map(({ id, name }) => [id, `In ${name}`] as const),
-        ...(administrator ? [['instance', 'Everybody’s here'] as const] : []),
+        ...(administrator ? [['instance', 'All calls on this instance'] as const] : []),
       ]}
     />
   )

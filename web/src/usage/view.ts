@@ -1,14 +1,12 @@
-/** The state of the usage page; it lives in the address, so that a view can be kept and passed on. */
+/** The state of the usage page. It is kept in the address, so that a view can be bookmarked and shared. */
 export interface View {
   days: 7 | 30 | 90
   by: 'model' | 'provider' | 'key'
   measure: 'cost' | 'tokens' | 'calls'
-  /** `mine`, `instance`, or the id of a workspace. */
   whose: string
-  /** The filters, set by a click on a name; left out: none. */
+  /** The filters, set by clicking a name. */
   model?: string
   provider?: string
-  /** The key's id. */
   key?: string
   surface?: string
 }
@@ -21,7 +19,7 @@ export const defaults: View = { days: 30, by: 'model', measure: 'cost', whose: '
 const oneOf = <T>(value: unknown, all: readonly T[], otherwise: T): T =>
   all.includes(value as T) ? (value as T) : otherwise
 
-/** The address as a view, whatever it holds; what is the default is left out of it. */
+/** Parses the address; ignores invalid values and drops defaults. */
 export const viewIn = (search: Record<string, unknown>): View => ({
   days: oneOf(Number(search.days), [7, 30, 90] as const, defaults.days),
   by: oneOf(search.by, ['model', 'provider', 'key'] as const, defaults.by),

@@ -47,8 +47,8 @@ export default function ModelList({ model, byServer = null, onModel }: PickerPro
               autoHighlight="always"
             >
               <Autocomplete.Input
-                aria-label="Find a model"
-                placeholder="Find a model"
+                aria-label="Search models"
+                placeholder="Search models"
                 spellCheck={false}
                 className="m-2 mb-1 h-9 border border-keyline bg-paper px-2.5 text-base outline-none sm:text-sm"
               />

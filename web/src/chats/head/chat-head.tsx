@@ -156,7 +156,7 @@ export function ChatHead({
         {status !== 'active' && <Tag tone="warn">{status}</Tag>}
       </p>
       <Approvals chat={chat} />
-      <Actions label="More for this chat" actions={actions} />
+      <Actions label="More actions for this chat" actions={actions} />
       <Confirm
         title="Delete this chat now?"
         verb="Delete now"

@@ -108,7 +108,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
             {changes && <BranchSwitch message={message} siblings={siblings} onShow={changes.show} />}
             <div className="flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
               <Actions
-                label={`More for this message by ${speaker}`}
+                label={`More actions for this message by ${speaker}`}
                 actions={[
                   { label: 'Copy as Markdown', run: () => void navigator.clipboard.writeText(text) },
                   ...(changes && isPerson ? [{ label: 'Edit', run: () => changes.edit(message) }] : []),

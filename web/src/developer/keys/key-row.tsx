@@ -62,7 +62,7 @@ export function KeyRow({ apiKey, workspace, owner, actions }: Props) {
         <SpendMeter spent={apiKey.spent_usd} cap={apiKey.spend_cap_usd} per={apiKey.spend_cap_period} name={name} />
       </div>
       <div className="max-md:order-2">
-        {actions.length > 0 && <Actions label={`More for ${name}`} actions={actions} />}
+        {actions.length > 0 && <Actions label={`More actions for ${name}`} actions={actions} />}
       </div>
     </li>
   )

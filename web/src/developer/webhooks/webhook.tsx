@@ -85,7 +85,7 @@ function More({ webhook }: { webhook: Webhook }) {
   return (
     <>
       <Actions
-        label={`More for ${name}`}
+        label={`More actions for ${name}`}
         actions={[
           { label: 'Change …', run: () => setOpen('change') },
           { label: 'Make another secret …', run: () => setOpen('rotate') },

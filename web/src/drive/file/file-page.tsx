@@ -115,7 +115,7 @@ function Head({ place: { file, access } }: { place: FilePlace }) {
       </Button>
       {access !== 'view' && !isTrashed && (
         <Actions
-          label={`More for ${title}`}
+          label={`More actions for ${title}`}
           actions={[
             { label: 'Rename', run: () => setRenaming(true) },
             ...(writes ? [{ label: 'Move …', run: () => moving.show([file]) }] : []),

@@ -122,7 +122,7 @@ export const Row = memo(function Row(given: RowProps) {
         {file.size_bytes === null ? '' : bytes(file.size_bytes)}
       </span>
       <span role="gridcell" className="flex" onClick={(event) => event.stopPropagation()}>
-        <Actions label={`More for ${shown}`} actions={deeds.actions(file)} tabIndex={-1} />
+        <Actions label={`More actions for ${shown}`} actions={deeds.actions(file)} tabIndex={-1} />
       </span>
     </div>
   )

@@ -36,7 +36,7 @@ export const Tile = memo(function Tile(given: RowProps) {
           </span>
         )}
         <span onClick={(event) => event.stopPropagation()}>
-          <Actions label={`More for ${shown}`} actions={deeds.actions(file)} tabIndex={-1} />
+          <Actions label={`More actions for ${shown}`} actions={deeds.actions(file)} tabIndex={-1} />
         </span>
       </span>
     </div>

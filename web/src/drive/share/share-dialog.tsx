@@ -94,7 +94,7 @@ function Give({ file }: { file: DriveFile }) {
     >
       <div className="flex flex-wrap items-end gap-3">
         <TextField
-          label="E-mail"
+          label="Email"
           type="email"
           autoComplete="off"
           className="flex-1 basis-52"

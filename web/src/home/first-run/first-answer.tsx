@@ -13,7 +13,7 @@ import { useWorkspace } from '../../workspace.ts'
 
 const QUESTION = 'Say hello in one sentence, and tell me what you are good at.'
 
-/** A question, and its answer as it is written. It is a chat like any other, and goes on as one. */
+/** Sends a first message in a normal chat and streams the response. */
 export function FirstAnswer({ suggested, onAnswered }: { suggested: string | null; onAnswered: () => void }) {
   const workspace = useWorkspace()
   const [chosen, setChosen] = useDraft<string | null>(
@@ -32,8 +32,7 @@ export function FirstAnswer({ suggested, onAnswered }: { suggested: string | nul
   const [error, setError] = useState<string | null>(null)
   const [nameless, setNameless] = useState(false)
   const model = chosen ?? suggested
-  if (model === null)
-    return <p className="text-sm text-quiet">As soon as somebody answers, you can ask something here.</p>
+  if (model === null) return <p className="text-sm text-quiet">Connect a provider to send your first message.</p>
   const ask = async (): Promise<void> => {
     setState('asking')
     setError(null)
@@ -68,8 +67,8 @@ export function FirstAnswer({ suggested, onAnswered }: { suggested: string | nul
           if (state === 'idle' && question.trim() !== '' && model.trim() !== '') void ask()
         }}
       >
-        <ModelField value={model} onValue={setChosen} error={nameless ? 'Name a model.' : null} />
-        <Field label="Question">
+        <ModelField value={model} onValue={setChosen} error={nameless ? 'Choose a model.' : null} />
+        <Field label="Message">
           {(control) => (
             <textarea
               {...control}
@@ -81,19 +80,19 @@ export function FirstAnswer({ suggested, onAnswered }: { suggested: string | nul
           )}
         </Field>
         <Button type="submit" look="primary" pending={state === 'asking'}>
-          Ask
+          Send message
         </Button>
       </form>
       <Refused>{error}</Refused>
       {(text !== '' || state === 'asking') && (
         <div aria-label="Answer" role="group" aria-busy={state === 'asking'} className="border-l-2 border-ai pl-4">
-          {text === '' ? <p className="text-sm text-quiet">Waiting for the first word …</p> : <Markdown text={text} />}
+          {text === '' ? <p className="text-sm text-quiet">Waiting for the response …</p> : <Markdown text={text} />}
         </div>
       )}
       {live.run !== null && !isUnfinished(live.run) && <RunLine run={live.run} onAgain={() => void ask()} />}
       {chatId !== null && state === 'idle' && (
         <Link to="/chats/$id" params={{ id: chatId }} className="link text-sm">
-          Go on in this chat
+          Continue in this chat
         </Link>
       )}
     </div>

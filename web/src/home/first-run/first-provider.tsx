@@ -15,20 +15,20 @@ import { plural } from '../../ui/text/format.ts'
 const FOUND: Partial<Record<Provider['source'], string>> = {
   discovered: 'found on this machine',
   server: 'runs on this server',
-  computer: 'runs on a computer of yours',
-  instance: 'given by this instance',
-  environment: 'given by this instance',
-  workspace: 'of a workspace',
-  account: 'on your key',
+  computer: 'runs on your computer',
+  instance: 'provided by this instance',
+  environment: 'provided by this instance',
+  workspace: 'from a workspace',
+  account: 'with your key',
 }
 
-/** What answers already, and the way to add one: its key is tried at once, against the vendor itself. */
+/** Lists working providers and adds one. The key is tested against the provider before it is saved. */
 export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
   const [more, setMore] = useState(false)
   return (
     <>
       {serving.length > 0 && (
-        <ul aria-label="Who answers" className="mb-3 space-y-1 text-sm">
+        <ul aria-label="Available providers" className="mb-3 space-y-1 text-sm">
           {serving.map(({ slug, name, source, latency_ms }) => (
             <li key={slug} className="flex items-center gap-2">
               <Icon name="check" className="size-4 text-moss" />
@@ -36,7 +36,7 @@ export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
                 <span className="font-medium">{name}</span>{' '}
                 <span className="text-quiet">
                   {FOUND[source]}
-                  {latency_ms !== null && `, answers in ${latency_ms} ms`}
+                  {latency_ms !== null && `, responds in ${latency_ms} ms`}
                 </span>
               </span>
             </li>
@@ -44,7 +44,7 @@ export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
         </ul>
       )}
       {serving.length === 0 || more ? (
-        // A form in use isn't replaced, even if another provider starts to serve.
+        // A form in use isn't replaced when another provider becomes available.
         <div onChangeCapture={() => setMore(true)}>
           <Add />
         </div>
@@ -60,7 +60,7 @@ export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
 function Add() {
   const { administrator } = useAccount()
   const { data: presets = [], error: failure, refetch } = useQuery(presetsQuery)
-  /** The chosen preset. Null: none yet, so the first one is shown. Empty: another provider, by its address. */
+  /** The chosen preset. Null: none yet, so the first one is shown. Empty: a custom provider by URL. */
   const [slug, setSlug] = useState<string | null>(null)
   const [key, setKey] = useState('')
   const [address, setAddress] = useState<string | null>(null)
@@ -80,7 +80,7 @@ function Add() {
         test: false,
       })
       const result = await uk.ai_gateway.test({ id: made.id })
-      // One that does not answer would stand in the way of the next try under the same name.
+      // A provider that failed the test would block the next try under the same name.
       if (!result.ok) await uk.ai_gateway.delete({ id: made.id })
       return { name: made.name, result }
     },
@@ -112,7 +112,7 @@ function Add() {
       />
       {asksAddress && (
         <TextField
-          label="Address"
+          label="Base URL"
           mono
           type="url"
           spellCheck={false}
@@ -130,7 +130,7 @@ function Add() {
           data-1p-ignore
           spellCheck={false}
           optional={preset?.needs_key !== true}
-          hint="Kept encrypted, sent only to this provider, never shown again."
+          hint="Stored encrypted and sent only to this provider. It can’t be shown again."
           value={key}
           onValue={setKey}
           error={adding.at('api_key')}
@@ -138,27 +138,27 @@ function Add() {
       )}
       {administrator && (
         <CheckField
-          label="For everybody here"
-          hint="Others then call it on credits that you grant."
+          label="Available to everyone on this instance"
+          hint="Other users pay for calls with credits you grant."
           checked={forAll}
           onChecked={setForAll}
         />
       )}
       <Refused>{adding.rest(...(asksAddress ? ['base_url'] : []), 'api_key')}</Refused>
       <Button type="submit" look="primary" pending={adding.pending}>
-        Connect and try it
+        Connect provider
       </Button>
       <UnsavedWords box={adding.form} />
       <p role="status" className="text-sm empty:hidden">
         {tested?.result.ok && (
           <span className="text-moss">
-            {tested.name} answers in {tested.result.latency_ms} ms
+            {tested.name} responds in {tested.result.latency_ms} ms
             {tested.result.models_count !== null && `, with ${plural(tested.result.models_count, 'model')}`}.
           </span>
         )}
         {tested && !tested.result.ok && (
           <span className="text-seal">
-            {tested.name} does not answer: {tested.result.error ?? 'it said nothing.'} Nothing was kept; try again.
+            {tested.name} didn’t respond: {tested.result.error ?? 'no error message.'} Nothing was saved. Try again.
           </span>
         )}
       </p>
@@ -166,7 +166,7 @@ function Add() {
   )
 }
 
-/** A provider that is in no list, named after its host. Most speak the shape of OpenAI's chat completions. */
+/** A custom provider, named after its host. Most use the OpenAI chat completions format. */
 function otherAt(address: string) {
   const host = URL.parse(address.trim())?.hostname ?? 'provider'
   const slug = host

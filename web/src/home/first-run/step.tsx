@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react'
 import { Icon } from '../../ui/icons.tsx'
 
-/** One step, with its number until it is done. */
 export function Step({
   number,
   title,

@@ -9,11 +9,11 @@ import { Refused } from '../../ui/notice.tsx'
 import { useSend } from '../../ui/send.ts'
 import { Snippets } from '../../ui/snippet.tsx'
 
-/** The order in which tools are shown; the others follow in their own order. */
+/** These tools come first; the others keep their order. */
 const ORDER = ['Claude Code', 'Cursor', 'OpenAI SDK', 'Anthropic SDK', 'curl']
 const SCOPES = ['gateway:run', 'model:read'] as const
 
-/** Code for the tools that one has, with the address of this server, and with a key once one is made here. */
+/** Code examples for common tools, with this server's address and, once created, an API key. */
 export function Tools({ model }: { model: string | null }) {
   const [made, setMade] = useState<NewApiKey | null>(null)
   const making = useSend(
@@ -34,7 +34,7 @@ export function Tools({ model }: { model: string | null }) {
     <div className="max-w-3xl space-y-3">
       {made ? (
         <div className="flex flex-wrap items-center gap-3 border border-seal/50 bg-seal-wash px-3 py-3">
-          <p className="w-full text-sm">Copy it now: only a hash of it is kept, so it can’t be shown again.</p>
+          <p className="w-full text-sm">Copy this key now. It can’t be shown again.</p>
           <code data-testid="key" className="min-w-0 flex-1 basis-60 font-mono text-sm break-all select-all">
             {made.key}
           </code>
@@ -43,9 +43,9 @@ export function Tools({ model }: { model: string | null }) {
       ) : (
         <div className="flex flex-wrap items-center gap-3">
           <Button look="primary" icon="key" pending={making.pending} onClick={() => void making.send(undefined)}>
-            Make a key
+            Create key
           </Button>
-          <p className="text-sm text-quiet">It calls models and lists them, and sees nothing else of yours.</p>
+          <p className="text-sm text-quiet">The key can call and list models. It has no access to your other data.</p>
         </div>
       )}
       <Refused>{making.rest()}</Refused>

@@ -16,7 +16,10 @@ import { FirstProvider } from './first-provider.tsx'
 import { Step } from './step.tsx'
 import { Tools } from './tools.tsx'
 
-/** From an account to a first answer, and on to the tools that one has: each step done here, none only described. */
+/**
+ * The setup guide, from a new account to a first response and the user's own tools. Every step can be completed on this
+ * page.
+ */
 export function Welcome() {
   const { id, name, email } = useAccount()
   const navigate = useNavigate()
@@ -31,7 +34,7 @@ export function Welcome() {
   return (
     <Page
       title={`Welcome, ${name}`}
-      lead="Four steps to a first answer, and to your own tools on one key."
+      lead="Connect a provider, get a first response, and set up your tools with one API key."
       action={
         <Button
           onClick={() => {
@@ -39,7 +42,7 @@ export function Welcome() {
             void navigate({ to: '/' })
           }}
         >
-          I know my way
+          Skip setup
         </Button>
       }
     >
@@ -49,7 +52,7 @@ export function Welcome() {
             {name}, {email}.
           </p>
         </Step>
-        <Step number={2} title="Somebody who answers" done={serving.length > 0}>
+        <Step number={2} title="Connect a provider" done={serving.length > 0}>
           {models.error && !models.data ? (
             <Failure what="The models" error={models.error} again={models.refetch} />
           ) : models.data === undefined ? (
@@ -58,11 +61,11 @@ export function Welcome() {
             <FirstProvider serving={serving} />
           )}
         </Step>
-        <Step number={3} title="A first answer" done={answered}>
-          {/* Without the models, the step can't say whether one answers; the step above shows the error. */}
+        <Step number={3} title="Get a first response" done={answered}>
+          {/* Without the list of models, this step can't tell whether one is available; the step above shows the error. */}
           {models.data && <FirstAnswer suggested={chosen ?? model} onAnswered={() => setAnswered(true)} />}
         </Step>
-        <Step number={4} title="Your own tools" done={false}>
+        <Step number={4} title="Connect your tools" done={false}>
           <Tools model={model} />
         </Step>
       </ol>

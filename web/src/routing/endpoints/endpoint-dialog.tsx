@@ -23,10 +23,10 @@ const FIELDS = [
   'instance',
 ]
 
-/** The place of the draft of a new provider. */
+/** The draft key of a new provider. */
 const NEW = 'new provider'
 
-/** Adds a provider, or changes `before`; either way the server asks it at once whether it works. */
+/** Adds or edits a provider. The server tests it at once. */
 export function EndpointDialog({
   before,
   open,
@@ -44,7 +44,7 @@ export function EndpointDialog({
     () => (before ? draftOf(before) : null),
     (draft) => draft === null || before !== null,
   )
-  // The first preset is the default, even if the list arrives late. Once a field has changed, the draft is kept.
+  // The first preset is the default, even if the list loads late. Once a field has changed, the draft is kept.
   const draft = typed ?? newDraft(presets[0] ?? null)
   const preset = presets.find(({ slug }) => slug === draft.preset) ?? null
   const sending = useSend(
@@ -55,7 +55,7 @@ export function EndpointDialog({
       onOpen(false)
       onDone?.()
       await refreshRouting()
-      say(`${endpoint.name} is ${before ? 'changed' : 'added'}`)
+      say(`${before ? 'Saved changes to' : 'Added'} ${endpoint.name}`)
     },
   )
   return (
@@ -64,13 +64,15 @@ export function EndpointDialog({
       onOpen={onOpen}
       wide
       keeps={before === null}
-      title={before ? `Change ${before.name}` : 'Add a provider'}
+      title={before ? `Edit provider ${before.name}` : 'Add provider'}
       about={
-        before ? 'Holds from the next call on.' : 'Calls that it can answer go to it first, on your key and your bill.'
+        before
+          ? 'Changes apply from the next call.'
+          : 'Calls to its models use your key first, and the provider bills you.'
       }
       sending={sending}
       fields={FIELDS}
-      verb={before ? 'Save' : 'Add provider'}
+      verb={before ? 'Save provider' : 'Add provider'}
       onSend={() => void sending.send(undefined)}
     >
       {!before && (

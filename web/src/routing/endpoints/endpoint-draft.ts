@@ -2,7 +2,7 @@ import type { Endpoint, EndpointDraft, Preset } from '../../api.ts'
 import { typedNumber } from '../../ui/text/typed-number.ts'
 
 type Listed = Endpoint['models'][number]
-/** A model as it is typed; fields that are not asked for here (`rest`) are kept. */
+/** A model in the form; fields that the form doesn't have are kept in `rest`. */
 export interface ModelDraft {
   key: number
   id: string
@@ -16,7 +16,7 @@ const known = { '': null, yes: true, no: false } as const
 const knownOf = (value: boolean | null): Known => (value === null ? '' : value ? 'yes' : 'no')
 
 export interface Draft {
-  /** The slug of a preset, or empty for one's own. */
+  /** The slug of a preset; empty for a custom provider. */
   preset: string
   name: string
   slug: string
@@ -29,7 +29,7 @@ export interface Draft {
   dropHeaders: boolean
   models: ModelDraft[]
   weight: string
-  /** The known facts about what becomes of prompts there. */
+  /** The data policy. */
   keeps: Known
   trains: Known
   /** The owner: `mine`, `instance`, or the id of a workspace. */
@@ -114,7 +114,7 @@ export const endpointIn = (draft: Draft): EndpointDraft => ({
   ...(draft.owner !== 'instance' && draft.owner !== 'mine' && { workspace_id: draft.owner }),
 })
 
-/** The changed fields. Key and headers can't be read back, so they change only where something was typed. */
+/** The changed fields. The key and headers can't be read back, so they are sent only if something was typed. */
 export const changesIn = (draft: Draft) => ({
   name: draft.name,
   slug: draft.slug,

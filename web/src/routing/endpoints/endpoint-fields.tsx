@@ -7,7 +7,7 @@ import { ModelsField } from './models-field.tsx'
 import { mediaShapes, shapes } from '../words.ts'
 
 const known = [
-  ['', 'Not known'],
+  ['', 'Unknown'],
   ['no', 'No'],
   ['yes', 'Yes'],
 ] as const satisfies readonly (readonly [Known, string])[]
@@ -16,7 +16,7 @@ interface Props {
   draft: Draft
   onDraft: (draft: Draft) => void
   at: (field: string) => string | null
-  /** The provider that is changed; null: it is being added. */
+  /** The provider being edited; null when adding one. */
   before: Endpoint | null
   needsKey: boolean | null
 }
@@ -28,7 +28,7 @@ export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) 
     <div className="space-y-5">
       <KeyField draft={draft} set={set} error={at('api_key')} before={before} needsKey={needsKey} />
       <TextField
-        label="Address"
+        label="Base URL"
         mono
         type="url"
         spellCheck={false}
@@ -39,9 +39,9 @@ export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) 
         placeholder="https://api.example.com/v1"
         hint={
           before
-            ? 'With another host, give the key again: a stored key goes only where it was meant for.'
+            ? 'If you change the host, enter the key again. A stored key is only sent to its original host.'
             : own
-              ? 'With the version at its end (…/v1) for the OpenAI shapes and Gemini (…/v1beta), without it for Anthropic and Ollama.'
+              ? 'Include the version for OpenAI formats (…/v1) and Gemini (…/v1beta). Leave it out for Anthropic and Ollama.'
               : undefined
         }
       />
@@ -61,11 +61,11 @@ export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) 
           value={draft.slug}
           onValue={(slug) => set({ slug })}
           error={at('slug')}
-          hint={`Its models are called ${draft.slug.trim() || 'slug'}/…`}
+          hint={`Model IDs start with ${draft.slug.trim() || 'slug'}/…`}
         />
         {own && (
           <SelectField
-            label="Speaks"
+            label="API format"
             value={draft.shape}
             onValue={(shape) => set({ shape })}
             options={[...shapes, ...mediaShapes]}
@@ -93,23 +93,23 @@ export function EndpointFields({ draft, onDraft, at, before, needsKey }: Props) 
             value={draft.weight}
             onValue={(weight) => set({ weight })}
             error={at('weight')}
-            hint="Its part of the calls of a shared place."
+            hint="The traffic share among providers of equal priority."
           />
           <div className="grid gap-4 sm:grid-cols-2">
             <SelectField
-              label="Keeps prompts"
+              label="Retains prompts"
               value={draft.keeps}
               onValue={(keeps) => set({ keeps })}
               options={known}
               error={at('data_policy')}
-              hint="Calls that ask for no retention go only where this is No."
+              hint="Requests that require zero data retention only use providers set to No."
             />
             <SelectField
               label="Trains on prompts"
               value={draft.trains}
               onValue={(trains) => set({ trains })}
               options={known}
-              hint="Calls that deny data collection go only where this is No."
+              hint="Requests that deny data collection only use providers set to No."
             />
           </div>
           <HeadersField draft={draft} set={set} error={at('headers')} before={before} />
@@ -135,7 +135,7 @@ function KeyField({ draft, set, error, before, needsKey }: PartProps & { needsKe
         optional={needsKey !== true}
         type="password"
         mono
-        // A browser's password manager has no business here.
+        // Keeps password managers from filling the field.
         autoComplete="off"
         data-1p-ignore
         spellCheck={false}
@@ -143,14 +143,14 @@ function KeyField({ draft, set, error, before, needsKey }: PartProps & { needsKe
         value={draft.api_key}
         onValue={(api_key) => set({ api_key })}
         error={error}
-        placeholder={kept ? `the stored one, …${before.api_key_last4 ?? ''}` : ''}
+        placeholder={kept ? `stored key …${before.api_key_last4 ?? ''}` : ''}
         hint={
-          kept ? 'Leave empty to keep the stored key.' : 'Kept encrypted, sent only to this address, never shown again.'
+          kept
+            ? 'Leave empty to keep the stored key.'
+            : 'Stored encrypted and sent only to this address. It can’t be shown again.'
         }
       />
-      {kept && (
-        <CheckField label="Take the key away" checked={draft.dropKey} onChecked={(dropKey) => set({ dropKey })} />
-      )}
+      {kept && <CheckField label="Remove API key" checked={draft.dropKey} onChecked={(dropKey) => set({ dropKey })} />}
     </div>
   )
 }
@@ -165,8 +165,8 @@ function HeadersField({ draft, set, error, before }: PartProps) {
         error={error}
         hint={
           names.length > 0
-            ? `Sent now: ${names.join(', ')}. What you type replaces them all.`
-            : 'Sent with every call, one “Name: value” a line.'
+            ? `Current headers: ${names.join(', ')}. New headers replace all of them.`
+            : 'Sent with every call. One “Name: value” per line.'
         }
       >
         {(control) => (
@@ -183,7 +183,7 @@ function HeadersField({ draft, set, error, before }: PartProps) {
       </Field>
       {names.length > 0 && (
         <CheckField
-          label="Send none of them"
+          label="Remove all headers"
           checked={draft.dropHeaders}
           onChecked={(dropHeaders) => set({ dropHeaders })}
         />
@@ -198,12 +198,12 @@ function OwnerField(field: Chosen) {
   const teams = data.filter(({ kind, role }) => kind === 'team' && (role === 'admin' || role === 'owner'))
   return (
     <SelectField
-      label="For"
+      label="Available to"
       {...field}
       options={[
         ['mine', 'Only me'],
         ...teams.map(({ id, name }) => [id, `Everyone in ${name}`] as const),
-        ...(administrator ? [['instance', 'Everybody here, on credits'] as const] : []),
+        ...(administrator ? [['instance', 'Everyone on this instance, with credits'] as const] : []),
       ]}
     />
   )

@@ -19,15 +19,14 @@ export interface Doing {
 
 interface Props {
   endpoint: Endpoint
-  /** Moves the row up; null where there is no further to go. */
+  /** Moves the row up; null at the top. */
   up: (() => void) | null
   down: (() => void) | null
   shared: boolean
-  /** Whether there is no order to change. */
   alone: boolean
-  /** The list within which it can be dragged. */
+  /** The ID of the list within which the row can be dragged. */
   list: string
-  /** The actions on it; null: it is not the viewer’s to change. */
+  /** The row's actions; null if the person can't change it. */
   doing: Doing | null
 }
 
@@ -51,11 +50,11 @@ export function EndpointRow({ endpoint, up, down, shared, alone, list, doing }: 
           onClick={up ?? undefined}
           className="h-7!"
         />
-        {/* For a pointer; the arrows do the same by keyboard. */}
+        {/* For the pointer; the arrow buttons do the same by keyboard. */}
         <span
           ref={handle}
           aria-hidden="true"
-          title="Drag"
+          title="Drag to reorder"
           className="flex h-5 w-9 cursor-grab items-center justify-center text-quiet"
         >
           <Icon name="grip" />
@@ -78,7 +77,7 @@ export function EndpointRow({ endpoint, up, down, shared, alone, list, doing }: 
         </p>
         <p className="mt-0.5 text-[0.8125rem] text-quiet">
           {has_api_key ? <>key …{api_key_last4}</> : 'no key'} ·{' '}
-          {models_count === null ? 'models not known' : plural(models_count, 'model')}
+          {models_count === null ? 'models unknown' : plural(models_count, 'model')}
           {shared && <> · weight {weight}</>}
         </p>
         <StandingLines of={endpoint} />
@@ -89,16 +88,16 @@ export function EndpointRow({ endpoint, up, down, shared, alone, list, doing }: 
           <Button
             look="quiet"
             pending={trial?.state === 'running'}
-            aria-label={`Test ${name}`}
+            aria-label={`Test provider ${name}`}
             onClick={() => void test(id)}
           >
             Test
           </Button>
           <Enabled endpoint={endpoint} />
           <Actions
-            label={`More for ${name}`}
+            label={`More actions for ${name}`}
             actions={[
-              { label: 'Change …', run: () => doing.change(endpoint) },
+              { label: 'Edit …', run: () => doing.change(endpoint) },
               { label: 'Delete …', run: () => doing.remove(endpoint), danger: true },
             ]}
           />

@@ -30,8 +30,8 @@ export function Endpoints() {
   return (
     <>
       <Section
-        title="Your own keys"
-        about="Asked first, before any that cost credits here. Within each part below the providers are in the order in which they are asked; the parts themselves stay where they are, for they say who pays and who sees what is asked."
+        title="Your API keys"
+        about="Used first, before providers that cost credits. You can reorder the providers within each group below. The order of the groups is fixed, since it decides who pays and who sees your prompts."
         action={levels?.own.length ? add : undefined}
       >
         {error && !levels ? (
@@ -39,9 +39,9 @@ export function Endpoints() {
         ) : !levels ? (
           <Waiting what="your providers" />
         ) : levels.own.length === 0 ? (
-          <Empty title="Bring a key of yours" action={add}>
-            OpenAI, Anthropic, OpenRouter or a server of your own: give its key once, and every program with a key of
-            this server can call its models, in whichever of the three wire shapes that program speaks.
+          <Empty title="No providers yet" action={add}>
+            Add your key for OpenAI, Anthropic, OpenRouter or your own server. Every program with an API key of this
+            server can then call its models in any of the three API formats.
           </Empty>
         ) : (
           <Levels levels={levels.own} doing={doing} />
@@ -50,13 +50,13 @@ export function Endpoints() {
       {levels && <InstanceKeys endpoints={levels.instance} doing={doing} />}
       {levels && levels.further.length > 0 && (
         <Section
-          title="Keys of your other workspaces"
-          about="With a key of that workspace, and in its chats and automations, they are asked first. Elsewhere they serve only models that nobody above has, the oldest workspace first: joining one sends none of your prompts to its providers."
+          title="Keys from your other workspaces"
+          about="Used first with a key of that workspace and in its chats and automations. Elsewhere, they serve only models that no provider above has, oldest workspace first. Joining a workspace doesn’t send your prompts to its providers."
         >
           <Levels levels={levels.further} doing={doing} />
         </Section>
       )}
-      {/* Stays while it is closed, with what was typed; each that is added begins a new one. */}
+      {/* Stays mounted while closed, to keep the draft; starts over after each added provider. */}
       <EndpointDialog key={added} before={null} open={adding} onOpen={setAdding} onDone={() => setAdded(added + 1)} />
       {editing.on && (
         <EndpointDialog
@@ -69,17 +69,17 @@ export function Endpoints() {
       {deleting.on && (
         <Confirm
           {...deleting}
-          title={`Delete ${deleting.on.name}?`}
+          title={`Delete provider ${deleting.on.name}?`}
           verb="Delete provider"
           run={async () => {
             await uk.ai_gateway.delete({ id: deleting.on!.id })
             await refreshRouting()
-            say(`${deleting.on!.name} is deleted`)
+            say(`Deleted ${deleting.on!.name}`)
           }}
         >
           <p>
-            Its key is deleted with it, and calls to its models go elsewhere or are refused. What they have cost stays
-            recorded.
+            This also deletes its API key. Calls to its models use other providers or fail. The recorded costs are kept.
+            You can’t undo this.
           </p>
         </Confirm>
       )}
@@ -87,7 +87,7 @@ export function Endpoints() {
   )
 }
 
-/** Each owner's providers, in the order in which the owners are asked. */
+/** The providers of each owner, in routing order. */
 function Levels({ levels, doing }: { levels: readonly Level[]; doing: Doing }) {
   return (
     <div className="space-y-6">
@@ -97,11 +97,11 @@ function Levels({ levels, doing }: { levels: readonly Level[]; doing: Doing }) {
             <h3 className="eyebrow mb-1.5">{workspace === null ? 'Only for you' : `For everyone in ${workspace}`}</h3>
           )}
           {index > 0 && levels[0]!.owner === 'mine' && (
-            <p className="mb-1.5 text-sm text-quiet">For models that none of those only for you has.</p>
+            <p className="mb-1.5 text-sm text-quiet">Used for models that your own providers don’t have.</p>
           )}
           {!changes && (
             <p className="mb-1.5 text-sm text-quiet">
-              You can’t move or change these: only an admin of {workspace ?? 'the workspace'} can.
+              Only an admin of {workspace ?? 'the workspace'} can reorder or edit these.
             </p>
           )}
           <Places endpoints={endpoints} doing={changes ? doing : null} />
@@ -111,22 +111,22 @@ function Levels({ levels, doing }: { levels: readonly Level[]; doing: Doing }) {
   )
 }
 
-/** Only the administrator reads and changes the instance's endpoints; others see who serves. */
+/** Only the administrator can edit the instance's providers; others see which ones are available. */
 function InstanceKeys({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: Doing }) {
   const { data: providers = [] } = useQuery(providersQuery)
   const names = providers.filter(({ billing }) => billing === 'credits').map(({ name }) => name)
   if (endpoints.length === 0 && names.length === 0) return null
   return (
     <Section
-      title="Keys of this instance"
-      about="Providers for everybody here, on credits. They are asked after the keys that people bring themselves, whatever their place."
+      title="Instance keys"
+      about="Providers for everyone on this instance, paid with credits. They are used after people’s own keys."
     >
       {endpoints.length > 0 ? (
         <Places endpoints={endpoints} doing={doing} />
       ) : (
         <p className="text-sm">
           {names.join(', ')}.{' '}
-          <span className="text-quiet">You can’t move these: the administrator of this instance sets their order.</span>
+          <span className="text-quiet">Only the administrator of this instance can reorder these.</span>
         </p>
       )}
     </Section>

@@ -2,28 +2,23 @@ import type { Endpoint, Workspace } from '../../api.ts'
 import { isManaged } from '../../session.ts'
 import { ownerOf } from './endpoint-draft.ts'
 
-/** The endpoints of one owner, which have one order. */
+/** The endpoints of one owner, which share one order. */
 export interface Level {
-  /** The owner: `mine`, or the id of a workspace. */
   owner: string
-  /** The name of the workspace; null: the person’s account. */
   workspace: string | null
   endpoints: Endpoint[]
-  /** Whether the viewer may move and change them. */
   changes: boolean
 }
 
 export interface Levels {
-  /** The levels that are asked first: the account’s own, then its personal workspace’s for what it has not. */
+  /** The levels tried first: the account's own, then those of its personal workspace. */
   own: Level[]
   instance: Endpoint[]
-  /** The levels of further workspaces, the oldest first. */
+  /** The levels of other workspaces, oldest first. */
   further: Level[]
 }
 
-/**
- * The endpoints by owner, in the order in which the router asks them for a person who works in no further workspace.
- */
+/** Groups endpoints by owner, in routing order for calls outside of team workspaces. */
 export function levelsOf(endpoints: readonly Endpoint[], workspaces: readonly Workspace[]): Levels {
   const byOwner = Map.groupBy(endpoints, ownerOf)
   const of = (workspace: Workspace): Level[] => {

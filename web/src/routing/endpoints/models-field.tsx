@@ -2,7 +2,7 @@ import { Button, IconButton } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import type { ModelDraft } from './endpoint-draft.ts'
 
-/** Models named by hand, with their prices; none of them: the provider or the catalogue is asked. */
+/** Manually added models with prices. Without any, the provider's list or the catalog is used. */
 export function ModelsField({
   models,
   onModels,
@@ -23,14 +23,14 @@ export function ModelsField({
     <fieldset>
       <legend className="text-sm font-medium">Models</legend>
       <p className="text-[0.8125rem] text-quiet">
-        Leave empty to take what the provider lists. Prices are in USD per million tokens; a model without one runs only
-        without a cap.
+        Leave empty to use the provider’s list. Prices are in USD per 1M tokens. Models without a price can’t be used
+        under a spend cap.
       </p>
       <div className="mt-2 space-y-2">
         {models.map(({ key, id, input, output }, row) => (
           <div key={key} className="grid grid-cols-[minmax(0,1fr)_5rem_5rem_auto] items-end gap-2">
             <TextField
-              label={<Once row={row}>Id</Once>}
+              label={<Once row={row}>ID</Once>}
               mono
               value={id}
               onValue={(id) => change(key, { id })}
@@ -58,13 +58,13 @@ export function ModelsField({
       </div>
       {error && <p className="mt-1 text-[0.8125rem] font-medium text-seal">{error}</p>}
       <Button icon="plus" className="mt-2" onClick={add}>
-        Name a model
+        Add model
       </Button>
     </fieldset>
   )
 }
 
-/** A label that is seen above the first row only, and heard at every one. */
+/** A label shown above the first row only; screen readers get it for every row. */
 const Once = ({ row, children }: { row: number; children: string }) => (
   <span className={row === 0 ? '' : 'sr-only'}>{children}</span>
 )

@@ -6,11 +6,11 @@ const at = (slug: string, priority: number, weight = 1): Ranked => ({ id: slug, 
 const drawn = (places: readonly Ranked[][] | null) =>
   places?.map((sharing) => sharing.map(({ slug }) => slug).join('+'))
 
-test('endpoints of one priority share a place, the heaviest first', () => {
+test('endpoints with the same priority share a place, highest weight first', () => {
   assert.deepEqual(drawn(placesOf([at('c', 7), at('a', 0), at('b', 0, 3)])), ['b+a', 'c'])
 })
 
-test('a step up leads out of a shared place, then into the one above', () => {
+test('moving up leaves a shared place first, then joins the one above', () => {
   const places = placesOf([at('a', 0), at('b', 1), at('c', 1)])
   const out = step(places, 'c', 'up')!
   assert.deepEqual(drawn(out), ['a', 'c', 'b'])
@@ -18,7 +18,7 @@ test('a step up leads out of a shared place, then into the one above', () => {
   assert.equal(step(out, 'a', 'up'), null)
 })
 
-test('a step down is the way back, and ends at the last place', () => {
+test('moving down reverses it and stops at the last place', () => {
   const places = placesOf([at('a', 0), at('b', 1)])
   const joined = step(places, 'a', 'down')!
   assert.deepEqual(drawn(joined), ['b+a'])
@@ -27,7 +27,7 @@ test('a step down is the way back, and ends at the last place', () => {
   assert.equal(step(places, 'unknown', 'down'), null)
 })
 
-test('dropped at a place it shares it, beside a place it has one of its own, and at its own nothing changes', () => {
+test('dropping on a place shares it, dropping next to it adds a new place, and dropping on its own place changes nothing', () => {
   const places = placesOf([at('a', 0), at('b', 1), at('c', 2), at('d', 2)])
   assert.deepEqual(drawn(moved(places, 'a', 1, 'into')), ['b+a', 'c+d'])
   assert.deepEqual(drawn(moved(places, 'a', 2, 'after')), ['b', 'c+d', 'a'])
@@ -42,7 +42,7 @@ test('dropped at a place it shares it, beside a place it has one of its own, and
     assert.equal(moved(places, id, to, where), null)
 })
 
-test('only what moved is written', () => {
+test('only moved endpoints are written', () => {
   const places = placesOf([at('a', 0), at('b', 1), at('c', 2)])
   assert.deepEqual(changesFor(places), [])
   assert.deepEqual(changesFor(step(places, 'b', 'up')!), [

@@ -1,4 +1,4 @@
-/** Endpoints stand in places. The first place is asked first; those that share one split its calls. */
+/** Endpoints are ordered in places. Endpoints that share a place split its calls. */
 export interface Ranked {
   id: string
   priority: number
@@ -6,7 +6,7 @@ export interface Ranked {
   slug: string
 }
 
-/** The places in their order; within one, the heaviest first. */
+/** The places in order; within a place, highest weight first. */
 export function placesOf<T extends Ranked>(endpoints: readonly T[]): T[][] {
   const places = Map.groupBy(endpoints, ({ priority }) => priority)
   return [...places]
@@ -15,8 +15,8 @@ export function placesOf<T extends Ranked>(endpoints: readonly T[]): T[][] {
 }
 
 /**
- * The places after one step up or down: out of a shared place into one of its own beside it, and from a place of its
- * own into its neighbour's. Null where there is no further to go.
+ * The places after moving one step: out of a shared place into a new one next to it, or from a place of its own into
+ * the neighboring one. Null at either end.
  */
 export function step<T extends Ranked>(places: readonly T[][], id: string, direction: 'up' | 'down'): T[][] | null {
   const from = places.findIndex((sharing) => sharing.some((one) => one.id === id))
@@ -31,10 +31,10 @@ export function step<T extends Ranked>(places: readonly T[][], id: string, direc
   return after.length === 0 ? null : [...before, [...after[0]!, moving], ...after.slice(1)]
 }
 
-/** The side of a place at which something is dropped: into it, or as one of its own beside it. */
+/** Where something is dropped: into a place, or as a new place next to it. */
 export type Drop = 'before' | 'into' | 'after'
 
-/** The places after one endpoint moved, however far. Null where everything stays as it is. */
+/** The places after moving one endpoint. Null if nothing changes. */
 export function moved<T extends Ranked>(places: readonly T[][], id: string, to: number, at: Drop): T[][] | null {
   const moving = places.flat().find((one) => one.id === id)
   if (moving === undefined) return null
@@ -50,7 +50,7 @@ export function moved<T extends Ranked>(places: readonly T[][], id: string, to: 
   return ids(drawn) === ids(places) ? null : drawn
 }
 
-/** The changes that must be written so that the places are as drawn. */
+/** The updates needed to store this order. */
 export const changesFor = (places: readonly Ranked[][]): { id: string; priority: number }[] =>
   places.flatMap((sharing, priority) =>
     sharing.filter((one) => one.priority !== priority).map(({ id }) => ({ id, priority })),

@@ -8,11 +8,11 @@ import { type Doing, EndpointRow } from './endpoint-row.tsx'
 import { type Drop, changesFor, moved, placesOf, step } from './order.ts'
 import { useDropPlace } from './use-drag.ts'
 
-const ordinal = (index: number): string => (index === 0 ? 'Asked first' : index === 1 ? 'Then' : `Place ${index + 1}`)
+const ordinal = (index: number): string => `Priority ${index + 1}`
 
 /**
- * One owner's providers in their order. `doing` null: they are somebody else's to change. The order ends with the
- * owner: a row that is dragged here from another owner's stays there, and its person is told so.
+ * The providers of one owner in order. `doing` is null if the person can't change them. Rows can't be dragged to
+ * another owner's list.
  */
 export function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; doing: Doing | null }) {
   const places = placesOf(endpoints)
@@ -26,16 +26,13 @@ export function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; d
     },
     (_, { next, name }) => {
       const place = next.findIndex((sharing) => sharing.some((one) => one.name === name))
-      say(`${name} is in place ${place + 1} of ${next.length}`)
+      say(`Moved ${name} to priority ${place + 1} of ${next.length}`)
     },
   )
   const list = useId()
   const drop = (id: string, to: number, at: Drop) => {
     const name = endpoints.find((one) => one.id === id)?.name
-    if (name === undefined)
-      return say(
-        'It stays with its owner: whose keys are asked first is fixed, and each owner has an order of their own',
-      )
+    if (name === undefined) return say('You can reorder providers only within their group')
     const next = pending || doing === null ? null : moved(places, id, to, at)
     if (next) void send({ next, name })
   }
@@ -57,7 +54,7 @@ export function Places({ endpoints, doing }: { endpoints: readonly Endpoint[]; d
             {places.length > 1 || sharing.length > 1 ? (
               <p className="eyebrow px-4 pt-2.5">
                 {ordinal(index)}
-                {sharing.length > 1 && ', sharing the calls by weight and price'}
+                {sharing.length > 1 && ', sharing traffic by weight and price'}
               </p>
             ) : null}
             {sharing.map((endpoint) => (

@@ -1,7 +1,7 @@
 import type { Preset } from '../../api.ts'
 import { Field } from '../../ui/field.tsx'
 
-/** Known providers, those of one's own hardware apart, and the way for all others. */
+/** Selects a cloud provider, a local provider, or a custom one. */
 export function PresetField({
   presets,
   value,
@@ -12,8 +12,8 @@ export function PresetField({
   onPreset: (preset: Preset | null) => void
 }) {
   const groups = [
-    ['In the cloud', presets.filter(({ local }) => !local)],
-    ['On hardware of your own', presets.filter(({ local }) => local)],
+    ['Cloud', presets.filter(({ local }) => !local)],
+    ['Your own hardware', presets.filter(({ local }) => local)],
   ] as const
   return (
     <Field label="Provider">
@@ -32,7 +32,7 @@ export function PresetField({
               ))}
             </optgroup>
           ))}
-          <option value="">Another one, by its address</option>
+          <option value="">Custom provider</option>
         </select>
       )}
     </Field>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type Tested, queryClient, sayError, uk } from '../../api.ts'
 import { refreshRouting } from '../queries.ts'
 
-/** The result of the last test of an endpoint; kept while the app is open, for people who look at its row. */
+/** The last test result of an endpoint, kept while the app is open. */
 export type Trial = { state: 'running' } | { state: 'done'; result: Tested } | { state: 'failed'; why: string }
 
 const keyOf = (id: string) => ['trial', id]

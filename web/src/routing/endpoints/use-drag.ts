@@ -2,13 +2,11 @@ import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-d
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import type { Drop } from './order.ts'
 
-/** A dragged row, of one list: each owner has an order of their own. */
 interface Dragged {
   list: string
   id: string
 }
 
-/** A row that is dragged by its handle. */
 export function useDraggable(
   list: string,
   id: string,
@@ -33,10 +31,7 @@ export function useDraggable(
   return { row, handle, dragging }
 }
 
-/**
- * A place that something can be dropped at: its upper and lower quarter are beside it. A row of another list is not
- * drawn there, only told.
- */
+/** A drop target: its upper and lower quarters mean "next to it". Rows of another list are rejected with a message. */
 export function useDropPlace(list: string, drop: (id: string, at: Drop) => void) {
   const place = useRef<HTMLLIElement>(null)
   const [over, setOver] = useState<Drop | null>(null)

@@ -1,7 +1,7 @@
 import { Icon } from '../../ui/icons.tsx'
 import { inRail } from '../nav.tsx'
 
-/** The places where names are written: everywhere, or in the rail where it is wide enough. */
+/** Where labels are shown: everywhere, or only in the wide rail. */
 export type Words = 'always' | 'in-rail'
 
 export const switcherClass =

@@ -8,7 +8,7 @@ import { Switcher } from './switcher.tsx'
 
 const narrow = kept('ukiyo.rail')
 
-/** Beside the page: where one is and where one can go. Signs alone on a smaller screen, or where that is wished. */
+/** The sidebar. Icons only on smaller screens or when collapsed. */
 export function Rail() {
   const isNarrow = useKept(narrow) === 'narrow'
   return (
@@ -20,7 +20,7 @@ export function Rail() {
       <button
         type="button"
         aria-keyshortcuts="Control+K Meta+K"
-        title={`Search and do (${commandKey} K)`}
+        title={`Search or run a command (${commandKey} K)`}
         onClick={openPalette}
         className="flex min-h-8 items-center gap-2.5 rounded-xs border border-line bg-sheet px-3 text-sm text-quiet hover:border-keyline hover:text-ink pointer-coarse:min-h-11"
       >
@@ -35,12 +35,12 @@ export function Rail() {
         <button
           type="button"
           aria-pressed={isNarrow}
-          title={isNarrow ? 'Show the names' : 'Show signs alone'}
+          title={isNarrow ? 'Expand sidebar' : 'Collapse sidebar'}
           onClick={() => narrow.set(isNarrow ? null : 'narrow')}
           className="mb-1 hidden min-h-8 w-full items-center gap-2.5 rounded-xs px-3 text-sm text-quiet hover:bg-sunk hover:text-ink wide:flex"
         >
           <Icon name="rail" />
-          <span className={inRail}>Narrow navigation</span>
+          <span className={inRail}>Collapse sidebar</span>
         </button>
         <AccountCorner words="in-rail" />
       </div>

@@ -9,7 +9,7 @@ import { Here, Initial, type Words, switcherClass } from './here.tsx'
 const item =
   'flex min-h-9 w-full cursor-default items-center gap-2.5 px-3 py-1.5 text-sm outline-none select-none data-highlighted:bg-ai-wash'
 
-/** The menu behind the switcher, which is read when it is first opened. */
+/** Lazy: loaded when the switcher is first opened. */
 export default function SwitcherMenu({ words }: { words: Words }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const current = useWorkspace()

@@ -4,7 +4,7 @@ import { type Command, fits, fitting } from './commands.ts'
 
 const command = (label: string, also = ''): Command => ({ id: label, label, also, icon: 'plus', run: () => {} })
 
-test('a command is found by the beginnings of its words in any order, without accents, and by its other words', () => {
+test('commands match by word prefixes in any order, ignoring accents, and by their keywords', () => {
   assert.equal(fits(command('New chat'), 'new'), 4)
   assert.equal(fits(command('New chat'), 'chat new'), 3)
   assert.equal(fits(command('Café'), 'cafe'), 4)
@@ -13,7 +13,7 @@ test('a command is found by the beginnings of its words in any order, without ac
   assert.equal(fits(command('New chat'), 'chat key'), 0)
 })
 
-test('the best comes first, and no more than asked for', () => {
+test('the best matches come first, up to the limit', () => {
   const all = ['Share with me', 'Archived chats', 'Chats'].map((label) => command(label))
   assert.deepEqual(
     fitting(all, 'ch', 5).map(({ label }) => label),

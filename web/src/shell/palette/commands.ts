@@ -1,14 +1,13 @@
 import type { IconName } from '../../ui/icons.tsx'
 
-/** A row of the palette. */
 export interface Command {
   id: string
   label: string
-  /** A description beside the name. */
+  /** A description next to the label. */
   about?: string | undefined
   icon: IconName
   keys?: string
-  /** Other words by which it is found. */
+  /** Keywords for matching. */
   also?: string
   run: () => void
 }
@@ -25,8 +24,7 @@ const plain = (text: string): string =>
     .toLowerCase()
 
 /**
- * The score of a command for the typed words: each begins a word of it (3), or stands in it (1); 0 where one is
- * missing.
+ * The score of a command for the typed words: 3 for each word prefix, 1 for each substring, 0 if any word is missing.
  */
 export function fits({ label, also = '' }: Pick<Command, 'label' | 'also'>, words: string): number {
   const name = plain(label)
@@ -41,7 +39,7 @@ export function fits({ label, also = '' }: Pick<Command, 'label' | 'also'>, word
   return least
 }
 
-/** The commands that fit, the best first, and at most so many; all of them where nothing was typed. */
+/** Returns up to `limit` matching commands, best first; all of them if nothing was typed. */
 export const fitting = (commands: readonly Command[], words: string, most: number): Command[] =>
   words === ''
     ? commands.slice(0, most)

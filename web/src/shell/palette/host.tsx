@@ -4,7 +4,7 @@ import { useShowing } from './open.ts'
 const Palette = lazy(() => import('./palette.tsx'))
 const NewKey = lazy(() => import('./new-key.tsx'))
 
-/** The palette and the forms of its actions, read when they are first asked for. */
+/** Lazy: loaded when the palette is first opened. */
 export function PaletteHost() {
   const showing = useShowing()
   if (showing === 'nothing') return null

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** The palette's state: closed, open, or with a form that one of its actions opens. */
+/** The palette's state: closed, open, or showing the form of one of its actions. */
 export type Showing = 'nothing' | 'palette' | 'new-key'
 
 let showing: Showing = 'nothing'

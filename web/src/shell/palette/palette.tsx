@@ -9,7 +9,6 @@ import type { Command, Group } from './commands.ts'
 import { show } from './open.ts'
 import { useCommands } from './use-commands.ts'
 
-/** The palette, by which every page and action is reached with a few letters. */
 export default function Palette() {
   const [words, setWords] = useState('')
   const trimmed = words.trim()
@@ -20,7 +19,7 @@ export default function Palette() {
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[#0b1017]/45" />
         <Dialog.Popup
-          aria-label="Search and do"
+          aria-label="Search or run a command"
           className="fixed inset-x-2 top-2 z-50 mx-auto flex max-h-[min(34rem,calc(100dvh-1rem))] max-w-[40rem] flex-col border border-keyline bg-sheet shadow-[0_24px_60px_-20px_rgb(8_14_22/.45)] outline-none rail:top-[12dvh] rail:max-h-[min(34rem,76dvh)]"
         >
           <Autocomplete.Root
@@ -29,7 +28,7 @@ export default function Palette() {
             items={groups}
             value={words}
             onValueChange={(value, { reason }) => {
-              // To choose one is not to type its name.
+              // Selecting an option doesn't type its name.
               if (reason !== 'item-press') setWords(value)
             }}
             itemToStringValue={({ label }: Command) => label}
@@ -40,8 +39,8 @@ export default function Palette() {
             <div role="search" className="flex items-center gap-2.5 border-b border-line px-4">
               <Icon name="search" className="size-4 text-quiet" />
               <Autocomplete.Input
-                aria-label="Search and do"
-                placeholder="Find or do something"
+                aria-label="Search or run a command"
+                placeholder="Search or run a command"
                 spellCheck={false}
                 className="h-12 min-w-0 flex-1 bg-transparent text-base outline-none"
               />

@@ -25,7 +25,7 @@ const recentQuery = {
   staleTime: 10_000,
 }
 
-/** The commands for the typed words, in groups; `busy` while the server still looks. */
+/** Returns the commands for the typed words, in groups. `busy` while the server search is running. */
 export function useCommands(words: string, asked: string): { groups: Group[]; busy: boolean } {
   const router = useRouter()
   const { administrator } = useAccount()
@@ -41,24 +41,30 @@ export function useCommands(words: string, asked: string): { groups: Group[]; bu
     { id: 'new-chat', label: 'New chat', icon: 'plus', keys: 'c', also: 'conversation ask', run: go('/chats') },
     {
       id: 'new-key',
-      label: 'New API key',
+      label: 'Create API key',
       icon: 'key',
       also: 'token secret create developer',
       run: () => show('new-key'),
     },
     {
       id: 'provider',
-      label: 'Add a provider',
+      label: 'Add provider',
       icon: 'route',
       also: 'model openai anthropic endpoint connect',
       run: go('/ai-routing'),
     },
-    { id: 'start', label: 'Set up step by step', icon: 'check', also: 'first run welcome begin', run: go('/welcome') },
+    {
+      id: 'start',
+      label: 'Open setup guide',
+      icon: 'check',
+      also: 'first run welcome start onboarding',
+      run: go('/welcome'),
+    },
     ...workspaces
       .filter((one) => one.kind === 'team' && isManaged(one))
       .map(({ id, name }) => ({
         id: `invite ${id}`,
-        label: `Invite to ${name}`,
+        label: `Invite member to ${name}`,
         icon: 'people' as const,
         also: 'member team',
         run: go(`/workspaces/${id}`),
@@ -72,12 +78,12 @@ export function useCommands(words: string, asked: string): { groups: Group[]; bu
         also: 'workspace',
         run: () => {
           chooseWorkspace(one)
-          say(`New things are made in ${one.name}`)
+          say(`Switched to ${one.name}`)
         },
       })),
     { id: 'light', label: 'Light theme', icon: 'sun', also: 'appearance day', run: () => saveTheme('light') },
     { id: 'dark', label: 'Dark theme', icon: 'moon', also: 'appearance night', run: () => saveTheme('dark') },
-    { id: 'system', label: 'Theme as the system', icon: 'half', also: 'appearance', run: () => saveTheme('system') },
+    { id: 'system', label: 'System theme', icon: 'half', also: 'appearance', run: () => saveTheme('system') },
     {
       id: 'shortcuts',
       label: 'Keyboard shortcuts',
@@ -88,7 +94,7 @@ export function useCommands(words: string, asked: string): { groups: Group[]; bu
     },
     {
       id: 'reload',
-      label: 'Read everything again',
+      label: 'Reload data',
       icon: 'down',
       also: 'refresh reload',
       run: () => void queryClient.invalidateQueries(),
@@ -120,7 +126,7 @@ export function useCommands(words: string, asked: string): { groups: Group[]; bu
     words === ''
       ? [
           {
-            value: 'Lately',
+            value: 'Recent',
             items: recent.map(({ id, title }) => ({
               id: `chat ${id}`,
               label: title,
@@ -136,7 +142,7 @@ export function useCommands(words: string, asked: string): { groups: Group[]; bu
           { value: 'Actions', items: fitting(actions, words, 6) },
           { value: 'Pages', items: fitting(pages, words, 6) },
           {
-            value: 'Found',
+            value: 'Results',
             items: hits.map((hit) => ({
               id: `${hit.type} ${hit.id}`,
               label: hit.title,
@@ -175,7 +181,7 @@ export function useCommands(words: string, asked: string): { groups: Group[]; bu
             items: [
               {
                 id: 'search',
-                label: `Search everything for “${words}”`,
+                label: `Search everywhere for “${words}”`,
                 icon: 'search',
                 run: go(`/search?q=${encodeURIComponent(JSON.stringify(words))}`),
               },

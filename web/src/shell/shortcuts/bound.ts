@@ -1,7 +1,7 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 import type { Shortcut } from './keys.ts'
 
-/** The shortcuts of the moment: those of the shell first, then those of the page. */
+/** The active shortcuts: the shell's first, then the page's. */
 let bound: readonly Shortcut[] = []
 const listeners = new Set<() => void>()
 const set = (next: readonly Shortcut[]): void => {
@@ -10,7 +10,7 @@ const set = (next: readonly Shortcut[]): void => {
 }
 export const boundNow = (): readonly Shortcut[] => bound
 
-/** Binds keys for as long as the component is there; what they do is what they did when it was last drawn. */
+/** Binds shortcuts while the component is mounted, with the handlers of the last render. */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   const newest = useRef(shortcuts)
   useEffect(() => {
@@ -33,7 +33,6 @@ export const useBound = (): readonly Shortcut[] =>
     return () => listeners.delete(listener)
   }, boundNow)
 
-/** Whether the list of shortcuts is open. */
 let listOpen = false
 const openListeners = new Set<() => void>()
 export function showList(open: boolean): void {

@@ -1,4 +1,4 @@
-/** A shortcut of one key, or of two one after the other: `c`, `?`, `g c`. */
+/** One key, or two in sequence: `c`, `?`, `g c`. */
 export interface Shortcut {
   keys: string
   says: string
@@ -6,7 +6,7 @@ export interface Shortcut {
   run: () => void
 }
 
-/** The time within which two keys belong together. */
+/** The maximum delay between the two keys of a sequence. */
 const TOGETHER_MS = 1_000
 
 export interface Typed {
@@ -14,7 +14,7 @@ export interface Typed {
   at: number
 }
 
-/** The meaning of a key at this moment, and the state for the next one. Pure. */
+/** Returns the shortcut for a key press, and the state for the next one. */
 export function meant<T extends Pick<Shortcut, 'keys'>>(
   shortcuts: readonly T[],
   before: Typed | null,
@@ -24,11 +24,10 @@ export function meant<T extends Pick<Shortcut, 'keys'>>(
   const pair = both === null ? undefined : shortcuts.find(({ keys }) => keys === both)
   if (pair) return { found: pair, typed: null }
   const begins = shortcuts.some(({ keys }) => keys.startsWith(`${now.key} `))
-  // The newest of those that bear the same key: a page may have its own.
+  // Later bindings win: a page can override a global shortcut.
   const single = shortcuts.findLast(({ keys }) => keys === now.key) ?? null
   return { found: single, typed: begins && single === null ? now : null }
 }
 
 const isMac = typeof navigator !== 'undefined' && /Mac|iP(hone|ad)/.test(navigator.platform)
-/** The name of the command key on this machine. */
 export const commandKey = isMac ? '⌘' : 'Ctrl'

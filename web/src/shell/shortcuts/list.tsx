@@ -7,15 +7,15 @@ import { type Shortcut, commandKey } from './keys.ts'
 
 const GROUPS = ['Everywhere', 'Go to', 'Here'] as const
 const always: Pick<Shortcut, 'keys' | 'says' | 'group'>[] = [
-  { keys: `${commandKey} K`, says: 'Search and do', group: 'Everywhere' },
+  { keys: `${commandKey} K`, says: 'Search or run a command', group: 'Everywhere' },
 ]
 const inComposer = [
   ['Enter', 'Send'],
   ['Shift Enter', 'New line'],
-  ['Esc', 'Stop the answer'],
+  ['Esc', 'Stop the response'],
 ] as const
 
-/** Every shortcut of the moment, and the switch for those of a single letter. */
+/** Lists all active shortcuts, with the switch for single-letter ones. */
 export default function List() {
   const on = useLetters()
   const bound = useBound()
@@ -23,8 +23,8 @@ export default function List() {
   return (
     <Dialog open onOpen={showList} wide title="Keyboard shortcuts">
       <CheckField
-        label="Single letters"
-        hint={`Letters and signs alone do something outside of fields. ${commandKey} K stays either way. Kept on this device.`}
+        label="Single-key shortcuts"
+        hint={`Applies outside of text fields. ${commandKey} K always works. Saved on this device.`}
         checked={on}
         onChecked={switchLetters}
       />

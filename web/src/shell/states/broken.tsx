@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Forbidden } from '../../ui/forbidden.tsx'
 
-/** What a page shows that fell over: what is known of it, to be handed to whoever runs the server. */
+/** The error page, with a report for the operator. */
 export function Broken({ error }: ErrorComponentProps) {
   const router = useRouter()
   const refused = refusal(error)
@@ -23,16 +23,16 @@ export function Broken({ error }: ErrorComponentProps) {
         <Button look="primary" onClick={() => void router.invalidate()}>
           Try again
         </Button>
-        <Copy text={reportOf(error)} label="Copy a report" />
+        <Copy text={reportOf(error)} label="Copy error report" />
         <Button look="quiet" onClick={() => location.assign('/app')}>
-          Go to the start
+          Go to Home
         </Button>
       </div>
     </div>
   )
 }
 
-/** The report of an error: where and what, and nothing of what was on the page. */
+/** The error report. It contains nothing from the page itself. */
 const reportOf = (error: unknown): string =>
   [
     `page: ${location.pathname}`,
@@ -42,7 +42,6 @@ const reportOf = (error: unknown): string =>
     error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error),
   ].join('\n')
 
-/** The same where no shell stands around it. */
 export const BrokenAlone = (props: ErrorComponentProps) => (
   <main className="px-4">
     <Broken {...props} />

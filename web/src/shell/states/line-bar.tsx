@@ -3,11 +3,11 @@ import { Icon } from '../../ui/icons.tsx'
 import { ago, moment } from '../../ui/text/format.ts'
 import { useLine } from './line.ts'
 
-/** A restart of the server takes less: nobody needs to hear of it. */
+/** A server restart takes less time, so it isn't reported. */
 const PATIENCE_MS = 2_000
 const AGE_MS = 30_000
 
-/** Says that the server does not answer, and how old what is shown is. */
+/** Shows that the server can't be reached, and how old the page's data is. */
 export function LineBar() {
   const line = useLine()
   const lostAt = line === 'open' ? null : line.lostAt
@@ -29,7 +29,7 @@ export function LineBar() {
         <p className="flex items-center gap-2 border-b border-ochre/45 bg-sheet px-4 py-2 text-sm text-ochre">
           <Icon name="alert" />
           <span>
-            {navigator.onLine ? 'The server can’t be reached.' : 'You are offline.'} What you see was read{' '}
+            {navigator.onLine ? 'The server can’t be reached.' : 'You are offline.'} Last updated{' '}
             <time dateTime={new Date(lostAt).toISOString()} title={moment(new Date(lostAt).toISOString())}>
               {ago(new Date(lostAt).toISOString(), now)}
             </time>

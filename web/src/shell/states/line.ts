@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** The line to the server: open, or lost since a moment (ms since 1970). */
+/** The connection to the server: open, or lost since `lostAt` (ms since 1970). */
 type Line = 'open' | { lostAt: number }
 
 let line: Line = 'open'
@@ -10,7 +10,7 @@ export function lineIs(now: Line): void {
   line = now
   for (const listener of listeners) listener()
 }
-/** The first loss counts: its age is the age of what is shown. */
+/** The first loss counts: it is the age of the page's data. */
 export const lineLost = (): void => {
   if (line === 'open') lineIs({ lostAt: Date.now() })
 }

@@ -3,7 +3,6 @@ import { useEffect, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { wordsOf } from './words-of.ts'
 
-/** An address that leads nowhere: what was asked for, and the way to look for it. */
 export function Missing() {
   const { pathname } = useLocation()
   const navigate = useNavigate()
@@ -28,7 +27,7 @@ export function Missing() {
       >
         <input
           type="search"
-          aria-label="Search for"
+          aria-label="Search"
           className="field"
           value={words}
           onChange={({ target }) => setWords(target.value)}
@@ -39,7 +38,7 @@ export function Missing() {
       </form>
       <p className="mt-4">
         <Link to="/" className="link">
-          Go to the start
+          Go to Home
         </Link>
       </p>
     </div>

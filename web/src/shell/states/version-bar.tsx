@@ -2,11 +2,11 @@ import { Button } from '../../ui/button.tsx'
 import { useVersion } from './version.ts'
 
 const said = {
-  newer: 'A new version is here. This page loads it once you leave it alone.',
-  torn: 'A part of the app could not be loaded, also not after a reload. What is on this page still works.',
+  newer: 'A new version is available. It loads when this page is idle.',
+  torn: 'Part of the app couldn’t be loaded, even after a reload. This page still works.',
 }
 
-/** The server came back with another app, or does not give a part of this one: this page goes on until it is reloaded. */
+/** Shown when the server has a new app version, or a part of this one can't be loaded. */
 export function VersionBar() {
   const version = useVersion()
   return (
@@ -14,7 +14,7 @@ export function VersionBar() {
       {version !== 'same' && (
         <p className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-ai/35 bg-ai-wash px-4 py-1.5 text-sm">
           <span className="min-w-0 flex-1">{said[version]}</span>
-          <Button onClick={() => location.reload()}>Reload now</Button>
+          <Button onClick={() => location.reload()}>Reload page</Button>
         </p>
       )}
     </div>

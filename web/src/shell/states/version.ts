@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from 'react'
 import { isAnythingUnsaved } from '../../unsaved.ts'
 
-/** The script that this page runs on; its name says what it was built from. */
+/** The app's script; its name contains the build hash. */
 const mine = document.querySelector('script[type="module"][src]')?.getAttribute('src') ?? null
 const BUILDING_MS = 2_000
 const MOST_LOOKS = 30
 const IDLE_MS = 60_000
 
-/** `newer`: the server serves another app. `torn`: a part of this one cannot be had, also not after a reload. */
+/** `newer`: the server has another version. `torn`: part of this version can't be loaded, even after a reload. */
 type Version = 'same' | 'newer' | 'torn'
 let version: Version = 'same'
 const listeners = new Set<() => void>()
@@ -16,7 +16,7 @@ const set = (next: Version): void => {
   for (const listener of listeners) listener()
 }
 
-/** Asks the server which app it serves now. Right after an update it may still be building it. */
+/** Asks the server for its app version. Right after an update it may still be building. */
 export async function lookForVersion(): Promise<void> {
   if (mine === null || version === 'newer') return
   for (let look = 0; look < MOST_LOOKS; look++) {
@@ -30,7 +30,7 @@ export async function lookForVersion(): Promise<void> {
   }
 }
 
-/** Whether nothing is typed, open or on its way: a reload takes nothing from anybody. */
+/** Whether nothing is typed, open or uploading, so a reload loses nothing. */
 function isIdle(): boolean {
   if (document.visibilityState === 'visible' || isAnythingUnsaved()) return false
   if (document.querySelector('[role="dialog"], [role="alertdialog"], [role="progressbar"], [aria-busy="true"]'))
@@ -50,21 +50,21 @@ function reloadWhenIdle(): void {
 const RELOADED = 'ukiyo.reloaded'
 
 /**
- * A page that was open across an update asks for files that are gone: the new page knows the new ones. It is loaded once
- * for each build, so that a file that cannot be had at all does not reload it for ever.
+ * After an update, an open page requests files that no longer exist. Reloads the page once per build, so that a file
+ * that stays unavailable doesn't cause an endless loop.
  */
 export function onLostPart({ payload: { message } }: VitePreloadErrorEvent): void {
-  // Without a line the files are not gone, and a reload would show the browser’s own page.
+  // While offline, the files still exist, and a reload would show the browser's error page.
   if (!navigator.onLine) return
   try {
-    // The router would reload too, for each part of its own that is missing, unless it reads that it has.
+    // Prevents the router from reloading for each of its own missing chunks.
     sessionStorage.setItem(`tanstack_router_reload:${message}`, '1')
     if (mine !== null && sessionStorage.getItem(RELOADED) !== mine) {
       sessionStorage.setItem(RELOADED, mine)
       return location.reload()
     }
   } catch {
-    // Nothing can be kept here, so nothing would stop a second reload.
+    // Without session storage, nothing would stop a second reload.
   }
   set('torn')
 }

@@ -1,6 +1,5 @@
 import { shorten } from '../../../../src/core/text/shorten.ts'
 
-/** The words of an address that are worth searching for. */
 export const wordsOf = (pathname: string): string =>
   shorten(
     pathname

@@ -4,7 +4,6 @@ import { Copy } from '../copy.tsx'
 import './code.css'
 import { Highlighted } from './highlight.tsx'
 
-/** Lines that are shown at once. */
 const FOLDED_LINES = 400
 
 export interface Code {
@@ -12,21 +11,20 @@ export interface Code {
   language: string
 }
 
-/** A place beside the page in which code can be looked at by itself; null: there is none. */
+/** Opens the code in the side pane; null if there is none. */
 export const OpenBeside = createContext<{ verbFor: (code: Code) => string | null; open: (code: Code) => void } | null>(
   null,
 )
 
-/** Code with its language's name and colours, to copy; a long one is folded. */
+/** Code with syntax highlighting and a copy button; long code is collapsed. */
 export function CodeBlock({
   text,
   language,
   growing = false,
   caption,
 }: Code & {
-  /** The code is still being written: its colours come when it has ended. */
+  /** The code is still streaming; highlighting starts when it is complete. */
   growing?: boolean
-  /** Instead of the language's name. */
   caption?: ReactNode
 }) {
   const [whole, setWhole] = useState(false)

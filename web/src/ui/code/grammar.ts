@@ -1,32 +1,31 @@
-/** The highlighter itself: some 50 KB that are loaded with the first code that is drawn. */
+/** The highlighter: about 50 KB, loaded with the first code block. */
 import { type GrammarState, createCssVariablesTheme, createHighlighterCore } from '@shikijs/core'
 import { createJavaScriptRegexEngine } from '@shikijs/engine-javascript'
 import { grammarFor } from './languages.ts'
 
-/** A piece of a line, and what it is: `keyword`, `string` …; null is plain. */
+/** A piece of a line with its token type, such as `keyword`; null is plain. */
 export type Token = readonly [text: string, kind: string | null]
 export type Line = readonly Token[]
 
-/** Lines that are read at once: between them the page may draw and take keys. */
+/** Lines per batch: between batches the page can render and handle input. */
 const AT_ONCE = 50
-/** Longer lines are data that nobody reads. */
+/** Longer lines are data, not code to read. */
 const LONGEST_LINE = 2_000
 /**
- * The time limit of one line, within which a grammar is made ready as well when it is the first; what is left then has
- * no colours.
+ * The time limit per line, which includes compiling the grammar for the first one. The rest of a slow line stays plain.
  */
 const LONGEST_MS = 2_000
 
 const THEME = 'print'
 const making = createHighlighterCore({
-  // Colours are classes of ours, so that both themes hold and no style is set.
+  // Classes instead of inline styles work in both themes and satisfy the content security policy.
   themes: [createCssVariablesTheme({ name: THEME, variablePrefix: '--code-', fontStyle: false })],
   langs: [],
-  // A rule that JavaScript cannot say is left out.
+  // Drops grammar rules that JavaScript regular expressions can't express.
   engine: createJavaScriptRegexEngine({ forgiving: true }),
 })
 
-/** The lines of a text as its language has them; null: the language is not known. Rejects with the signal's reason. */
+/** Tokenizes the lines of a text; null if the language is unknown. Rejects with the signal's reason. */
 export async function tokensOf(text: string, language: string, signal: AbortSignal): Promise<Line[] | null> {
   const grammar = grammarFor(language)
   if (grammar === null) return null
@@ -56,5 +55,4 @@ const restOfFrame = (): Promise<unknown> =>
     'requestIdleCallback' in globalThis ? requestIdleCallback(resolve, { timeout: 200 }) : setTimeout(resolve),
   )
 
-/** `var(--code-token-string-expression)` is a `string-expression`. */
 const kindOf = (color: string | undefined): string | null => /--code-token-([a-z-]+)/.exec(color ?? '')?.[1] ?? null

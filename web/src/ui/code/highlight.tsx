@@ -3,10 +3,10 @@ import { visible } from '../text/visible.ts'
 import type { Line } from './grammar.ts'
 import { grammarFor } from './languages.ts'
 
-/** The longest code that is coloured: nobody looks at more of it at once. */
+/** Longer code isn't highlighted. */
 const LONGEST = 200_000
 const KEPT = 100
-/** The coloured code that was read before, the latest last: a row that comes back into view has its colours at once. */
+/** A cache of highlighted code, so that rows that scroll back into view have their colors at once. */
 const kept = new Map<string, readonly Line[]>()
 
 function keep(key: string, lines: readonly Line[]): void {
@@ -15,8 +15,8 @@ function keep(key: string, lines: readonly Line[]): void {
 }
 
 /**
- * Code in the colours of its language, with what cannot be seen in it made visible. Until they are known, and in a
- * language that is not, the plain text stands there in the same place.
+ * Code with syntax highlighting and with invisible characters made visible. Shows plain text until the grammar is
+ * loaded and for unknown languages.
  */
 export function Highlighted({ text, language }: { text: string; language: string }): ReactNode {
   const shown = visible(text)
@@ -35,7 +35,7 @@ export function Highlighted({ text, language }: { text: string; language: string
           keep(key, found)
           setRead({ key, lines: found })
         },
-        // Without its colours it can be read all the same.
+        // The plain text stays readable.
         () => {},
       )
     return () => gone.abort()

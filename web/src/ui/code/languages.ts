@@ -2,7 +2,7 @@ import type { LanguageRegistration } from '@shikijs/core'
 
 type Load = () => Promise<{ default: LanguageRegistration[] }>
 
-/** The grammars that can be loaded, each a file of its own that is fetched when a text in it is first drawn. */
+/** The available grammars. Each is a separate file, loaded with the first text in its language. */
 const grammars: Record<string, Load> = {
   bash: () => import('@shikijs/langs/bash'),
   c: () => import('@shikijs/langs/c'),
@@ -52,7 +52,7 @@ const grammars: Record<string, Load> = {
   zig: () => import('@shikijs/langs/zig'),
 }
 
-/** Other names that models and files have for the languages. */
+/** Aliases that models and file names use. */
 const others: Record<string, string> = {
   'c#': 'csharp',
   'c++': 'cpp',
@@ -100,7 +100,7 @@ const others: Record<string, string> = {
   zsh: 'bash',
 }
 
-/** The grammar for the word behind ``` or the end of a file's name; null: such a text is drawn as it is. */
+/** Returns the grammar for a code fence's language or a file extension; null: plain text. */
 export function grammarFor(language: string): { name: string; load: Load } | null {
   const word = language.toLowerCase()
   const name = Object.hasOwn(others, word) ? others[word]! : word
@@ -108,8 +108,8 @@ export function grammarFor(language: string): { name: string; load: Load } | nul
 }
 
 /**
- * The language of a file, by its name: `src/main.rs` is `rs`, `Dockerfile` is `dockerfile`; empty where the name does
- * not say.
+ * The language of a file by its name: `rs` for `src/main.rs`, `dockerfile` for `Dockerfile`; empty if the name doesn't
+ * tell.
  */
 export function languageOf(fileName: string): string {
   const base = fileName.slice(fileName.lastIndexOf('/') + 1).toLowerCase()

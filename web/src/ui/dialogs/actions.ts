@@ -9,11 +9,11 @@ export interface Action {
 }
 
 export interface ActionsProps {
-  /** Names the row too. */
+  /** The menu's accessible name, which includes the row's name. */
   label: string
   actions: readonly Action[]
   trigger?: ReactNode
-  /** -1 where a list is walked by arrows, and offers the same beside itself. */
+  /** -1 in lists with arrow-key navigation that offer the same actions elsewhere. */
   tabIndex?: number
 }
 

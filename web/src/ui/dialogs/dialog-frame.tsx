@@ -30,7 +30,7 @@ export function DialogFrame({
   const body = useRef<HTMLDivElement>(null)
   const [asking, setAsking] = useState(false)
   const { isUnsaved, forget } = useTyped(body, open && !keeps)
-  // To what is asked first; by touch not, since that would bring up the keyboard over it.
+  // Focuses the first field; not on touch devices, where the keyboard would cover it.
   const first = (how: string) =>
     (how === 'touch' ? null : body.current?.querySelector<HTMLElement>('input, select, textarea, button')) ?? true
   return (

@@ -1,7 +1,7 @@
 import { Suspense, lazy, useState } from 'react'
 import type { ConfirmProps, DialogProps } from './dialog-props.ts'
 
-// What no page needs to be drawn is read with the first dialog that opens, and stays: a dialog that closes fades.
+// Lazy: loaded with the first dialog. It stays mounted because closing dialogs fade out.
 const load = () => import('./dialog-frame.tsx')
 const DialogFrame = lazy(async () => ({ default: (await load()).DialogFrame }))
 const ConfirmFrame = lazy(async () => ({ default: (await load()).ConfirmFrame }))
@@ -20,7 +20,7 @@ export function Dialog(props: DialogProps) {
   ) : null
 }
 
-/** Before what can't be taken back. The focus starts on the way out. */
+/** A confirmation for destructive actions. The cancel button has the initial focus. */
 export function Confirm(props: ConfirmProps) {
   return useOpened(props.open) ? (
     <Suspense fallback={null}>
@@ -30,8 +30,8 @@ export function Confirm(props: ConfirmProps) {
 }
 
 /**
- * The open dialog of a list, and the thing that it is about: kept while it closes, so that its words don't vanish under
- * the reader.
+ * The open dialog of a list and its item, kept while the dialog closes so that its text doesn't disappear during the
+ * fade.
  */
 export function useOpen<T>(): { open: boolean; on: T | null; show: (on: T) => void; onOpen: (open: boolean) => void } {
   const [state, set] = useState<{ open: boolean; on: T | null }>({ open: false, on: null })

@@ -6,15 +6,14 @@ import type { Send } from '../send.ts'
 
 interface Props extends Pick<ComponentProps<typeof Dialog>, 'open' | 'onOpen' | 'title' | 'about' | 'wide' | 'keeps'> {
   sending: Pick<Send<never, unknown>, 'pending' | 'rest' | 'form'>
-  /** The fields that show their refusal themselves. */
+  /** Fields that show their own errors. */
   fields: readonly string[]
-  /** The word on the button that sends. */
   verb: string
   onSend: () => void
   children: ReactNode
 }
 
-/** A dialog that is one form: its fields, what else was refused, the way out, and the button that sends. */
+/** A dialog with one form. Errors of other fields appear above its buttons. */
 export function FormDialog({ sending: { pending, rest, form }, fields, verb, onSend, children, ...dialog }: Props) {
   const id = useId()
   return (

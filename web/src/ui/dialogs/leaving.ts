@@ -15,7 +15,7 @@ export function useLeaving(isLost: ShouldBlockFn, on: boolean): ConfirmProps {
   })
   return {
     title: 'Leave without saving?',
-    verb: 'Leave',
+    verb: 'Leave page',
     back: 'Keep editing',
     run: async () => proceed?.(),
     open: status === 'blocked',
@@ -24,16 +24,15 @@ export function useLeaving(isLost: ShouldBlockFn, on: boolean): ConfirmProps {
   }
 }
 
-/** While a call is pending, it has the words and may itself open the other page. */
+/** A running call shows its own state and may open the next page itself. */
 export const isLostWith =
   (isUnsaved: () => boolean): (() => boolean) =>
   () =>
     queryClient.isMutating() === 0 && isUnsaved()
 
-/** Whether another page is opened: another view of the same one keeps what was typed. */
+/** Whether the navigation opens another page; another view of the same page keeps the typed text. */
 export const isAnotherPage: ShouldBlockFn = ({ current, next }) => current.pathname !== next.pathname
 
-/** The question for words that were typed into a part of a page. */
 export function useLeavingWords(box: RefObject<HTMLElement | null>): ConfirmProps {
   const { isUnsaved } = useTyped(box, true)
   useUnsavedWords(isUnsaved)

@@ -7,7 +7,6 @@ const popup =
 const item =
   'flex w-full cursor-default items-center gap-2 px-3 py-2 text-sm outline-none select-none data-disabled:opacity-50 data-highlighted:bg-ai-wash'
 
-/** The menu itself, which is read when the first one is opened. */
 export default function MenuList({ label, actions, trigger, tabIndex }: ActionsProps) {
   return (
     <Base.Root defaultOpen>

@@ -8,7 +8,7 @@ export type { Action } from './actions.ts'
 const load = () => import('./menu-list.tsx')
 const MenuList = lazy(load)
 
-/** The other things that can be done with a row. */
+/** The "more actions" menu of a row. */
 export function Actions(props: ActionsProps) {
   const { label, trigger, tabIndex } = props
   return (

@@ -4,7 +4,7 @@ import { useSend } from '../send.ts'
 import type { Opened } from './dialog-props.ts'
 import { FormDialog } from './form-dialog.tsx'
 
-/** Asks for a name and no more: of something new, or another one for what has one. */
+/** A dialog with a single name field, for creating or renaming. */
 export function NameDialog<T>({
   open,
   onOpen,
@@ -17,9 +17,8 @@ export function NameDialog<T>({
 }: Opened & {
   title: string
   verb: string
-  /** The name that it has. */
+  /** The current name. */
   before?: string
-  /** The server's name for the field. */
   field?: string
   call: (name: string) => Promise<T>
   done: (made: T) => unknown

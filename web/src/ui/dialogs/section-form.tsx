@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { Send } from '../send.ts'
 import { UnsavedWords } from './unsaved.tsx'
 
-/** A form in a section of a page. Asks before its typed words are lost with the page. */
+/** A form inside a page section. Asks before typed text is lost. */
 export function SectionForm({
   sending: { form },
   onSend,

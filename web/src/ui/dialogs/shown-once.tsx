@@ -4,7 +4,7 @@ import { Copy } from '../copy.tsx'
 import { Dialog } from './dialog.tsx'
 import type { Opened } from './dialog-props.ts'
 
-/** A key or secret, at the only moment at which it can be read: nothing but saying that it is stored closes it. */
+/** Shows a secret that can't be shown again. Only confirming that it is stored closes the dialog. */
 export function ShownOnce({
   open,
   onOpen,
@@ -18,7 +18,7 @@ export function ShownOnce({
   about: string
   what: 'key' | 'secret'
   value: string
-  /** How the secret is used. */
+  /** How to use the secret. */
   children: ReactNode
 }) {
   return (
@@ -31,7 +31,7 @@ export function ShownOnce({
       about={about}
       footer={
         <Button look="primary" onClick={() => onOpen(false)}>
-          I have stored it
+          I’ve stored it
         </Button>
       }
     >

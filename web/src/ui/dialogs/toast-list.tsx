@@ -5,7 +5,7 @@ import { Icon } from '../icons.tsx'
 
 const manager = Toast.createToastManager()
 
-/** Messages that came before the list hears of them: the manager keeps nothing for later. */
+/** Queues messages that arrive before the list subscribes: the toast manager doesn't. */
 const waiting: (() => void)[] = []
 let hears = false
 const whenItHears = (tell: () => void): void => {
@@ -31,7 +31,7 @@ export const addWithUndo = (title: string, undo: () => unknown): void =>
   })
 
 export default function ToastList() {
-  // Behind the effects of what it holds, which subscribes in one.
+  // After the effects of the child that subscribes.
   useEffect(() => {
     hears = true
     for (const tell of waiting.splice(0)) tell()
@@ -61,7 +61,7 @@ function List() {
       <Toast.Content className="flex items-center gap-2 py-1 pr-1 pl-3">
         <Toast.Title className="min-w-0 flex-1 text-sm" />
         {toast.actionProps && <Toast.Action className={buttonClass('quiet')} />}
-        {/* The list would hide it from screen readers until it is entered, and leave it in the order of Tab. */}
+        {/* Base UI would hide it from screen readers until focused, but keep it in the tab order. */}
         <Toast.Close aria-label="Dismiss" aria-hidden={false} className={buttonClass('quiet', true)}>
           <Icon name="close" />
         </Toast.Close>

@@ -1,9 +1,6 @@
 import { type ComponentType, useSyncExternalStore } from 'react'
 
-/**
- * The state of the messages: nothing before there is something to say, then the list; or plain words where the list
- * cannot be read.
- */
+/** The toasts: nothing until there is a message, then the lazy list; plain text if the list can't be loaded. */
 type Shown = { list: ComponentType } | { words: string } | null
 
 const PLAIN_MS = 4_000
@@ -21,16 +18,16 @@ async function saying(title: string, tell: (list: typeof import('./toast-list.ts
     tell(list)
     return show({ list: list.default })
   }
-  // Without a line: what is said then matters most.
+  // Messages matter most while offline.
   const plain = { words: title }
   show(plain)
   setTimeout(() => shown === plain && show(null), PLAIN_MS)
 }
 
-/** Says that something was done, also to who does not see it. Nothing of it is read before there is something to say. */
+/** Shows a toast and announces it to screen readers. The list is loaded with the first message. */
 export const say = (title: string): void => void saying(title, ({ add }) => add(title))
 
-/** The same, with the way back for as long as it is shown. */
+/** Shows a toast with an Undo button. */
 export const sayUndo = (title: string, undo: () => unknown): void =>
   void saying(title, ({ addWithUndo }) => addWithUndo(title, undo))
 

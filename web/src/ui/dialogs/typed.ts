@@ -1,7 +1,7 @@
 import { type RefObject, useCallback, useEffect, useRef } from 'react'
 import { queryClient } from '../../api.ts'
 
-/** Fields whose words would be missed. Filters (`type=search`) don't count. */
+/** Fields whose text would be missed. Filters (`type=search`) don't count. */
 const KINDS = ['text', 'email', 'url', 'password', 'number', 'tel']
 const FIELDS = [
   'input:not([type])',

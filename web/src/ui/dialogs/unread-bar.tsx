@@ -19,7 +19,6 @@ export function UnreadBar() {
     let shown: unknown = null
     const look = (): void => {
       timer = undefined
-      // This bar is what shows the error.
       if (shown !== null && isStillThere(shown)) return
       shown = bars.at(-1) === bar ? unshownError() : null
       setWhy(shown === null ? null : sayError(shown))

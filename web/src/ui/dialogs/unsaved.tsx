@@ -3,11 +3,11 @@ import { useUnsaved } from '../../unsaved.ts'
 import { Confirm } from './dialog.tsx'
 import { isAnotherPage, useLeaving, useLeavingWords } from './leaving.ts'
 
-/** Asks before something that is not saved is left: for another page of the app, or with the whole page. */
+/** Asks before unsaved changes are lost by leaving the page. */
 export function Unsaved({ on }: { on: boolean }) {
   useUnsaved(on)
   return <Confirm {...useLeaving(isAnotherPage, on)} />
 }
 
-/** Asks before typed words in this part of a page are lost with the page. */
+/** Asks before typed text in this part of a page is lost. */
 export const UnsavedWords = ({ box }: { box: RefObject<HTMLElement | null> }) => <Confirm {...useLeavingWords(box)} />

@@ -4,7 +4,7 @@ const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFracti
 export const number = (value: number): string => count.format(value)
 export const short = (value: number): string => (value < 10_000 ? count.format(value) : compact.format(value))
 
-/** A sum, as exact as matters: whole cents, and of less than a cent the first two figures that are not 0. */
+/** Formats an amount in whole cents, or with two significant figures below one cent. */
 export function usd(value: number): string {
   if (value === 0) return '$0'
   const size = Math.abs(value)
@@ -17,7 +17,7 @@ export function usd(value: number): string {
   })
 }
 
-/** USD per million, as price lists say it. */
+/** Formats a price in USD per 1M tokens. */
 export const perMillion = (value: number | null): string => (value === null ? '—' : value === 0 ? 'free' : usd(value))
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
@@ -45,7 +45,7 @@ export const plural = (amount: number, one: string, many = `${one}s`): string =>
 
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
 
-/** `1.4 MB`, by thousands as disks are sold and the server's limits are told. */
+/** Formats a size such as `1.4 MB`, in decimal units like the server's limits. */
 export function bytes(size: number): string {
   const step = Math.min(units.length - 1, size < 1_000 ? 0 : Math.floor(Math.log10(size) / 3))
   if (step === 0) return plural(size, 'byte')

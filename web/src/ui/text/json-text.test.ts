@@ -4,7 +4,7 @@ import { jsonText } from './json-text.ts'
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}1${']'.repeat(depth)}`)
 
-test('JSON of any depth becomes text whose size follows the size of the value', () => {
+test('the text of deeply nested JSON grows linearly with the value', () => {
   assert.equal(jsonText({ a: [1] }), '{\n  "a": [\n    1\n  ]\n}')
   assert.equal(jsonText('x'), '"x"')
   assert.equal(jsonText(undefined), '')

@@ -1,12 +1,12 @@
-/** Values that are deeper than this are written without indentation, which grows with the square of the depth. */
+/** Deeper values are written without indentation, which would grow with the square of the depth. */
 const DEEPEST = 100
 
-/** A value as JSON to read. Deep ones stay on one line, and ones that no line can hold are named as such. */
+/** Formats a value as JSON. Deep values stay on one line; values too deep for JSON get a message. */
 export function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value, null, isDeep(value) ? 0 : 2) ?? ''
   } catch {
-    return 'This value is nested too deeply to be shown.'
+    return 'This value is nested too deeply to show.'
   }
 }
 

@@ -1,4 +1,4 @@
-/** Keys as they are pressed: `g c` is two of them. */
+/** A shortcut as keys: `g c` is shown as two. */
 export const Keys = ({ keys }: { keys: string }) => (
   <span className="inline-flex gap-1 whitespace-nowrap">
     {keys.split(' ').map((key, at) => (

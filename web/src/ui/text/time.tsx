@@ -1,6 +1,6 @@
 import { ago, moment } from './format.ts'
 
-/** How long ago, or in how long; the exact moment on hovering. */
+/** A relative time, with the exact time as its tooltip. */
 export function Ago({ time }: { time: string }) {
   return (
     <time dateTime={time} title={moment(time)}>

@@ -1,3 +1,3 @@
-/** The number that was typed, or else the words as they are, which no type of an input allows: the server says what would be right. */
+/** Parses a typed number. Returns invalid text unchanged, so that the server's error explains what is allowed. */
 export const typedNumber = (words: string): number =>
   words !== '' && Number.isFinite(Number(words)) ? Number(words) : (words as unknown as number)

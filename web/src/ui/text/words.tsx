@@ -1,6 +1,6 @@
 import { Fragment } from 'react'
 
-/** A sentence of the server's: what it sets between backticks is code. */
+/** Renders a server message: text between backticks becomes code. */
 export function Words({ children }: { children: string }) {
   const sentence = children.charAt(0).toUpperCase() + children.slice(1)
   return sentence.split('`').map((part, i) =>
@@ -14,7 +14,7 @@ export function Words({ children }: { children: string }) {
   )
 }
 
-/** A name such as `provider/model`, which goes on in a new line after a slash before it would within a word. */
+/** A name such as `provider/model` that breaks after the slash rather than inside a word. */
 export const Name = ({ children }: { children: string }) => (
   <span className="[overflow-wrap:anywhere]">
     {children.split(/(?<=[/:])/).map((part, i) => (

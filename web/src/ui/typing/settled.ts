@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** A value once it has stayed the same for `ms`: what is still being typed is not asked for letter by letter. */
+/** Debounces a value by `ms`. */
 export function useSettled<T>(value: T, ms: number): T {
   const [settled, settle] = useState(value)
   const words = JSON.stringify(value)

@@ -20,8 +20,8 @@ interface Edits {
 }
 
 /**
- * A text with its lines, read or changed. The editor lives in a shadow root, whose style sheet it adopts: in the page
- * itself it would write a style element, which the policy refuses.
+ * A code editor or viewer with line numbers. It lives in a shadow root with an adopted style sheet: in the page itself,
+ * CodeMirror would insert a style element, which the content security policy blocks.
  */
 export function CodeView({
   name,
@@ -31,7 +31,7 @@ export function CodeView({
 }: {
   name: string
   text: string
-  /** The line to begin at; null: the first. */
+  /** The line to scroll to; null: the first. */
   line: number | null
   edits?: Edits
 }) {
@@ -50,7 +50,7 @@ export function CodeView({
       state: EditorState.create({
         doc: text,
         extensions: [
-          // The editor keeps the line ends of the file: another ending of each line would be a change of all of it.
+          // Keeps the file's line endings: changing them would change every line.
           EditorState.lineSeparator.of(/\r\n/.test(text) ? '\r\n' : '\n'),
           lineNumbers(),
           hidden,
@@ -62,7 +62,7 @@ export function CodeView({
           language.of([]),
           theme,
           EditorView.contentAttributes.of({
-            'aria-label': now.current ? `Text of ${name}` : `Text of ${name}, to read`,
+            'aria-label': now.current ? `Text of ${name}` : `Text of ${name}, read-only`,
           }),
           now.current ? editing(now) : [EditorState.readOnly.of(true), keymap.of([...searchKeymap, ...defaultKeymap])],
         ],
@@ -83,7 +83,7 @@ export function CodeView({
       view.destroy()
       box.remove()
     }
-    // The text is the editor's own from here on; another one comes as another view.
+    // From here on the editor owns the text; another text mounts another view.
   }, [])
   return <div ref={place} data-code className="min-h-0 flex-1 overflow-hidden" />
 }
@@ -105,7 +105,7 @@ function editing(now: { readonly current: Edits | undefined }): Extension {
           return true
         },
       },
-      // Tab leaves the editor by default only after Escape: so says the hint of CodeMirror for keyboards.
+      // CodeMirror's accessibility guide: Tab leaves the editor only after Escape.
       { key: 'Escape', run: (view) => (view.contentDOM.blur(), true) },
       ...searchKeymap,
       ...historyKeymap,

@@ -1,4 +1,4 @@
 import { highlightSpecialChars } from '@codemirror/view'
 
-/** Marks of direction and other characters that are not seen are drawn as dots that say what they are. */
+/** Shows bidirectional controls and other invisible characters as labeled dots. */
 export const hidden = highlightSpecialChars({ addSpecialChars: /[\u{e0000}-\u{e007f}]/gu })

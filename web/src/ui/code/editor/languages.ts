@@ -2,7 +2,7 @@ import type { StreamParser } from '@codemirror/language'
 
 type Load = () => Promise<StreamParser<unknown>>
 
-/** Only the language of the file that is opened is loaded. */
+/** Loads only the language of the opened file. */
 const javascript: Load = async () => (await import('@codemirror/legacy-modes/mode/javascript')).javascript
 const typescript: Load = async () => (await import('@codemirror/legacy-modes/mode/javascript')).typescript
 const json: Load = async () => (await import('@codemirror/legacy-modes/mode/javascript')).json
@@ -76,7 +76,7 @@ const byEnding: Record<string, Load> = {
   markdown,
 }
 
-/** The way to colour a file of this name; null: as plain text. */
+/** The parser for a file name; null: plain text. */
 export function languageOf(name: string): Load | null {
   if (/^dockerfile$/i.test(name)) return dockerfile
   const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''

@@ -8,7 +8,7 @@ import { hidden } from './hidden.ts'
 import { markdown } from './markdown.ts'
 import { colours, theme } from './theme.ts'
 
-/** As the fields of a form look, and as high as what is written, up to most of the window. */
+/** Styled like a form field. Grows with its content, up to most of the window. */
 const field = EditorView.theme({
   '&': { fontSize: 'inherit' },
   '.cm-scroller': { fontFamily: 'inherit', lineHeight: '1.625', maxHeight: '70dvh' },
@@ -18,8 +18,8 @@ const field = EditorView.theme({
 })
 
 /**
- * A field for Markdown of any length in the colours of what it means. Tab leaves it, as it does every field. It lives in a
- * shadow root for the reason that `CodeView` does.
+ * A Markdown field with syntax highlighting. Tab leaves it like any other field. It lives in a shadow root for the same
+ * reason as `CodeView`.
  */
 export default function MarkdownView({
   label,
@@ -31,16 +31,14 @@ export default function MarkdownView({
   label: string
   value: string
   onValue: (value: string) => void
-  /** Lines that are there before anything is written. */
   rows: number
-  /** What stands there until something is written. */
   hint: string
 }) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const now = useRef(onValue)
   now.current = onValue
-  /** The text that both sides know of. */
+  /** The last text both the editor and the parent know. */
   const known = useRef(value)
   useEffect(() => {
     const root = place.current!.shadowRoot ?? place.current!.attachShadow({ mode: 'open' })
@@ -56,7 +54,7 @@ export default function MarkdownView({
           search({ top: true }),
           syntaxHighlighting(HighlightStyle.define(colours)),
           StreamLanguage.define(markdown),
-          // What comes first goes before what comes later.
+          // Earlier extensions take precedence.
           field,
           EditorView.theme({ '.cm-content': { minHeight: `${rows * 1.625 + 0.85}em` } }),
           theme,
@@ -86,7 +84,7 @@ export default function MarkdownView({
     }
   }, [])
   useEffect(() => {
-    // The draft was thrown away, or somebody else's was taken.
+    // The parent changed the text, for example by discarding the draft.
     if (value === known.current || view.current === null) return
     known.current = value
     view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } })

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { markdown } from './markdown.ts'
 
-/** Each piece that has a meaning, with it. */
 function read(text: string): string[] {
   const place = markdown.startState!(2)
   return text.split('\n').flatMap((line) => {
@@ -19,7 +18,7 @@ function read(text: string): string[] {
   })
 }
 
-test('Markdown is read as it is meant: headings, lists, quotes, code, emphasis and links, and nothing within words or code', () => {
+test('the editor highlights headings, lists, quotes, code, emphasis and links, but nothing inside words or code', () => {
   assert.deepEqual(read('# Who you are\n- one *fine* thing\n 2) two\n> said\n---\n#no'), [
     'heading: # Who you are',
     'keyword: -',
@@ -49,6 +48,6 @@ test('Markdown is read as it is meant: headings, lists, quotes, code, emphasis a
   ])
 })
 
-test('a line of marks alone is read in a moment', () => {
+test('a long line of Markdown markers parses quickly', () => {
   for (const mark of ['*', '_', '`', '[', '![', '**a ', '\\']) read(mark.repeat(5_000 / mark.length))
 })

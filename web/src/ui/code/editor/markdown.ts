@@ -1,11 +1,11 @@
 import type { StreamParser } from '@codemirror/language'
 
 interface Place {
-  /** The marks that end the code that is being read; null outside of code. */
+  /** The fence that closes the current code block; null outside of code. */
   fence: string | null
 }
 
-/** What a line may hold, tried in this order where the line has been read up to. */
+/** Inline syntax, tried in this order. */
 const within: readonly [pattern: RegExp, token: string][] = [
   [/^\\[\\`*_{}[\]()#+.!|<>~-]/, 'escape'],
   [/^(`+)(?!`).*?[^`]\1(?!`)/, 'string'],
@@ -19,7 +19,7 @@ const wordly: readonly [pattern: RegExp, token: string][] = [
   [/^_(?=[^\s_])(?:\\.|[^_])+_(?!\w)/, 'emphasis'],
 ]
 
-/** Markdown as it is written: what would be set apart is, and every mark stays where it stands. */
+/** A CodeMirror parser for Markdown that keeps all markers visible. */
 export const markdown: StreamParser<Place> = {
   name: 'markdown',
   startState: () => ({ fence: null }),
