@@ -42,12 +42,12 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
 
   await page.getByRole('link', { name: 'Developer settings' }).click()
   await page.getByText('No keys yet').waitFor()
-  await page.getByRole('button', { name: 'New key' }).click()
+  await page.getByRole('button', { name: 'Create key' }).click()
   const dialog = page.getByRole('dialog')
   // The focus is where one begins; what is half typed survives a closed dialog.
   await dialog.locator('input:focus').fill('Lap')
   await page.keyboard.press('Escape')
-  await page.locator('button:focus', { hasText: 'New key' }).click()
+  await page.locator('button:focus', { hasText: 'Create key' }).click()
   await becomes(() => dialog.getByLabel('Name').inputValue(), 'Lap')
   await dialog.getByLabel('Name').fill(' ')
   await dialog.getByRole('button', { name: 'Create key' }).click()
@@ -80,15 +80,15 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   }
   const chats = () => caller(server.origin, { authorization: `Bearer ${gatewayKey}` }).get('/chats')
   assert.equal((await chats()).body.error.code, 'missing_scope')
-  await act('Change')
+  await act('Edit')
   await dialog.getByLabel('Read only').check()
-  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByRole('button', { name: 'Save key' }).click()
   await row.getByText('Read only').waitFor()
   assert.equal((await chats()).status, 200)
 
   await act('Rotate')
-  await dialog.getByLabel('The old secret stops working').selectOption('At once')
-  await dialog.getByRole('button', { name: 'Rotate' }).click()
+  await dialog.getByLabel('The old secret stops working').selectOption('Immediately')
+  await dialog.getByRole('button', { name: 'Rotate key' }).click()
   const rotated = await shownKey()
   assert.notEqual(rotated, gatewayKey)
   assert.deepEqual([await me(rotated), await me(gatewayKey)], [200, 401])
@@ -98,9 +98,9 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.locator('button:focus', { hasText: 'Keep it' }).waitFor()
   assert.deepEqual(await breaches(page), [])
   await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke key' }).click()
-  await page.getByText('No key is active.').waitFor()
+  await page.getByText('No active keys.').waitFor()
   assert.equal(await me(rotated), 401)
-  await page.getByRole('button', { name: 'Show 1 ended key' }).click()
+  await page.getByRole('button', { name: 'Show 1 inactive key' }).click()
   await row.getByText('revoked', { exact: true }).waitFor()
 
   await page.getByRole('button', { name: 'Sign out' }).click()
@@ -205,11 +205,11 @@ test('the example of a new key names a language model that this very key can cal
   await signIn(page, aki)
   const exampleOf = async (given: { cap?: string; reaches?: string }) => {
     await page.goto('/app/settings/developer')
-    await page.getByRole('button', { name: 'New key' }).first().click()
+    await page.getByRole('button', { name: 'Create key' }).first().click()
     await page.getByLabel('Name').fill('Laptop')
     if (given.cap) await page.getByLabel('Spend cap').fill(given.cap)
-    if (given.reaches) await page.getByLabel('Reaches').selectOption(given.reaches)
-    await page.getByRole('button', { name: 'Create key' }).click()
+    if (given.reaches) await page.getByLabel('Access to').selectOption(given.reaches)
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
     const curl = await page.getByLabel('curl example').innerText()
     const body = /-d '(.*)'/.exec(curl)![1]!
     const said = await fetch(/curl (\S+)/.exec(curl)![1]!, {

@@ -64,8 +64,8 @@ export const pagesOf = ({
     name: 'new-key',
     path: '/app/settings/developer',
     async open(page) {
-      await page.getByRole('button', { name: 'New key' }).click()
-      await page.getByLabel('Your choice').check()
+      await page.getByRole('button', { name: 'Create key' }).click()
+      await page.getByLabel('Custom').check()
     },
   },
   { name: 'security', path: '/app/settings/security' },
@@ -162,7 +162,7 @@ export const pagesOf = ({
     name: 'request',
     path: `/app/developer/requests/${requestId}`,
     async open(page) {
-      await page.getByRole('list', { name: 'Who was tried' }).waitFor()
+      await page.getByRole('list', { name: 'Attempts' }).waitFor()
     },
   },
   {
@@ -192,8 +192,8 @@ export const pagesOf = ({
     name: 'new-automation',
     path: '/app/automations',
     async open(page) {
-      await page.getByRole('button', { name: 'New automation' }).click()
-      await page.getByRole('combobox', { name: 'In words' }).fill('every weekday at nine')
+      await page.getByRole('button', { name: 'Create automation' }).click()
+      await page.getByRole('combobox', { name: 'Schedule' }).fill('every weekday at nine')
       await page.getByRole('combobox', { name: 'Time zone' }).fill('Europe/Berlin')
       await page.getByText('09:00 in Europe/Berlin').first().waitFor()
     },
@@ -210,7 +210,7 @@ export const pagesOf = ({
     name: 'agent',
     path: `/app/agents/${agentId}`,
     async open(page) {
-      await page.getByText('There is no computer where it could run commands.').waitFor()
+      await page.getByText('No computer is connected, so the agent can’t run commands.').waitFor()
     },
   },
   {

@@ -280,20 +280,20 @@ test(
     const act = async (words: string) => {
       await page.getByRole('button', { name: 'More actions for Till' }).click()
       await page.getByRole('menuitem', { name: words }).waitFor()
-      await becomes(() => page.getByRole('menuitem').allInnerTexts(), ['Change the cap …', 'Revoke …'])
+      await becomes(() => page.getByRole('menuitem').allInnerTexts(), ['Edit spend cap …', 'Revoke …'])
       await page.getByRole('menuitem', { name: words }).click()
     }
-    await act('Change the cap')
+    await act('Edit spend cap')
     await page.getByLabel('Spend cap in USD').fill('0.0001')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The cap of Till is changed').waitFor()
+    await page.getByRole('button', { name: 'Save spend cap' }).click()
+    await page.getByText('Saved the spend cap of Till').waitFor()
     assert.deepEqual(await ask(), [402, 'spend_cap_reached'])
 
     await act('Revoke')
-    await page.getByText('It is not yours').waitFor()
+    await page.getByText('This key belongs to another member').waitFor()
     assert.deepEqual(await breaches(page), [])
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke key' }).click()
-    await page.getByText('Till is revoked').waitFor()
+    await page.getByText('Revoked Till').waitFor()
     assert.equal((await ask())[0], 401)
     assert.deepEqual(visitor.wrongs, [])
   },

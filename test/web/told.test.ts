@@ -61,7 +61,7 @@ test(
     await run.getByText(/sim\/none/).waitFor()
     await made(ben, `/automations/${automation.id}/archive`, {})
     await page.reload()
-    await page.getByRole('button', { name: 'Let it fire again' }).click()
+    await page.getByRole('button', { name: 'Resume automation' }).click()
     await page.getByText('active', { exact: true }).waitFor()
     assert.equal((await ben.get(`/automations/${automation.id}`)).body.data.status, 'active')
 

@@ -31,23 +31,23 @@ test(
     const { page } = hers
     await signIn(page, alice)
     await page.goto('/app/agents')
-    await page.getByRole('button', { name: 'Begin with Editor' }).click()
+    await page.getByRole('button', { name: 'Start with Editor' }).click()
     await page.getByRole('dialog').getByLabel('Workspace').selectOption({ label: 'Print shop' })
-    await page.getByRole('button', { name: 'Make it' }).click()
+    await page.getByRole('button', { name: 'Create agent' }).click()
     await heading(page, 'Editor')
 
     // Its model and a tool, as version 2.
     await page.getByRole('button', { name: /^Model/ }).click()
     await page.getByLabel('Search models').fill('sim/script')
     await page.getByRole('option', { name: /sim\/script/ }).click()
-    await page.getByLabel('All of Chats and search').selectOption('ask')
-    await page.getByText('Answers as saved, in version 1').waitFor()
+    await page.getByLabel('All tools in Chats and search').selectOption('ask')
+    await page.getByText('Uses the saved version 1').waitFor()
     await page.keyboard.press('Control+s')
     await page.getByText('Saved as version 2').waitFor()
 
     // It really runs beside its set-up.
-    const tried = page.getByRole('region', { name: 'Try Editor' })
-    await tried.getByLabel('Message to try it with').fill(script([say('Cut short, and clear.')]))
+    const tried = page.getByRole('region', { name: 'Test Editor' })
+    await tried.getByLabel('Test message').fill(script([say('Cut short, and clear.')]))
     await page.keyboard.press('Enter')
     await tried
       .getByRole('article', { name: /^Editor/ })
@@ -63,42 +63,42 @@ test(
     await becomes(() => page.evaluate('document.activeElement.textContent.startsWith("Model: ")'), true)
     // Only what means something stands in an element of its own within its line.
     await instructions.locator('span', { hasText: '# Who you are' }).waitFor()
-    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Save agent' }).click()
     await page.getByText('Saved as version 3').waitFor()
     await page.getByRole('link', { name: 'Versions' }).click()
     const versions = page.getByRole('list', { name: 'Versions' }).getByRole('listitem')
     await versions.first().getByText('Answer in one line. g c').waitFor()
     await versions.first().getByText('Ask when a sentence can be read in two ways.').waitFor()
-    await page.getByRole('button', { name: 'Go back to version 2' }).click()
-    await page.getByText('As in version 2; saved as version 4').waitFor()
+    await page.getByRole('button', { name: 'Restore version 2' }).click()
+    await page.getByText('Restored version 2 as version 4').waitFor()
     const agents = (await alice.get(`/agents?workspace_id=${shop.id}`)).body.data
     assert.match(agents[0].system_prompt, /read in two ways/)
 
     // Words become a schedule, and nothing is kept before it is sent.
-    await page.getByRole('link', { name: 'Used by' }).click()
-    await page.getByRole('link', { name: 'New automation' }).click()
+    await page.getByRole('link', { name: 'Usage' }).click()
+    await page.getByRole('link', { name: 'Create automation' }).click()
     // The agent that is left behind it has a name, too.
-    const made = page.getByRole('dialog', { name: 'New automation' })
+    const made = page.getByRole('dialog', { name: 'Create automation' })
     await made.getByLabel('Name').fill('Morning edit')
-    const words = page.getByRole('combobox', { name: 'In words' })
+    const words = page.getByRole('combobox', { name: 'Schedule' })
     await words.fill('every full moon at nine')
     await page.getByText('“full moon” was not understood.').waitFor()
     await words.fill('every weekday at nine')
     await page.getByRole('combobox', { name: 'Time zone' }).fill('Asia/Tokyo')
     await until(
-      () => page.getByRole('list', { name: 'Next firings' }).getByRole('listitem').allInnerTexts(),
+      () => page.getByRole('list', { name: 'Next runs' }).getByRole('listitem').allInnerTexts(),
       (firings) => firings.length === 5 && firings.every((one) => one.endsWith('09:00 in Asia/Tokyo')),
     )
     const plan = script([say('First line. '), call('chats_create', { title: 'Asked' })], [say('Last line.')])
-    await page.getByLabel('What it is told').fill(plan)
+    await page.getByLabel('Prompt').fill(plan)
     assert.deepEqual((await alice.get(`/automations?workspace_id=${shop.id}`)).body.data, [])
-    await page.getByRole('button', { name: 'Make it' }).click()
+    await page.getByRole('button', { name: 'Create automation' }).click()
     await heading(page, 'Morning edit')
     const [automation] = (await alice.get(`/automations?workspace_id=${shop.id}`)).body.data
     assert.deepEqual([automation.schedule, automation.time_zone], ['0 9 * * 1-5', 'Asia/Tokyo'])
 
     // What it did so far is there at once; what comes is read as it comes.
-    await page.getByRole('button', { name: 'Fire now' }).click()
+    await page.getByRole('button', { name: 'Run now' }).click()
     const log = page.getByRole('log', { name: 'Log' })
     await log.getByText('Waits for a person to decide').waitFor()
     const address = page.url()
@@ -116,11 +116,11 @@ test(
     await using his = await visit(browser(), server.origin, { width: 1440, height: 900 })
     await signIn(his.page, bob)
     await his.page.goto(`/app/agents/${agents[0].id}`)
-    await his.page.getByText('You are viewer in Print shop').waitFor()
+    await his.page.getByText('You’re a viewer of Print shop').waitFor()
     await becomes(() => his.page.getByLabel('Name', { exact: true }).isDisabled(), true)
     await his.page.goto(`/app/automations/${automation.id}`)
     await his.page.getByRole('list', { name: 'Runs' }).getByText('succeeded').waitFor()
-    await becomes(() => his.page.getByRole('button', { name: /^(Fire now|Change|More for)/ }).count(), 0)
+    await becomes(() => his.page.getByRole('button', { name: /^(Run now|Edit|More actions for)/ }).count(), 0)
     await his.page.goto(address)
     await his.page.getByRole('log', { name: 'Log' }).getByText('Last line.').waitFor()
     // What she changes is on his page without his doing.
@@ -132,15 +132,15 @@ test(
     await signIn(theirs.page, carol)
     for (const path of [`/app/agents/${agents[0].id}`, `/app/automations/${automation.id}`, address]) {
       await theirs.page.goto(path)
-      await theirs.page.getByText('It does not exist, or you have no access to it.').waitFor()
+      await theirs.page.getByText('This automation doesn’t exist, or you don’t have access to it.').waitFor()
     }
 
     // The secrets of a webhook are shown once, with a call that works.
     await page.goto(`/app/automations?new=${agents[0].id}&workspace=${shop.id}`)
     await made.getByLabel('Name').fill('On a delivery')
-    await page.getByRole('radio', { name: 'By a webhook' }).check()
-    await page.getByLabel('What it is told').fill(script([say('Unpacked.')]))
-    await page.getByRole('button', { name: 'Make it' }).click()
+    await page.getByRole('radio', { name: 'Webhook' }).check()
+    await page.getByLabel('Prompt').fill(script([say('Unpacked.')]))
+    await page.getByRole('button', { name: 'Create automation' }).click()
     const shown = await page.getByRole('dialog').getByText(/^ukw_/).innerText()
     const curl = await page.getByLabel('curl example').innerText()
     assert.ok(curl.includes(`Bearer ${shown}`))
@@ -150,18 +150,18 @@ test(
       body: '{"crates": 3}',
     })
     assert.equal(fired.status, 202)
-    await page.getByRole('button', { name: 'I have them' }).click()
-    await page.getByRole('list', { name: 'Runs' }).getByText('by its webhook').waitFor()
+    await page.getByRole('button', { name: 'I’ve stored them' }).click()
+    await page.getByRole('list', { name: 'Runs' }).getByText('by webhook').waitFor()
     await becomes(() => page.getByText(shown).count(), 0)
 
     // To the trash, and back by one press.
     await page.goto(`/app/agents/${agents[0].id}`)
     await page.getByRole('button', { name: 'More actions for Editor' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
-    await page.getByText('Editor is in the trash').waitFor()
+    await page.getByText('Moved Editor to the trash').waitFor()
     assert.equal((await alice.get(`/agents/${agents[0].id}`)).body.data.status, 'trashed')
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('Editor is back').waitFor()
+    await page.getByText('Restored Editor').waitFor()
     assert.equal((await alice.get(`/agents/${agents[0].id}`)).body.data.status, 'active')
 
     // What goes on in the background is followed, too.

@@ -34,7 +34,7 @@ test(
     await page.goto(`/app/chats/${chat.id}`)
     await field(page).fill(
       script(
-        [say('May I? '), call('chats_create', { title: 'allowed' }), call('chats_create', { title: 'denied' })],
+        [say('May I? '), call('chats_create', { title: 'allow' }), call('chats_create', { title: 'denied' })],
         [say('Thanks for that.')],
       ),
     )
@@ -63,9 +63,9 @@ test(
     await becomes(() => answer.getByText('done', { exact: true }).count(), 1)
     await becomes(() => answer.getByText('failed', { exact: true }).count(), 1)
     await answer.getByText('chats_create').first().click()
-    await answer.getByText('"title": "allowed"').first().waitFor()
+    await answer.getByText('"title": "allow"').first().waitFor()
     const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
-    assert.deepEqual([titles.includes('allowed'), titles.includes('denied')], [true, false])
+    assert.deepEqual([titles.includes('allow'), titles.includes('denied')], [true, false])
 
     const twice = (name: string) => script([call('chats_create', { title: name })], [say(`Made ${name}.`)])
     await field(page).fill(twice('first'))
@@ -136,7 +136,7 @@ test(
     // Three windows of hers hear of everything by one connection each: a browser has six for an origin.
     for (const [path, said] of [
       ['/app/computers', 'A machine of yours, without opening a port'],
-      ['/app/developer/webhooks', 'No webhook here yet'],
+      ['/app/developer/webhooks', 'No webhooks yet'],
     ] as const) {
       const window = await hers.context.newPage()
       window.setDefaultTimeout(PATIENCE_MS)

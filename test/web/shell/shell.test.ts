@@ -45,7 +45,7 @@ test(
     await page.getByRole('option', { name: 'openai/gpt-4o GPT-4o', exact: true }).click()
     openai.script({ reply: 'Hello, **Aki**.' })
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
-    const answer = page.getByRole('group', { name: 'Answer' })
+    const answer = page.getByRole('group', { name: 'Response' })
     await answer.locator('strong', { hasText: 'Aki' }).waitFor()
     await page.getByRole('link', { name: 'Continue in this chat' }).waitFor()
 

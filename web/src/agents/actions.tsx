@@ -11,7 +11,6 @@ import { SelectField } from '../ui/field.tsx'
 import { useSend } from '../ui/send.ts'
 import { type Agent, refreshAgents } from './queries.ts'
 
-/** What is done with an agent as a whole. */
 export function AgentActions({ agent, place }: { agent: Agent; place: Place }) {
   const { id, name, status } = agent
   const navigate = useNavigate()
@@ -35,23 +34,23 @@ export function AgentActions({ agent, place }: { agent: Agent; place: Place }) {
     }
     await navigate({ to: '/agents' })
     void refreshAgents()
-    sayUndo(`${name} is in the trash, for 30 days`, () => act(() => uk.agents.restore({ id }), `${name} is back`))
+    sayUndo(`Moved ${name} to the trash for 30 days`, () => act(() => uk.agents.restore({ id }), `Restored ${name}`))
   }
   const writes = place.may('agent:write')
   const actions: Action[] = [
     ...(targets.length > 0 ? [{ label: 'Copy …', run: () => setCopying(true) }] : []),
     ...(writes && status === 'active'
-      ? [{ label: 'Archive', run: () => void act(() => uk.agents.archive({ id }), `${name} is archived`) }]
+      ? [{ label: 'Archive', run: () => void act(() => uk.agents.archive({ id }), `Archived ${name}`) }]
       : []),
     ...(writes && status !== 'trashed' ? [{ label: 'Delete', danger: true, run: () => void remove() }] : []),
   ]
   return (
     <div className="flex flex-wrap items-center gap-2">
       {writes && status === 'archived' && (
-        <Button onClick={() => void act(() => uk.agents.unarchive({ id }), `${name} is back`)}>Bring back</Button>
+        <Button onClick={() => void act(() => uk.agents.unarchive({ id }), `Unarchived ${name}`)}>Unarchive</Button>
       )}
       {writes && status === 'trashed' && (
-        <Button onClick={() => void act(() => uk.agents.restore({ id }), `${name} is back`)}>Restore</Button>
+        <Button onClick={() => void act(() => uk.agents.restore({ id }), `Restored ${name}`)}>Restore</Button>
       )}
       {place.may('share:write') && status === 'active' && <Button onClick={() => setSharing(true)}>Share</Button>}
       {actions.length > 0 && <Actions label={`More actions for ${name}`} actions={actions} />}
@@ -75,22 +74,22 @@ function CopyDialog({
   const sending = useSend(uk.agents.copy_to_workspace, async (copy) => {
     onOpen(false)
     await queryClient.invalidateQueries({ queryKey: ['agents'] })
-    say(`${name} is copied`)
+    say(`Copied ${name}`)
     await navigate({ to: '/agents/$id', params: { id: copy.id } })
   })
   return (
     <FormDialog
       open
       onOpen={onOpen}
-      title={`Copy ${name}`}
-      about="The copy is independent, and its history begins anew. Keys of outside servers stay behind."
+      title={`Copy agent ${name}`}
+      about="The copy is independent and starts without a version history. API keys of MCP servers aren’t copied."
       sending={sending}
       fields={['workspace_id']}
-      verb="Copy it"
+      verb="Copy agent"
       onSend={() => void sending.send({ id, workspace_id: to })}
     >
       <SelectField
-        label="To"
+        label="Workspace"
         value={to}
         onValue={setTo}
         options={targets.map((one) => [one.id, one.name] as const)}

@@ -14,13 +14,13 @@ import { Uses } from './uses.tsx'
 import { Versions } from './versions/versions.tsx'
 
 const tabs = [
-  ['setup', 'Set-up'],
-  ['try', 'Try it'],
+  ['setup', 'Setup'],
+  ['try', 'Test'],
   ['versions', 'Versions'],
-  ['uses', 'Used by'],
+  ['uses', 'Usage'],
 ] as const
 
-/** An agent: what it is, beside the place to try it. */
+/** An agent's editor and its test chat. */
 export function AgentPage() {
   const { id } = useParams({ from: '/shell/agents/$id' })
   return <One key={id} id={id} />
@@ -41,7 +41,7 @@ function One({ id }: { id: string }) {
         <p className="text-quiet">
           It does not exist, or you have no access to it. Who made it can share it with you.{' '}
           <Link to="/agents" className="link">
-            All agents
+            Show all agents
           </Link>
         </p>
       ) : (
@@ -54,10 +54,10 @@ function One({ id }: { id: string }) {
 function Shown({ agent }: { agent: Agent }) {
   const { tab = 'setup' } = useSearch({ from: '/shell/agents/$id' })
   const place = usePlace(agent.workspace_id)
-  // Room for the try-out beside the set-up.
+  // There is room for the test chat next to the editor.
   const wide = useMedia('(min-width: 80rem)')
   const [unsaved, setUnsaved] = useState(false)
-  // Beside the try-out there is no page of its own for it.
+  // Next to the editor, the test chat needs no tab of its own.
   const shown = wide && tab === 'try' ? 'setup' : tab
   const { id, name, status, version, description } = agent
   const role = place.workspace?.role
@@ -85,8 +85,8 @@ function Shown({ agent }: { agent: Agent }) {
           {place.workspace && !place.may('agent:write') && (
             <p className="mt-3 border-l-2 border-keyline pl-3 text-sm text-quiet">
               {place.workspace.status === 'archived'
-                ? 'Its workspace is archived: it is read here, and not changed.'
-                : `You are ${role} in ${place.workspace.name}: you read this agent and try it, and others change it.`}
+                ? 'The agent’s workspace is archived, so you can’t edit the agent.'
+                : `You’re a ${role} of ${place.workspace.name}. You can view and test this agent, but not edit it.`}
             </p>
           )}
           <nav aria-label="Views of this agent" className="mt-5 mb-6 flex gap-1 overflow-x-auto border-b border-line">
@@ -102,15 +102,15 @@ function Shown({ agent }: { agent: Agent }) {
               >
                 {words}
                 {key === 'setup' && unsaved && (
-                  <span className="ml-1.5 text-ochre" title="Not saved">
-                    •<span className="sr-only">not saved</span>
+                  <span className="ml-1.5 text-ochre" title="Unsaved changes">
+                    •<span className="sr-only">unsaved changes</span>
                   </span>
                 )}
               </Link>
             ))}
           </nav>
           {description && shown !== 'setup' && <p className="sr-only">{description}</p>}
-          {/* Kept while other views are shown: what was typed stays. */}
+          {/* Hidden tabs stay mounted to keep typed text. */}
           <div hidden={shown !== 'setup'}>
             <Editor agent={agent} place={place} onUnsaved={setUnsaved} />
           </div>
@@ -126,7 +126,7 @@ function Shown({ agent }: { agent: Agent }) {
         </div>
       </div>
       {wide && (
-        <aside aria-label="Try-out" className="h-dvh min-w-0 border-l border-line bg-sheet/40">
+        <aside aria-label="Test agent" className="h-dvh min-w-0 border-l border-line bg-sheet/40">
           <TryOut agent={agent} place={place} unsaved={unsaved} />
         </aside>
       )}

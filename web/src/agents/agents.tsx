@@ -15,7 +15,6 @@ import { NewAgent } from './new-agent.tsx'
 import { type Agent, agentsQuery } from './queries.ts'
 import { type Template, templates } from './templates.ts'
 
-/** The agents that the person reads, as cards, and the place to make one. */
 export function AgentsPage() {
   const { workspace, status = 'active' } = useSearch({ from: '/shell/agents' })
   const navigate = useNavigate({ from: '/agents' })
@@ -28,11 +27,11 @@ export function AgentsPage() {
   return (
     <Page
       title="Agents"
-      lead="An agent is instructions plus tools: it answers in chats, and works by itself in automations."
+      lead="Agents combine instructions and tools. They respond in chats and run in automations."
       action={
         writable.length > 0 && (
           <Button look="primary" icon="plus" onClick={() => show({ template: null })}>
-            New agent
+            Create agent
           </Button>
         )
       }
@@ -56,7 +55,7 @@ export function AgentsPage() {
                 })
               }
             />
-            Archived ones
+            Archived
           </label>
         </div>
       )}
@@ -65,7 +64,7 @@ export function AgentsPage() {
       ) : !agents ? (
         <Waiting what="the agents" />
       ) : agents.length === 0 && status === 'archived' ? (
-        <Empty title="Nothing archived">Agents that you archive stay here until you bring them back.</Empty>
+        <Empty title="No archived agents">Agents you archive appear here. You can restore them at any time.</Empty>
       ) : agents.length === 0 ? (
         <Begin onPick={writable.length > 0 ? (template) => show({ template }) : null} />
       ) : (
@@ -107,13 +106,13 @@ function AgentCard({ agent, place }: { agent: Agent; place: string }) {
         </Link>
       </h2>
       <p className="mt-1 line-clamp-3 min-h-[1.5em] text-sm break-words text-quiet">
-        {description ?? agent.system_prompt ?? 'No instructions yet.'}
+        {description ?? agent.system_prompt ?? 'No instructions yet'}
       </p>
       <p className="figures mt-auto pt-4 text-[0.8125rem] text-quiet">
         <span className="break-all">{model ?? 'the model of whoever talks to it'}</span>
         {' · '}
         {tooled + mcp_servers.length === 0 ? 'no tools' : plural(tooled, 'tool')}
-        {mcp_servers.length > 0 && `, ${plural(mcp_servers.length, 'outside server')}`}
+        {mcp_servers.length > 0 && `, ${plural(mcp_servers.length, 'MCP server')}`}
       </p>
       <p className="figures text-[0.8125rem] break-words text-quiet">
         {place} · changed <Ago time={updated_at} />
@@ -124,10 +123,12 @@ function AgentCard({ agent, place }: { agent: Agent; place: string }) {
 
 function Begin({ onPick }: { onPick: ((template: Template) => void) | null }) {
   return (
-    <Empty title="No agent yet">
+    <Empty title="No agents yet">
       <p>
-        An agent is instructions plus tools.
-        {onPick ? ' Begin with one of these; all of it can be changed.' : ' You may read here, and make none.'}
+        Agents combine instructions and tools.
+        {onPick
+          ? ' Start from a template and change anything later.'
+          : ' You don’t have permission to create agents here.'}
       </p>
       {onPick && (
         <ul aria-label="Templates" className="mt-5 grid max-w-none gap-4 text-ink sm:grid-cols-3">
@@ -138,7 +139,7 @@ function Begin({ onPick }: { onPick: ((template: Template) => void) | null }) {
                 <Words>{template.description}</Words>
               </p>
               <Button className="mt-auto self-start" onClick={() => onPick(template)}>
-                Begin<span className="sr-only"> with {template.name}</span>
+                Start<span className="sr-only"> with {template.name}</span>
               </Button>
             </li>
           ))}

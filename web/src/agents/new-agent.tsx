@@ -9,7 +9,7 @@ import { useSend } from '../ui/send.ts'
 import { refreshAgents } from './queries.ts'
 import { type Template, templates } from './templates.ts'
 
-/** Asks for what an agent cannot be without, and goes to its page, where the rest is written. */
+/** Creates an agent and opens its editor. */
 export function NewAgent({
   template,
   workspaces,
@@ -43,11 +43,11 @@ export function NewAgent({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title="New agent"
-      about="All of it can be changed on its page, and tried there."
+      title="Create agent"
+      about="You can edit and test the agent on its page."
       sending={sending}
       fields={['name', 'workspace_id']}
-      verb="Make it"
+      verb="Create agent"
       onSend={() =>
         void sending.send({
           workspace_id: place,
@@ -63,16 +63,16 @@ export function NewAgent({
     >
       <TextField label="Name" autoComplete="off" value={name} onValue={setName} error={sending.at('name')} />
       <SelectField
-        label="Begin with"
+        label="Template"
         value={key}
         onValue={(next) => {
           const before = picked?.name ?? ''
           setKey(next)
-          // A name that somebody typed stays.
+          // A name typed by the person is kept.
           if (name === before) setName(templates.find((one) => one.key === next)?.name ?? '')
         }}
-        hint={picked?.description ?? 'Nothing: no instructions, no tools.'}
-        options={[['', 'Nothing'], ...templates.map((one) => [one.key, one.name] as const)]}
+        hint={picked?.description ?? 'Starts without instructions or tools.'}
+        options={[['', 'None'], ...templates.map((one) => [one.key, one.name] as const)]}
       />
       {workspaces.length > 1 && (
         <SelectField

@@ -20,7 +20,6 @@ export const agentsQuery = (status: 'active' | 'archived', workspaceId: string |
 export const agentQuery = (id: string) =>
   queryOptions({ queryKey: ['agents', 'one', id], queryFn: () => uk.agents.get({ id }) })
 
-/** The agents of a workspace, to choose from. */
 export const agentsInQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['agents', 'in', workspaceId],
@@ -35,7 +34,7 @@ export const versionsQuery = (id: string) =>
 export const agentChatsQuery = (id: string) =>
   pagedQuery(['agents', 'one', id, 'chats'], (from) => uk.chats.list({ agent_id: id, limit: 20, ...from }))
 
-/** The automations that set an agent to work, of its own workspace. */
+/** The automations of the agent's workspace that run it. */
 export const agentAutomationsQuery = (id: string, workspaceId: string) =>
   queryOptions({
     queryKey: ['automations', 'of agent', id],
@@ -45,7 +44,6 @@ export const agentAutomationsQuery = (id: string, workspaceId: string) =>
       ),
   })
 
-/** The computers that a workspace reaches. */
 export const computersQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['computers', 'in', workspaceId],
@@ -54,7 +52,7 @@ export const computersQuery = (workspaceId: string) =>
     staleTime: 15_000,
   })
 
-/** Reads agents anew after a change of one, and chats too, which name their agent. */
+/** Refetches agents, and chats, which show agent names. */
 export const refreshAgents = (): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['agents'] }),

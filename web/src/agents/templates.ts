@@ -1,6 +1,5 @@
 import type { Policy } from './queries.ts'
 
-/** A set-up to begin with. */
 export interface Template {
   key: string
   name: string
@@ -11,12 +10,12 @@ export interface Template {
 
 const each = (policy: Policy, ...names: string[]) => names.map((name) => ({ name, policy }))
 
-/** Templates of agents. Each is whole: it can be tried as it is. Tools that change something ask first. */
+/** Agent templates. Each is ready to use. Tools that change something are set to "Ask". */
 export const templates: readonly Template[] = [
   {
     key: 'editor',
     name: 'Editor',
-    description: 'Makes a text clear and short, and says what it changed. Uses no tools.',
+    description: 'Makes text clear and concise, and lists the changes. Uses no tools.',
     system_prompt: `You edit texts. Keep the meaning, the facts and the writer's voice.
 
 - Cut what says nothing. Prefer short, common words.
@@ -28,7 +27,7 @@ export const templates: readonly Template[] = [
   {
     key: 'researcher',
     name: 'Researcher',
-    description: 'Searches the web and your files, and answers with its sources.',
+    description: 'Searches the web and your files, and cites its sources.',
     system_prompt: `You answer questions by looking things up.
 
 - Search the files of the workspace first, then the web. Open what you cite; don't judge by a title.
@@ -40,7 +39,7 @@ export const templates: readonly Template[] = [
   {
     key: 'operator',
     name: 'Operator',
-    description: 'Looks after computers: reads logs, checks services, and asks before it changes anything.',
+    description: 'Manages computers: reads logs, checks services, and asks before making changes.',
     system_prompt: `You look after computers.
 
 - Look before you act: list the computers, read logs and states.

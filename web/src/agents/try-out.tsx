@@ -17,19 +17,19 @@ import { Failure, Refused, Waiting } from '../ui/notice.tsx'
 import type { Agent } from './queries.ts'
 import { shorten } from '../../../src/core/text/shorten.ts'
 
-/** A chat with the agent as it is saved. It is a chat like any other, and costs like one. */
+/** A test chat with the saved agent. It is a normal chat, billed like any other. */
 export function TryOut({ agent, place, unsaved }: { agent: Agent; place: Place; unsaved: boolean }) {
   const [chat, setChat] = useState<{ id: string; first: string } | null>(null)
   const own = usePlacesFor('chat:run').find(({ kind }) => kind === 'personal')
-  // Who may not write where the agent lives talks to it at home.
+  // People without write permission in the agent's workspace test it in their personal one.
   const workspace = place.may('chat:run') && place.may('chat:write') ? place.workspace : own
   return (
-    <section aria-label={`Try ${agent.name}`} className="flex h-full flex-col">
+    <section aria-label={`Test ${agent.name}`} className="flex h-full flex-col">
       <div className="flex min-h-13 flex-wrap items-center gap-x-3 border-b border-line px-4 py-2">
-        <h2 className="font-serif text-lg">Try it</h2>
+        <h2 className="font-serif text-lg">Test agent</h2>
         <p className="figures min-w-0 flex-1 text-[0.8125rem] text-quiet">
           {unsaved ? (
-            <span className="text-ochre">Answers as saved, in version {agent.version}</span>
+            <span className="text-ochre">Uses the saved version {agent.version}</span>
           ) : (
             `Version ${agent.version}`
           )}
@@ -37,7 +37,7 @@ export function TryOut({ agent, place, unsaved }: { agent: Agent; place: Place; 
         {chat && (
           <>
             <Link to="/chats/$id" params={{ id: chat.id }} className="link text-sm">
-              Open as chat
+              Open in Chats
             </Link>
             <Button look="quiet" onClick={() => setChat(null)}>
               Start over
@@ -71,7 +71,7 @@ function First({
     setRefused(null)
     try {
       const { id } = await uk.chats.create({
-        title: shorten(`Trying ${agent.name}`, 200),
+        title: shorten(`Test of ${agent.name}`, 200),
         agent_id: agent.id,
         ...(workspaceId !== undefined && { workspace_id: workspaceId }),
       })
@@ -85,8 +85,8 @@ function First({
   return (
     <>
       <div className="flex min-h-0 flex-1 flex-col justify-center overflow-y-auto px-6 text-center text-quiet">
-        <p>Write what somebody would ask it.</p>
-        <p className="mt-1 text-sm">It really runs: tools do what they do, and answers cost.</p>
+        <p>Send a message to test the agent.</p>
+        <p className="mt-1 text-sm">Test runs are real: tools execute and usage is billed.</p>
       </div>
       <Write draft={draft} onDraft={setDraft} onSend={() => void begin()} onStop={null} busy={busy}>
         <Refused>{refused}</Refused>
@@ -144,7 +144,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
         },
         show: (sibling) => void thread.show(leafBelow(followingIn(thread.state().messages!), sibling.id)).catch(fail),
         decide: (runId, actions) => thread.decide(runId, actions),
-        // The agent is being changed, which ends what is allowed from here on.
+        // Editing the agent ends its remembered approvals.
         mayRemember: () => false,
       },
       fork: ({ id: message_id }) =>
@@ -162,7 +162,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
     return (
       <div className="flex-1 p-4">
         {error === null ? (
-          <Waiting what="the try-out" rows={2} />
+          <Waiting what="the test chat" rows={2} />
         ) : (
           <Failure what="The test chat" error={error} again={() => thread.refresh()} />
         )}
@@ -197,7 +197,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
         <Refused>{refused}</Refused>
         {edited && (
           <p className="flex items-center gap-2 text-sm text-quiet">
-            You change an earlier message.
+            Editing an earlier message
             <Button
               look="quiet"
               onClick={() => {
@@ -205,7 +205,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
                 setDraft('')
               }}
             >
-              Leave it
+              Cancel
             </Button>
           </p>
         )}
@@ -214,7 +214,7 @@ function Talk({ id, first, agent }: { id: string; first: string; agent: Agent })
   )
 }
 
-/** The field for trying an agent. Enter sends; while it answers, Escape stops. */
+/** The message field of the test chat. Enter sends; Escape stops the response. */
 function Write({
   draft,
   onDraft,
@@ -243,16 +243,16 @@ function Write({
       {children}
       <div className="flex items-end gap-1 rounded-md border border-keyline bg-sheet p-1.5 focus-within:outline-2 focus-within:outline-ai">
         <label htmlFor={id} className="sr-only">
-          Message to try it with
+          Test message
         </label>
         <textarea
           id={id}
           rows={1}
           value={draft}
-          placeholder="Try it with a message"
+          placeholder="Send a test message"
           onChange={({ target }) => onDraft(target.value)}
           onKeyDown={(event) => {
-            // While letters are composed (Japanese, say), Enter chooses one of them.
+            // During IME composition, Enter confirms a candidate.
             if (event.nativeEvent.isComposing) return
             if (event.key === 'Enter' && !event.shiftKey) {
               event.preventDefault()

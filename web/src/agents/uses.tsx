@@ -9,7 +9,7 @@ import { Rows, Section, Tag } from '../ui/page.tsx'
 import { Ago } from '../ui/text/time.tsx'
 import { type Agent, agentAutomationsQuery, agentChatsQuery, agentsInQuery } from './queries.ts'
 
-/** Where an agent works: by itself, for other agents, and in chats. */
+/** Automations, agents and chats that use this agent. */
 export function Uses({ agent, place }: { agent: Agent; place: Place }) {
   const { id, workspace_id } = agent
   const automations = useQuery({ ...agentAutomationsQuery(id, workspace_id), enabled: place.workspace !== null })
@@ -21,23 +21,23 @@ export function Uses({ agent, place }: { agent: Agent; place: Place }) {
       {place.workspace && (
         <Section
           title="Automations"
-          about="They set it to work by the clock or by a webhook."
+          about="Automations that run this agent on a schedule or by webhook."
           action={
             place.may('automation:write') &&
             agent.status === 'active' && (
               <Link to="/automations" search={{ new: id, workspace: workspace_id }} className={buttonClass('plain')}>
                 <Icon name="plus" />
-                New automation
+                Create automation
               </Link>
             )
           }
         >
           {automations.error && !automations.data ? (
-            <Failure what="Its automations" error={automations.error} again={automations.refetch} />
+            <Failure what="The automations" error={automations.error} again={automations.refetch} />
           ) : !automations.data ? (
-            <Waiting what="its automations" rows={1} />
+            <Waiting what="the automations" rows={1} />
           ) : automations.data.length === 0 ? (
-            <p className="text-sm text-quiet">None sets it to work.</p>
+            <p className="text-sm text-quiet">No automation uses this agent.</p>
           ) : (
             <Rows label="Automations">
               {automations.data.map(({ id: one, name, next_run_at, paused_reason, kind }) => (
@@ -47,7 +47,7 @@ export function Uses({ agent, place }: { agent: Agent; place: Place }) {
                   </Link>
                   {paused_reason !== null && <Tag tone="bad">paused</Tag>}
                   <span className="text-sm text-quiet">
-                    {next_run_at ? <Ago time={next_run_at} /> : kind === 'webhook' ? 'by its webhook' : 'fires no more'}
+                    {next_run_at ? <Ago time={next_run_at} /> : kind === 'webhook' ? 'by webhook' : 'no more runs'}
                   </span>
                 </li>
               ))}
@@ -56,7 +56,7 @@ export function Uses({ agent, place }: { agent: Agent; place: Place }) {
         </Section>
       )}
       {above.length > 0 && (
-        <Section title="Agents" about="They may hand tasks to it.">
+        <Section title="Agents" about="Agents that can delegate tasks to this agent.">
           <Rows label="Agents">
             {above.map(({ id: one, name }) => (
               <li key={one} className="px-4 py-3">
@@ -68,12 +68,12 @@ export function Uses({ agent, place }: { agent: Agent; place: Place }) {
           </Rows>
         </Section>
       )}
-      <Section title="Chats" about="Those that you can read.">
+      <Section title="Chats" about="Chats you can view that use this agent.">
         <Paged
           query={chats}
-          what="its chats"
+          what="the chats"
           label="Chats"
-          none={<Empty title="No chat yet">Nobody whose chats you read has talked to it.</Empty>}
+          none={<Empty title="No chats yet">Chats with this agent that you can view appear here.</Empty>}
         >
           {({ id: one, title, last_message_at, created_at }) => (
             <div className="flex items-baseline gap-3">

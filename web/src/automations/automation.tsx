@@ -31,13 +31,13 @@ import { Webhook } from './webhook.tsx'
 import { isOnce, saysPause } from './words.ts'
 
 const overlaps: Record<Automation['overlap'], string> = {
-  skip: 'the next one is skipped',
-  queue: 'the next one waits',
-  cancel_previous: 'it is stopped for the next one',
-  allow: 'the next one runs beside it',
+  skip: 'Skip the new run',
+  queue: 'Queue the new run',
+  cancel_previous: 'Stop the active run',
+  allow: 'Run both',
 }
 
-/** An automation: when it fires, what it does, how its runs went. */
+/** The page of an automation: schedule, action and runs. */
 export function AutomationPage() {
   const { id } = useParams({ from: '/shell/automations/$id' })
   const { data: automation, error, refetch } = useQuery(automationQuery(id))
@@ -45,11 +45,11 @@ export function AutomationPage() {
   const runs = useInfiniteQuery({ ...runsQuery(id), enabled: automation !== undefined })
   if (!automation)
     return (
-      <Page title="Automation" lead="An agent or a command that is set to work by the clock or by a webhook.">
+      <Page title="Automation" lead="An agent or command that runs on a schedule or by webhook.">
         {!error ? (
           <Waiting what="the automation" />
         ) : refusal(error)?.status === 404 ? (
-          <Empty title="Nothing to show">It does not exist, or you have no access to it.</Empty>
+          <Empty title="Not found">This automation doesn’t exist, or you don’t have access to it.</Empty>
         ) : (
           <Failure what="This automation" error={error} again={refetch} />
         )}
@@ -66,7 +66,7 @@ export function AutomationPage() {
             Automations
           </Link>
           {place.workspace && ` · ${place.workspace.name}`}
-          {place.workspace && !place.may('automation:write') && ` · you are ${place.workspace.role} there, and read it`}
+          {place.workspace && !place.may('automation:write') && ` · view only (${place.workspace.role})`}
         </>
       }
       action={<Deeds automation={automation} place={place} />}
@@ -76,11 +76,11 @@ export function AutomationPage() {
       )}
       {kind === 'cron' && (
         <Section
-          title="Next firings"
+          title="Next runs"
           about={
             next_run_at === null
               ? undefined
-              : `As they are on your clock. The schedule keeps to the time of ${(time_zone ?? 'UTC').replaceAll('_', ' ')}.`
+              : `In your local time. The schedule uses the time zone ${(time_zone ?? 'UTC').replaceAll('_', ' ')}.`
           }
         >
           {next_run_at !== null ? (
@@ -88,19 +88,19 @@ export function AutomationPage() {
           ) : (
             <p className="text-sm text-quiet">
               {isOnce(schedule) && status === 'active' && paused_reason === null
-                ? 'It was to fire once, and its time is over.'
-                : 'None: it fires no more until it is let go on.'}
+                ? 'This automation was scheduled once, and its time has passed.'
+                : 'No runs are scheduled until you resume this automation.'}
             </p>
           )}
         </Section>
       )}
-      <Section title="Runs" about="Newest first; what was skipped is among them, with the reason.">
+      <Section title="Runs" about="Newest first. Skipped runs are included with their reason.">
         <RunBars id={id} runs={rows} />
         <Paged
           query={runs}
           what="the runs"
           label="Runs"
-          none={<Empty title="No run yet">It has not been fired. “Fire now” does, whatever its schedule says.</Empty>}
+          none={<Empty title="No runs yet">Select “Run now” to start a run outside the schedule.</Empty>}
         >
           {(run) => <RunRow run={run} />}
         </Paged>
@@ -120,13 +120,13 @@ function Deeds({ automation, place }: { automation: Automation; place: Place }) 
   const [deleting, setDeleting] = useState(false)
   const fire = useSend(uk.automations.test_fire, async (run) => {
     await refreshAutomations()
-    if (run.status === 'skipped') return say('It was skipped: an earlier run goes on')
+    if (run.status === 'skipped') return say('Skipped because an earlier run is still active')
     await navigate({ to: '/automations/$id/runs/$run', params: { id, run: run.id } })
   })
   const archive = async (): Promise<void> => {
     try {
       await uk.automations.archive({ id })
-      say(`${name} is archived, and fires no more`)
+      say(`Archived ${name}`)
     } catch (error) {
       say(sayError(error))
     }
@@ -144,10 +144,10 @@ function Deeds({ automation, place }: { automation: Automation; place: Place }) 
       <div className="flex flex-wrap items-center gap-2">
         {place.may('automation:run') && status === 'active' && (
           <Button look="primary" pending={fire.pending} onClick={() => void fire.send({ id })}>
-            Fire now
+            Run now
           </Button>
         )}
-        {writes && <Button onClick={() => setChanging(true)}>Change</Button>}
+        {writes && <Button onClick={() => setChanging(true)}>Edit</Button>}
         {actions.length > 0 && <Actions label={`More actions for ${name}`} actions={actions} />}
       </div>
       <Refused>{fire.rest()}</Refused>
@@ -157,21 +157,24 @@ function Deeds({ automation, place }: { automation: Automation; place: Place }) 
           workspaces={[]}
           open={changing}
           onOpen={setChanging}
-          onDone={() => say(`${name} is changed`)}
+          onDone={() => say(`Saved changes to ${name}`)}
         />
       )}
       <Confirm
         open={deleting}
         onOpen={setDeleting}
-        title={`Delete ${name}?`}
-        verb="Delete it"
+        title={`Delete automation ${name}?`}
+        verb="Delete automation"
         run={async () => {
           await uk.automations.delete({ id })
           await navigate({ to: '/automations' })
           void refreshAutomations()
         }}
       >
-        <p>Its runs go with it, for good. What goes on is stopped; chats that it spoke in stay.</p>
+        <p>
+          This deletes the automation and its run history permanently and stops any active run. Chats it created are
+          kept.
+        </p>
       </Confirm>
     </div>
   )
@@ -184,12 +187,12 @@ function Paused({
 }: {
   automation: Automation
   place: Place
-  /** The newest run that says what went wrong. */
+  /** The most recent error of a run. */
   last: AutomationRun | undefined
 }) {
   const back = useSend(uk.automations.unarchive, async () => {
     await refreshAutomations()
-    say(`${name} fires again`)
+    say(`Resumed ${name}`)
   })
   return (
     <div className="mb-8 border border-seal/45 bg-sheet px-4 py-4">
@@ -197,7 +200,7 @@ function Paused({
         <div className="min-w-0 flex-1 basis-64">
           <p className="font-medium">
             <Tag tone="bad">{paused_reason === null ? 'archived' : 'paused'}</Tag>{' '}
-            {paused_reason === null ? 'It is archived, and fires no more.' : saysPause[paused_reason]}
+            {paused_reason === null ? 'This automation is archived and doesn’t run.' : saysPause[paused_reason]}
             {paused_at && (
               <span className="font-normal text-quiet">
                 {' '}
@@ -216,7 +219,7 @@ function Paused({
         </div>
         {place.may('automation:write') && (
           <Button look="primary" pending={back.pending} onClick={() => void back.send({ id })}>
-            Let it fire again
+            Resume automation
           </Button>
         )}
       </div>
@@ -237,19 +240,19 @@ function Setup({ automation }: { automation: Automation }) {
     retry: false,
   })
   return (
-    <Section title="Set-up">
+    <Section title="Setup">
       <Facts
         facts={[
           [
-            'Now',
+            'Status',
             <Tag tone={status === 'active' && paused_reason === null ? 'good' : 'bad'}>
               {paused_reason === null ? status : 'paused'}
             </Tag>,
           ],
           [
-            'Fires',
+            'Trigger',
             kind === 'webhook' ? (
-              'when its webhook is called'
+              'webhook'
             ) : (
               <>
                 <code className="font-mono">{schedule}</code>, {time_zone ?? 'UTC'}
@@ -257,10 +260,10 @@ function Setup({ automation }: { automation: Automation }) {
             ),
           ],
           [
-            'Does',
+            'Action',
             action.type === 'command' ? (
               <>
-                a command on{' '}
+                command on{' '}
                 <a className="link" href={`/app/computers/${action.computer_id}`}>
                   a computer
                 </a>
@@ -270,7 +273,7 @@ function Setup({ automation }: { automation: Automation }) {
                 {agent.name}
               </Link>
             ) : (
-              'an agent that you do not read'
+              'an agent you can’t view'
             ),
           ],
           [
@@ -280,18 +283,18 @@ function Setup({ automation }: { automation: Automation }) {
             </span>,
           ],
           [
-            'Speaks in',
+            'Chat',
             action.type === 'agent' && action.chat_id && (
               <Link className="link" to="/chats/$id" params={{ id: action.chat_id }}>
-                one chat
+                Same chat for all runs
               </Link>
             ),
           ],
-          ['While a run goes on', overlaps[overlap]],
-          ['Each run', max_cost_usd === null ? 'no cap' : `${usd(max_cost_usd)} at most`],
-          ['Last run', last_run_at ? <Ago time={last_run_at} /> : 'none yet'],
+          ['If a run is still active', overlaps[overlap]],
+          ['Max. cost per run', max_cost_usd === null ? 'no cap' : usd(max_cost_usd)],
+          ['Last run', last_run_at ? <Ago time={last_run_at} /> : 'never'],
           [
-            'So far',
+            'Total',
             cost &&
               `${plural(cost.runs, 'run')}, ${cost.succeeded} succeeded, ${cost.failed} failed, ${usd(cost.cost_usd)}; ${usd(cost.last_30_days_usd)} in 30 days`,
           ],

@@ -17,7 +17,6 @@ import { type Secrets, ShownSecrets } from './webhook.tsx'
 import { isOnce } from './words.ts'
 import { momentIn, ownZone } from './zone.ts'
 
-/** All automations that the person reads, with what comes next. */
 export function AutomationsPage() {
   const { workspace, status = 'active', new: fresh } = useSearch({ from: '/shell/automations' })
   const navigate = useNavigate({ from: '/automations' })
@@ -31,11 +30,11 @@ export function AutomationsPage() {
   return (
     <Page
       title="Automations"
-      lead="Agents and commands that are set to work by the clock or by a webhook."
+      lead="Run agents and commands on a schedule or by webhook."
       action={
         writable.length > 0 && (
           <Button look="primary" icon="plus" onClick={() => look({ new: '' })}>
-            New automation
+            Create automation
           </Button>
         )
       }
@@ -54,7 +53,7 @@ export function AutomationsPage() {
             checked={status === 'archived'}
             onChange={({ target }) => look({ status: target.checked ? 'archived' : undefined })}
           />
-          Archived ones
+          Archived
         </label>
       </div>
       <Paged
@@ -63,13 +62,17 @@ export function AutomationsPage() {
         label="Automations"
         none={
           status === 'archived' ? (
-            <Empty title="Nothing archived">What is archived fires no more, and stays here.</Empty>
+            <Empty title="No archived automations">
+              Archived automations don’t run. You can restore them at any time.
+            </Empty>
           ) : (
-            <Empty title="No automation yet">
+            <Empty title="No automations yet">
               <p>
-                An automation tells an agent something, or runs a command: “every weekday at nine”, or by a webhook.
+                Automations run an agent or a command on a schedule, such as “every weekday at nine”, or by webhook.
               </p>
-              <p className="mt-2">It can be fired by hand before its time, and shows what it did and what it cost.</p>
+              <p className="mt-2">
+                You can trigger a run manually at any time, and see the result and cost of every run.
+              </p>
             </Empty>
           )
         }
@@ -87,7 +90,7 @@ export function AutomationsPage() {
           open
           onOpen={(next) => !next && look({ new: undefined })}
           onDone={(done) => {
-            say(`${done.name} is set up`)
+            say(`Created ${done.name}`)
             if ('token' in done && done.token !== null)
               setMade({ id: done.id, token: done.token, secret: done.secret! })
             else open(done.id)
@@ -111,7 +114,7 @@ function Row({ automation, place }: { automation: Automation; place: string | un
           {paused_reason !== null && <Tag tone="bad">paused</Tag>}
         </p>
         <p className="text-[0.8125rem] break-words text-quiet">
-          {action.type === 'agent' ? 'an agent' : 'a command'}
+          {action.type === 'agent' ? 'Agent' : 'Command'}
           {place && ` in ${place}`}
           {last_run_at && (
             <>
@@ -126,11 +129,11 @@ function Row({ automation, place }: { automation: Automation; place: string | un
             next <time dateTime={next_run_at}>{momentIn(next_run_at, ownZone())}</time>
           </>
         ) : kind === 'webhook' ? (
-          'by its webhook'
+          'by webhook'
         ) : isOnce(schedule) && paused_reason === null ? (
-          'has fired'
+          'finished'
         ) : (
-          'fires no more'
+          'no more runs'
         )}
       </p>
     </div>

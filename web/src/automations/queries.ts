@@ -6,7 +6,7 @@ export type Automation = Awaited<ReturnType<typeof uk.automations.get>>
 export type AutomationRun = Awaited<ReturnType<typeof uk.automations.runs>>['rows'][number]
 export type Firing = Awaited<ReturnType<typeof uk.automations.firings>>['firings'][number]
 
-/** Runs that are asked for anew where no event came. */
+/** The fallback polling interval for runs. */
 const EVERY_MS = 5_000
 const isGoing = ({ status }: AutomationRun): boolean => status === 'queued' || status === 'running'
 
@@ -26,7 +26,7 @@ export const automationQuery = (id: string) =>
 export const costQuery = (id: string) =>
   queryOptions({ queryKey: ['automations', 'one', id, 'cost'], queryFn: () => uk.automations.cost_stats({ id }) })
 
-/** Newest first, asked again while one goes on. */
+/** Newest first. Polls while a run is active. */
 export const runsQuery = (id: string) =>
   pagedQuery(['automations', 'one', id, 'runs'], (from) => uk.automations.runs({ id, limit: 30, ...from }), {
     refetchInterval: ({ state }) => (state.data?.pages.some(({ rows }) => rows.some(isGoing)) ? EVERY_MS : false),
@@ -39,7 +39,7 @@ export const runQuery = (id: string, runId: string) =>
     refetchInterval: ({ state }) => (state.data && isGoing(state.data) ? EVERY_MS : false),
   })
 
-/** The next firings of a schedule, as the server reckons them. A text that is not a schedule stays refused. */
+/** The next runs of a schedule, computed by the server. Invalid schedules aren't retried. */
 export const firingsQuery = (schedule: string, timeZone: string) =>
   queryOptions({
     queryKey: ['firings', schedule, timeZone],

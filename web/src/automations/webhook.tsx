@@ -23,7 +23,7 @@ const curlWith = (id: string, token: string): string =>
   -H 'Content-Type: application/json' \\
   -d '{"hello": "world"}'`
 
-/** The address of a webhook, how it is called, and new secrets for it. */
+/** The URL of a webhook, an example call, and secret rotation. */
 export function Webhook({ automation: { id, name }, mayRotate }: { automation: Automation; mayRotate: boolean }) {
   const [asking, setAsking] = useState(false)
   const [overlap, setOverlap] = useState('86400')
@@ -35,29 +35,29 @@ export function Webhook({ automation: { id, name }, mayRotate }: { automation: A
   return (
     <Section
       title="Webhook"
-      about="Called with its token, or signed with its secret after Standard Webhooks. The same webhook-id twice is one run."
-      action={mayRotate && <Button onClick={() => setAsking(true)}>New secrets</Button>}
+      about="Call it with the token, or sign requests with the secret as defined by Standard Webhooks. A repeated webhook-id doesn’t start another run."
+      action={mayRotate && <Button onClick={() => setAsking(true)}>Rotate secrets</Button>}
     >
-      <Snippets label="Calling the webhook" examples={[{ name: 'curl', code: curlWith(id, '$TOKEN') }]} />
+      <Snippets label="Example call" examples={[{ name: 'curl', code: curlWith(id, '$TOKEN') }]} />
       <FormDialog
         open={asking}
         onOpen={setAsking}
-        title={`New secrets for ${name}`}
-        about="A new token and a new secret are made, and shown once."
+        title={`Rotate secrets of ${name}`}
+        about="Creates a new token and a new secret, shown only once."
         sending={sending}
         fields={[]}
-        verb="Make them"
+        verb="Rotate secrets"
         onSend={() => void sending.send({ id, overlap_seconds: Number(overlap) })}
       >
         <SelectField
-          label="Those of now count"
+          label="Old secrets expire"
           value={overlap}
           onValue={setOverlap}
           options={[
-            ['0', 'no more, at once'],
-            ['3600', 'for an hour'],
-            ['86400', 'for a day'],
-            ['604800', 'for a week'],
+            ['0', 'Immediately'],
+            ['3600', 'In 1 hour'],
+            ['86400', 'In 1 day'],
+            ['604800', 'In 1 week'],
           ]}
         />
       </FormDialog>
@@ -66,7 +66,7 @@ export function Webhook({ automation: { id, name }, mayRotate }: { automation: A
   )
 }
 
-/** Token and secret, this once, with a call that works as it is. */
+/** Shows the new token and secret, once, with a working example. */
 export function ShownSecrets({ id, secrets, onDone }: { id: string; secrets: Secrets; onDone: () => void }) {
   return (
     <Dialog
@@ -74,15 +74,15 @@ export function ShownSecrets({ id, secrets, onDone }: { id: string; secrets: Sec
       onOpen={(open) => !open && onDone()}
       insistent
       wide
-      title="Its token and secret"
-      about="Shown this once. Keep them where the caller keeps its secrets."
-      footer={<Button onClick={onDone}>I have them</Button>}
+      title="Webhook token and secret"
+      about="Copy them now. They can’t be shown again."
+      footer={<Button onClick={onDone}>I’ve stored them</Button>}
     >
       <dl className="space-y-4">
         {(
           [
             ['Token', secrets.token, 'for Authorization: Bearer'],
-            ['Secret', secrets.secret, 'for signatures after Standard Webhooks'],
+            ['Secret', secrets.secret, 'for Standard Webhooks signatures'],
           ] as const
         ).map(([name, value, about]) => (
           <div key={name}>
@@ -99,8 +99,8 @@ export function ShownSecrets({ id, secrets, onDone }: { id: string; secrets: Sec
         ))}
       </dl>
       <div className="mt-5">
-        <p className="mb-1 text-sm font-medium">Fire it to try</p>
-        <Snippets label="Firing it" examples={[{ name: 'curl', code: curlWith(id, secrets.token) }]} />
+        <p className="mb-1 text-sm font-medium">Try it</p>
+        <Snippets label="Example call" examples={[{ name: 'curl', code: curlWith(id, secrets.token) }]} />
       </div>
     </Dialog>
   )

@@ -15,39 +15,39 @@ export const saysRun: Record<AutomationRun['status'], string> = {
   running: 'running',
   succeeded: 'succeeded',
   failed: 'failed',
-  timed_out: 'took too long',
+  timed_out: 'timed out',
   cancelled: 'cancelled',
   skipped: 'skipped',
 }
 export const saysTrigger: Record<AutomationRun['trigger'], string> = {
-  cron: 'by the clock',
-  webhook: 'by its webhook',
-  test: 'by hand',
-  retry: 'tried again',
+  cron: 'on schedule',
+  webhook: 'by webhook',
+  test: 'triggered manually',
+  retry: 'retried',
 }
 export const saysSkip: Record<NonNullable<AutomationRun['skip_reason']>, string> = {
-  overlap: 'an earlier run still went on',
-  missed: 'it came too late',
-  archived: 'it was archived',
-  budget: 'the budget was used up',
-  paused: 'it was paused',
-  rate_limited: 'too many were started in that minute',
+  overlap: 'an earlier run was still active',
+  missed: 'its start time had passed',
+  archived: 'the automation was archived',
+  budget: 'the spend cap was reached',
+  paused: 'the automation was paused',
+  rate_limited: 'too many runs in that minute',
 }
 export const saysPause: Record<NonNullable<Automation['paused_reason']>, string> = {
-  failures: 'The server paused it: it kept failing.',
-  agent_changed: 'The server paused it: somebody with fewer rights than it has changed its agent.',
-  account_recovered: 'The server paused it: it was made before the account came to the owner of its address.',
+  failures: 'Paused because it kept failing.',
+  agent_changed: 'Paused because a member with fewer permissions changed its agent.',
+  account_recovered: 'Paused because it was created before the account was recovered.',
 }
 
 export const isGoing = ({ status }: AutomationRun): boolean => status === 'queued' || status === 'running'
 
-/** A run's duration in milliseconds; of one that goes on, until now. Null where it never began. */
+/** A run's duration in milliseconds, so far if it is active. Null if it never started. */
 export function durationOf({ started_at, completed_at }: AutomationRun, now: number = Date.now()): number | null {
   if (started_at === null) return null
   return Math.max(0, (completed_at === null ? now : Date.parse(completed_at)) - Date.parse(started_at))
 }
 
-/** A duration in words, such as `2 min 5 s`. */
+/** Formats a duration such as `2 min 5 s`. */
 export function saysDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   const seconds = Math.round(ms / 1_000)
@@ -56,5 +56,5 @@ export function saysDuration(ms: number): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`
 }
 
-/** Whether a schedule is one local time, which fires once; else it is cron. */
+/** Whether a schedule is a single local time; otherwise it is cron. */
 export const isOnce = (schedule: string | null): boolean => schedule !== null && /^\d{4}-\d{2}-\d{2}T/.test(schedule)

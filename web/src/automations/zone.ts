@@ -1,4 +1,4 @@
-/** The present time as a clock on the wall shows it, in the time zone that is meant. */
+/** The current local time in a time zone. */
 export interface WallTime {
   year: number
   /** 1 to 12. */
@@ -8,13 +8,13 @@ export interface WallTime {
   minute: number
 }
 
-/** The time zone of who looks. */
+/** The person's time zone. */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
-/** The time zones that the browser knows, with this one in any case. */
+/** The time zones the browser knows, including this one. */
 export const everyZone = (also: string): string[] => [...new Set([also, 'UTC', ...Intl.supportedValuesOf('timeZone')])]
 
-/** The time on the clock of a zone; null where the zone is not known here. */
+/** The local time in a zone; null if the zone is unknown. */
 export function wallTime(timeZone: string, at: number = Date.now()): WallTime | null {
   try {
     const parts = new Intl.DateTimeFormat('en', {
@@ -33,7 +33,7 @@ export function wallTime(timeZone: string, at: number = Date.now()): WallTime | 
   }
 }
 
-/** A moment as it is read in a zone, with the day of the week. */
+/** Formats a time in a zone, with the weekday. */
 export const momentIn = (time: string, timeZone: string): string =>
   new Intl.DateTimeFormat('en', {
     timeZone,
@@ -51,9 +51,9 @@ export const clockIn = (time: string, timeZone: string): string =>
     new Date(time),
   )
 
-/** The change of the clocks before a firing, in words; null: none. */
+/** Describes a clock change before a run; null if there is none. */
 export function saysClockChange(minutes: number, timeZone: string): string | null {
   if (minutes === 0) return null
   const size = Math.abs(minutes) === 60 ? 'an hour' : `${Math.abs(minutes)} minutes`
-  return `Before this the clocks of ${timeZone.replaceAll('_', ' ')} go ${minutes > 0 ? 'forward' : 'back'} by ${size}.`
+  return `Before this run, clocks in ${timeZone.replaceAll('_', ' ')} move ${minutes > 0 ? 'forward' : 'back'} by ${size}.`
 }

@@ -1,4 +1,4 @@
-/** Text as machines write it, in a frame that scrolls by itself. */
+/** Monospaced text in a scrolling frame. */
 export const Code = ({ label, children }: { label: string; children: string }) => (
   <pre
     tabIndex={0}

@@ -13,14 +13,14 @@ export function Developer() {
   const [open, setOpen] = useState(false)
   const create = (
     <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
-      New key
+      Create key
     </Button>
   )
   return (
-    <Page title="Developer settings" lead="Keys for your programs.">
+    <Page title="Developer settings" lead="API keys for your programs.">
       <Section
         title="API keys"
-        about="One key opens the REST API, the three model gateways and the agent tool, as far as its scopes go."
+        about="A key gives access to the REST API, the three model gateways and the MCP tool, within its scopes."
         action={keys?.length ? create : undefined}
       >
         {error && !keys ? (
@@ -29,8 +29,8 @@ export function Developer() {
           <Waiting what="your keys" />
         ) : keys.length === 0 ? (
           <Empty title="No keys yet" action={create}>
-            Make one for each program or machine: then you see which was used when, cap what each may spend, and revoke
-            one without touching the others.
+            Create one key for each program or machine. You can then see when it was used, cap its spending, and revoke
+            it without affecting the others.
           </Empty>
         ) : (
           <KeyList keys={keys} label="API keys" showWorkspace />

@@ -2,14 +2,14 @@ import { useEffect } from 'react'
 import { queryClient } from '../api.ts'
 import { listen } from '../stream.ts'
 
-/** The time in which many events make one reading. */
+/** Debounces bursts of events. */
 const GATHER_MS = 400
 
-/** Reads `key` anew whenever something happens in a workspace. */
+/** Refetches `key` on events of a workspace. */
 export function useFollowWorkspace(workspaceId: string | undefined, key: string): void {
   useEffect(() => {
     if (workspaceId === undefined) return
-    // The stream may go on from before: what was read on an earlier visit can be old without a word of it.
+    // The stream may already be open: data from an earlier visit can be stale without a new event.
     void queryClient.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false })
     let gathering: ReturnType<typeof setTimeout> | undefined
     const leave = listen([`workspace:${workspaceId}`], ({ event }) => {

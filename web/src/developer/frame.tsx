@@ -9,7 +9,7 @@ const views = [
   { to: '/settings/developer', label: 'Keys' },
 ] as const
 
-/** A page of the developer tools: its head, and the way to the others. */
+/** The header and tabs of the developer pages. */
 export function DeveloperPage({
   title,
   lead,

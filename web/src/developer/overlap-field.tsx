@@ -2,16 +2,16 @@ import { SelectField } from '../ui/field.tsx'
 import type { Send } from '../ui/send.ts'
 
 const overlaps = [
-  ['0', 'At once'],
-  ['300', 'After 5 minutes'],
-  ['3600', 'After an hour'],
-  ['86400', 'After a day'],
-  ['604800', 'After a week'],
+  ['0', 'Immediately'],
+  ['300', 'In 5 minutes'],
+  ['3600', 'In 1 hour'],
+  ['86400', 'In 1 day'],
+  ['604800', 'In 1 week'],
 ] as const
-/** Seconds. */
+/** In seconds. */
 export type Overlap = (typeof overlaps)[number][0]
 
-/** How long an old secret works beside the new one. */
+/** How long the old secret stays valid after a rotation. */
 export function OverlapField({
   sending,
   ...field

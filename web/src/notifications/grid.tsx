@@ -11,7 +11,7 @@ export function Grid({ preferences }: { preferences: readonly Preference[] }) {
   const kinds = [...Map.groupBy(preferences, ({ type }) => type)]
   return (
     <div className="border border-line border-t-keyline bg-sheet">
-      <table className="w-full table-fixed text-sm" aria-label="What you hear of, and where">
+      <table className="w-full table-fixed text-sm" aria-label="Notification channels">
         <thead>
           <tr className="text-[0.8125rem] text-quiet">
             <th scope="col" className="px-4 py-2 text-left font-normal">

@@ -51,7 +51,7 @@ const chip =
 function Filters({ view, onView }: { view: View; onView: (view: View) => void }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   return (
-    <div className="my-4 flex flex-wrap items-center gap-1.5" role="group" aria-label="Only these">
+    <div className="my-4 flex flex-wrap items-center gap-1.5" role="group" aria-label="Type">
       {types.map(({ type, label }) => {
         const on = view.types?.includes(type) ?? false
         return (

@@ -145,7 +145,7 @@ function readout({ days, names }: Stack, at: number | null, say: (value: number)
 }
 
 const Legend = ({ names }: { names: readonly string[] }) => (
-  <ul aria-label="Key" className="flex flex-wrap gap-x-4 gap-y-1 text-[0.8125rem]">
+  <ul aria-label="Legend" className="flex flex-wrap gap-x-4 gap-y-1 text-[0.8125rem]">
     {names.map((name, i) => (
       <li key={name} className="flex min-w-0 items-center gap-1.5">
         <svg aria-hidden="true" viewBox="0 0 1 1" className="size-2.5 shrink-0 forced-color-adjust-none">

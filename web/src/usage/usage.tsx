@@ -105,11 +105,12 @@ function Narrowed({
     return key ? keyName(key) : value
   }
   return (
-    <ul aria-label="Only" className="mb-5 flex flex-wrap gap-2">
+    <ul aria-label="Filters" className="mb-5 flex flex-wrap gap-2">
       {on.map(({ name, value }) => (
         <li key={name}>
           <Button icon="close" onClick={() => onRemove(name, value)}>
-            Only {name} {say(name, value)}
+            <span className="sr-only">Clear filter </span>
+            {name}: {say(name, value)}
           </Button>
         </li>
       ))}

@@ -6,7 +6,7 @@ import { type Tools, missingGrants } from './tool-groups.ts'
 
 const named = new Intl.ListFormat('en', { type: 'conjunction' })
 
-/** The computers that the agent's workspace reaches, and what of its tools no computer lets it do. */
+/** The computers available to the agent's workspace, and tool permissions that no computer grants. */
 export function Computers({ workspaceId, tools, member }: { workspaceId: string; tools: Tools; member: boolean }) {
   const wants = tools.some(({ name, policy }) => name.startsWith('computers.') && policy !== 'deny')
   const { id: me } = useAccount()
@@ -22,14 +22,14 @@ export function Computers({ workspaceId, tools, member }: { workspaceId: string;
   const missing = missingGrants(tools, granted)
   return (
     <div className="mt-5">
-      <h3 className="mb-2 text-sm font-medium">Computers it reaches</h3>
+      <h3 className="mb-2 text-sm font-medium">Available computers</h3>
       {missing.length > 0 && (
         <p role="status" className="mb-2 border-l-2 border-ochre bg-sheet py-2 pl-3 text-sm">
           {computers.length === 0
-            ? `There is no computer where it could ${named.format(missing)}. `
-            : `No computer lets this workspace ${named.format(missing)}. `}
+            ? `No computer is connected, so the agent can’t ${named.format(missing)}. `
+            : `No computer allows this workspace to ${named.format(missing)}. `}
           <a className="link" href="/app/computers">
-            {computers.length === 0 ? 'Pair a computer' : 'Grant it at Computers'}
+            {computers.length === 0 ? 'Connect a computer' : 'Change permissions'}
           </a>
         </p>
       )}
@@ -42,7 +42,7 @@ export function Computers({ workspaceId, tools, member }: { workspaceId: string;
               </a>
               <Tag tone={connection === 'online' ? 'good' : 'plain'}>{connection.replace('_', ' ')}</Tag>
               <span className="min-w-0 flex-1 basis-40 text-[0.8125rem] text-quiet">
-                {granted[at]!.length === 0 ? 'nothing granted' : granted[at]!.join(', ').replaceAll('_', ' ')}
+                {granted[at]!.length === 0 ? 'no permissions' : granted[at]!.join(', ').replaceAll('_', ' ')}
               </span>
             </li>
           ))}

@@ -2,7 +2,7 @@ import { typedNumber } from '../../ui/text/typed-number.ts'
 import type { Agent, AgentChanges, AgentVersion } from '../queries.ts'
 import type { Tools } from './tool-groups.ts'
 
-/** An agent as it is being written: texts as they are typed. */
+/** An agent in the editor, with fields as typed. */
 export interface AgentDraft {
   name: string
   description: string
@@ -31,7 +31,7 @@ export const draftOf = (agent: Agent): AgentDraft => ({
   spend_cap_period: agent.spend_cap_period,
 })
 
-/** A server as it is given back: its headers are never shown, and stay while they are not named. */
+/** A server to save. Its headers are never returned, and are kept unless sent again. */
 export const givenServer = ({ name, url, policy, tools, timeout_seconds }: Agent['mcp_servers'][number]) => ({
   name,
   url,
@@ -42,18 +42,18 @@ export const givenServer = ({ name, url, policy, tools, timeout_seconds }: Agent
 
 const textOrNull = (words: string): string | null => (words.trim() === '' ? null : words)
 
-/** The schema that was typed; what is not JSON goes as it is, and the server says what would be right. */
+/** Parses the typed schema. Invalid JSON is sent unchanged, so that the server's error explains the problem. */
 function schemaOf(words: string): AgentChanges['output_schema'] {
   if (words.trim() === '') return null
   try {
     return JSON.parse(words) as Record<string, unknown>
   } catch {
-    // A string is not what the type asks for: the refusal names the field.
+    // The wrong type makes the server name the field in its error.
     return words as unknown as Record<string, unknown>
   }
 }
 
-/** The fields in which a draft differs from the agent as it is kept; null when none does. */
+/** The changed fields; null if there are none. */
 export function changesOf(agent: Agent, draft: AgentDraft): AgentChanges | null {
   const kept = draftOf(agent)
   const same = (field: keyof AgentDraft): boolean => JSON.stringify(kept[field]) === JSON.stringify(draft[field])
@@ -75,7 +75,7 @@ export function changesOf(agent: Agent, draft: AgentDraft): AgentChanges | null 
   return Object.keys(changes).length === 0 ? null : changes
 }
 
-/** The changes that restore an agent to a version; its budget is not part of one. */
+/** The changes that restore a version. Versions don't include the spend cap. */
 export const backTo = (version: AgentVersion): AgentChanges => ({
   name: version.name,
   description: version.description,

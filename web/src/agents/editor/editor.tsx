@@ -20,7 +20,7 @@ import { ServersField } from './servers-field.tsx'
 import { SubagentsField } from './subagents-field.tsx'
 import { ToolsField } from './tools-field.tsx'
 
-/** All that an agent is. What is changed counts once it is saved, as a new version. */
+/** The agent's settings. Saving creates a new version. */
 export function Editor({
   agent,
   place,
@@ -31,17 +31,17 @@ export function Editor({
   onUnsaved: (unsaved: boolean) => void
 }) {
   const [draft, setDraft] = useState(() => draftOf(agent))
-  /** The agent as it was when this draft was begun. */
+  /** The agent this draft is based on. */
   const [base, setBase] = useState(agent)
   const changes = changesOf(base, draft)
   const unsaved = changes !== null
   const overtaken = agent.version !== base.version
-  // Of a share the server says what it gives; where it gives nothing, saving is refused with the reason.
+  // For shared agents, the server decides about the permission when saving.
   const locked = agent.status !== 'active' || (place.workspace !== null && !place.may('agent:write'))
   const member = place.workspace !== null
   useEffect(() => onUnsaved(unsaved), [unsaved, onUnsaved])
   useEffect(() => {
-    // Nothing is being changed here: what others changed is shown.
+    // Without unsaved changes, the editor follows changes by others.
     if (unsaved || agent === base) return
     setBase(agent)
     setDraft(draftOf(agent))
@@ -76,7 +76,7 @@ export function Editor({
     >
       <Unsaved on={unsaved} />
       <fieldset disabled={locked} className="min-w-0">
-        <legend className="sr-only">Set-up</legend>
+        <legend className="sr-only">Setup</legend>
         <div className="space-y-5">
           <TextField label="Name" autoComplete="off" value={draft.name} onValue={set('name')} error={at('name')} />
           <TextField
@@ -84,7 +84,7 @@ export function Editor({
             optional
             value={draft.description}
             onValue={set('description')}
-            hint="For the people who choose it."
+            hint="Helps people choose this agent."
             error={at('description')}
           />
           <InstructionsField
@@ -101,19 +101,19 @@ export function Editor({
               </div>
               {draft.model !== null && !locked && (
                 <Button look="quiet" onClick={() => set('model')(null)}>
-                  Leave it to whoever talks to it
+                  Let the chat decide
                 </Button>
               )}
             </div>
             <p className="mt-1 text-[0.8125rem] text-quiet">
-              {draft.model === null ? 'The default model of whoever talks to it answers.' : null}
+              {draft.model === null ? 'The agent uses the default model of the person using it.' : null}
             </p>
             {at('model') && <p className="mt-1 text-[0.8125rem] font-medium text-seal">{at('model')}</p>}
           </div>
         </div>
         <Section
           title="Tools"
-          about="What it may do, in the rights of whoever talks to it. What asks first waits for a person at each call."
+          about="The agent acts with the permissions of the person using it. Tools set to “Ask” wait for approval before every call."
         >
           <ToolsField tools={draft.tools} onTools={set('tools')} locked={locked || !member} error={at('tools')} />
           <Computers workspaceId={agent.workspace_id} tools={draft.tools} member={member} />
@@ -133,12 +133,12 @@ export function Editor({
             error={at('subagents')}
           />
         </Section>
-        <Section title="Limits" about="Each can be left empty.">
+        <Section title="Limits" about="All limits are optional.">
           <div className="grid gap-4 sm:grid-cols-3">
             <TextField
-              label="Budget in USD"
+              label="Spend cap in USD"
               inputMode="decimal"
-              placeholder="no budget"
+              placeholder="no cap"
               disabled={!member}
               value={draft.spend_cap_usd}
               onValue={set('spend_cap_usd')}
@@ -163,10 +163,10 @@ export function Editor({
             />
           </div>
           <details className="mt-4" open={draft.output_schema !== '' || at('output_schema') !== null}>
-            <summary className="w-fit text-sm text-quiet hover:text-ink">Answers in a fixed form</summary>
+            <summary className="w-fit text-sm text-quiet hover:text-ink">Structured output</summary>
             <div className="mt-3">
               <AreaField
-                label="JSON Schema that its answers match"
+                label="JSON Schema of the responses"
                 optional
                 mono
                 rows={4}
@@ -202,7 +202,7 @@ export function Editor({
             </p>
           )}
           <div className="flex flex-wrap items-center gap-2">
-            <p className="min-w-0 flex-1 basis-32 text-sm text-quiet">Not saved yet.</p>
+            <p className="min-w-0 flex-1 basis-32 text-sm text-quiet">Unsaved changes</p>
             <Button
               onClick={() => {
                 setBase(agent)
@@ -210,10 +210,10 @@ export function Editor({
                 sending.reset()
               }}
             >
-              {overtaken ? 'Take theirs' : 'Discard'}
+              {overtaken ? 'Use their version' : 'Discard changes'}
             </Button>
             <Button look="primary" type="submit" pending={sending.pending} title="Ctrl S">
-              Save
+              Save agent
             </Button>
           </div>
         </div>

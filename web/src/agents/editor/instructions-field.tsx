@@ -5,12 +5,12 @@ import type MarkdownView from '../../ui/code/editor/markdown-view.tsx'
 
 const LABEL = 'Instructions'
 const ROWS = 8
-const HINT = 'Who it is, what it does, how it answers.'
+const HINT = 'The agent’s role, tasks and style.'
 
 /**
- * What an agent is told, as Markdown in its colours where somebody writes with a keyboard. It is the plain field until what
- * colours it is read, where fingers write (whose keyboards know that field best), for who only reads, and where the server
- * objects; it never changes under the hands of who is writing.
+ * The instructions, with Markdown highlighting when a keyboard is used. Falls back to a plain field until the
+ * highlighter is loaded, on touch devices, for viewers, and when the server rejects the field. It never switches while
+ * someone is typing.
  */
 export function InstructionsField({
   value,
@@ -30,7 +30,7 @@ export function InstructionsField({
   const mayChange = hasKeyboard && !locked && error === null
   useEffect(() => {
     if (!mayChange || Coloured !== null) return
-    // Without a line the plain field stays.
+    // Offline, the plain field stays.
     void import('../../ui/code/editor/markdown-view.tsx').then(
       (module) => setColoured(() => module.default),
       () => {},

@@ -9,8 +9,8 @@ import { type Agent, type Policy, refreshAgents } from '../queries.ts'
 import { givenServer } from './draft.ts'
 
 /**
- * Outside servers of tools (MCP). One is added at once and by itself: the header with its key goes to the server and is
- * never held here. Removing one is a change like any other, and counts once it is saved.
+ * MCP servers. Adding one is saved at once: its key is sent to the server and never kept here. Removing one takes
+ * effect when the agent is saved.
  */
 export function ServersField({
   servers,
@@ -24,7 +24,7 @@ export function ServersField({
   onServers: (servers: Agent['mcp_servers']) => void
   agent: Agent
   locked: boolean
-  /** Whether something else has unsaved changes: to add a server would save without them. */
+  /** Whether there are other unsaved changes: adding a server would save without them. */
   unsaved: boolean
   error: string | null
 }) {
@@ -51,9 +51,9 @@ export function ServersField({
     })
   return (
     <div className="mt-5">
-      <h3 className="mb-2 text-sm font-medium">Outside servers (MCP)</h3>
+      <h3 className="mb-2 text-sm font-medium">MCP servers</h3>
       {servers.length > 0 && (
-        <ul aria-label="Outside servers" className="mb-3 divide-y divide-line border border-line bg-sheet text-sm">
+        <ul aria-label="MCP servers" className="mb-3 divide-y divide-line border border-line bg-sheet text-sm">
           {servers.map((server) => (
             <li key={server.name} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
               <p className="min-w-0 flex-1 basis-52">
@@ -66,10 +66,10 @@ export function ServersField({
                 )}
               </p>
               <span className="text-quiet">
-                {{ allow: 'allowed', ask: 'asks first', deny: 'only named tools' }[server.policy]}
+                {{ allow: 'allow', ask: 'ask', deny: 'only selected tools' }[server.policy]}
               </span>
               <IconButton
-                label={`Remove ${server.name}`}
+                label={`Remove server ${server.name}`}
                 icon="close"
                 disabled={locked}
                 onClick={() => onServers(servers.filter((one) => one.name !== server.name))}
@@ -80,16 +80,16 @@ export function ServersField({
       )}
       {error && <p className="mb-2 text-[0.8125rem] font-medium text-seal">{error}</p>}
       <Button icon="plus" disabled={locked || unsaved} onClick={() => setOpen(true)}>
-        Add a server
+        Add MCP server
       </Button>
       <FormDialog
         open={open}
         onOpen={setOpen}
-        title="Add a server of tools"
-        about="It speaks the Model Context Protocol over streamable HTTP. It is saved at once."
+        title="Add MCP server"
+        about="A server that supports the Model Context Protocol over streamable HTTP. It is saved immediately."
         sending={sending}
         fields={[]}
-        verb="Add it"
+        verb="Add MCP server"
         onSend={add}
       >
         <TextField
@@ -98,7 +98,7 @@ export function ServersField({
           autoComplete="off"
           value={name}
           onValue={setName}
-          hint="Lower-case letters, digits and hyphens, such as github."
+          hint="Lowercase letters, digits and hyphens, such as github."
         />
         <TextField
           label="URL"
@@ -110,21 +110,21 @@ export function ServersField({
           onValue={setUrl}
         />
         <TextField
-          label="Key"
+          label="API key"
           optional
           type="password"
           autoComplete="off"
           value={key}
           onValue={setKey}
-          hint="Sent as Authorization: Bearer. Kept sealed, never shown again."
+          hint="Sent as Authorization: Bearer. Stored encrypted. It can’t be shown again."
         />
         <SelectField<Policy>
-          label="Its tools"
+          label="Tool policy"
           value={policy}
           onValue={setPolicy}
           options={[
-            ['ask', 'Ask first'],
-            ['allow', 'Are allowed'],
+            ['ask', 'Ask'],
+            ['allow', 'Allow'],
           ]}
         />
       </FormDialog>

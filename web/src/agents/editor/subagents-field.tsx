@@ -4,7 +4,7 @@ import { IconButton } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { type Agent, type Policy, agentsInQuery } from '../queries.ts'
 
-/** Agents that it may hand tasks to. */
+/** Agents this agent can delegate tasks to. */
 export function SubagentsField({
   subagents,
   onSubagents,
@@ -23,11 +23,11 @@ export function SubagentsField({
   if (subagents.length === 0 && (locked || free.length === 0)) return null
   return (
     <div className="mt-5">
-      <h3 className="mb-2 text-sm font-medium">Agents it hands tasks to</h3>
+      <h3 className="mb-2 text-sm font-medium">Subagents</h3>
       {subagents.length > 0 && (
-        <ul aria-label="Agents it hands tasks to" className="mb-3 divide-y divide-line border border-line bg-sheet">
+        <ul aria-label="Subagents" className="mb-3 divide-y divide-line border border-line bg-sheet">
           {subagents.map(({ agent_id, policy }) => {
-            const name = all.find(({ id }) => id === agent_id)?.name ?? 'An agent of elsewhere'
+            const name = all.find(({ id }) => id === agent_id)?.name ?? 'An agent in another workspace'
             return (
               <li key={agent_id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
                 <Link to="/agents/$id" params={{ id: agent_id }} className="link min-w-0 flex-1 basis-32 break-words">
@@ -46,12 +46,12 @@ export function SubagentsField({
                     )
                   }
                 >
-                  <option value="ask">Asks first</option>
-                  <option value="allow">Allowed</option>
+                  <option value="ask">Ask</option>
+                  <option value="allow">Allow</option>
                   <option value="deny">Never</option>
                 </select>
                 <IconButton
-                  label={`Remove ${name}`}
+                  label={`Remove subagent ${name}`}
                   icon="close"
                   disabled={locked}
                   onClick={() => onSubagents(subagents.filter((one) => one.agent_id !== agent_id))}
@@ -63,11 +63,11 @@ export function SubagentsField({
       )}
       {!locked && free.length > 0 && (
         <SelectField
-          label="Add an agent"
+          label="Add subagent"
           className="max-w-80"
           value=""
           onValue={(id) => id && onSubagents([...subagents, { agent_id: id, policy: 'ask' }])}
-          options={[['', 'Choose one'], ...free.map(({ id, name }) => [id, name] as const)]}
+          options={[['', 'Choose an agent'], ...free.map(({ id, name }) => [id, name] as const)]}
           error={error}
         />
       )}

@@ -7,7 +7,7 @@ import { missingGrants, otherTools, policyOfGroup, toolGroups, withPolicy } from
 const web = toolGroups.find(({ name }) => name === 'Web')!
 const names = web.tools.map(({ name }) => name)
 
-test('a group has the policy that all its tools share; changed, it keeps the order of the others', () => {
+test('a group shows the policy shared by its tools, and changing it keeps the order of other tools', () => {
   const tools = withPolicy([{ name: 'find', policy: 'allow' }], names, 'ask')
   assert.deepEqual(
     tools.map(({ name, policy }) => `${name} ${policy}`),
@@ -22,7 +22,7 @@ test('a group has the policy that all its tools share; changed, it keeps the ord
   assert.deepEqual(otherTools(tools), [{ name: 'find', policy: 'allow' }])
 })
 
-test('what no computer grants is named once, and not for tools that it never uses', () => {
+test('missing computer permissions are listed once, and not for unused tools', () => {
   const tools = [
     { name: 'computers.exec', policy: 'ask' as const },
     { name: 'computers.fs', policy: 'allow' as const },
@@ -33,7 +33,7 @@ test('what no computer grants is named once, and not for tools that it never use
   assert.deepEqual(missingGrants(tools, [['exec'], ['fs_read', 'ports']]), [])
 })
 
-test('every tool that is offered exists', async () => {
+test('every listed tool exists', async () => {
   const every = new Set(await everyTool())
   const offered = [...toolGroups, ...templates].flatMap(({ tools }) => tools.map(({ name }) => name))
   assert.deepEqual(

@@ -15,94 +15,94 @@ export interface ToolGroup {
 
 const tool = (name: string, does: string): Tool => ({ name, does })
 
-/** The tools that most agents use, by what they are for. Every other endpoint can be named by itself. */
+/** Common tools by purpose. Every other endpoint can be added by name. */
 export const toolGroups: readonly ToolGroup[] = [
   {
     name: 'Files',
-    about: 'Of the drives that whoever talks to it reaches',
+    about: 'Files the person using the agent can access',
     tools: [
       tool('drive.list', 'List files and folders'),
-      tool('drive.glob', 'Find files by their names'),
-      tool('drive.grep', 'Search what is in files'),
-      tool('drive.content', 'Read the text of a file'),
-      tool('drive.upload', 'Make a file'),
-      tool('drive.update', 'Change a file'),
-      tool('drive.create_folder', 'Make a folder'),
-      tool('drive.move', 'Move a file'),
-      tool('drive.trash', 'Move a file to the trash'),
+      tool('drive.glob', 'Find files by name'),
+      tool('drive.grep', 'Search file contents'),
+      tool('drive.content', 'Read text files'),
+      tool('drive.upload', 'Create files'),
+      tool('drive.update', 'Edit files'),
+      tool('drive.create_folder', 'Create folders'),
+      tool('drive.move', 'Move files'),
+      tool('drive.trash', 'Move files to the trash'),
     ],
   },
   {
     name: 'Web',
     about: 'Public pages',
-    tools: [tool('web.search', 'Search the web'), tool('web.fetch', 'Read a page')],
+    tools: [tool('web.search', 'Search the web'), tool('web.fetch', 'Read web pages')],
   },
   {
     name: 'Computers',
-    about: 'Those that its workspace may use',
+    about: 'Computers available to the agent’s workspace',
     tools: [
-      tool('computers.list', 'See which computers there are'),
+      tool('computers.list', 'List computers'),
       tool('computers.exec', 'Run commands'),
-      tool('computers.fs', 'Look at folders, make and remove'),
-      tool('computers.download', 'Read files of a computer'),
-      tool('computers.upload', 'Write files of a computer'),
+      tool('computers.fs', 'List, create and delete folders'),
+      tool('computers.download', 'Download files from a computer'),
+      tool('computers.upload', 'Upload files to a computer'),
       tool('computers.terminal', 'Use terminals'),
-      tool('computers.ports', 'See what listens'),
+      tool('computers.ports', 'List open ports'),
     ],
   },
   {
     name: 'Chats and search',
-    about: 'What was said elsewhere',
+    about: 'Other conversations',
     tools: [
       tool('search.query', 'Search everything'),
       tool('chats.list', 'List chats'),
-      tool('chats.messages', 'Read a chat'),
-      tool('chats.create', 'Begin a chat'),
-      tool('notifications.send', 'Send a notification'),
+      tool('chats.messages', 'Read chats'),
+      tool('chats.create', 'Create chats'),
+      tool('notifications.send', 'Send notifications'),
     ],
   },
   {
-    name: 'Pictures and sound',
-    about: 'Made and read by models, at their price',
+    name: 'Images and audio',
+    about: 'Generated and transcribed by models, billed at their price',
     tools: [
-      tool('inference.images', 'Make pictures'),
-      tool('inference.speech', 'Say a text'),
-      tool('inference.transcriptions', 'Write down a recording'),
+      tool('inference.images', 'Generate images'),
+      tool('inference.speech', 'Generate speech'),
+      tool('inference.transcriptions', 'Transcribe audio'),
     ],
   },
   {
     name: 'Automations',
-    about: 'Work that comes again',
+    about: 'Scheduled and triggered tasks',
     tools: [
       tool('automations.list', 'List automations'),
-      tool('automations.create', 'Make an automation'),
-      tool('automations.runs', 'Read how they went'),
+      tool('automations.create', 'Create automations'),
+      tool('automations.runs', 'Read run results'),
     ],
   },
 ]
 
 const grouped = new Set(toolGroups.flatMap(({ tools }) => tools.map(({ name }) => name)))
 
-/** Tools that it has and that stand in no group. */
+/** The agent's tools that are in no group. */
 export const otherTools = (tools: Tools): Tools => tools.filter(({ name }) => !grouped.has(name))
 
 export const policies: readonly (readonly [Policy | 'off', string])[] = [
   ['off', 'Off'],
-  ['ask', 'Asks first'],
-  ['allow', 'Allowed'],
+  ['ask', 'Ask'],
+  ['allow', 'Allow'],
   ['deny', 'Never'],
 ]
 
 export const policyOf = (tools: Tools, name: string): Policy | 'off' =>
   tools.find((one) => one.name === name)?.policy ?? 'off'
 
-/** The policy that all tools of a group share. */
+/** The policy shared by all tools of a group. */
 export function policyOfGroup(tools: Tools, group: ToolGroup): Policy | 'off' | 'mixed' {
   const all = new Set(group.tools.map(({ name }) => policyOf(tools, name)))
   return all.size === 1 ? [...all][0]! : 'mixed'
 }
 
-/** The tools with another policy for these; in their order, new ones behind. */
+/** Sets the policy of these tools. Keeps the order and appends new ones. */
 export function withPolicy(tools: Tools, names: readonly string[], policy: Policy | 'off'): Tools {
   if (policy === 'off') return tools.filter(({ name }) => !names.includes(name))
   const kept = tools.map((one) => (names.includes(one.name) ? { ...one, policy } : one))
@@ -129,7 +129,7 @@ const saysCapability: Record<Capability, string> = {
   users: 'manage users',
 }
 
-/** The things that an agent's tools do on computers and that no computer allows its workspace, in words. */
+/** Permissions that the agent's tools need on computers and that no computer grants. */
 export function missingGrants(tools: Tools, granted: readonly (readonly Capability[])[]): string[] {
   const given = new Set(granted.flat())
   const wanted = tools.flatMap(({ name, policy }) => (policy === 'deny' ? [] : (needs[name] ?? [])))

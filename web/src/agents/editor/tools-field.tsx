@@ -14,7 +14,7 @@ import {
   withPolicy,
 } from './tool-groups.ts'
 
-/** What an agent may do: whole groups at once, or each tool by itself. */
+/** Sets tool policies, by group or individually. */
 export function ToolsField({
   tools,
   onTools,
@@ -45,7 +45,7 @@ export function ToolsField({
               onPolicy={(next) => onTools(withPolicy(tools, [name], next))}
             />
             <IconButton
-              label={`Remove ${name}`}
+              label={`Remove tool ${name}`}
               icon="close"
               disabled={locked}
               onClick={() => onTools(withPolicy(tools, [name], 'off'))}
@@ -81,7 +81,7 @@ function Group({
           <span className="text-[0.8125rem] text-quiet">{group.about}</span>
         </p>
         <PolicySelect
-          label={`All of ${group.name}`}
+          label={`All tools in ${group.name}`}
           value={shared}
           locked={locked}
           onPolicy={(policy) => onTools(withPolicy(tools, names, policy))}
@@ -133,7 +133,7 @@ function PolicySelect({
     >
       {value === 'mixed' && (
         <option value="mixed" disabled>
-          Differs
+          Custom (mixed)
         </option>
       )}
       {policies.map(([key, words]) => (
@@ -145,7 +145,7 @@ function PolicySelect({
   )
 }
 
-/** Every endpoint of the server is a tool, by its name. */
+/** Any endpoint can be added as a tool by name. */
 function AnotherTool({ tools, onTools }: { tools: Tools; onTools: (tools: Tools) => void }) {
   const id = useId()
   const [name, setName] = useState('')
@@ -164,7 +164,7 @@ function AnotherTool({ tools, onTools }: { tools: Tools; onTools: (tools: Tools)
     <div className="mt-3 flex flex-wrap items-end gap-2">
       <div className="min-w-0 flex-1 basis-56">
         <label htmlFor={id} className="mb-1 block text-sm font-medium">
-          Another tool
+          Other tool
         </label>
         <input
           id={id}
@@ -189,7 +189,7 @@ function AnotherTool({ tools, onTools }: { tools: Tools; onTools: (tools: Tools)
         </datalist>
       </div>
       <Button onClick={add} disabled={name.trim() === ''}>
-        Add
+        Add tool
       </Button>
     </div>
   )

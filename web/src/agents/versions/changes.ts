@@ -1,6 +1,6 @@
 import type { AgentVersion } from '../queries.ts'
 
-/** A part of an agent that differs between two of its versions. */
+/** A field that differs between two versions of an agent. */
 export type Change =
   | { part: string; kind: 'text'; before: string; after: string }
   | { part: string; kind: 'list'; gone: string[]; added: string[] }
@@ -16,7 +16,7 @@ const text = (part: string, before: string | null, after: string | null): Change
 const value = (part: string, before: string | number | null, after: string | number | null): Change[] =>
   list(part, before === null ? [] : [String(before)], after === null ? [] : [String(after)])
 
-const saysPolicy = { allow: 'allowed', ask: 'asks first', deny: 'never' } as const
+const saysPolicy = { allow: 'allow', ask: 'ask', deny: 'never' } as const
 const toolsOf = ({ tools }: AgentVersion): string[] => tools.map(({ name, policy }) => `${name}: ${saysPolicy[policy]}`)
 const serversOf = ({ mcp_servers }: AgentVersion): string[] =>
   mcp_servers.map(({ name, url, policy, tools }) =>
@@ -26,7 +26,7 @@ const serversOf = ({ mcp_servers }: AgentVersion): string[] =>
   )
 const json = (schema: unknown): string | null => (schema === null ? null : JSON.stringify(schema, null, 2))
 
-/** The changes between two versions; agents are named by `nameOf`. */
+/** The changes between two versions. `nameOf` resolves agent names. */
 export const changesBetween = (
   before: AgentVersion,
   after: AgentVersion,
@@ -37,12 +37,12 @@ export const changesBetween = (
   ...text('Instructions', before.system_prompt, after.system_prompt),
   ...value('Model', before.model, after.model),
   ...list('Tools', toolsOf(before), toolsOf(after)),
-  ...list('Outside servers', serversOf(before), serversOf(after)),
+  ...list('MCP servers', serversOf(before), serversOf(after)),
   ...list(
-    'Agents it hands tasks to',
+    'Subagents',
     before.subagents.map(({ agent_id, policy }) => `${nameOf(agent_id)}: ${saysPolicy[policy]}`),
     after.subagents.map(({ agent_id, policy }) => `${nameOf(agent_id)}: ${saysPolicy[policy]}`),
   ),
-  ...text('Form of its answers', json(before.output_schema), json(after.output_schema)),
+  ...text('Output schema', json(before.output_schema), json(after.output_schema)),
   ...value('Steps per run', before.max_turns, after.max_turns),
 ]

@@ -1,10 +1,10 @@
 import type { Change } from './changes.ts'
 import { type DiffLine, diffLines } from './lines.ts'
 
-/** Lines around what differs that are shown with it. */
+/** Context lines around a change. */
 const AROUND = 2
 
-/** What differs, part by part; with a sign before each line, for those who see no colours. */
+/** The changes by field. Lines have a sign in addition to the color. */
 export function Differences({ changes, none }: { changes: readonly Change[]; none: string }) {
   if (changes.length === 0) return <p className="text-sm text-quiet">{none}</p>
   return (
@@ -58,7 +58,7 @@ function Line({ line: { kind, text } }: { line: DiffLine }) {
   )
 }
 
-/** Long stretches without a difference become one line of dots (null). */
+/** Collapses long unchanged stretches (null). */
 function folded(lines: readonly DiffLine[]): (DiffLine | null)[] {
   const near = lines.map((_, at) =>
     lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some(({ kind }) => kind !== 'same'),

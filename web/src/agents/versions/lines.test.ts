@@ -5,14 +5,14 @@ import { diffLines } from './lines.ts'
 const drawn = (before: string, after: string): string[] =>
   diffLines(before, after).map(({ kind, text }) => `${{ same: ' ', gone: '-', new: '+' }[kind]}${text}`)
 
-test('what two texts share stays, what one of them lacks is marked', () => {
+test('shared lines are kept, and added and removed lines are marked', () => {
   assert.deepEqual(drawn('a\nb\nc\nd', 'a\nx\nc\nd\ne'), [' a', '-b', '+x', ' c', ' d', '+e'])
   assert.deepEqual(drawn('', 'a'), ['+a'])
   assert.deepEqual(drawn('a', ''), ['-a'])
   assert.deepEqual(drawn('a\n\nb', 'a\n\nb'), [' a', ' ', ' b'])
 })
 
-test('of any two texts the one and the other can be read out of their difference', () => {
+test('both texts can be reconstructed from their diff', () => {
   const words = ['one', 'two', 'three', '']
   let seed = 7
   const next = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most
@@ -27,7 +27,7 @@ test('of any two texts the one and the other can be read out of their difference
   }
 })
 
-test('texts without a shared line that are too long to compare come as one block after the other', () => {
+test('texts too long to compare are shown as one removed and one added block', () => {
   const long = (of: string): string => Array.from({ length: 2_500 }, (_, i) => `${of} ${i}`).join('\n')
   const lines = diffLines(long('a'), long('b'))
   assert.deepEqual([lines.length, lines[0]!.kind, lines.at(-1)!.kind], [5_000, 'gone', 'new'])

@@ -1,13 +1,13 @@
-/** A line of a text in two versions: in both, only in the earlier one, or only in the later one. */
+/** A line of a diff: in both versions, only in the old one, or only in the new one. */
 export interface DiffLine {
   kind: 'same' | 'gone' | 'new'
   text: string
 }
 
-/** Cells that are compared at most; beyond that what differs is shown as one block gone and one block new. */
+/** The maximum size of the comparison table. Larger differences are shown as one removed and one added block. */
 const MOST_CELLS = 4_000_000
 
-/** The lines of two texts side by side, by the longest sequence that both have. */
+/** The line diff of two texts, by longest common subsequence. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [a, b] = [linesOf(before), linesOf(after)]
   let head = 0
@@ -31,7 +31,7 @@ function between(a: readonly string[], b: readonly string[]): DiffLine[] {
   const fresh = (text: string): DiffLine => ({ kind: 'new', text })
   if (a.length * b.length > MOST_CELLS) return [...a.map(gone), ...b.map(fresh)]
   const width = b.length + 1
-  /** The number of lines that both have in common from `i` and `j` on. */
+  /** The length of the common subsequence from `i` and `j` on. */
   const common = new Uint32Array((a.length + 1) * width)
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)

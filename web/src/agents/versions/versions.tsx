@@ -13,7 +13,7 @@ import { type Agent, type AgentVersion, agentsInQuery, refreshAgents, versionsQu
 import { changesBetween } from './changes.ts'
 import { Differences } from './differences.tsx'
 
-/** The history of an agent, newest first: what each version changed, and the way back to it. */
+/** The versions of an agent, newest first, with their changes. */
 export function Versions({ agent, mayChange }: { agent: Agent; mayChange: boolean }) {
   const { id, workspace_id, version: present } = agent
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(versionsQuery(id))
@@ -24,22 +24,22 @@ export function Versions({ agent, mayChange }: { agent: Agent; mayChange: boolea
     ({ version }: { version: AgentVersion }) => uk.agents.update({ id, ...backTo(version) }),
     async (saved, { version }) => {
       await refreshAgents()
-      say(`As in version ${version.version}; saved as version ${saved.version}`)
+      say(`Restored version ${version.version} as version ${saved.version}`)
     },
   )
   const rows = data?.pages.flatMap((page) => page.rows)
-  if (error && !rows) return <Failure what="Its versions" error={error} again={refetch} />
-  if (!rows) return <Waiting what="its versions" />
-  const nameOf = (one: string): string => agents.find((other) => other.id === one)?.name ?? 'another agent'
+  if (error && !rows) return <Failure what="The versions" error={error} again={refetch} />
+  if (!rows) return <Waiting what="the versions" />
+  const nameOf = (one: string): string => agents.find((other) => other.id === one)?.name ?? 'an agent'
   const newest = rows[0]
   return (
     <>
       <fieldset className="mb-4 flex flex-wrap items-center gap-x-5 gap-y-1 text-sm">
-        <legend className="sr-only">Show what differs</legend>
+        <legend className="sr-only">Compare with</legend>
         {(
           [
-            ['before', 'Against the version before'],
-            ['present', 'Against the present one'],
+            ['before', 'Previous version'],
+            ['present', 'Current version'],
           ] as const
         ).map(([value, words]) => (
           <label key={value} className="flex items-center gap-2">
@@ -72,21 +72,24 @@ export function Versions({ agent, mayChange }: { agent: Agent; mayChange: boolea
             <li key={version.id} className="px-4 py-3">
               <div className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1">
                 <h2 className="figures font-medium">Version {version.version}</h2>
-                {isPresent && <Tag tone="good">present</Tag>}
+                {isPresent && <Tag tone="good">current</Tag>}
                 <p className="min-w-0 flex-1 basis-40 text-sm text-quiet">
                   <Ago time={version.created_at} />
                   {who && ` by ${who}`}
                 </p>
                 {mayChange && !isPresent && (
                   <Button onClick={() => void back.send({ version })}>
-                    Go back<span className="sr-only"> to version {version.version}</span>
+                    Restore<span className="sr-only"> version {version.version}</span>
                   </Button>
                 )}
               </div>
               {changes !== null ? (
-                <Differences changes={changes} none={against === 'present' ? 'The same as now.' : 'Nothing differs.'} />
+                <Differences
+                  changes={changes}
+                  none={against === 'present' ? 'Same as the current version.' : 'No changes.'}
+                />
               ) : (
-                version.version === 1 && <p className="text-sm text-quiet">As it was made.</p>
+                version.version === 1 && <p className="text-sm text-quiet">Initial version</p>
               )}
             </li>
           )
@@ -94,7 +97,7 @@ export function Versions({ agent, mayChange }: { agent: Agent; mayChange: boolea
       </ol>
       {hasNextPage && (
         <Button className="mt-3" pending={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          Show earlier ones
+          Show earlier versions
         </Button>
       )}
     </>

@@ -5,7 +5,7 @@ import { AreaField } from '../../ui/area-field.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import type { AutomationDraft } from './draft.ts'
 
-/** What it does: an agent is told something, or a command runs on a computer. */
+/** Selects the action: an agent with a prompt, or a command on a computer. */
 export function ActionFields({
   draft,
   set,
@@ -17,12 +17,12 @@ export function ActionFields({
 }) {
   return (
     <fieldset className="min-w-0">
-      <legend className="mb-1 text-sm font-medium">What</legend>
+      <legend className="mb-1 text-sm font-medium">Action</legend>
       <div className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-sm">
         {(
           [
-            ['agent', 'An agent works'],
-            ['command', 'A command runs on a computer'],
+            ['agent', 'Run an agent'],
+            ['command', 'Run a command on a computer'],
           ] as const
         ).map(([does, words]) => (
           <label key={does} className="flex min-h-8 items-center gap-2">
@@ -48,7 +48,7 @@ function ByAgent({ draft, set, at }: Props) {
   const rows = (chats.data?.pages.flatMap((page) => page.rows) ?? []).filter(
     ({ workspace_id }) => workspace_id === draft.workspace_id,
   )
-  // What is set stays to be seen, also where it is not among those that were read.
+  // Keeps the current choice visible even if it isn't in the loaded list.
   const isElsewhere = draft.agent_id !== '' && agents !== undefined && !agents.some(({ id }) => id === draft.agent_id)
   const isEarlier = draft.chat_id !== '' && !rows.some(({ id }) => id === draft.chat_id)
   return (
@@ -59,8 +59,8 @@ function ByAgent({ draft, set, at }: Props) {
           value={draft.agent_id}
           onValue={(agent_id) => set({ agent_id, chat_id: '' })}
           options={[
-            ['', agents === undefined ? '…' : 'Choose one'],
-            ...(isElsewhere ? [[draft.agent_id, 'An agent of elsewhere'] as const] : []),
+            ['', agents === undefined ? '…' : 'Choose an agent'],
+            ...(isElsewhere ? [[draft.agent_id, 'An agent in another workspace'] as const] : []),
             ...(agents ?? []).map(({ id, name }) => [id, name] as const),
           ]}
           hint={
@@ -68,7 +68,7 @@ function ByAgent({ draft, set, at }: Props) {
               <>
                 There is none in this workspace.{' '}
                 <Link to="/agents" className="link">
-                  Make one
+                  Create agent
                 </Link>
               </>
             )
@@ -76,23 +76,23 @@ function ByAgent({ draft, set, at }: Props) {
           error={at('action.agent_id')}
         />
         <SelectField
-          label="Speaks in"
+          label="Chat"
           value={draft.chat_id}
           onValue={(chat_id) => set({ chat_id })}
           options={[
             ['', 'A new chat each time'],
-            ...(isEarlier ? [[draft.chat_id, 'The chat it spoke in so far'] as const] : []),
+            ...(isEarlier ? [[draft.chat_id, 'The current chat'] as const] : []),
             ...rows.map(({ id, title }) => [id, title] as const),
           ]}
           error={at('action.chat_id')}
         />
       </div>
       <AreaField
-        label="What it is told"
+        label="Prompt"
         rows={3}
         value={draft.prompt}
         onValue={(prompt) => set({ prompt })}
-        hint={draft.when === 'webhook' && 'What the webhook brings follows it, marked as coming from outside.'}
+        hint={draft.when === 'webhook' && 'The webhook payload is appended and marked as external content.'}
         error={at('action.prompt')}
       />
     </div>
@@ -111,8 +111,8 @@ function ByCommand({ draft, set, at }: Props) {
         value={draft.computer_id}
         onValue={(computer_id) => set({ computer_id })}
         options={[
-          ['', computers === undefined ? '…' : 'Choose one'],
-          ...(isAway ? [[draft.computer_id, 'The computer it runs on so far'] as const] : []),
+          ['', computers === undefined ? '…' : 'Choose a computer'],
+          ...(isAway ? [[draft.computer_id, 'The current computer'] as const] : []),
           ...able.map(
             ({ id, name, connection }) => [id, connection === 'online' ? name : `${name} (offline)`] as const,
           ),
@@ -123,7 +123,7 @@ function ByCommand({ draft, set, at }: Props) {
             <>
               No computer lets you run commands in this workspace.{' '}
               <a className="link" href="/app/computers">
-                Grant it at Computers
+                Change permissions
               </a>
             </>
           )
@@ -131,15 +131,15 @@ function ByCommand({ draft, set, at }: Props) {
         error={at('action.computer_id')}
       />
       <AreaField
-        label="Command, for /bin/sh"
+        label="Command (/bin/sh)"
         mono
         rows={3}
         value={draft.command}
         onValue={(command) => set({ command })}
         hint={
           draft.when === 'webhook'
-            ? 'It reads the body of the webhook. Another exit code than 0 is a failed run.'
-            : 'Another exit code than 0 is a failed run.'
+            ? 'The webhook body is passed on standard input. A nonzero exit code marks the run as failed.'
+            : 'A nonzero exit code marks the run as failed.'
         }
         error={at('action.command')}
       />

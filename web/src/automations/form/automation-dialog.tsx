@@ -11,7 +11,7 @@ import { WhenFields } from './when-fields.tsx'
 
 type Made = Awaited<ReturnType<typeof uk.automations.create>>
 
-/** The fields that say themselves what was refused of them. */
+/** Fields that show their own errors. */
 const shown = [
   'name',
   'workspace_id',
@@ -26,7 +26,7 @@ const shown = [
   'timeout_seconds',
 ]
 
-/** Sets up an automation, or changes one. Nothing is kept before it is sent; when it fires is shown before. */
+/** Creates or edits an automation, with a preview of the next runs. */
 export function AutomationDialog({
   before,
   workspaces,
@@ -36,9 +36,9 @@ export function AutomationDialog({
   onOpen,
   onDone,
 }: {
-  /** The automation that is changed; null makes one. */
+  /** The automation being edited; null when creating one. */
   before: Automation | null
-  /** The workspaces in which an automation may be made. */
+  /** The workspaces in which the person can create automations. */
   workspaces: readonly Workspace[]
   agentId?: string
   preferred?: string | undefined
@@ -85,15 +85,15 @@ export function AutomationDialog({
       open={open}
       onOpen={onOpen}
       wide
-      title={before ? `Change ${before.name}` : 'New automation'}
+      title={before ? `Edit automation ${before.name}` : 'Create automation'}
       about={
         before
-          ? 'Who changes what it does, or when another’s fires, answers for it from then on.'
-          : 'It runs in your rights, judged anew at each firing, and at your cost.'
+          ? 'If you change the action, or another member’s schedule, the automation runs with your permissions from then on.'
+          : 'Runs use your permissions, checked at each run, and are billed to you.'
       }
       sending={sending}
       fields={shown}
-      verb={before ? 'Save' : 'Make it'}
+      verb={before ? 'Save automation' : 'Create automation'}
       onSend={send}
     >
       <div className="grid gap-5 sm:grid-cols-2">
@@ -124,10 +124,10 @@ export function AutomationDialog({
       />
       <ActionFields draft={draft} set={set} at={at} />
       <details open={at('max_cost_usd') !== null || at('timeout_seconds') !== null}>
-        <summary className="w-fit text-sm text-quiet hover:text-ink">Limits, and what happens when it is late</summary>
+        <summary className="w-fit text-sm text-quiet hover:text-ink">Limits and missed runs</summary>
         <div className="mt-3 grid gap-4 sm:grid-cols-2">
           <TextField
-            label="Each run costs at most, in USD"
+            label="Max. cost per run in USD"
             inputMode="decimal"
             placeholder="no cap"
             value={draft.max_cost_usd}
@@ -135,32 +135,32 @@ export function AutomationDialog({
             error={at('max_cost_usd')}
           />
           <TextField
-            label="Each run takes at most, in seconds"
+            label="Max. duration per run in seconds"
             inputMode="numeric"
             value={draft.timeout_seconds}
             onValue={(timeout_seconds) => set({ timeout_seconds })}
             error={at('timeout_seconds')}
           />
           <SelectField
-            label="While an earlier run goes on"
+            label="If a run is still active"
             value={draft.overlap}
             onValue={(overlap) => set({ overlap })}
             options={[
-              ['skip', 'Skip this one'],
-              ['queue', 'Wait for it'],
-              ['cancel_previous', 'Stop the earlier one'],
+              ['skip', 'Skip the new run'],
+              ['queue', 'Queue the new run'],
+              ['cancel_previous', 'Stop the active run'],
               ['allow', 'Run both'],
             ]}
           />
           {draft.when !== 'webhook' && (
             <SelectField
-              label="After the server was away"
+              label="After server downtime"
               value={draft.catch_up}
               onValue={(catch_up) => set({ catch_up })}
               options={[
-                ['latest', 'Run the last one that was missed'],
-                ['all', 'Run all that were missed'],
-                ['none', 'Run none of them'],
+                ['latest', 'Run only the last missed run'],
+                ['all', 'Run all missed runs'],
+                ['none', 'Skip missed runs'],
               ]}
             />
           )}

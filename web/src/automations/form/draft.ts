@@ -5,10 +5,9 @@ import { isOnce } from '../words.ts'
 import type { WallTime } from '../zone.ts'
 import { type Understood, understand } from './plain-words.ts'
 
-/** The way in which a draft says when it fires. */
+/** How the draft sets its schedule. */
 export type When = 'words' | 'cron' | 'once' | 'webhook'
 
-/** An automation as it is being written: texts as they are typed. */
 export interface AutomationDraft {
   name: string
   workspace_id: string
@@ -19,7 +18,7 @@ export interface AutomationDraft {
   time_zone: string
   does: 'agent' | 'command'
   agent_id: string
-  /** Empty: each run has a chat of its own. */
+  /** Empty: a new chat for each run. */
   chat_id: string
   prompt: string
   computer_id: string
@@ -70,7 +69,7 @@ export const draftOf = (from: Automation, ownZone: string): AutomationDraft => {
   }
 }
 
-/** The schedule of a draft and what was taken for granted; for a webhook none. */
+/** The schedule of a draft, with the assumptions made; none for a webhook. */
 export function scheduleOf(draft: AutomationDraft, now: WallTime): Understood | null {
   if (draft.when === 'webhook') return null
   if (draft.when === 'words') return understand(draft.words, now)
@@ -92,7 +91,6 @@ const rest = (draft: AutomationDraft) => ({
   timeout_seconds: typedNumber(draft.timeout_seconds),
 })
 
-/** The fields that make an automation of a draft. */
 export const givenOf = (draft: AutomationDraft, schedule: string | null): Given => ({
   ...rest(draft),
   workspace_id: draft.workspace_id,
@@ -102,8 +100,8 @@ export const givenOf = (draft: AutomationDraft, schedule: string | null): Given 
 })
 
 /**
- * The changes that a draft makes to its automation. The action is sent only where it differs, for it changes who
- * answers for the automation.
+ * The changed fields. The action is sent only if it changed, since that makes the person responsible for the
+ * automation.
  */
 export function changesOf(
   before: Automation,

@@ -5,7 +5,7 @@ import { useSettled } from '../../ui/typing/settled.ts'
 import { type Firing, firingsQuery } from '../queries.ts'
 import { clockIn, momentIn, ownZone, saysClockChange } from '../zone.ts'
 
-/** The next firings of a schedule, reckoned by the server, whether or not anybody has saved it. */
+/** Previews the next runs of a schedule, computed by the server. */
 export function Firings({ schedule, timeZone }: { schedule: string; timeZone: string }) {
   const asked = useSettled({ schedule, timeZone }, 250)
   const { data, error, refetch, isPlaceholderData } = useQuery({
@@ -21,7 +21,7 @@ export function Firings({ schedule, timeZone }: { schedule: string; timeZone: st
         {sayError(error)}
       </p>
     )
-  if (!data) return <p className="text-sm text-quiet">Asking the server when that is …</p>
+  if (!data) return <p className="text-sm text-quiet">Calculating the next runs …</p>
   return <FiringList firings={data.firings} timeZone={data.time_zone} dimmed={isPlaceholderData} />
 }
 
@@ -29,11 +29,7 @@ function FiringList({ firings, timeZone, dimmed }: { firings: readonly Firing[];
   const own = ownZone()
   const elsewhere = timeZone !== own
   return (
-    <ol
-      aria-label="Next firings"
-      aria-busy={dimmed}
-      className={`figures space-y-1 text-sm ${dimmed ? 'opacity-60' : ''}`}
-    >
+    <ol aria-label="Next runs" aria-busy={dimmed} className={`figures space-y-1 text-sm ${dimmed ? 'opacity-60' : ''}`}>
       {firings.map(({ at, clock_change_minutes }) => {
         const change = saysClockChange(clock_change_minutes, timeZone)
         return (

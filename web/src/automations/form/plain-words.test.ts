@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { understand } from './plain-words.ts'
 
-/** A Monday. */
 const now = { year: 2026, month: 11, day: 23, hour: 16, minute: 40 }
 const of = (words: string): string => {
   const found = understand(words, now)
@@ -47,11 +46,11 @@ const said: Record<string, string> = {
   'in an hour': '2026-11-23T17:40',
 }
 
-test('what people say becomes a schedule', () => {
+test('plain English becomes a schedule', () => {
   for (const [words, schedule] of Object.entries(said)) assert.equal(of(words), schedule, words)
 })
 
-test('what nobody said is taken, and said to be', () => {
+test('missing times and days get defaults, which are reported', () => {
   const assumed = (words: string) => {
     const found = understand(words, now)
     return 'why' in found ? null : [found.schedule, found.assumed !== null]
@@ -62,7 +61,7 @@ test('what nobody said is taken, and said to be', () => {
   assert.deepEqual(assumed('every weekday at 9'), ['0 9 * * 1-5', false])
 })
 
-test('what is not understood is said, and never guessed', () => {
+test('text that isn’t understood is reported and never guessed', () => {
   for (const [words, why] of [
     ['', /Say when/],
     ['every full moon at nine', /full moon/],

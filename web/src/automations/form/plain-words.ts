@@ -1,4 +1,4 @@
-/** Reads a time from plain English. Nothing is guessed: words that are not understood are named. */
+/** Parses schedules in plain English. Unknown words are reported, not guessed. */
 import type { WallTime } from '../zone.ts'
 
 export type Understood = { schedule: string; assumed: string | null } | { why: string }
@@ -45,16 +45,16 @@ const pad = (value: number): string => String(value).padStart(2, '0')
 const ascending = (values: readonly number[]): number[] => [...new Set(values)].toSorted((a, b) => a - b)
 
 /**
- * A cron schedule of five fields, or one local time such as `2026-12-24T09:00`, for words such as `every weekday at nine`
- * or `tomorrow at 7:30 pm`.
+ * Returns a five-field cron schedule or one local time such as `2026-12-24T09:00`, for text such as `every weekday at
+ * nine` or `tomorrow at 7:30 pm`.
  */
 export function understand(words: string, now: WallTime): Understood {
   const text = new Text(words)
-  if (text.isEmpty) return { why: 'Say when, such as “every weekday at nine”.' }
+  if (text.isEmpty) return { why: 'Enter a schedule, such as “every weekday at nine”.' }
   try {
     const found = once(text, now) ?? repeated(text)
     const left = text.left
-    if (left !== '') throw new Unclear(`“${left}” was not understood.`)
+    if (left !== '') throw new Unclear(`“${left}” isn’t understood.`)
     return found
   } catch (error) {
     if (error instanceof Unclear) return { why: error.message }
@@ -62,7 +62,7 @@ export function understand(words: string, now: WallTime): Understood {
   }
 }
 
-/** The written words, of which each part is taken out as it is understood. */
+/** The text. Understood parts are removed step by step. */
 class Text {
   #words: string
   constructor(words: string) {
@@ -79,7 +79,7 @@ class Text {
   get isEmpty(): boolean {
     return this.#words.trim() === ''
   }
-  /** The words that no part has taken, without those that say nothing by themselves. */
+  /** The remaining words, without filler words. */
   get left(): string {
     return this.#words
       .replaceAll(/\b(every|each|at|on|the|and|of|a|an|in|once|please|run|fire|it|day)\b/g, ' ')
@@ -120,11 +120,11 @@ function timeOf(words: string): Time {
     hour = (hour + 23) % 24
     minute = 45
   }
-  if (hour < 0 || hour > 23 || minute > 59) throw new Unclear(`“${words}” is not a time of day.`)
+  if (hour < 0 || hour > 23 || minute > 59) throw new Unclear(`“${words}” isn’t a time of day.`)
   return { hour, minute }
 }
 
-/** The times of day that are named; `at` may stand before each. */
+/** The times of day, each optionally preceded by `at`. */
 function timesIn(text: Text): Time[] {
   const found = text.take(`(?:at )?(${clock}(?:(?: and| at| and at)? ${clock})*)`)
   if (!found) return []
@@ -134,7 +134,7 @@ function timesIn(text: Text): Time[] {
 const iso = ({ year, month: m, day: d, hour, minute }: WallTime): string =>
   `${String(year).padStart(4, '0')}-${pad(m)}-${pad(d)}T${pad(hour)}:${pad(minute)}`
 
-/** A wall time so many minutes on, by a clock that never jumps. */
+/** Adds minutes to a local time, ignoring daylight saving time. */
 function later(now: WallTime, minutes: number): WallTime {
   const then = new Date(Date.UTC(now.year, now.month - 1, now.day, now.hour, now.minute + minutes))
   return {
@@ -146,7 +146,7 @@ function later(now: WallTime, minutes: number): WallTime {
   }
 }
 
-const NINE = 'Nobody said a time of day: nine in the morning is taken.'
+const NINE = 'No time given, so 9:00 AM is used.'
 const MINUTES = { minute: 1, hour: 60, day: 1_440, week: 10_080 } as const
 
 function once(text: Text, now: WallTime): Understood | null {
@@ -160,7 +160,7 @@ function once(text: Text, now: WallTime): Understood | null {
   const date = dateIn(text, now)
   if (!date) return null
   const times = timesIn(text)
-  if (times.length > 1) throw new Unclear('One moment has one time of day.')
+  if (times.length > 1) throw new Unclear('A single date can have only one time.')
   return {
     schedule: iso({ ...date, ...(times[0] ?? PARTS[date.part ?? ''] ?? { hour: 9, minute: 0 }) }),
     assumed: times.length === 0 && date.part === undefined ? NINE : null,
@@ -180,7 +180,7 @@ function dateIn(text: Text, now: WallTime): (WallTime & { part?: string }) | nul
   }
   const written = text.take(String.raw`(?:on )?(\d{4})-(\d{2})-(\d{2})`)
   if (written) return { ...now, year: Number(written[1]), month: Number(written[2]), day: Number(written[3]) }
-  // A date that comes every year is a schedule.
+  // A yearly date is a schedule.
   if (text.has('every') || text.has('each')) return null
   const dated = text.take(
     String.raw`(?:on )?(?:the )?(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? (${month})|(${month}) (\d{1,2})(?:st|nd|rd|th)?)(?: (\d{4}))?`,
@@ -201,18 +201,19 @@ function repeated(text: Text): Understood {
   const each = text.take('(?:every|each) (morning|afternoon|evening|night)')?.[1]
   const daily = text.take('(?:daily|(?:every|each) (?:single )?day)') !== null || each !== undefined
   const weekly = text.take('(?:weekly|(?:every|each) week)') !== null
-  if (weekly && days === null) throw new Unclear('On which day of the week?')
+  if (weekly && days === null) throw new Unclear('Which day of the week?')
   if (step) {
     const span = text.take(`(?:between|from) (${clock}) (?:and|to|until|till) (${clock})`)
-    if (dates !== null || yearly) throw new Unclear('A step of minutes or hours goes with days of the week only.')
+    if (dates !== null || yearly)
+      throw new Unclear('Intervals of minutes or hours can only be combined with days of the week.')
     const hours = span ? hoursBetween(timeOf(span[1]!), timeOf(span[2]!)) : '*'
     const [minute, hour] = step.unit === 'minute' ? [step.field, hours] : ['0', stepped(step.field, hours)]
     return { schedule: `${minute} ${hour} * * ${days ?? '*'}`, assumed: null }
   }
   if (!daily && days === null && dates === null && !yearly) {
     const times = timesIn(text)
-    if (times.length === 0) throw new Unclear(`“${text.left || 'That'}” does not say when.`)
-    return { schedule: fields(times, '* * *'), assumed: 'Nobody said on which days: every day is taken.' }
+    if (times.length === 0) throw new Unclear(`“${text.left || 'That'}” doesn’t contain a time.`)
+    return { schedule: fields(times, '* * *'), assumed: 'No days given, so every day is used.' }
   }
   const times = timesIn(text)
   const part = each ?? text.take('(?:in the|at) (morning|afternoon|evening|night)')?.[1]
@@ -220,20 +221,20 @@ function repeated(text: Text): Understood {
   const rest = yearly
     ? `${Number(yearly[1] || yearly[4])} ${monthOf(yearly[2] || yearly[3]!)} *`
     : `${dates ?? '*'} * ${days ?? '*'}`
-  if (dates !== null && days !== null) throw new Unclear('Either days of the month or days of the week.')
+  if (dates !== null && days !== null) throw new Unclear('Use either days of the month or days of the week, not both.')
   return { schedule: fields(taken, rest), assumed: times.length === 0 && part === undefined ? NINE : null }
 }
 
-/** Times of day as the first two fields: several have to share their minute. */
+/** Times of day as the minute and hour fields. All times must share the minute. */
 function fields(times: readonly Time[], rest: string): string {
   const minutes = ascending(times.map(({ minute }) => minute))
-  if (minutes.length > 1) throw new Unclear('Times of one automation share their minute, such as 9:30 and 17:30.')
+  if (minutes.length > 1) throw new Unclear('All times must have the same minute, such as 9:30 and 17:30.')
   return `${minutes[0]} ${ascending(times.map(({ hour }) => hour)).join(',')} ${rest}`
 }
 
 function hoursBetween(from: Time, to: Time): string {
   const last = to.minute === 0 ? to.hour - 1 : to.hour
-  if (last < from.hour) throw new Unclear('The hours have to lie within one day.')
+  if (last < from.hour) throw new Unclear('The hours must be within one day.')
   return last === from.hour ? String(from.hour) : `${from.hour}-${last}`
 }
 
@@ -252,8 +253,8 @@ function stepIn(text: Text): { unit: 'minute' | 'hour'; field: string } | null {
   if (many < 1 || whole % many !== 0)
     throw new Unclear(
       unit === 'minute'
-        ? 'A step of minutes has to divide the hour: 5, 10, 15, 20 or 30, say.'
-        : 'A step of hours has to divide the day: 2, 3, 4, 6, 8 or 12.',
+        ? 'The interval must divide an hour evenly, such as 5, 10, 15, 20 or 30 minutes.'
+        : 'The interval must divide a day evenly: 2, 3, 4, 6, 8 or 12 hours.',
     )
   return { unit, field: many === 1 ? '*' : `*/${many}` }
 }

@@ -7,14 +7,14 @@ import { Firings } from './firings.tsx'
 import type { Understood } from './plain-words.ts'
 
 const ways: readonly (readonly [When, string])[] = [
-  ['words', 'In words'],
+  ['words', 'Plain English'],
   ['cron', 'Cron'],
   ['once', 'Once'],
-  ['webhook', 'By a webhook'],
+  ['webhook', 'Webhook'],
 ]
 const examples = ['every weekday at nine', 'every 15 minutes', 'on the 1st of every month at 8', 'tomorrow at 7:30 pm']
 
-/** When it fires, said in one of several ways, and what the server makes of it. */
+/** Sets the schedule in one of several ways, with a preview. */
 export function WhenFields({
   draft,
   set,
@@ -25,7 +25,7 @@ export function WhenFields({
 }: {
   draft: AutomationDraft
   set: (change: Partial<AutomationDraft>) => void
-  /** The kind of an automation that is changed: it stays. */
+  /** The kind of an existing automation can't change. */
   kind: Automation['kind'] | null
   understood: Understood | null
   error: string | null
@@ -36,7 +36,7 @@ export function WhenFields({
   const why = understood !== null && 'why' in understood && draft.words.trim() !== '' ? understood.why : null
   return (
     <fieldset className="min-w-0">
-      <legend className="mb-1 text-sm font-medium">When</legend>
+      <legend className="mb-1 text-sm font-medium">Trigger</legend>
       {offered.length > 1 && (
         <div className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-sm">
           {offered.map(([way, words]) => (
@@ -47,7 +47,7 @@ export function WhenFields({
                 value={way}
                 checked={draft.when === way}
                 onChange={() =>
-                  // What the words meant is where cron or a moment begins.
+                  // Switching modes keeps the schedule already entered.
                   set({
                     when: way,
                     ...(way === 'cron' && draft.cron === '' && !schedule.includes('T') && { cron: schedule }),
@@ -62,15 +62,15 @@ export function WhenFields({
       )}
       {draft.when === 'webhook' ? (
         <p className="text-sm text-quiet">
-          It fires whenever its address is called with its token, or signed with its secret. Both are shown once, when
-          it is made.
+          Runs when its URL is called with the token, or with a signature made with the secret. Both are shown only
+          once, after you create the automation.
         </p>
       ) : (
         <>
           <div className="grid gap-4 sm:grid-cols-2">
             {draft.when === 'words' && (
               <TextField
-                label="In words"
+                label="Schedule"
                 autoComplete="off"
                 placeholder="every weekday at nine"
                 value={draft.words}
@@ -88,13 +88,13 @@ export function WhenFields({
                 placeholder="0 9 * * 1-5"
                 value={draft.cron}
                 onValue={(cron) => set({ cron })}
-                hint="Minute, hour, day, month, weekday; six fields begin with seconds."
+                hint="Minute, hour, day, month, weekday; with six fields, the first is seconds."
                 error={error}
               />
             )}
             {draft.when === 'once' && (
               <TextField
-                label="Once, at"
+                label="Date and time"
                 type="datetime-local"
                 value={draft.once}
                 onValue={(once) => set({ once })}
@@ -129,7 +129,7 @@ export function WhenFields({
                     'assumed' in understood &&
                     understood.assumed !== null &&
                     `${understood.assumed} `}
-                  <Words>{schedule.includes('T') ? `Once, at \`${schedule}\`.` : `As cron: \`${schedule}\`.`}</Words>
+                  <Words>{schedule.includes('T') ? `Once at \`${schedule}\`.` : `Cron: \`${schedule}\`.`}</Words>
                 </p>
               )}
               <Firings schedule={schedule} timeZone={draft.time_zone} />

@@ -15,7 +15,7 @@ const paints: Record<AutomationRun['status'], string> = {
   cancelled: 'bg-ochre',
   skipped: 'border-t-2 border-keyline',
 }
-/** A sign for each, so that colour is never alone. */
+/** Icons in addition to the colors. */
 const signs: Record<AutomationRun['status'], string> = {
   queued: '○',
   running: '◌',
@@ -26,7 +26,7 @@ const signs: Record<AutomationRun['status'], string> = {
   skipped: '',
 }
 
-/** The last runs as bars, the newest at the right: as high as they took long, by orders of magnitude. What was skipped is a dash. */
+/** The recent runs as bars, newest on the right, with logarithmic height by duration. Skipped runs are dashes. */
 export function RunBars({ id, runs }: { id: string; runs: readonly AutomationRun[] }) {
   const shown = runs.slice(0, MOST).toReversed()
   if (shown.length < 2) return null
@@ -34,7 +34,7 @@ export function RunBars({ id, runs }: { id: string; runs: readonly AutomationRun
   const longest = Math.max(1, ...took.map((ms) => Math.log10(1 + (ms ?? 0))))
   return (
     <figure className="mb-4 border border-line bg-sheet px-4 pt-3 pb-2">
-      <ol aria-label="The last runs as bars" className="flex h-19 items-end gap-1 overflow-x-auto">
+      <ol aria-label="Recent runs" className="flex h-19 items-end gap-1 overflow-x-auto">
         {shown.map((run, at) => {
           const ms = took[at]!
           const height = ms === null ? 3 : Math.max(5, Math.round((HIGHEST * Math.log10(1 + ms)) / longest))
@@ -69,7 +69,7 @@ export function RunBars({ id, runs }: { id: string; runs: readonly AutomationRun
         })}
       </ol>
       <figcaption className="mt-1.5 text-xs text-quiet">
-        {shown.length === MOST ? `The last ${MOST} runs` : 'All runs so far'}; higher took longer, a dash was skipped.
+        {shown.length === MOST ? `The last ${MOST} runs` : 'All runs'}. Taller bars took longer; a dash was skipped.
       </figcaption>
     </figure>
   )

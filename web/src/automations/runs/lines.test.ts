@@ -4,9 +4,9 @@ import type { RunEvent } from '../../chats/queries.ts'
 import { emptyLog, logged } from './lines.ts'
 
 const at = '2026-11-23T09:00:00.000Z'
-/** Events as the server tells them, with what the log reads of them. */
+/** Events as the server sends them, with the fields that the log reads. */
 const told = (...events: [string, object][]): RunEvent[] =>
-  // Whole runs and messages would say nothing more here.
+  // The log doesn't read the other fields of runs and messages.
   events.map(([event, data], i) => ({ event, data: { seq: i + 1, at, run_id: 'R', ...data } })) as unknown as RunEvent[]
 
 const events = told(
@@ -20,12 +20,12 @@ const events = told(
   ['run.failed', { run: {}, error: { type: 'timeout', message: 'Too long.' } }],
 )
 
-test('a run is read line by line: what is written grows where it began', () => {
+test('run events become log lines, and streamed text extends its line', () => {
   const log = logged(emptyLog, events)
   assert.deepEqual(
     log.lines.map(({ kind, text }) => `${kind}: ${text}`),
     [
-      'state: Begun with sim/echo',
+      'state: Started with sim/echo',
       'reasoning: hm',
       'text: One two',
       'tool: web_fetch {"url":1}',
@@ -36,7 +36,7 @@ test('a run is read line by line: what is written grows where it began', () => {
   assert.equal(log.ended, true)
 })
 
-test('in pieces, and told twice, it is the same log', () => {
+test('batches and repeated events produce the same log', () => {
   const whole = logged(emptyLog, events)
   let log = emptyLog
   for (const event of events) log = logged(logged(log, [event]), events.slice(0, 3))

@@ -2,21 +2,21 @@ import type { RunEvent } from '../../chats/queries.ts'
 import { shorten } from '../../../../src/core/text/shorten.ts'
 import { jsonText } from '../../ui/text/json-text.ts'
 
-/** A line of the log of a run: what happened, and at what moment. */
+/** A line of a run's log. */
 export interface LogLine {
   key: string
   at: string
   kind: 'state' | 'text' | 'reasoning' | 'tool' | 'result' | 'error' | 'cost'
   text: string
-  /** The chat in which an agent went on with the task. */
+  /** The chat of a delegated task. */
   chatId?: string
 }
 
 export interface Log {
   lines: readonly LogLine[]
-  /** The number of the last event: where to go on from. */
+  /** The last event number, for resuming. */
   seq: number
-  /** The run has told its end. */
+  /** The run has ended. */
   ended: boolean
 }
 export const emptyLog: Log = { lines: [], seq: 0, ended: false }
@@ -24,7 +24,7 @@ export const emptyLog: Log = { lines: [], seq: 0, ended: false }
 const MOST_SHOWN = 20_000
 const textOf = (output: unknown): string => shorten(typeof output === 'string' ? output : jsonText(output), MOST_SHOWN)
 
-/** The log after some more events; those that it has told are passed over. */
+/** Applies more events to the log; ignores repeated ones. */
 export function logged(log: Log, events: readonly RunEvent[]): Log {
   const lines = [...log.lines]
   let { seq, ended } = log
@@ -33,7 +33,7 @@ export function logged(log: Log, events: readonly RunEvent[]): Log {
     places.set(line.key, lines.length)
     lines.push(line)
   }
-  /** Adds to the line of this key, or begins it. */
+  /** Appends to the line with this key, or starts it. */
   const grow = (line: LogLine): void => {
     const at = places.get(line.key)
     if (at === undefined) put(line)
@@ -50,7 +50,7 @@ export function logged(log: Log, events: readonly RunEvent[]): Log {
           key,
           at,
           kind: 'state',
-          text: `Begun with ${data.run.model}${data.run.attempt > 1 ? `, attempt ${data.run.attempt}` : ''}`,
+          text: `Started with ${data.run.model}${data.run.attempt > 1 ? `, attempt ${data.run.attempt}` : ''}`,
         })
         break
       case 'text.delta':
@@ -72,7 +72,7 @@ export function logged(log: Log, events: readonly RunEvent[]): Log {
         put({ key, at, kind: data.is_error ? 'error' : 'result', text: textOf(data.output) })
         break
       case 'subagent.started':
-        put({ key, at, kind: 'state', text: 'Handed on to another agent', chatId: data.chat_id })
+        put({ key, at, kind: 'state', text: 'Delegated to another agent', chatId: data.chat_id })
         break
       case 'mcp_server.error':
         put({ key, at, kind: 'error', text: `Tools of ${data.server} are missing: ${data.message}` })

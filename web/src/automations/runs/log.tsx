@@ -8,11 +8,11 @@ import { Refused } from '../../ui/notice.tsx'
 import { type Log, type LogLine, emptyLog, logged } from './lines.ts'
 
 const AGAIN_MS = 1_000
-/** Events gathered into one drawing. */
+/** Batches events into one render. */
 const GATHER_MS = 60
 const NEAR = 40
 
-/** What an agent did in a run: all of it from the beginning at once, then as it happens, over lost connections. */
+/** The agent's log of a run: the history first, then live, resuming after connection losses. */
 export function AgentLog({ chatId, runId }: { chatId: string; runId: string }) {
   const [log, setLog] = useState<Log>(emptyLog)
   const [trouble, setTrouble] = useState<string | null>(null)
@@ -59,13 +59,15 @@ async function follow(
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof ApiError && error.status < 500 && error.status !== 429)
-        return onTrouble(error.status === 404 ? 'Its chat is gone, or you may not read it.' : sayError(error))
+        return onTrouble(
+          error.status === 404 ? 'The chat was deleted, or you don’t have access to it.' : sayError(error),
+        )
     }
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
   }
 }
 
-/** What a command put out: all of it so far at once, then as it comes. */
+/** The output of a command: everything so far, then live. */
 export function CommandLog({ operationId, going }: { operationId: string; going: boolean }) {
   const [text, setText] = useState<string | null>(null)
   const [trouble, setTrouble] = useState<string | null>(null)
@@ -83,7 +85,7 @@ export function CommandLog({ operationId, going }: { operationId: string; going:
       } catch (error) {
         if (left.signal.aborted) return
         const { code, status } = refusal(error) ?? {}
-        if (status === 404) setTrouble('Its output is for whom it runs: who made the automation reads it.')
+        if (status === 404) setTrouble('Only the owner of the automation can see its output.')
         else if (code !== 'not_ready') setTrouble(sayError(error))
       }
       if (going && !left.signal.aborted) timer = setTimeout(() => void read(), AGAIN_MS)
@@ -126,7 +128,7 @@ const clock = new Intl.DateTimeFormat('en', {
   hourCycle: 'h23',
 })
 
-/** Numbered lines, each with an address of its own; the end is followed while the reader is at it. */
+/** Numbered lines with links. Follows the end while the reader is scrolled there. */
 function Lines({ lines, live }: { lines: readonly LogLine[]; live: boolean }) {
   const box = useRef<HTMLDivElement>(null)
   const follows = useRef(true)
@@ -175,7 +177,7 @@ function Lines({ lines, live }: { lines: readonly LogLine[]; live: boolean }) {
                 <>
                   {' '}
                   <Link to="/chats/$id" params={{ id: chatId }} className="link">
-                    in its chat
+                    in the chat
                   </Link>
                 </>
               )}
@@ -183,7 +185,7 @@ function Lines({ lines, live }: { lines: readonly LogLine[]; live: boolean }) {
           </li>
         ))}
       </ol>
-      {live && lines.length > 0 && <p className="px-4 text-quiet">◌ going on</p>}
+      {live && lines.length > 0 && <p className="px-4 text-quiet">◌ running</p>}
     </div>
   )
 }

@@ -13,7 +13,7 @@ import { type AutomationRun, automationQuery, refreshAutomations, runQuery } fro
 import { durationOf, isGoing, runTones, saysDuration, saysRun, saysSkip, saysTrigger } from '../words.ts'
 import { AgentLog, CommandLog } from './log.tsx'
 
-/** One run: how it stands, and its log from the first line on. */
+/** The page of a run, with its log. */
 export function RunPage() {
   const { id, run: runId } = useParams({ from: '/shell/automations/$id/runs/$run' })
   const { data: automation } = useQuery(automationQuery(id))
@@ -26,7 +26,7 @@ export function RunPage() {
         {!error ? (
           <Waiting what="the run" />
         ) : refusal(error)?.status === 404 ? (
-          <Empty title="Nothing to show">It does not exist, or you have no access to it.</Empty>
+          <Empty title="Not found">This run doesn’t exist, or you don’t have access to it.</Empty>
         ) : (
           <Failure what="This run" error={error} again={refetch} />
         )}
@@ -39,7 +39,7 @@ export function RunPage() {
       lead={
         <>
           <Link to="/automations/$id" params={{ id }} className="link">
-            All its runs
+            All runs
           </Link>{' '}
           · {moment(run.created_at)}, {saysTrigger[run.trigger]}
         </>
@@ -49,20 +49,20 @@ export function RunPage() {
       <Section title="Log">
         <RunLog run={run} />
       </Section>
-      <Section title="How it went">
+      <Section title="Details">
         <Facts
           facts={[
             [
-              'State',
+              'Status',
               <>
                 <Tag tone={runTones[run.status]}>{saysRun[run.status]}</Tag>{' '}
                 {run.skip_reason && saysSkip[run.skip_reason]}
               </>,
             ],
             ['Attempt', run.attempt > 1 && run.attempt],
-            ['Due', run.scheduled_for && moment(run.scheduled_for)],
-            ['Began', run.started_at && moment(run.started_at)],
-            ['Took', durationOf(run) !== null && saysDuration(durationOf(run)!)],
+            ['Scheduled for', run.scheduled_for && moment(run.scheduled_for)],
+            ['Started', run.started_at && moment(run.started_at)],
+            ['Duration', durationOf(run) !== null && saysDuration(durationOf(run)!)],
             ['Cost', run.cost_usd !== null && usd(run.cost_usd)],
             ['Error', run.error && <span className="text-seal">{run.error.message}</span>],
             ['Code', run.error?.code && <code className="font-mono">{run.error.code}</code>],
@@ -71,7 +71,7 @@ export function RunPage() {
               'Chat',
               run.chat_id && (
                 <Link to="/chats/$id" params={{ id: run.chat_id }} className="link">
-                  What it said
+                  View conversation
                 </Link>
               ),
             ],
@@ -79,7 +79,7 @@ export function RunPage() {
               'Operation',
               run.operation_id && (
                 <Link to="/operations/$id" params={{ id: run.operation_id }} className="link">
-                  Its command
+                  View command
                 </Link>
               ),
             ],
@@ -96,10 +96,10 @@ function RunLog({ run }: { run: AutomationRun }) {
   return (
     <p className="text-sm text-quiet">
       {run.status === 'skipped'
-        ? `It did not run: ${run.skip_reason ? saysSkip[run.skip_reason] : 'it was skipped'}.`
+        ? `Skipped: ${run.skip_reason ? saysSkip[run.skip_reason] : 'no reason given'}.`
         : isGoing(run)
-          ? 'It waits for its turn.'
-          : (run.error?.message ?? 'It never began.')}
+          ? 'Waiting to start.'
+          : (run.error?.message ?? 'This run didn’t start.')}
     </p>
   )
 }
@@ -108,7 +108,7 @@ function Deeds({ run, mayRun, active }: { run: AutomationRun; mayRun: boolean; a
   const given = { id: run.automation_id, runId: run.id }
   const cancel = useSend(uk.automations.cancel, async () => {
     await refreshAutomations()
-    say('It is stopped')
+    say('Run stopped')
   })
   const retry = useSend(uk.automations.retry, () => refreshAutomations())
   if (!mayRun) return null
@@ -116,12 +116,12 @@ function Deeds({ run, mayRun, active }: { run: AutomationRun; mayRun: boolean; a
     <div className="flex flex-col items-end gap-2">
       {isGoing(run) && (
         <Button look="danger-plain" pending={cancel.pending} onClick={() => void cancel.send(given)}>
-          Stop it
+          Stop run
         </Button>
       )}
       {active && ['failed', 'timed_out', 'cancelled'].includes(run.status) && (
         <Button look="primary" pending={retry.pending} onClick={() => void retry.send(given)}>
-          Try again
+          Retry run
         </Button>
       )}
       <Refused>{cancel.rest() ?? retry.rest()}</Refused>

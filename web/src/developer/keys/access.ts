@@ -2,22 +2,22 @@ import { type Scope, grants, scopes } from '../../../../src/core/scopes.ts'
 
 export type Preset = 'everything' | 'gateway' | 'read' | 'own'
 
-/** Sets of scopes for a key, as most people want them. `own` is picked one by one. */
+/** Common sets of scopes. `own` picks individual scopes. */
 export const presets: { id: Preset; title: string; about: string; scopes: readonly string[] }[] = [
   {
     id: 'gateway',
     title: 'Gateway only',
-    about: 'Calls models and lists them. Sees nothing else of yours.',
+    about: 'Can call and list models. No access to your other data.',
     scopes: ['gateway:run', 'model:read'],
   },
   {
     id: 'read',
     title: 'Read only',
-    about: 'Looks at everything, changes and runs nothing.',
+    about: 'Can view everything. Can’t change or run anything.',
     scopes: scopes.filter((scope) => scope.endsWith(':read')),
   },
-  { id: 'everything', title: 'Everything', about: 'All that you may do yourself.', scopes: ['*'] },
-  { id: 'own', title: 'Your choice', about: 'Exactly the scopes that you pick.', scopes: [] },
+  { id: 'everything', title: 'Full access', about: 'Everything you can do yourself.', scopes: ['*'] },
+  { id: 'own', title: 'Custom', about: 'Only the scopes you select.', scopes: [] },
 ]
 
 const names: Record<string, string> = {
@@ -26,7 +26,7 @@ const names: Record<string, string> = {
   agent: 'Agents',
   workspace: 'Workspaces',
   member: 'Members',
-  share: 'Shares',
+  share: 'Sharing',
   drive: 'Files',
   computer: 'Computers',
   automation: 'Automations',
@@ -42,9 +42,9 @@ const names: Record<string, string> = {
   gateway: 'AI gateway',
 }
 
-/** Scopes by what they are about: `[{subject: 'chat', title: 'Chats', scopes: ['chat:read', …]}]`. */
+/** Scopes by subject: `[{subject: 'chat', title: 'Chats', scopes: ['chat:read', …]}]`. */
 export const groups = [...Map.groupBy(scopes, (scope) => scope.split(':')[0]!)]
-  // Every key has `user:read`; there is nothing to choose.
+  // Every key has `user:read`, so it isn't a choice.
   .filter(([subject]) => subject !== 'user')
   .map(([subject, all]) => ({ subject, title: names[subject] ?? subject, scopes: all }))
 
@@ -54,14 +54,14 @@ const same = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size === b.size && [...a].every((one) => b.has(one))
 const everything = grants(scopes)
 
-/** The preset that these scopes are; a key that was given `*` holds them spelled out. */
+/** The preset with these scopes. A key created with `*` lists all scopes individually. */
 export function presetOf(given: readonly string[]): Preset {
   const all = grants(given)
   if (given.includes('*') || same(all, everything)) return 'everything'
   return presets.find(({ id, scopes: of }) => id !== 'own' && same(grants(of), all))?.id ?? 'own'
 }
 
-/** The access in a few words: "Gateway only", or "Chats, Files and 3 more". */
+/** A summary such as "Gateway only" or "Chats, Files and 3 more". */
 export function sayAccess(given: readonly string[]): string {
   const preset = presetOf(given)
   if (preset !== 'own') return presets.find(({ id }) => id === preset)!.title

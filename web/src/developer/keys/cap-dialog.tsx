@@ -8,23 +8,23 @@ import { capOf, draftOf } from './key-draft.ts'
 import { CapFields } from './key-fields.tsx'
 import { refreshKeys } from './keys.ts'
 
-/** All that admins of its workspace may change of somebody else's key. */
+/** The only setting of other members' keys that workspace admins can edit. */
 export function CapDialog({ apiKey, open, onOpen }: Opened & { apiKey: ApiKey }) {
   const [draft, setDraft] = useState(() => draftOf(apiKey))
   const sending = useSend(uk.api_keys.update, async () => {
     await refreshKeys()
-    say(`The cap of ${apiKey.name} is changed`)
+    say(`Saved the spend cap of ${apiKey.name}`)
     onOpen(false)
   })
   return (
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Change the cap of ${apiKey.name}`}
-      about="It holds from the next call on, and its owner sees it. What was spent in the period counts."
+      title={`Edit spend cap of ${apiKey.name}`}
+      about="Applies from the next call, and is visible to the key’s owner. Earlier spending in the period counts."
       sending={sending}
       fields={['spend_cap_usd', 'spend_cap_period']}
-      verb="Save"
+      verb="Save spend cap"
       onSend={() =>
         void sending.send({ id: apiKey.id, spend_cap_usd: capOf(draft.cap), spend_cap_period: draft.period })
       }

@@ -5,7 +5,7 @@ import { sessionQuery, workspacesQuery } from '../../session.ts'
 
 type Offered = Pick<Model, 'slug' | 'provider' | 'pricing' | 'capabilities'>
 
-/** A model for code that runs at once: one of a provider before a simulated one, and of them the cheapest with a price. */
+/** A coding model for the examples: real before simulated, then the cheapest with a price. */
 export function exampleModel(models: readonly Offered[], needsPrice: (model: Offered) => boolean): string | null {
   const callable = models.filter((model) => speaks(model) && (model.pricing !== null || !needsPrice(model)))
   const rank = ({ provider, pricing }: Offered): number => (provider === 'sim' ? 2 : pricing === null ? 1 : 0)
@@ -13,11 +13,11 @@ export function exampleModel(models: readonly Offered[], needsPrice: (model: Off
   return callable.toSorted((a, b) => rank(a) - rank(b) || cost(a) - cost(b))[0]?.slug ?? null
 }
 
-/** Only the name may tell where people describe models themselves; a free model is often refused for the day. */
+/** Self-described models may only have a name to go by. Free models are avoided because they often hit daily limits. */
 const speaks = ({ slug, capabilities }: Offered): boolean =>
   !/embed/i.test(slug) && !capabilities.includes('embedding') && !slug.endsWith(':free')
 
-/** A model that this key can call: a cap, a budget and a balance refuse a model without a price. */
+/** A model this key can call. Models without a price can't be called under a cap or balance. */
 export const exampleModelQuery = (made: NewApiKey) =>
   queryOptions({
     queryKey: ['example-model', made.id],

@@ -4,12 +4,12 @@ import type { Example } from '../../ui/snippet.tsx'
 interface Given {
   origin: string
   key: string
-  /** Null: nothing can be called yet. */
+  /** Null: no model is available yet. */
   model: string | null
   may: ReadonlySet<Scope>
 }
 
-/** Code that works as it stands, with this key on this server. */
+/** Code examples that run unchanged, with this key on this server. */
 export function examplesFor({ origin, key, model, may }: Given): Example[] {
   const me: Example = { name: 'REST', code: `curl ${origin}/v1/me \\\n  -H "Authorization: Bearer ${key}"` }
   if (!may.has('gateway:run')) return [me]
@@ -65,7 +65,7 @@ claude`,
   Override OpenAI base URL  ${origin}/compat-a/v1
   Add a custom model        ${name}
 
-Cursor calls from its own servers: the address must be reachable from the internet.`,
+Cursor sends requests from its own servers, so this address must be reachable from the internet.`,
     },
     me,
   ]

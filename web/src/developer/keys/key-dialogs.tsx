@@ -13,7 +13,7 @@ import { ShownKey } from './shown-key.tsx'
 
 const FIELDS = ['name', 'scopes', 'workspace_id', 'expires_at', 'version', 'spend_cap_usd', 'spend_cap_period']
 
-/** First the form; then the key, this once. */
+/** Shows the form, then the new key, once. */
 export function NewKeyDialog({
   open,
   onOpen,
@@ -45,11 +45,11 @@ export function NewKeyDialog({
       onOpen={close}
       wide
       keeps
-      title="New API key"
+      title="Create API key"
       about={
         fixedWorkspace
-          ? `It reaches only ${fixedWorkspace}, and its calls count there.`
-          : 'For a program that calls this server in your name.'
+          ? `This key is restricted to ${fixedWorkspace}, and its calls count there.`
+          : 'For a program that calls this server on your behalf.'
       }
       sending={sending}
       fields={FIELDS}
@@ -67,7 +67,7 @@ export function ChangeKeyDialog({ apiKey, open, onOpen }: Opened & { apiKey: Api
     () => uk.api_keys.update({ id: apiKey.id, ...changesIn(draft, apiKey) }),
     async () => {
       await refreshKeys()
-      say(`${draft.name.trim()} is changed`)
+      say(`Saved changes to ${draft.name.trim()}`)
       onOpen(false)
     },
   )
@@ -76,11 +76,11 @@ export function ChangeKeyDialog({ apiKey, open, onOpen }: Opened & { apiKey: Api
       open={open}
       onOpen={onOpen}
       wide
-      title={`Change ${apiKey.name}`}
-      about="What you change holds from the next call on; the key itself stays the same."
+      title={`Edit key ${apiKey.name}`}
+      about="Changes apply from the next call. The key’s secret stays the same."
       sending={sending}
       fields={FIELDS}
-      verb="Save"
+      verb="Save key"
       onSend={() => void sending.send(undefined)}
     >
       <KeyFields draft={draft} onDraft={setDraft} at={sending.at} isNew={false} />
@@ -100,16 +100,16 @@ export function RotateDialog({ apiKey, open, onOpen }: Opened & { apiKey: ApiKey
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Rotate ${apiKey.name}`}
-      about="It gets a new secret. Name, scopes, cap and what was spent stay."
+      title={`Rotate key ${apiKey.name}`}
+      about="The key gets a new secret. Its name, scopes, spend cap and recorded spending stay the same."
       sending={sending}
       fields={['overlap_seconds']}
-      verb="Rotate"
+      verb="Rotate key"
       onSend={() => void sending.send({ id: apiKey.id, overlap_seconds: Number(overlap) })}
     >
       <OverlapField
         label="The old secret stops working"
-        hint="Time to put the new one everywhere the old one is used."
+        hint="Gives you time to replace the old secret everywhere."
         value={overlap}
         onValue={setOverlap}
         sending={sending}

@@ -6,12 +6,11 @@ export const periods = [
   ['day', 'per day'],
   ['week', 'per week'],
   ['month', 'per month'],
-  ['total', 'in all'],
+  ['total', 'in total'],
 ] as const
 export type Period = (typeof periods)[number][0]
 export type Expiry = 'never' | '7' | '30' | '90' | '365' | 'date'
 
-/** A key as it is typed. */
 export interface Draft {
   name: string
   preset: Preset
@@ -52,7 +51,7 @@ export const draftOf = (key: ApiKey): Draft => ({
 const localDay = (date: Date): string =>
   [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-')
 
-/** A day ends where the person is. */
+/** The end of the day in the person's time zone. */
 function expiryOf({ expiry, day }: Draft, now: number): string | null {
   if (expiry === 'never') return null
   if (expiry === 'date') return day === '' ? null : new Date(`${day}T23:59:59`).toISOString()
@@ -64,7 +63,7 @@ export function capOf(words: string): number | null {
   return cap === '' ? null : typedNumber(cap)
 }
 
-/** The changes that can be made later; an expiry that nobody touched keeps its minute. */
+/** The changed fields. An unchanged expiry keeps its exact time. */
 export function changesIn(draft: Draft, before: ApiKey, now = Date.now()) {
   const untouched = draft.expiry === 'date' && draft.day === draftOf(before).day
   return {

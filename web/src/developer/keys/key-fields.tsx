@@ -10,16 +10,16 @@ const expiries: [Expiry, string][] = [
   ['30', 'In 30 days'],
   ['90', 'In 90 days'],
   ['365', 'In a year'],
-  ['date', 'On a day …'],
+  ['date', 'On a date …'],
 ]
 
 interface Props {
   draft: Draft
   onDraft: (draft: Draft) => void
   at: (field: string) => string | null
-  /** Shows the fields that only a new key can be given. */
+  /** Shows fields that can only be set at creation. */
   isNew: boolean
-  /** The page has decided on the workspace. */
+  /** The page fixes the workspace. */
   fixedWorkspace?: boolean
 }
 
@@ -76,11 +76,11 @@ export function KeyFields({ draft, onDraft, at, isNew, fixedWorkspace = false }:
             label="Pinned version"
             optional
             mono
-            placeholder="the newest"
+            placeholder="latest"
             value={draft.version}
             onValue={(version) => set({ version })}
             error={at('version')}
-            hint="The key’s calls go on being answered as this dated version says."
+            hint="Calls with this key keep using this dated API version."
           />
         </details>
       )}
@@ -99,7 +99,7 @@ export function CapFields({ draft, onDraft, at }: Pick<Props, 'draft' | 'onDraft
         value={draft.cap}
         onValue={(cap) => onDraft({ ...draft, cap })}
         error={at('spend_cap_usd')}
-        hint="A call that could cross it is refused before it is sent."
+        hint="Calls that could exceed the cap are rejected before they are sent."
       />
       <SelectField
         label="Per"
@@ -117,7 +117,7 @@ function WorkspaceField(field: Chosen) {
   const { data = [] } = useQuery(workspacesQuery)
   return (
     <SelectField
-      label="Reaches"
+      label="Access to"
       {...field}
       options={[['', 'All my workspaces'], ...data.map(({ id, name }) => [id, `Only ${name}`] as const)]}
     />

@@ -12,7 +12,7 @@ import { ChangeKeyDialog, RotateDialog } from './key-dialogs.tsx'
 import { KeyRow } from './key-row.tsx'
 import { refreshKeys, sortKeys } from './keys.ts'
 
-/** Keys with all that can be done to them; those that have ended are folded away. */
+/** API keys with their actions. Expired and revoked keys are collapsed. */
 export function KeyList({
   keys,
   label,
@@ -22,7 +22,7 @@ export function KeyList({
   keys: readonly ApiKey[]
   label: string
   showWorkspace: boolean
-  /** The names of the owners by id, where others' keys are among them. */
+  /** Owner names by ID, if the list has other members' keys. */
   names?: ReadonlyMap<string, string> | undefined
 }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
@@ -39,10 +39,10 @@ export function KeyList({
   const actionsFor = (key: ApiKey) => [
     ...(isMine(key)
       ? [
-          { label: 'Change …', run: () => changing.show(key) },
+          { label: 'Edit …', run: () => changing.show(key) },
           { label: 'Rotate …', run: () => rotating.show(key) },
         ]
-      : [{ label: 'Change the cap …', run: () => capping.show(key) }]),
+      : [{ label: 'Edit spend cap …', run: () => capping.show(key) }]),
     { label: 'Revoke …', run: () => revoking.show(key), danger: true },
   ]
   const rowOf = (key: ApiKey, actions: ReturnType<typeof actionsFor>) => (
@@ -50,7 +50,7 @@ export function KeyList({
       key={key.id}
       apiKey={key}
       workspace={nameOf(key.workspace_id)}
-      owner={isMine(key) ? undefined : (names?.get(key.created_by) ?? 'somebody who is no longer a member')}
+      owner={isMine(key) ? undefined : (names?.get(key.created_by) ?? 'a former member')}
       actions={actions}
     />
   )
@@ -59,11 +59,11 @@ export function KeyList({
       <Rows label={label}>
         {active.map((key) => rowOf(key, actionsFor(key)))}
         {all && ended.map((key) => rowOf(key, []))}
-        {active.length === 0 && !all && <li className="px-4 py-5 text-quiet">No key is active.</li>}
+        {active.length === 0 && !all && <li className="px-4 py-5 text-quiet">No active keys.</li>}
       </Rows>
       {ended.length > 0 && (
         <Button look="quiet" className="mt-2" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Hide' : 'Show'} {plural(ended.length, 'ended key')}
+          {all ? 'Hide' : 'Show'} {plural(ended.length, 'inactive key')}
         </Button>
       )}
       {changing.on && (
@@ -82,22 +82,24 @@ export function KeyList({
       {revoking.on && (
         <Confirm
           {...revoking}
-          title={`Revoke ${revoking.on.name}?`}
+          title={`Revoke key ${revoking.on.name}?`}
           verb="Revoke key"
           run={async () => {
             await uk.api_keys.revoke({ id: revoking.on!.id })
             await refreshKeys()
-            say(`${revoking.on!.name} is revoked`)
+            say(`Revoked ${revoking.on!.name}`)
           }}
         >
           <p>
-            Whatever uses{' '}
+            Requests with{' '}
             <code className="font-mono text-sm text-ink">
               {revoking.on.prefix}…{revoking.on.last4}
             </code>{' '}
-            is refused from now on. A revoked key can’t be brought back.
+            will fail immediately. You can’t undo this.
           </p>
-          {!isMine(revoking.on) && <p className="mt-2">It is not yours: its owner is not asked.</p>}
+          {!isMine(revoking.on) && (
+            <p className="mt-2">This key belongs to another member, who isn’t asked to confirm.</p>
+          )}
         </Confirm>
       )}
     </>

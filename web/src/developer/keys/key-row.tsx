@@ -8,9 +8,9 @@ import { sayAccess } from './access.ts'
 
 interface Props {
   apiKey: ApiKey
-  /** The name of its workspace, where it has one and the page does not say so anyway. */
+  /** The workspace's name, unless the page already shows it. */
   workspace?: string | undefined
-  /** The key's owner, where it is somebody else. */
+  /** The key's owner, if it isn't the person. */
   owner?: string | undefined
   actions: readonly Action[]
 }
@@ -38,7 +38,7 @@ export function KeyRow({ apiKey, workspace, owner, actions }: Props) {
       <div className="text-sm max-md:order-3">
         <p>
           {last_used_at === null ? (
-            // The moment is told some seconds late, the money at once.
+            // The last use is recorded with a delay of some seconds, the spending at once.
             <span className="text-quiet">{apiKey.spent_usd > 0 ? 'Used' : 'Never used'}</span>
           ) : (
             <>

@@ -5,7 +5,7 @@ export const keysQuery = queryOptions({
   queryKey: ['keys'],
   queryFn: () => everyRow(uk.api_keys.list({ limit: 100 })),
 })
-/** The keys that reach only this workspace: of everybody for its admins, one's own for others. */
+/** The keys restricted to this workspace: everyone's for admins, otherwise the person's own. */
 export const keysWithinQuery = (workspaceId: string) =>
   queryOptions({
     queryKey: ['keys', workspaceId],
@@ -13,7 +13,7 @@ export const keysWithinQuery = (workspaceId: string) =>
   })
 export const refreshKeys = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['keys'] })
 
-/** Parts the keys that still work from those that have ended. */
+/** Splits keys into active and inactive ones. */
 export function sortKeys(keys: readonly ApiKey[]): { active: ApiKey[]; ended: ApiKey[] } {
   return {
     active: keys.filter(({ status }) => status === 'active'),

@@ -9,11 +9,11 @@ interface Props {
   error: string | null
 }
 
-/** Three ready answers, and the long list for who wants it. */
+/** Presets, and a list of all scopes. */
 export function ScopePicker({ preset, picked, onChange, error }: Props) {
   return (
     <fieldset aria-describedby={error ? 'scopes-error' : undefined}>
-      <legend className="mb-1.5 text-sm font-medium">What it may do</legend>
+      <legend className="mb-1.5 text-sm font-medium">Permissions</legend>
       <div className="grid gap-2 sm:grid-cols-2">
         {presets.map(({ id, title, about, scopes }) => (
           <label
@@ -37,7 +37,7 @@ export function ScopePicker({ preset, picked, onChange, error }: Props) {
       {preset === 'own' && <Choices picked={picked} onChange={(next) => onChange('own', next)} />}
       {preset === 'own' && picked.length > 0 && (
         <Button look="quiet" className="mt-1" onClick={() => onChange('own', [])}>
-          Clear all
+          Clear selection
         </Button>
       )}
       {error && (

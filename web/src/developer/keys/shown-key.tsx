@@ -8,24 +8,18 @@ import { Snippets } from '../../ui/snippet.tsx'
 import { exampleModelQuery } from './example-model.ts'
 import { examplesFor } from './examples.ts'
 
-/** The only moment at which a key can be read. */
 export function ShownKey({ made, ...dialog }: Opened & { made: NewApiKey; title: string }) {
   const { data: model, isPending } = useQuery(exampleModelQuery(made))
   return (
-    <ShownOnce
-      {...dialog}
-      about="Copy it now. Only a hash of it is kept, so it can’t be shown again."
-      what="key"
-      value={made.key}
-    >
+    <ShownOnce {...dialog} about="Copy this key now. It can’t be shown again." what="key" value={made.key}>
       <h3 className="mt-6 mb-2 font-serif text-lg">Try it</h3>
       {!isPending && model === null && (
         <p className="mb-2 text-sm text-quiet">
-          No model can be called yet. Add a provider under{' '}
+          No models are available yet. Add a provider under{' '}
           <Link to="/ai-routing" className="link">
             AI routing
           </Link>{' '}
-          first, and put one of its models here.
+          first, then use one of its models here.
         </p>
       )}
       {isPending ? (

@@ -5,12 +5,12 @@ import { number } from '../../ui/text/format.ts'
 import { Code } from '../code.tsx'
 import type { Answer } from './use-answer.ts'
 
-/** What came back: status, time, headers, and the body as it comes. */
+/** The response: status, timing, headers, and the streaming body. */
 export function AnswerView({ answer, going }: { answer: Answer | null; going: boolean }) {
-  if (answer === null) return going ? <p className="mt-6 text-sm text-quiet">Waiting for the answer …</p> : null
+  if (answer === null) return going ? <p className="mt-6 text-sm text-quiet">Waiting for the response …</p> : null
   const { status, headers, requestId, body, headMs, tookMs, broken } = answer
   return (
-    <section aria-label="Answer" aria-busy={going} className="mt-6">
+    <section aria-label="Response" aria-busy={going} className="mt-6">
       <p role="status" className="figures flex flex-wrap items-center gap-x-3 gap-y-1">
         {status && (
           <Tag tone={status.code < 400 ? 'good' : 'bad'}>
@@ -18,14 +18,14 @@ export function AnswerView({ answer, going }: { answer: Answer | null; going: bo
           </Tag>
         )}
         <span className="text-sm text-quiet">
-          {tookMs === null ? `began after ${number(headMs)} ms, goes on` : `${number(tookMs)} ms`}
-          {tookMs !== null && tookMs - headMs > 20 && `, began after ${number(headMs)} ms`}
+          {tookMs === null ? `first byte after ${number(headMs)} ms, streaming` : `${number(tookMs)} ms`}
+          {tookMs !== null && tookMs - headMs > 20 && `, first byte after ${number(headMs)} ms`}
         </span>
         {broken && <span className="text-sm text-seal">{broken}</span>}
       </p>
       {body && (
         <div className="relative">
-          <Code label="Body of the answer">{body}</Code>
+          <Code label="Response body">{body}</Code>
           <div className="mt-2 flex flex-wrap items-center gap-3">
             <Copy text={body} label="Copy body" look="quiet" />
           </div>
@@ -42,7 +42,7 @@ export function AnswerView({ answer, going }: { answer: Answer | null; going: bo
       {headers.length > 0 && (
         <details className="mt-2 text-sm">
           <summary className="text-quiet">{headers.length} headers</summary>
-          <Code label="Headers of the answer">{headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</Code>
+          <Code label="Response headers">{headers.map(([name, value]) => `${name}: ${value}`).join('\n')}</Code>
         </details>
       )}
     </section>

@@ -9,7 +9,7 @@ import { snippetsOf } from './snippets.ts'
 const operations = operationsIn(JSON.parse(readFileSync(new URL('../../../../openapi.json', import.meta.url), 'utf8')))
 const operation = (id: string) => operations.find((one) => one.id === id)!
 
-test('every endpoint of the description is a form whose parameters and body are its fields', () => {
+test('every endpoint of the OpenAPI description becomes a form with its parameters and body fields', () => {
   for (const one of operations) {
     const inPath = [...one.path.matchAll(/:(\w+)/g)].map(([, name]) => name)
     assert.deepEqual(
@@ -18,7 +18,7 @@ test('every endpoint of the description is a form whose parameters and body are 
       one.id,
     )
     assert.ok(one.area !== '' && one.summary !== '', one.id)
-    // What stands in a form when it is opened can be sent and written down.
+    // The initial values of a form can be sent and shown as code.
     const [url] = requestOf(
       filled(one, { ...draftOf(one), ...Object.fromEntries(inPath.map((n) => [`path ${n}`, 'x'])) }, null, null),
     )
@@ -28,7 +28,7 @@ test('every endpoint of the description is a form whose parameters and body are 
   }
 })
 
-test('a form is sent as it was filled in: numbers as numbers, JSON as JSON, and what is empty not at all', () => {
+test('form values are sent as numbers and JSON, and empty fields are omitted', () => {
   const send = operation('chats_send')
   const call = filled(send, { 'path id': 'A/B', 'body content': 'hi', 'body model': '' }, null, null)
   assert.deepEqual(requestOf(call), [
@@ -47,7 +47,7 @@ test('a form is sent as it was filled in: numbers as numbers, JSON as JSON, and 
   assert.deepEqual([keyed.headers, keyed.credentials], [{ authorization: 'Bearer uk_x' }, 'omit'])
 })
 
-test('the same call is written for curl, for the client and for the command line', () => {
+test('the call is shown for curl, the client and the CLI', () => {
   const send = operation('chats_send')
   const [curl, client, uk] = snippetsOf(
     send,

@@ -1,7 +1,7 @@
 import type { Tried } from '#interfaces/docs/browser/try-it.js'
 import type { Field, Operation } from './operations.ts'
 
-/** The values typed into a form, by the name of the field; empty fields are left out of the call. */
+/** Form values by field name; empty fields are omitted from the request. */
 export type Draft = Readonly<Record<string, string>>
 
 const keyOf = ({ place, name }: Field): string => `${place} ${name}`
@@ -12,18 +12,18 @@ export const draftOf = ({ fields }: Operation): Draft =>
 export const typedIn = (draft: Draft, field: Field): string => draft[keyOf(field)] ?? ''
 export const withTyped = (draft: Draft, field: Field, value: string): Draft => ({ ...draft, [keyOf(field)]: value })
 
-/** The value as JSON has it. Throws a SyntaxError that names the field where it is not what the field takes. */
+/** Parses a value. Throws a SyntaxError that names the field if the JSON is invalid. */
 export function valueOf({ kind, name }: Field, text: string): unknown {
   if (kind === 'switch') return text === 'true'
-  // What is not a number goes as it was typed: the server says what would be right.
+  // Invalid numbers are sent unchanged, so that the server's error explains what is allowed.
   if (kind === 'number') return Number.isFinite(Number(text)) ? Number(text) : text
   if (kind !== 'json') return text
   try {
     return JSON.parse(text)
   } catch (error) {
-    // A plain word is meant as one; anything that begins like JSON is to be JSON.
+    // Plain words are strings; anything that starts like JSON must be valid JSON.
     if (!/^[\s]*[[{"]/.test(text)) return text
-    throw new SyntaxError(`${name} is not JSON: ${(error as Error).message}`)
+    throw new SyntaxError(`${name} isn’t valid JSON: ${(error as Error).message}`)
   }
 }
 
@@ -33,7 +33,7 @@ export interface Filled extends Tried {
   json: Record<string, unknown> | undefined
 }
 
-/** The call that a form asks for. Throws what `valueOf` throws. */
+/** Builds the request of a form. Throws like `valueOf`. */
 export function filled(operation: Operation, draft: Draft, file: File | null, key: string | null): Filled {
   const { method, path, fields, filePart } = operation
   const typed = fields.flatMap((field) => {
@@ -53,7 +53,7 @@ export function filled(operation: Operation, draft: Draft, file: File | null, ke
     file,
     part: filePart ?? 'file',
     key,
-    // Of a path's last parameter that names a model, slashes are its own.
+    // Model names in a trailing path parameter keep their slashes.
     greedy: path.endsWith(':id') && path.includes('/models/'),
   }
 }

@@ -7,7 +7,7 @@ import { refreshKeys } from '../keys/keys.ts'
 
 const HOUR_MS = 3_600_000
 
-/** The gateways go by keys alone. The one for trying is made for an hour, and is nowhere but in this form. */
+/** The gateways accept only API keys. The trial key expires after an hour and exists only in this form. */
 export function GatewayKey({ value, onValue }: { value: string; onValue: (key: string) => void }) {
   const { send, pending, rest } = useSend(
     () =>
@@ -35,11 +35,11 @@ export function GatewayKey({ value, onValue }: { value: string; onValue: (key: s
           placeholder="uk_…"
         />
         <Button className="h-[2.375rem]!" pending={pending} onClick={() => void send(undefined)}>
-          Make one for an hour
+          Create 1-hour key
         </Button>
       </div>
       <p className="mt-1 text-[0.8125rem] text-quiet">
-        Gateways know keys only. It is kept in this form and forgotten with it.
+        Gateways accept only API keys. This one is kept only in this form.
       </p>
       <Refused>{rest()}</Refused>
     </div>

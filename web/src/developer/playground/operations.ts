@@ -1,46 +1,44 @@
 import { queryOptions } from '@tanstack/react-query'
 import { type Schema, resolve } from '#interfaces/schemas.ts'
 
-/** A field of a call, as a form asks for it. */
 export interface Field {
   name: string
   place: 'path' | 'query' | 'body'
   required: boolean
   description: string
-  /** `json`: objects, lists and whatever may be several things. */
+  /** `json`: objects, arrays and unions. */
   kind: 'text' | 'number' | 'switch' | 'json' | 'choice'
   choices: readonly string[]
-  /** The value of the field when the form is opened. */
+  /** The initial value. */
   example: string
 }
 
-/** An operation that can be called. */
 export interface Operation {
-  /** `chats_send`; of a gateway its path. */
+  /** The operation ID, such as `chats_send`; the path for gateways. */
   id: string
-  /** The client's method: `chats.send`; null: it has none. */
+  /** The client's method, such as `chats.send`; null if it has none. */
   call: string | null
   area: string
   summary: string
   description: string
   method: string
-  /** The path from the root of the server, with `:name` for parameters. */
+  /** The path from the server's root, with `:name` for parameters. */
   path: string
   fields: readonly Field[]
-  /** Null: it takes no file. Empty: the file is the body. */
+  /** Null: no file. Empty: the file is the body. */
   filePart: string | null
-  /** The answer is bytes, of which only the size is shown. */
+  /** The response is binary; only its size is shown. */
   answersBytes: boolean
   streams: boolean
-  /** Signed in (`session`), by a key as well (`any`), or by a key alone (`key`). */
+  /** Requires a session (`session`), a session or key (`any`), or a key (`key`). */
   auth: 'any' | 'session' | 'key' | 'none'
-  /** The call is asked about before it is sent: it removes something, or changes what others rely on. */
+  /** Asks for confirmation: the call deletes something or affects others. */
   final: boolean
-  /** The operation's words for `uk`; null: it has none. */
+  /** The CLI command; null if there is none. */
   command: string | null
-  /** The page of the docs about it. */
+  /** The docs page. */
   docs: string
-  /** The reason why it is not sent from here; null: it is. */
+  /** Why the call can't be sent from here; null if it can. */
   closed: string | null
 }
 
@@ -65,12 +63,12 @@ interface Described {
   security?: Record<string, unknown>[]
 }
 
-/** The operations of the server's own description, and the calls of the gateways. */
+/** The operations from the server's OpenAPI description, plus the gateway calls. */
 export const operationsQuery = queryOptions({
   queryKey: ['operations'],
   queryFn: async () => {
     const response = await fetch('/v1/openapi.json', { credentials: 'same-origin' })
-    if (!response.ok) throw new Error(`The description of the API was answered with ${response.status}.`)
+    if (!response.ok) throw new Error(`Couldn’t load the API description (HTTP ${response.status}).`)
     return [...operationsIn((await response.json()) as Document), ...gateways]
   },
   staleTime: Infinity,
@@ -133,7 +131,7 @@ function operationOf(
     final: method === 'delete' || described['x-uk-consent'] !== undefined,
     command: described['x-uk-cli'] ?? null,
     docs: `/docs/api/${area}/${operationId.slice(area.length + 1)}`.replaceAll('_', '-'),
-    closed: isOpen ? 'It is for who has not signed in yet, or for other machines.' : null,
+    closed: isOpen ? 'This endpoint is for signed-out users or other machines.' : null,
   }
 }
 
@@ -219,11 +217,11 @@ const gateway = (
 
 const messages = [{ role: 'user', content: 'Say hello in five languages.' }]
 const model = 'sim/echo'
-const a = ['The gateway in OpenAI’s words', '/docs/gateways#compat-a'] as const
-const b = ['The gateway in Anthropic’s words', '/docs/gateways#compat-b'] as const
-const c = ['The gateway in OpenRouter’s words', '/docs/gateways#compat-c'] as const
+const a = ['Gateway: OpenAI format', '/docs/gateways#compat-a'] as const
+const b = ['Gateway: Anthropic format', '/docs/gateways#compat-b'] as const
+const c = ['Gateway: OpenRouter format', '/docs/gateways#compat-c'] as const
 
-/** Calls of the three gateways that people begin with; their other fields go into the body as JSON. */
+/** Common gateway calls; other fields can be added to the body as JSON. */
 const gateways: readonly Operation[] = [
   gateway(a[0], 'POST', '/compat-a/v1/chat/completions', 'Chat completion', { model, messages, stream: true }, a[1]),
   gateway(a[0], 'POST', '/compat-a/v1/responses', 'Response', { model, input: 'Say hello.', stream: true }, a[1]),

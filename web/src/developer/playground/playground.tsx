@@ -7,7 +7,7 @@ import { DeveloperPage } from '../frame.tsx'
 import { type Operation, operationsQuery } from './operations.ts'
 import { Trial } from './trial.tsx'
 
-/** Every endpoint of this server as a form that calls it. */
+/** A form for every endpoint of this server. */
 export function Playground() {
   const { op } = useSearch({ from: '/shell/developer/playground' })
   const { data: operations, error, refetch } = useQuery(operationsQuery)
@@ -15,7 +15,7 @@ export function Playground() {
   return (
     <DeveloperPage
       title="Playground"
-      lead="Calls the server for real, as you. Each call is shown as curl, TypeScript and uk, to take along."
+      lead="Send real requests as yourself. Each request is also shown for curl, TypeScript and the uk CLI."
     >
       {error && !operations ? (
         <Failure what="The endpoints" error={error} again={refetch} />
@@ -28,8 +28,8 @@ export function Playground() {
             <Trial key={shown.id} operation={shown} />
           ) : (
             <Empty title="Pick an endpoint">
-              {operations.length} of them, by area; find one by what it does, its path or its name. What a key of yours
-              may call is called by you here, and nothing of it is kept.
+              Search {operations.length} endpoints by name, path or description. Requests are real and act with your
+              permissions. Responses aren’t saved.
             </Empty>
           )}
         </div>
@@ -48,7 +48,7 @@ function Endpoints({ operations, shown }: { operations: readonly Operation[]; sh
   return (
     <div className="min-w-0 lg:sticky lg:top-6">
       <TextField
-        label="Find an endpoint"
+        label="Search endpoints"
         type="search"
         value={words}
         onValue={setWords}
@@ -59,7 +59,7 @@ function Endpoints({ operations, shown }: { operations: readonly Operation[]; sh
         aria-label="Endpoints"
         className="mt-3 max-h-64 divide-y divide-line overflow-y-auto border border-line border-t-keyline bg-sheet lg:max-h-[calc(100dvh-14rem)]"
       >
-        {areas.length === 0 && <p className="px-3 py-3 text-sm text-quiet">No endpoint has these words.</p>}
+        {areas.length === 0 && <p className="px-3 py-3 text-sm text-quiet">No matching endpoints.</p>}
         {areas.map(([area, ofArea]) => (
           <details key={`${area} ${sought !== ''}`} open={sought !== '' || shown?.area === area}>
             <summary className="px-3 py-2 text-sm font-medium">{area}</summary>

@@ -13,7 +13,7 @@ import type { Operation } from './operations.ts'
 import { useAnswer } from './use-answer.ts'
 import { snippetsOf } from './snippets.ts'
 
-/** The form of one endpoint, what it answered, and the call to take along. */
+/** The form of an endpoint, its response, and the code examples. */
 export function Trial({ operation }: { operation: Operation }) {
   const { method, path, summary, description, fields, filePart, auth, final, docs, closed } = operation
   const [draft, setDraft] = useDraft<Draft>(
@@ -30,9 +30,9 @@ export function Trial({ operation }: { operation: Operation }) {
     (field) => field.required && field.place === 'path' && typedIn(draft, field).trim() === '',
   )
   const places = [
-    ['path', 'In the path'],
-    ['query', 'In the query'],
-    ['body', 'In the body'],
+    ['path', 'Path parameters'],
+    ['query', 'Query parameters'],
+    ['body', 'Body'],
   ] as const
   return (
     <div className="min-w-0">
@@ -47,7 +47,7 @@ export function Trial({ operation }: { operation: Operation }) {
       )}
       <p className="mt-1 text-sm">
         <a className="link" href={docs}>
-          What it takes and answers
+          Reference
         </a>
       </p>
       {closed ? (
@@ -85,17 +85,14 @@ export function Trial({ operation }: { operation: Operation }) {
             )
           })}
           {filePart !== null && (
-            <Labelled
-              label="File"
-              hint={filePart === '' ? 'Sent as the body.' : `Sent as the part ${filePart} of a form.`}
-            >
+            <Labelled label="File" hint={filePart === '' ? 'Sent as the body.' : `Sent as the form field ${filePart}.`}>
               {(control) => (
                 <input type="file" {...control} onChange={({ target }) => setFile(target.files?.[0] ?? null)} />
               )}
             </Labelled>
           )}
           {final && (
-            <CheckField label="I know that this changes what others may rely on." checked={sure} onChecked={setSure} />
+            <CheckField label="I understand that this can affect other users." checked={sure} onChecked={setSure} />
           )}
           <Refused>{'wrong' in call ? call.wrong : null}</Refused>
           <div className="flex flex-wrap items-center gap-3">
@@ -117,8 +114,8 @@ export function Trial({ operation }: { operation: Operation }) {
       <AnswerView answer={answer} going={going} />
       {'value' in call && (
         <div className="mt-8">
-          <h3 className="mb-2 font-serif text-lg">The same call elsewhere</h3>
-          <Snippets label="The call in each language" examples={snippetsOf(operation, call.value, location.origin)} />
+          <h3 className="mb-2 font-serif text-lg">Code examples</h3>
+          <Snippets label="Code examples" examples={snippetsOf(operation, call.value, location.origin)} />
         </div>
       )}
     </div>

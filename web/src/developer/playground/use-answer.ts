@@ -4,20 +4,20 @@ import { queryClient } from '../../api.ts'
 import type { Filled } from './draft.ts'
 
 export interface Answer {
-  /** Null: nothing came at all. */
+  /** Null: no response. */
   status: { code: number; words: string } | null
   headers: readonly (readonly [name: string, value: string])[]
   requestId: string | null
-  /** The part of the body that has come so far. */
+  /** The part of the body received so far. */
   body: string
-  /** Milliseconds to the head, and to the end; null: it goes on. */
+  /** Milliseconds to the first byte, and to the end; null while streaming. */
   headMs: number
   tookMs: number | null
-  /** The reason why the answer broke off, or never came. */
+  /** Why the request failed or the response broke off. */
   broken: string | null
 }
 
-/** Sends one call at a time; its answer is shown as it comes, and stops with the page. */
+/** Sends one request at a time and streams its response. Leaving the page aborts it. */
 export function useAnswer() {
   const [answer, setAnswer] = useState<Answer | null>(null)
   const [going, setGoing] = useState(false)
@@ -48,10 +48,10 @@ export function useAnswer() {
       }))
       await readAnswer(response, isBytes, (body) => show((before) => before && { ...before, body }))
       show((before) => before && { ...before, tookMs: since() })
-      // What was changed here is old on the other pages.
+      // The call may have changed data that other pages cache.
       if (call.method !== 'GET') void queryClient.invalidateQueries()
     } catch (error) {
-      const broken = own.signal.aborted ? 'Stopped.' : `The call broke: ${(error as Error).message}`
+      const broken = own.signal.aborted ? 'Stopped.' : `The request failed: ${(error as Error).message}`
       const nothing = { status: null, headers: [], requestId: null, body: '', headMs: since() }
       show((before) => ({ ...(before ?? nothing), tookMs: since(), broken }))
     } finally {

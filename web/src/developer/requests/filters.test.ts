@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { filtersIn, queryOf } from './filters.ts'
 
-test('an address is read as filters, and other words in it are left out', () => {
+test('the address is parsed as filters, and unknown values are ignored', () => {
   assert.deepEqual(filtersIn({}), {})
   assert.deepEqual(
     filtersIn({ status: 'failed', model: ' a/b ', from: '2026-11-01', to: 'yesterday', key: '', x: 1 }),
@@ -15,7 +15,7 @@ test('an address is read as filters, and other words in it are left out', () => 
   assert.deepEqual(filtersIn({ status: 'unknown', whose: 7 }), {})
 })
 
-test('filters are asked for by the names of the API', () => {
+test('filters use the API's parameter names', () => {
   assert.deepEqual(queryOf({ whose: 'instance', key: 'k', error: 'no_route' }), {
     instance: true,
     key_id: 'k',

@@ -1,8 +1,8 @@
 import type { uk } from '../../api.ts'
 
-/** The filters of the list of requests; they live in the address. */
+/** The filters of the request log, kept in the address. */
 export interface Filters {
-  /** `instance`, or the id of a workspace; left out: one's own. */
+  /** `instance` or a workspace ID; omitted: the person's own requests. */
   whose?: string
   key?: string
   model?: string
@@ -18,7 +18,7 @@ const isDay = (value: unknown): value is string => typeof value === 'string' && 
 const words = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
-/** The address as filters, whatever it holds. */
+/** Parses the address; ignores invalid values. */
 export function filtersIn(search: Record<string, unknown>): Filters {
   const status = statuses.find((one) => one === search.status)
   const given = {

@@ -6,13 +6,13 @@ import { type Filters, queryOf } from './filters.ts'
 export type LoggedRequest = Awaited<ReturnType<typeof uk.ai_gateway.requests>>['rows'][number]
 export type Trace = Awaited<ReturnType<typeof uk.ai_gateway.request>>
 
-/** A log that is looked at is read again: no event tells of a call. */
+/** Polls, since no events report model calls. */
 const EVERY_MS = 5_000
 
 export const requestsQuery = (filters: Filters) =>
   pagedQuery(['requests', filters], (from) => uk.ai_gateway.requests({ ...queryOf(filters), limit: 30, ...from }), {
     placeholderData: keepPreviousData,
-    // Further pages would all be read again with the first.
+    // Otherwise all loaded pages would be refetched.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : EVERY_MS),
   })
 

@@ -20,16 +20,16 @@ export function RequestPage() {
       lead={
         <span className="flex flex-wrap items-center gap-2">
           <code className="font-mono text-sm break-all">{id}</code>
-          <Copy text={id} label="Copy id" look="quiet" />
+          <Copy text={id} label="Copy ID" look="quiet" />
         </span>
       }
     >
       {refusal(error)?.status === 404 ? (
-        <Empty title="Nothing is known of it">
-          It is not a call of a model, its log is no longer kept, or it is somebody else’s. Whoever runs this server
-          finds every request in its log by this id.{' '}
+        <Empty title="Request not found">
+          It isn’t a model call, its log entry has expired, or it belongs to another user. The server’s operator can
+          find every request in the server log by its ID.{' '}
           <Link to="/developer/requests" className="link">
-            All requests
+            Show all requests
           </Link>
         </Empty>
       ) : error && !request ? (
@@ -51,39 +51,39 @@ function Told({ request }: { request: Trace }) {
         <div className="mb-5 border border-seal/40 bg-seal-wash px-4 py-3 text-sm text-seal">
           <p>
             <code className="font-mono">{error_code}</code>
-            {request.http_status !== null && `, answered with ${request.http_status}`}
+            {request.http_status !== null && ` (HTTP ${request.http_status})`}
           </p>
           {error_message && <p className="mt-1 break-words text-ink">{error_message}</p>}
         </div>
       )}
       <Facts
         facts={[
-          ['State', <RequestStatus key="state" status={status} />],
-          ['Asked for', request.asked_model && <Name>{request.asked_model}</Name>],
+          ['Status', <RequestStatus key="state" status={status} />],
+          ['Requested model', request.asked_model && <Name>{request.asked_model}</Name>],
           [
-            'Answered by',
+            'Served by',
             request.model && <Name>{`${request.model}${request.provider ? ` at ${request.provider}` : ''}`}</Name>,
           ],
           ['Path', request.path && <code className="font-mono break-all">{request.path}</code>],
-          ['Surface', `${request.surface}${request.streamed ? ', streamed' : ''}`],
-          ['Size', request.request_bytes !== null && `${number(request.request_bytes)} bytes asked`],
-          ['Began', moment(request.created_at)],
+          ['API', `${request.surface}${request.streamed ? ', streamed' : ''}`],
+          ['Size', request.request_bytes !== null && `${number(request.request_bytes)} byte request`],
+          ['Started', moment(request.created_at)],
           ['First token', request.first_token_ms !== null && `after ${number(request.first_token_ms)} ms`],
-          ['Took', `${number(request.duration_ms)} ms`],
-          ['Ended', request.finish_reason],
-          ['Key', request.key_name ?? (request.key_id ? `…${request.key_id.slice(-6)}` : 'signed in, no key')],
+          ['Duration', `${number(request.duration_ms)} ms`],
+          ['Finish reason', request.finish_reason],
+          ['Key', request.key_name ?? (request.key_id ? `…${request.key_id.slice(-6)}` : 'no key (app)')],
           [
             'Chat',
             request.chat_id && (
               <Link className="link" to="/chats/$id" params={{ id: request.chat_id }}>
-                What was said
+                View conversation
               </Link>
             ),
           ],
           [
             'Cost',
             request.cost_usd === null
-              ? 'no price in any source, or nothing to pay'
+              ? 'price unknown, or free'
               : `${usd(request.cost_usd)}${request.cost_source ? `, ${request.cost_source}` : ''}${request.billing ? `, ${billings[request.billing]}` : ''}`,
           ],
         ]}
@@ -92,8 +92,8 @@ function Told({ request }: { request: Trace }) {
       {usage && <Tokens usage={usage} />}
       {losses.length > 0 && (
         <Section
-          title="Lost in translation"
-          about="Fields of the request that the provider’s own wire has no place for; with x-uk-strict such a call is refused."
+          title="Dropped fields"
+          about="Request fields that the provider’s API doesn’t support. With the x-uk-strict header, such requests are rejected."
         >
           <ul className="flex flex-wrap gap-2">
             {losses.map((loss) => (
@@ -108,21 +108,18 @@ function Told({ request }: { request: Trace }) {
   )
 }
 
-const billings = { byok: 'on a key of your own', credits: 'from credits', free: 'free' } as const
+const billings = { byok: 'with your own key', credits: 'paid with credits', free: 'free' } as const
 const outcomes: Record<Trace['tried'][number]['outcome'], [words: string, tone: Tone]> = {
-  answered: ['answered', 'good'],
+  answered: ['succeeded', 'good'],
   failed: ['failed', 'bad'],
   refused: ['not sent', 'warn'],
-  left: ['left', 'plain'],
+  left: ['canceled', 'plain'],
 }
 
 function TriedList({ tried }: { tried: Trace['tried'] }) {
   return (
-    <Section
-      title="Who was tried"
-      about="In the order in which they were asked, each only when the one before it failed."
-    >
-      <ol aria-label="Who was tried" className="divide-y divide-line border border-line border-t-keyline bg-sheet">
+    <Section title="Attempts" about="Providers in order. Each one was tried only after the previous one failed.">
+      <ol aria-label="Attempts" className="divide-y divide-line border border-line border-t-keyline bg-sheet">
         {tried.map(({ call_id, provider, model, why, outcome, status, message, duration_ms, cost_usd }, i) => (
           <li key={call_id} className="figures flex flex-wrap items-baseline gap-x-5 gap-y-1 px-4 py-3 text-sm">
             <div className="min-w-0 flex-1 basis-72">
@@ -135,7 +132,9 @@ function TriedList({ tried }: { tried: Trace['tried'] }) {
                   {status !== null && ` with ${status}`}
                 </Tag>
               </p>
-              <p className="mt-0.5 text-[0.8125rem] break-words text-quiet">{why || 'The only one that serves it.'}</p>
+              <p className="mt-0.5 text-[0.8125rem] break-words text-quiet">
+                {why || 'The only provider for this model.'}
+              </p>
               {message && <p className="mt-0.5 text-[0.8125rem] break-words text-seal">{message}</p>}
             </div>
             <span className="text-[0.8125rem] text-quiet">{number(duration_ms)} ms</span>
@@ -149,21 +148,21 @@ function TriedList({ tried }: { tried: Trace['tried'] }) {
 
 const buckets = [
   ['input_tokens', 'Input'],
-  ['cache_read_tokens', 'Read from a cache'],
-  ['cache_write_5m_tokens', 'Written to a cache, 5 minutes'],
-  ['cache_write_1h_tokens', 'Written to a cache, 1 hour'],
+  ['cache_read_tokens', 'Cache read'],
+  ['cache_write_5m_tokens', 'Cache write (5 minutes)'],
+  ['cache_write_1h_tokens', 'Cache write (1 hour)'],
   ['output_tokens', 'Output'],
   ['reasoning_tokens', 'Reasoning'],
-  ['images', 'Pictures'],
-  ['audio_seconds', 'Seconds of sound'],
-  ['video_seconds', 'Seconds of video'],
+  ['images', 'Images'],
+  ['audio_seconds', 'Audio seconds'],
+  ['video_seconds', 'Video seconds'],
   ['characters', 'Characters'],
-  ['total_tokens', 'All tokens'],
+  ['total_tokens', 'Total tokens'],
 ] as const
 
 function Tokens({ usage }: { usage: NonNullable<Trace['usage']> }) {
   return (
-    <Section title="What was used">
+    <Section title="Usage">
       <Facts facts={buckets.map(([name, label]) => [label, usage[name] > 0 && number(usage[name])] as const)} />
     </Section>
   )

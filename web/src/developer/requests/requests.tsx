@@ -21,7 +21,7 @@ export function Requests() {
   return (
     <DeveloperPage
       title="Request log"
-      lead="What became of each call of a model: who was tried and why, what it took and what it cost. Never what was said in it."
+      lead="Every model call with its providers, timing and cost. Prompts and responses aren’t logged."
       action={<ById />}
     >
       <Narrow key={JSON.stringify(filters)} filters={filters} />
@@ -30,13 +30,13 @@ export function Requests() {
         what="the requests"
         label="Requests"
         none={
-          <Empty title={narrowed ? 'No request is like that' : 'No request yet'}>
+          <Empty title={narrowed ? 'No matching requests' : 'No requests yet'}>
             {narrowed ? (
               <Link to="/developer/requests" search={{}} className="link">
-                Show all of yours
+                Clear filters
               </Link>
             ) : (
-              'Calls of models stand here a moment after they end, refused ones too: by your keys, your chats and your agents.'
+              'Model calls by your API keys, chats and agents appear here shortly after they end, including rejected ones.'
             )}
           </Empty>
         }
@@ -49,7 +49,7 @@ export function Requests() {
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/i
 
-/** Straight to the page of a call whose `x-request-id` one has. */
+/** Opens a call by its `x-request-id`. */
 function ById() {
   const [id, setId] = useState('')
   const navigate = useNavigate()
@@ -74,7 +74,7 @@ function ById() {
         spellCheck={false}
       />
       <Button type="submit" className="h-[2.375rem]!" disabled={!ULID.test(sought)}>
-        Open
+        Open request
       </Button>
     </form>
   )
@@ -84,10 +84,10 @@ const statuses = [
   ['', 'Any'],
   ['succeeded', 'Succeeded'],
   ['failed', 'Failed'],
-  ['cancelled', 'Cancelled'],
+  ['cancelled', 'Canceled'],
 ] as const
 
-/** Words are taken when the field is left or Enter is pressed: each is another address. */
+/** Text filters apply on blur or Enter, since each one changes the address. */
 function Narrow({ filters }: { filters: Filters }) {
   const { administrator } = useAccount()
   const { data: workspaces = [] } = useQuery(workspacesQuery)
@@ -123,14 +123,14 @@ function Narrow({ filters }: { filters: Filters }) {
       }}
     >
       <SelectField
-        label="Whose"
+        label="Scope"
         className="w-full sm:w-48"
         value={filters.whose ?? ''}
         onValue={(whose) => set({ whose })}
         options={[
-          ['', 'Mine, everywhere'],
+          ['', 'My calls in all workspaces'],
           ...workspaces.map(({ id, name }) => [id, `In ${name}`] as const),
-          ...(administrator ? [['instance', 'Everybody’s here'] as const] : []),
+          ...(administrator ? [['instance', 'All calls on this instance'] as const] : []),
         ]}
       />
       <SelectField
@@ -165,7 +165,7 @@ function Narrow({ filters }: { filters: Filters }) {
         onValue={(to) => set({ to })}
       />
       <button type="submit" className="sr-only">
-        Apply
+        Apply filters
       </button>
     </form>
   )
@@ -189,7 +189,7 @@ function Row({ request, filters }: { request: LoggedRequest; filters: Filters })
             <Link
               to="/developer/requests"
               search={{ ...filters, error: error_code }}
-              title={`Only ${error_code}`}
+              title={`Show only ${error_code}`}
               className="font-mono text-[0.8125rem] text-seal hover:underline"
             >
               {error_code}
@@ -202,7 +202,7 @@ function Row({ request, filters }: { request: LoggedRequest; filters: Filters })
               <Link
                 to="/developer/requests"
                 search={{ ...filters, provider }}
-                title={`Only ${provider}`}
+                title={`Show only ${provider}`}
                 className="hover:underline"
               >
                 {provider}
@@ -216,7 +216,7 @@ function Row({ request, filters }: { request: LoggedRequest; filters: Filters })
       </span>
       <span
         className="text-[0.8125rem] text-quiet sm:w-32 sm:text-right"
-        title={`Began ${moment(request.created_at)}; first token / all`}
+        title={`Started ${moment(request.created_at)}; first token / total`}
       >
         {request.first_token_ms !== null && <>{short(request.first_token_ms)} / </>}
         {short(request.duration_ms)} ms

@@ -10,13 +10,13 @@ import { Ago } from '../../ui/text/time.tsx'
 import { type Delivery, refreshWebhooks } from './queries.ts'
 import { DeliveryStatus } from './status.tsx'
 
-/** One row; opened, each attempt with what was answered, and what was sent. */
+/** A delivery; expanded, it shows its attempts and the payload. */
 export function DeliveryRow({ delivery, endpointOn }: { delivery: Delivery; endpointOn: boolean }) {
   const { id, endpoint_id, event_type, status, attempts, created_at, next_attempt_at, redelivery_of } = delivery
   const [open, setOpen] = useState(false)
   const again = useSend(uk.webhooks.redeliver, async () => {
     await refreshWebhooks()
-    say(`${event_type} is sent again`)
+    say(`Resending ${event_type}`)
   })
   const last = attempts.at(-1)
   return (
@@ -33,7 +33,7 @@ export function DeliveryRow({ delivery, endpointOn }: { delivery: Delivery; endp
           <span className="text-[0.8125rem] text-quiet">
             {plural(attempts.length, 'attempt')}
             {last && `, ${sayAttempt(last)}`}
-            {redelivery_of && ', sent again by hand'}
+            {redelivery_of && ', resent manually'}
           </span>
         </button>
         <span className="text-[0.8125rem] text-quiet">
@@ -49,10 +49,10 @@ export function DeliveryRow({ delivery, endpointOn }: { delivery: Delivery; endp
           look="quiet"
           pending={again.pending}
           disabled={!endpointOn}
-          aria-label={`Send again: ${event_type}`}
+          aria-label={`Resend ${event_type}`}
           onClick={() => void again.send({ id: endpoint_id, delivery_id: id })}
         >
-          Send again
+          Resend
         </Button>
       </div>
       <Refused>{again.rest()}</Refused>
@@ -62,14 +62,14 @@ export function DeliveryRow({ delivery, endpointOn }: { delivery: Delivery; endp
 }
 
 const sayAttempt = ({ response_status, error, duration_ms }: Delivery['attempts'][number]): string =>
-  response_status === null ? (error ?? 'no answer') : `${response_status} in ${number(duration_ms)} ms`
+  response_status === null ? (error ?? 'no response') : `${response_status} in ${number(duration_ms)} ms`
 
 function Opened({ delivery: { attempts, payload, message_id } }: { delivery: Delivery }) {
   return (
     <div className="mt-3 grid gap-5 lg:grid-cols-2">
       <div className="min-w-0">
         <h3 className="mb-1.5 text-sm font-medium">Attempts</h3>
-        {attempts.length === 0 && <p className="text-sm text-quiet">None yet.</p>}
+        {attempts.length === 0 && <p className="text-sm text-quiet">No attempts yet.</p>}
         <ol className="space-y-3">
           {attempts.map((attempt, i) => (
             <li key={attempt.at} className="text-[0.8125rem]">
@@ -77,13 +77,13 @@ function Opened({ delivery: { attempts, payload, message_id } }: { delivery: Del
                 <span className="font-medium">{i + 1}.</span> {moment(attempt.at)}: {sayAttempt(attempt)}
                 {attempt.error && attempt.response_status !== null && `, ${attempt.error}`}
               </p>
-              {attempt.response_body && <Code label={`Answer of attempt ${i + 1}`}>{attempt.response_body}</Code>}
+              {attempt.response_body && <Code label={`Response to attempt ${i + 1}`}>{attempt.response_body}</Code>}
             </li>
           ))}
         </ol>
       </div>
       <div className="min-w-0">
-        <h3 className="mb-1.5 text-sm font-medium">What was sent</h3>
+        <h3 className="mb-1.5 text-sm font-medium">Payload</h3>
         <p className="mb-1.5 text-[0.8125rem] break-all text-quiet">
           <code className="font-mono">webhook-id: {message_id}</code>
         </p>
@@ -93,7 +93,7 @@ function Opened({ delivery: { attempts, payload, message_id } }: { delivery: Del
   )
 }
 
-/** JSON in lines, anything else as it is. */
+/** Formats JSON; returns other text unchanged. */
 function inLines(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

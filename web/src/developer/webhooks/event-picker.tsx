@@ -4,10 +4,10 @@ import { Failure, Waiting } from '../../ui/notice.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { type EventType, eventTypesQuery } from './queries.ts'
 
-/** `run.failed` → `run` */
+/** `run.failed` → `run`. */
 const kindOf = (type: string): string => type.slice(0, type.indexOf('.'))
 
-/** Which events are sent: all, all of some kinds, or single ones. */
+/** Selects all events, all of a kind, or single ones. */
 export function EventPicker({
   events,
   onEvents,
@@ -32,17 +32,17 @@ export function EventPicker({
           checked={everything}
           onChange={() => onEvents(everything ? [] : ['*'])}
         />
-        Every event that you may read
+        All events you can read
       </label>
       {!everything && (
         <div className="mt-3 space-y-3">
           <TextField
-            label="Find an event"
+            label="Search events"
             type="search"
             value={words}
             onValue={setWords}
             placeholder="run.failed"
-            hint={events.length === 0 ? 'Pick at least one.' : `Picked: ${events.join(', ')}`}
+            hint={events.length === 0 ? 'Select at least one.' : `Selected: ${events.join(', ')}`}
           />
           {failed && !types ? (
             <Failure what="The events" error={failed} again={refetch} />
@@ -72,11 +72,11 @@ function Kinds({
   const sought = words.trim().toLowerCase()
   const found = types.filter(({ type, description }) => `${type} ${description}`.toLowerCase().includes(sought))
   const kinds = [...Map.groupBy(found, ({ type }) => kindOf(type))]
-  if (kinds.length === 0) return <p className="text-sm text-quiet">No event has these words.</p>
+  if (kinds.length === 0) return <p className="text-sm text-quiet">No matching events.</p>
   return (
     <div
       role="group"
-      aria-label="Kinds of events"
+      aria-label="Event types"
       className="max-h-72 divide-y divide-line overflow-y-auto border border-line bg-sheet"
     >
       {kinds.map(([kind, ofKind]) => {
@@ -97,7 +97,7 @@ function Kinds({
                 on={events.includes(all)}
                 toggle={() => toggle(all)}
               >
-                All of this kind, also those that a later version adds
+                All of this kind, including ones added in later versions
               </Tick>
               {ofKind.map(({ type, description }) => (
                 <Tick

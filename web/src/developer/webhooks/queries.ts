@@ -23,7 +23,7 @@ export const eventTypesQuery = queryOptions({
   staleTime: Infinity,
 })
 
-/** Newest first. What waits to be sent is looked at again soon: no event tells of an attempt. */
+/** Newest first. Polls while deliveries are pending, since no events report attempts. */
 export const deliveriesQuery = (id: string, status: Delivery['status'] | undefined) =>
   pagedQuery(
     ['webhooks', id, 'deliveries', status ?? 'all'],

@@ -2,11 +2,11 @@ import { Tag, type Tone } from '../../ui/page.tsx'
 import type { Delivery, Webhook } from './queries.ts'
 
 const why = {
-  manual: 'switched off',
-  failing: 'off: it failed for three days',
-  gone: 'off: it answered 410 Gone',
-  rights_lost: 'off: who answered for it is no longer an admin here',
-  account_recovered: 'off: made before the account came to its owner',
+  manual: 'turned off',
+  failing: 'off: failed for three days',
+  gone: 'off: responded with 410 Gone',
+  rights_lost: 'off: its owner is no longer an admin',
+  account_recovered: 'off: created before the account was recovered',
 } as const
 
 export function WebhookStatus({ webhook: { status, disabled_reason, failing_since } }: { webhook: Webhook }) {
@@ -23,4 +23,4 @@ const tones: Record<Delivery['status'], Tone> = {
 export const DeliveryStatus = ({ status }: Pick<Delivery, 'status'>) => <Tag tone={tones[status]}>{status}</Tag>
 
 export const sayEvents = (events: readonly string[]): string =>
-  events.includes('*') ? 'every event' : events.join(', ')
+  events.includes('*') ? 'all events' : events.join(', ')

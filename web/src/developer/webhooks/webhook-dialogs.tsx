@@ -36,12 +36,12 @@ function Fields({
         autoComplete="off"
       />
       <TextField
-        label="Address"
+        label="URL"
         type="url"
         inputMode="url"
         mono
         placeholder="https://"
-        hint="Gets a POST for each event, signed with a secret."
+        hint="Receives a signed POST request for each event."
         value={draft.url}
         onValue={(url) => onDraft({ ...draft, url })}
         error={at('url')}
@@ -51,7 +51,7 @@ function Fields({
   )
 }
 
-/** First the form; then the secret, this once. */
+/** Shows the form, then the secret, once. */
 export function NewWebhookDialog({ open, onOpen, workspaceId }: Opened & { workspaceId: string }) {
   const [draft, setDraft] = useState<Draft>({ name: '', url: '', events: ['*'] })
   const [made, setMade] = useState<Webhook | null>(null)
@@ -67,14 +67,14 @@ export function NewWebhookDialog({ open, onOpen, workspaceId }: Opened & { works
     }
     onOpen(next)
   }
-  if (made) return <ShownSecret open={open} onOpen={close} made={made} title={`The secret of ${made.name}`} />
+  if (made) return <ShownSecret open={open} onOpen={close} made={made} title={`Secret of ${made.name}`} />
   return (
     <FormDialog
       open={open}
       onOpen={close}
       wide
-      title="New webhook"
-      about="Has events of this workspace sent to a program of yours, as far as you may read them."
+      title="Create webhook"
+      about="Sends events of this workspace that you can read to your program."
       sending={sending}
       fields={FIELDS}
       verb="Create webhook"
@@ -92,7 +92,7 @@ export function ChangeWebhookDialog({ open, onOpen, webhook }: Opened & { webhoo
     () => uk.webhooks.update({ id, ...draft }),
     async () => {
       await refreshWebhooks()
-      say(`${draft.name.trim()} is changed`)
+      say(`Saved changes to ${draft.name.trim()}`)
       onOpen(false)
     },
   )
@@ -101,11 +101,11 @@ export function ChangeWebhookDialog({ open, onOpen, webhook }: Opened & { webhoo
       open={open}
       onOpen={onOpen}
       wide
-      title={`Change ${name}`}
-      about="You answer for what is sent from now on: only events that you may read are."
+      title={`Edit webhook ${name}`}
+      about="From now on, the webhook sends only events that you can read."
       sending={sending}
       fields={FIELDS}
-      verb="Save"
+      verb="Save webhook"
       onSend={() => void sending.send(undefined)}
     >
       <Fields draft={draft} onDraft={setDraft} at={sending.at} />
@@ -120,21 +120,21 @@ export function RotateSecretDialog({ open, onOpen, webhook }: Opened & { webhook
     setMade(changed)
     await refreshWebhooks()
   })
-  if (made) return <ShownSecret open={open} onOpen={onOpen} made={made} title={`The new secret of ${webhook.name}`} />
+  if (made) return <ShownSecret open={open} onOpen={onOpen} made={made} title={`New secret of ${webhook.name}`} />
   return (
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Make another secret for ${webhook.name}`}
-      about="Until the old one ends, each delivery carries a signature of both."
+      title={`Rotate secret of ${webhook.name}`}
+      about="Until the old secret expires, each delivery is signed with both secrets."
       sending={sending}
       fields={['overlap_seconds']}
-      verb="Make another secret"
+      verb="Rotate secret"
       onSend={() => void sending.send({ id: webhook.id, overlap_seconds: Number(overlap) })}
     >
       <OverlapField
-        label="The old secret ends"
-        hint="Time to put the new one where signatures are checked."
+        label="Old secret expires"
+        hint="Gives you time to update the program that verifies signatures."
         value={overlap}
         onValue={setOverlap}
         sending={sending}
@@ -143,19 +143,18 @@ export function RotateSecretDialog({ open, onOpen, webhook }: Opened & { webhook
   )
 }
 
-/** The only moment at which a secret can be read. */
 function ShownSecret({ made, ...dialog }: Opened & { made: Webhook; title: string }) {
   return (
     <ShownOnce
       {...dialog}
-      about="Copy it now: it is not shown again. Whoever has it can sign as this server."
+      about="Copy this secret now. It can’t be shown again. Anyone who has it can sign requests as this server."
       what="secret"
       value={made.secret ?? ''}
     >
       <p className="mt-4 text-sm text-quiet">
         Deliveries are signed after Standard Webhooks, whose libraries exist for most languages.{' '}
         <a className="link" href="/docs/guides/webhooks">
-          How to check a signature
+          How to verify signatures
         </a>
         , with receivers that run.
       </p>

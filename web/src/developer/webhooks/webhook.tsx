@@ -27,7 +27,7 @@ export function WebhookPage() {
   useFollowWorkspace(webhook?.workspace_id, 'webhooks')
   const test = useSend(uk.webhooks.test, async () => {
     await refreshWebhooks()
-    say('A test delivery is on its way')
+    say('Test event sent')
   })
   return (
     <DeveloperPage
@@ -42,7 +42,7 @@ export function WebhookPage() {
               disabled={webhook.status === 'disabled'}
               onClick={() => void test.send({ id })}
             >
-              Send a test
+              Send test event
             </Button>
             <More webhook={webhook} />
           </div>
@@ -58,15 +58,15 @@ export function WebhookPage() {
         <>
           <Facts
             facts={[
-              ['State', <WebhookStatus key="state" webhook={webhook} />],
+              ['Status', <WebhookStatus key="state" webhook={webhook} />],
               ['Events', sayEvents(webhook.events)],
-              ['Delivered', webhook.last_success_at ? <Ago time={webhook.last_success_at} /> : 'nothing yet'],
+              ['Last delivery', webhook.last_success_at ? <Ago time={webhook.last_success_at} /> : 'never'],
               ['Failing since', webhook.failing_since && moment(webhook.failing_since)],
               [
                 'Old secret',
-                webhook.secret_rotation_ends_at && `signs until ${moment(webhook.secret_rotation_ends_at)}`,
+                webhook.secret_rotation_ends_at && `valid until ${moment(webhook.secret_rotation_ends_at)}`,
               ],
-              ['Set up', moment(webhook.created_at)],
+              ['Created', moment(webhook.created_at)],
             ]}
           />
           <Deliveries webhook={webhook} />
@@ -87,11 +87,11 @@ function More({ webhook }: { webhook: Webhook }) {
       <Actions
         label={`More actions for ${name}`}
         actions={[
-          { label: 'Change …', run: () => setOpen('change') },
-          { label: 'Make another secret …', run: () => setOpen('rotate') },
+          { label: 'Edit …', run: () => setOpen('change') },
+          { label: 'Rotate secret …', run: () => setOpen('rotate') },
           status === 'enabled'
-            ? { label: 'Switch off', run: () => void turn.send({ id, status: 'disabled' }) }
-            : { label: 'Switch on', run: () => void turn.send({ id, status: 'enabled' }) },
+            ? { label: 'Turn off', run: () => void turn.send({ id, status: 'disabled' }) }
+            : { label: 'Turn on', run: () => void turn.send({ id, status: 'enabled' }) },
           { label: 'Delete …', run: () => setOpen('delete'), danger: true },
         ]}
       />
@@ -100,16 +100,16 @@ function More({ webhook }: { webhook: Webhook }) {
       <RotateSecretDialog key={`rotate ${open === 'rotate'}`} {...at('rotate')} webhook={webhook} />
       <Confirm
         {...at('delete')}
-        title={`Delete ${name}?`}
+        title={`Delete webhook ${name}?`}
         verb="Delete webhook"
         run={async () => {
           await uk.webhooks.delete({ id })
-          say(`${name} is deleted`)
+          say(`Deleted ${name}`)
           await navigate({ to: '/developer/webhooks', search: { workspace: webhook.workspace_id } })
           await refreshWebhooks()
         }}
       >
-        <p>Nothing is sent there any more, and its deliveries are deleted with it.</p>
+        <p>This stops all deliveries and deletes the delivery log. You can’t undo this.</p>
       </Confirm>
     </>
   )
@@ -120,7 +120,7 @@ const statuses = [
   ['waiting', 'Waiting'],
   ['succeeded', 'Succeeded'],
   ['failed', 'Failed'],
-  ['cancelled', 'Cancelled'],
+  ['cancelled', 'Canceled'],
 ] as const
 
 function Deliveries({ webhook: { id, status: state } }: { webhook: Webhook }) {
@@ -138,7 +138,7 @@ function Deliveries({ webhook: { id, status: state } }: { webhook: Webhook }) {
   return (
     <Section
       title="Deliveries"
-      about="Kept for a month. What is not answered with 2xx within 15 seconds is sent again, eleven times over a day."
+      about="Kept for a month. Deliveries without a 2xx response within 15 seconds are retried 11 times over a day."
       action={<SelectField label="Status" className="w-40" value={status ?? ''} onValue={choose} options={statuses} />}
     >
       <Paged
@@ -146,13 +146,13 @@ function Deliveries({ webhook: { id, status: state } }: { webhook: Webhook }) {
         what="the deliveries"
         label="Deliveries"
         none={
-          <Empty title={status ? 'None of them' : 'Nothing sent yet'}>
+          <Empty title={status ? 'No matching deliveries' : 'No deliveries yet'}>
             {status ? (
               <Link to="/developer/webhooks/$id" params={{ id }} search={{}} className="link">
                 Show all deliveries
               </Link>
             ) : (
-              'Events are sent as they happen; a test can be sent now.'
+              'Events are sent as they happen. Send a test event to try it now.'
             )}
           </Empty>
         }

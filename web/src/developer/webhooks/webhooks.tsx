@@ -13,7 +13,7 @@ import { type Webhook, webhooksQuery } from './queries.ts'
 import { WebhookStatus, sayEvents } from './status.tsx'
 import { NewWebhookDialog } from './webhook-dialogs.tsx'
 
-const lead = 'Events of a workspace, sent to programs of yours as they happen.'
+const lead = 'Send events of a workspace to your programs as they happen.'
 
 export function Webhooks() {
   const { workspace: chosen } = useSearch({ from: '/shell/developer/webhooks' })
@@ -27,7 +27,7 @@ export function Webhooks() {
   const [open, setOpen] = useState(false)
   const create = (
     <Button look="primary" icon="plus" onClick={() => setOpen(true)}>
-      New webhook
+      Create webhook
     </Button>
   )
   return (
@@ -37,8 +37,8 @@ export function Webhooks() {
       ) : !administered ? (
         <Waiting what="your workspaces" />
       ) : !shown ? (
-        <Empty title="Not yours to set up">
-          Admins of a workspace have its events sent somewhere. Ask one of them.
+        <Empty title="No access to webhooks">
+          Only workspace admins can create webhooks. Ask an admin of your workspace.
         </Empty>
       ) : (
         <>
@@ -68,9 +68,9 @@ function List({ workspaceId }: { workspaceId: string }) {
   if (!webhooks) return <Waiting what="the webhooks" />
   if (webhooks.length === 0)
     return (
-      <Empty title="No webhook here yet">
-        Name an address, and every event that you pick is sent there: signed, again and again for a day where it does
-        not answer, and kept here for a month with what was answered.
+      <Empty title="No webhooks yet">
+        Webhooks send the events you select to a URL, signed. Failed deliveries are retried for a day, and the log is
+        kept for a month.
       </Empty>
     )
   return (
@@ -102,7 +102,7 @@ function Row({ webhook }: { webhook: Webhook }) {
             failing since <Ago time={failing_since} />
           </>
         ) : last_success_at === null ? (
-          'nothing delivered yet'
+          'no deliveries yet'
         ) : (
           <>
             delivered <Ago time={last_success_at} />

@@ -85,7 +85,7 @@ export function FirstAnswer({ suggested, onAnswered }: { suggested: string | nul
       </form>
       <Refused>{error}</Refused>
       {(text !== '' || state === 'asking') && (
-        <div aria-label="Answer" role="group" aria-busy={state === 'asking'} className="border-l-2 border-ai pl-4">
+        <div aria-label="Response" role="group" aria-busy={state === 'asking'} className="border-l-2 border-ai pl-4">
           {text === '' ? <p className="text-sm text-quiet">Waiting for the response …</p> : <Markdown text={text} />}
         </div>
       )}

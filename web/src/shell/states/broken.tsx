@@ -15,8 +15,7 @@ export function Broken({ error }: ErrorComponentProps) {
       <p className="mt-2 text-quiet">{refused ? sayError(error) : 'Something in the app itself has failed.'}</p>
       {refused?.requestId && (
         <p className="mt-2 text-sm text-quiet">
-          Request <code className="font-mono text-ink">{refused.requestId}</code>: the log of the server knows more of
-          it.
+          Request <code className="font-mono text-ink">{refused.requestId}</code>. The server log has more details.
         </p>
       )}
       <div className="mt-5 flex flex-wrap gap-2">

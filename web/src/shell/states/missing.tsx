@@ -14,8 +14,8 @@ export function Missing() {
     <div className="mx-auto max-w-lg px-2 py-14">
       <h1 className="font-serif text-2xl">Page not found</h1>
       <p className="mt-2 text-quiet">
-        There is no page at <code className="font-mono text-ink [overflow-wrap:anywhere]">/app{pathname}</code>. It may
-        be mistyped, or have moved.
+        No page exists at <code className="font-mono text-ink [overflow-wrap:anywhere]">/app{pathname}</code>. The
+        address may be mistyped, or the page was moved.
       </p>
       <form
         role="search"
