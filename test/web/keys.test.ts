@@ -95,7 +95,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
 
   await act('Revoke')
   // Before what can't be taken back, the focus is on the way out.
-  await page.locator('button:focus', { hasText: 'Keep it' }).waitFor()
+  await page.locator('button:focus', { hasText: 'Cancel' }).waitFor()
   assert.deepEqual(await breaches(page), [])
   await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke key' }).click()
   await page.getByText('No active keys.').waitFor()
@@ -138,7 +138,7 @@ test(
     await page.goto('/app/settings/security')
     await page.getByLabel('Email').fill(aki.email)
     await page.getByLabel('Password').fill(aki.password)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     const sessions = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
     await sessions.nth(1).waitFor()
     await page.getByLabel('Current password').fill('wrong')

@@ -5,7 +5,7 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.goto('/app/sign-in')
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   // What stands around the pages; the navigation itself may be folded away.
   await page.locator('#content').waitFor()
 }

@@ -52,7 +52,7 @@ test(
     await messages.nth(1).waitFor()
     // Both are there, and what somebody wrote is never markup.
     await becomes(() => messages.getByText('Seven <b>views</b>').count(), 2)
-    await messages.first().getByText('Somebody else').waitFor()
+    await messages.first().getByText('Another user').waitFor()
 
     await page.goto(await told('automation.failed'))
     await page.getByRole('heading', { level: 1, name: 'Report' }).waitFor()

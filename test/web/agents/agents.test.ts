@@ -132,7 +132,7 @@ test(
     await signIn(theirs.page, carol)
     for (const path of [`/app/agents/${agents[0].id}`, `/app/automations/${automation.id}`, address]) {
       await theirs.page.goto(path)
-      await theirs.page.getByText('This automation doesn’t exist, or you don’t have access to it.').waitFor()
+      await theirs.page.getByText(/doesn’t exist, or you don’t have access to it/).waitFor()
     }
 
     // The secrets of a webhook are shown once, with a call that works.

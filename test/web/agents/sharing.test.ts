@@ -71,7 +71,7 @@ test(
     await dialog.getByRole('button', { name: 'Remove access of carol@example.com' }).press('Enter')
     await dialog.getByText('Not shared outside its workspace yet.').waitFor()
     await his.page.goto(`/app/agents/${id}`)
-    await his.page.getByText('This automation doesn’t exist, or you don’t have access to it.').waitFor()
+    await his.page.getByText('This agent doesn’t exist, or you don’t have access to it.').waitFor()
     const refusal = /status of 4\d\d/
     assert.deepEqual(
       [...hers.wrongs, ...his.wrongs].filter((wrong) => !refusal.test(wrong)),

@@ -60,12 +60,12 @@ test(
       await using phone = await visit(browser(), server.origin, { width: 390 })
       await signIn(phone.page, ben)
       await phone.page.goto(`/app/chats/${chat.id}`)
-      const model = phone.page.getByRole('button', { name: 'Model: sim/echo · chosen by the server' })
-      const shown = await model.getByText('chosen by the server').boundingBox()
+      const model = phone.page.getByRole('button', { name: 'Model: sim/echo · server default' })
+      const shown = await model.getByText('server default').boundingBox()
       assert.ok(shown && shown.width > 50 && shown.x >= 0 && shown.x + shown.width <= 390, JSON.stringify(shown))
       // Nobody's drive is the place of what he would send.
       await dropOn(phone, [path])
-      await phone.page.getByText('No files go with messages here').waitFor()
+      await phone.page.getByText('You can’t attach files here').waitFor()
 
       // Who may only read it is shown nothing that changes it, and why.
       const carol = await server.person('Carol')
@@ -74,15 +74,15 @@ test(
       await using reader = await visit(browser(), server.origin)
       await signIn(reader.page, carol)
       await reader.page.goto(`/app/chats/${chat.id}`)
-      await reader.page.getByText('This chat is shared with you to be read.').waitFor()
+      await reader.page.getByText('You can view this shared chat.').waitFor()
       await becomes(() => reader.page.getByRole('textbox', { name: 'Message' }).count(), 0)
       await reader.page.getByRole('button', { name: 'More actions for this message by sim/echo' }).press('Enter')
       await reader.page.getByRole('menuitem', { name: 'Fork from here' }).waitFor()
-      await becomes(() => reader.page.getByRole('menuitem', { name: 'Try again' }).count(), 0)
+      await becomes(() => reader.page.getByRole('menuitem', { name: 'Retry' }).count(), 0)
       await reader.page.keyboard.press('Escape')
       await reader.page.getByRole('button', { name: 'More actions for this chat' }).press('Enter')
       await reader.page.getByRole('menuitem', { name: 'Copy to a workspace' }).waitFor()
-      for (const name of ['Rename', 'Set a goal', 'Archive', 'Move to the trash'])
+      for (const name of ['Rename', 'Set goal', 'Archive', 'Move to trash'])
         await becomes(() => reader.page.getByRole('menuitem', { name, exact: true }).count(), 0)
 
       // An address that somebody typed names the same as those that the pages write, on every page.

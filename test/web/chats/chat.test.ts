@@ -48,7 +48,7 @@ test(
     await log(page).getByText('of the lake').nth(1).waitFor()
     await log(page).getByText('2/2').waitFor()
     // By keyboard: the answer may still grow, and move what a pointer would press.
-    await log(page).getByRole('button', { name: 'The branch before' }).press('Enter')
+    await log(page).getByRole('button', { name: 'Previous branch' }).press('Enter')
     await log(page).getByRole('heading', { name: 'Views' }).waitFor()
     await becomes(() => log(page).getByText('of the lake').count(), 0)
 
@@ -72,11 +72,11 @@ test(
     await until(uploads, ([name]) => name === 'dot.png')
     const before = await shown()
     await temporary.click()
-    await page.getByText('gone 24 hours after its last message').waitFor()
+    await page.getByText('deleted 24 hours after the last message').waitFor()
     await page.mouse.move(0, 0)
     await until(shown, (now) => now !== before)
     // Who chooses no model sees which one answers.
-    await page.getByRole('button', { name: 'Model: sim/echo · chosen by the server' }).waitFor()
+    await page.getByRole('button', { name: 'Model: sim/echo · server default' }).waitFor()
     await page.getByRole('list', { name: 'Attached files' }).getByText('dot.png').waitFor()
     await page.getByText('uploading …').waitFor({ state: 'detached' })
     await until(uploads, ({ length }) => length === 0)
@@ -88,7 +88,7 @@ test(
     const listed = async (): Promise<number> => (await alice.get('/chats')).body.data.length
     assert.equal(await listed(), 1)
     assert.deepEqual((await alice.get(`/drive/files?status=trashed&workspace_id=${alice.workspaceId}`)).body.data, [])
-    await strip.getByRole('button', { name: 'Keep it' }).click()
+    await strip.getByRole('button', { name: 'Keep chat' }).click()
     await strip.waitFor({ state: 'detached' })
     assert.equal(await listed(), 2)
     assert.deepEqual(missing, [])
@@ -98,12 +98,12 @@ test(
     await page.goto(`/app/chats/${other}`)
     await page.route('**/permanent-delete', (route) => route.abort(), { times: 1 })
     await page.getByRole('button', { name: 'More actions for this chat' }).click()
-    await page.getByRole('menuitem', { name: 'Delete now' }).click()
-    const asked = page.getByRole('alertdialog', { name: 'Delete this chat now?' })
-    await asked.getByRole('button', { name: 'Delete now' }).press('Enter')
+    await page.getByRole('menuitem', { name: 'Delete permanently' }).click()
+    const asked = page.getByRole('alertdialog', { name: 'Delete chat permanently?' })
+    await asked.getByRole('button', { name: 'Delete permanently' }).press('Enter')
     await asked.getByText('The server can’t be reached').waitFor()
     assert.equal((await alice.get(`/chats/${other}`)).body.data.status, 'trashed')
-    await asked.getByRole('button', { name: 'Delete now' }).press('Enter')
+    await asked.getByRole('button', { name: 'Delete permanently' }).press('Enter')
     await page.waitForURL(/\/app\/chats$/)
     assert.equal((await alice.get(`/chats/${other}`)).status, 404)
     assert.deepEqual(
@@ -128,7 +128,7 @@ test(
       // One follows an address in lower case, which leads where the other is.
       await page.goto(`/app/chats/${page === second.page ? chat.id.toLowerCase() : chat.id}`)
       await page.waitForURL((url) => url.pathname === `/app/chats/${chat.id}`)
-      await page.getByText('Nobody has said anything yet.').waitFor()
+      await page.getByText('No messages yet.').waitFor()
     }
     await field(first.page).fill(script({ text: 'The first words. ' }, { delay_ms: 60_000 }, { text: 'The last.' }))
     await first.page.keyboard.press('Enter')
@@ -145,7 +145,7 @@ test(
     await first.page.reload()
     await log(first.page).getByText('The first words.', { exact: true }).waitFor()
     await second.page.getByRole('button', { name: 'Stop (Esc)' }).click()
-    for (const { page } of [first, second]) await page.getByText('The answer was stopped.').waitFor()
+    for (const { page } of [first, second]) await page.getByText('The response was stopped.').waitFor()
     const cut = first.wrongs.filter((wrong) => !/net::ERR_|WebSocket/.test(wrong))
     assert.deepEqual([...cut, ...second.wrongs], [])
   },
@@ -162,7 +162,7 @@ test(
     const { page } = visitor
     await signIn(page, alice)
     await page.goto(`/app/chats/${chat.id}`)
-    await page.getByText('Nobody has said anything yet.').waitFor()
+    await page.getByText('No messages yet.').waitFor()
     const attached = page.getByRole('list', { name: 'Attached files' })
     const attach = async (name: string): Promise<void> => {
       await page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from('a,b\n') })
@@ -176,7 +176,7 @@ test(
     await becomes(() => attached.count(), 0)
     await attach('second.csv')
     await page.getByRole('button', { name: 'Stop (Esc)' }).click()
-    await page.getByText('The answer was stopped.').waitFor()
+    await page.getByText('The response was stopped.').waitFor()
     await attached.getByText('second.csv').waitFor()
     assert.deepEqual(visitor.wrongs, [])
   },

@@ -71,7 +71,7 @@ const ways: Record<string, (page: Page, word: string) => Promise<void>> = {
       .getByRole('button', { name: /^More actions for this message by (?!You)/ })
       .last()
       .press('Enter')
-    await page.getByRole('menuitem', { name: 'Try again' }).click()
+    await page.getByRole('menuitem', { name: 'Retry' }).click()
   },
 }
 
@@ -122,7 +122,7 @@ test(
     await choose(page, 'script')
     await choose(page, 'echo')
     await page.getByRole('button', { name: 'Model: sim/echo' }).waitFor()
-    await page.getByRole('button', { name: 'Try again' }).press('Enter')
+    await page.getByRole('button', { name: 'Retry' }).press('Enter')
     await until(
       async () => (await alice.get(`/chats/${chat}/runs`)).body.data[0],
       ({ model, status }) => model === 'sim/echo' && status === 'completed',
@@ -167,7 +167,7 @@ test(
     // A refused choice: the words return to the field.
     await page.unrouteAll()
     const again = await hold(page)
-    await pick('No agent, the model alone')
+    await pick('No agent (model only)')
     await field(page).fill('Not sent')
     await field(page).press('Enter')
     await until(

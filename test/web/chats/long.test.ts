@@ -62,7 +62,7 @@ test(
     await page.waitForTimeout(500)
     const after = (await log.getByText(name).boundingBox())!.y
     assert.ok(Math.abs(after - before) <= 2, `moved by ${after - before}`)
-    await page.getByRole('button', { name: 'To the newest' }).click()
+    await page.getByRole('button', { name: 'Jump to latest' }).click()
     await log.getByText('And one more.').first().waitFor()
 
     // Another window of hers sees what is said here, and keys are drawn while an answer comes.

@@ -109,7 +109,7 @@ test(
       await answer.locator('math').first().waitFor({ state: 'attached' })
       await becomes(() => answer.locator('math a, math [href]').count(), 0)
 
-      const pane = page.getByRole('complementary', { name: /^Artefact/ })
+      const pane = page.getByRole('complementary', { name: /^Artifact/ })
       await press('Open').last().press('Enter')
       await pane.getByRole('cell', { name: 'Ink, black' }).waitFor()
       await pane.getByRole('cell', { name: '⟨U+E0041⟩' }).waitFor()
@@ -136,7 +136,7 @@ test(
       const wide = async (): Promise<number> => (await drawn.boundingBox())!.width
       await pane.getByRole('button', { name: '100 %' }).press('Enter')
       const whole = await wide()
-      await pane.getByRole('button', { name: 'Larger (+)' }).press('Enter')
+      await pane.getByRole('button', { name: 'Zoom in (+)' }).press('Enter')
       await until(wide, (now) => now > whole * 1.2)
       await page.frameLocator('iframe').locator('main').press('1')
       await until(wide, (now) => Math.abs(now - whole) < 1)
@@ -148,7 +148,7 @@ test(
       await page.emulateMedia({ colorScheme: 'light' })
       await press('Draw').last().press('Enter')
       const said = page.frameLocator('iframe')
-      await said.getByText('This diagram cannot be drawn').waitFor()
+      await said.getByText('This diagram can’t be drawn').waitFor()
       await said.getByText('A -->').last().waitFor()
       await said.getByText(/Parse error on line/).waitFor()
       // One whose layout never ends is given up, with what it is made of; the page goes on meanwhile.

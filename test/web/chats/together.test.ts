@@ -34,7 +34,7 @@ test(
     await page.goto(`/app/chats/${chat.id}`)
     await field(page).fill(
       script(
-        [say('May I? '), call('chats_create', { title: 'allow' }), call('chats_create', { title: 'denied' })],
+        [say('May I? '), call('chats_create', { title: 'allowed' }), call('chats_create', { title: 'denied' })],
         [say('Thanks for that.')],
       ),
     )
@@ -63,24 +63,24 @@ test(
     await becomes(() => answer.getByText('done', { exact: true }).count(), 1)
     await becomes(() => answer.getByText('failed', { exact: true }).count(), 1)
     await answer.getByText('chats_create').first().click()
-    await answer.getByText('"title": "allow"').first().waitFor()
+    await answer.getByText('"title": "allowed"').first().waitFor()
     const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
-    assert.deepEqual([titles.includes('allow'), titles.includes('denied')], [true, false])
+    assert.deepEqual([titles.includes('allowed'), titles.includes('denied')], [true, false])
 
     const twice = (name: string) => script([call('chats_create', { title: name })], [say(`Made ${name}.`)])
     await field(page).fill(twice('first'))
     await page.keyboard.press('Enter')
     await log(page)
-      .getByRole('button', { name: /^Always here/ })
+      .getByRole('button', { name: /^Always allow/ })
       .press('Enter')
     await log(page).getByText('Made first.', { exact: true }).waitFor()
-    const allowed = page.getByRole('button', { name: 'One tool allowed here without asking' })
+    const allowed = page.getByRole('button', { name: '1 tool allowed without approval' })
     await allowed.waitFor()
     await field(page).fill(twice('second'))
     await page.keyboard.press('Enter')
     await log(page).getByText('Made second.', { exact: true }).waitFor()
     await allowed.click()
-    await page.getByRole('menuitem', { name: 'Ask again about chats.create' }).click()
+    await page.getByRole('menuitem', { name: 'Ask before chats.create' }).click()
     await allowed.waitFor({ state: 'detached' })
     assert.deepEqual(visitor.wrongs, [])
   },
@@ -110,7 +110,7 @@ test(
     await signIn(his.page, ben)
     for (const { page } of [hers, his]) {
       await page.goto(`/app/chats/${chat.id}`)
-      await page.getByText('Nobody has said anything yet.').waitFor()
+      await page.getByText('No messages yet.').waitFor()
     }
     await hers.page
       .locator('input[type=file]')

@@ -34,26 +34,26 @@ test(
       await page.getByRole('menuitem', { name: item, exact: true }).click()
     }
 
-    await menu('Set a goal')
-    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await menu('Set goal')
+    await page.getByRole('button', { name: 'Set goal', exact: true }).click()
     // The server says what is missing, at its field.
     await page.getByLabel('Goal', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor()
     await page.getByLabel('Goal', { exact: true }).fill(script({ text: 'At work. ' }, { delay_ms: 60_000 }))
-    await page.getByLabel('Turns at most').fill('3')
-    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.getByLabel('Max. turns').fill('3')
+    await page.getByRole('button', { name: 'Set goal', exact: true }).click()
     const goal = page.getByRole('region', { name: 'Goal' })
-    await goal.getByText('under way').waitFor()
+    await goal.getByText('active').waitFor()
     await log.getByText('At work.', { exact: true }).waitFor()
     await becomes(() => goal.getByRole('meter').getAttribute('aria-valuetext'), /of 3/)
     assert.deepEqual(await breaches(page), [])
-    await goal.getByRole('button', { name: 'Stop the goal' }).click()
+    await goal.getByRole('button', { name: 'Stop goal' }).click()
     await goal.waitFor({ state: 'detached' })
-    await page.getByText('The answer was stopped.').waitFor()
+    await page.getByText('The response was stopped.').waitFor()
     assert.equal((await alice.get(`/chats/${chat.id}/goal`)).body.data.status, 'ended')
 
     await page.getByRole('button', { name: /^No agent/ }).click()
     await page.getByRole('menuitem', { name: 'Clerk' }).click()
-    await page.getByRole('button', { name: /^An agent answers: Clerk/ }).waitFor()
+    await page.getByRole('button', { name: /^Agent: Clerk/ }).waitFor()
     await page.getByRole('button', { name: /^Model/ }).click()
     await page.getByRole('combobox', { name: 'Search models' }).fill('echo')
     await page.getByRole('option', { name: /sim\/echo/ }).click()
@@ -79,10 +79,10 @@ test(
       ],
     )
 
-    await page.getByRole('button', { name: 'Speak a message' }).click()
+    await page.getByRole('button', { name: 'Record a message' }).click()
     await page.getByRole('timer', { name: 'Recording' }).waitFor()
     await page.waitForTimeout(1_200)
-    await page.getByRole('button', { name: 'Write down what was said' }).click()
+    await page.getByRole('button', { name: 'Transcribe recording' }).click()
     await until(
       () => field.inputValue(),
       (words) => words !== '',
@@ -106,15 +106,15 @@ test(
     await page.getByRole('button', { name: 'Share', exact: true }).click()
     await page.getByRole('list', { name: 'Shared with' }).getByText('ben@example.com', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
-    await menu('What it cost')
+    await menu('View cost')
     await page.getByRole('table', { name: 'By model' }).getByText('sim/echo').waitFor()
     await page.keyboard.press('Escape')
     const question = log.getByRole('article', { name: 'You, message' }).last()
     await question.hover()
     await question.getByRole('button', { name: /^More/ }).click()
     await page.getByRole('menuitem', { name: 'Fork from here' }).click()
-    await page.getByLabel('Into the workspace').selectOption({ label: 'Print shop' })
-    await page.getByRole('button', { name: 'Fork', exact: true }).click()
+    await page.getByRole('dialog').getByLabel('Workspace').selectOption({ label: 'Print shop' })
+    await page.getByRole('button', { name: 'Fork chat', exact: true }).click()
     await page.waitForURL((url) => !url.pathname.endsWith(chat.id))
     await log.getByRole('article').last().getByText('Which view sells best?').waitFor()
     const [forked] = (await alice.get(`/chats?workspace_id=${shop.id}`)).body.data
@@ -139,7 +139,7 @@ test(
         return given
       }
     }`)
-    await page.getByRole('button', { name: 'Speak a message' }).click()
+    await page.getByRole('button', { name: 'Record a message' }).click()
     // Not `waitForFunction`, which evaluates in the page, where the policy forbids it.
     await until(() => page.evaluate<boolean>('globalThis.allow !== undefined'), Boolean)
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Chats', exact: true }).click()

@@ -65,7 +65,7 @@ test(
 
     await page.goto('/app/settings/notifications')
     await page.getByRole('button', { name: 'Turn on push notifications' }).click()
-    await page.getByText('It gets your pushes').waitFor()
+    await page.getByText('This browser receives push notifications').waitFor()
     await aki.post('/notifications', { title: 'The print is ready', body: 'Come and see.', action_url: '/app/inbox' })
     const { payload } = await service.next()
     assert.equal(payload.title, 'The print is ready')
@@ -117,7 +117,7 @@ test(
       'Red Fuji\n\nWhich one is it?\n\nhttps://example.com/fuji',
     )
     await page.getByRole('list', { name: 'Shared files' }).getByText('views.txt').waitFor()
-    await page.getByRole('note').getByText('another app of this device').waitFor()
+    await page.getByRole('note').getByText('another app or a web page').waitFor()
     await page.getByRole('button', { name: 'Save to drive' }).click()
     await page.getByText('Saved to your drive').waitFor()
     const files = (await aki.get(`/drive/files?workspace_id=${aki.workspaceId}`)).body.data

@@ -111,7 +111,7 @@ test(
       (typed) => typed === ben.email,
     )
     await page.getByLabel('Password').fill(ben.password)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('list', { name: 'Members of Print shop' }).getByText('Ben (you)').waitFor()
 
     const chat = (await aki.post('/chats', { workspace_id: shop.id, title: 'Views' })).body.data

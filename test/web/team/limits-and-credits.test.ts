@@ -24,7 +24,7 @@ test(
     await hers.page.goto(`/app/workspaces/${shop.id}`)
     await hers.page.getByRole('button', { name: 'Edit member Ben' }).click()
     await hers.page.getByRole('dialog').getByLabel('Spend cap in USD').fill('20')
-    await hers.page.getByLabel('Models').fill('sim/script, openai/*')
+    await hers.page.getByRole('dialog').getByLabel('Models').fill('sim/script, openai/*')
     await hers.page.getByRole('button', { name: 'Save member' }).click()
     await hers.page.getByText('Models: sim/script, openai/*').waitFor()
     const [row] = (await aki.get(`/workspaces/${shop.id}/members`)).body.data.filter(

@@ -39,7 +39,7 @@ function One({ id }: { id: string }) {
         <Waiting what="the agent" />
       ) : refusal(error)?.status === 404 ? (
         <p className="text-quiet">
-          It does not exist, or you have no access to it. Who made it can share it with you.{' '}
+          This agent doesn’t exist, or you don’t have access to it. Its owner can share it with you.{' '}
           <Link to="/agents" className="link">
             Show all agents
           </Link>

@@ -4,13 +4,13 @@ import { usePlace } from '../rights.ts'
 import { type Chat, chatModelQuery } from './queries.ts'
 
 export interface ChatRights {
-  /** Sends messages, and changes what the chat is; null while it is not known. */
+  /** Can send messages and edit the chat; null while loading. */
   write: boolean | null
-  /** Archives, restores and throws away: for those of its workspace. */
+  /** Can archive, restore and trash the chat: members of its workspace only. */
   keep: boolean
 }
 
-/** What the person may do in a chat. Of a share the server says it, where it says which model would answer them. */
+/** The person's permissions in a chat. For shared chats, the server returns them with the model. */
 export function useChatRights(chat: Chat | null): ChatRights {
   const place = usePlace(chat?.workspace_id)
   const isShared = place.known && place.workspace === null

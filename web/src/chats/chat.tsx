@@ -32,7 +32,7 @@ import { readAloud } from './voice/read-aloud.ts'
 const CopyDialog = lazy(async () => ({ default: (await import('./head/copy-dialog.tsx')).CopyDialog }))
 const ArtefactPane = lazy(async () => ({ default: (await import('./artefacts/pane.tsx')).ArtefactPane }))
 
-/** A conversation: its messages, the answer that is being written, and the place to go on. */
+/** The page of a chat. */
 export function ChatPage() {
   const { id } = useParams({ from: '/shell/chats/$id' })
   return <Conversation key={id} id={id} />
@@ -75,7 +75,7 @@ function Conversation({ id }: { id: string }) {
   )
   const [fork, setFork] = useState<{ messageId: string; open: boolean } | null>(null)
   const { run, latest } = useMemo(() => standing(told, runs), [told, runs])
-  // Whose agent is not theirs to see learns from the server what answers.
+  // If the person can't view the agent, the server tells which model answers.
   const model = chat?.model ?? agent?.model ?? (agent === null ? null : (settings?.default_model ?? null))
   const isUnnamed = settings !== undefined && (chat?.agent_id === null || agent !== undefined) && model === null
   const { data: byServer } = useQuery(chatModelQuery(isUnnamed ? chat : null))
@@ -83,7 +83,7 @@ function Conversation({ id }: { id: string }) {
   const mayWrite = chat !== null && chat.status === 'active' && rights.write === true
 
   const send = useSending(thread, setRefused)
-  // The first message of a chat that was begun on the page before.
+  // The first message of a chat started on the previous page.
   const first = useRef(false)
   useEffect(() => {
     if (first.current) return
@@ -127,7 +127,7 @@ function Conversation({ id }: { id: string }) {
       role === 'user'
         ? created_by === me
           ? 'You'
-          : (names?.get(created_by ?? '') ?? 'Somebody else')
+          : (names?.get(created_by ?? '') ?? 'Another user')
         : role === 'assistant'
           ? (agent?.name ?? by ?? run?.model ?? 'Assistant')
           : 'System',
@@ -224,10 +224,10 @@ function Conversation({ id }: { id: string }) {
   )
 }
 
-/** The run that goes on, and the newest of all, by what its events told and by the rows. */
+/** The active run and the newest one, by events and rows. */
 function standing(told: Run | null, runs: readonly Run[]): { run: Run | null; latest: Run | null } {
   const row = told === null ? undefined : runs.find(({ id }) => id === told.id)
-  // A decision is in the row first.
+  // The row knows about decisions first.
   const now = told !== null && row !== undefined && row.updated_at > told.updated_at ? row : told
   return {
     run: now !== null && isUnfinished(now) ? now : (runs.find(isUnfinished) ?? null),
@@ -235,7 +235,7 @@ function standing(told: Run | null, runs: readonly Run[]): { run: Run | null; la
   }
 }
 
-/** Sends, and says whether it went; a refusal is shown where the message was written. */
+/** Sends a message; returns whether it was accepted. The error is shown at the composer. */
 function useSending(thread: Thread, setRefused: (why: string | null) => void): (draft: Draft) => Promise<boolean> {
   return useMemo(
     () => async (draft) => {

@@ -16,20 +16,19 @@ import { ModelPicker } from './composer/model-picker.tsx'
 import { keepFirst } from './first-message.ts'
 import { type Chat, chatsQuery, defaultModelQuery, foundChatsQuery, pinnedQuery, settingsQuery } from './queries.ts'
 
-/** All conversations, and the place to begin one. */
 export function ChatsPage() {
   const [words, setWords] = useState('')
   const [archived, setArchived] = useState(false)
   const [temporary, setTemporary] = useState(false)
   const asked = useDeferredValue(words.trim())
   return (
-    <Page title="Chats" lead="Conversations with models and agents. They go on at the server when you leave.">
+    <Page title="Chats" lead="Conversations with models and agents. Responses continue when you leave the page.">
       <Begin />
       <Pinned />
-      <Section title={temporary ? 'Temporary' : archived ? 'Archived' : 'Yours'}>
+      <Section title={temporary ? 'Temporary' : archived ? 'Archived' : 'Your chats'}>
         <div className="mb-4 flex flex-wrap items-end gap-4">
           <div className="min-w-0 flex-1 basis-64">
-            <Field label="Find in chats">
+            <Field label="Search chats">
               {(control) => (
                 <input
                   {...control}
@@ -43,11 +42,11 @@ export function ChatsPage() {
           </div>
           <label className="flex h-9 items-center gap-2 text-sm">
             <input type="checkbox" checked={archived} onChange={({ target }) => setArchived(target.checked)} />
-            Archived ones
+            Archived
           </label>
           <label className="flex h-9 items-center gap-2 text-sm">
             <input type="checkbox" checked={temporary} onChange={({ target }) => setTemporary(target.checked)} />
-            Temporary ones
+            Temporary
           </label>
         </div>
         {asked === '' ? (
@@ -99,7 +98,7 @@ function Begin() {
             look="quiet"
             icon="clock"
             aria-pressed={temporary}
-            title="Only you see it, no search finds it, and it goes 24 hours after its last message"
+            title="Visible only to you, not searchable, and deleted 24 hours after the last message"
             onClick={() => setTemporary(!temporary)}
           >
             Temporary
@@ -110,12 +109,12 @@ function Begin() {
         <>
           {temporary && (
             <p role="status" className="text-sm text-quiet">
-              Temporary: gone 24 hours after its last message, not in search, and nobody else sees it.
+              Temporary chats are visible only to you, not searchable, and deleted 24 hours after the last message.
             </p>
           )}
           {model === null && byServer === null ? (
             <p className="text-sm text-quiet">
-              No model can answer here yet:{' '}
+              No model is available yet:{' '}
               <Link to="/ai-routing" className="link">
                 add a provider
               </Link>
@@ -137,10 +136,10 @@ function List({ status, temporary }: { status: 'active' | 'archived'; temporary:
       label="Chats"
       none={
         temporary ? (
-          <Empty title="No temporary chat">They go 24 hours after their last message.</Empty>
+          <Empty title="No temporary chats">Temporary chats are deleted 24 hours after their last message.</Empty>
         ) : (
-          <Empty title={status === 'archived' ? 'Nothing archived' : 'No chat yet'}>
-            Write the first message above.
+          <Empty title={status === 'archived' ? 'No archived chats' : 'No chats yet'}>
+            Write a message above to start one.
           </Empty>
         )
       }
@@ -150,7 +149,6 @@ function List({ status, temporary }: { status: 'active' | 'archived'; temporary:
   )
 }
 
-/** The pinned chats; nothing where none is pinned. */
 function Pinned() {
   const { data: pinned = [] } = useQuery(pinnedQuery)
   if (pinned.length === 0) return null
@@ -173,7 +171,7 @@ function Row({ chat: { id, title, model, last_message_at, created_at, active_run
       <Link to="/chats/$id" params={{ id }} className="link min-w-0 flex-1 truncate">
         {title}
       </Link>
-      {active_run_id !== null && <span className="text-sm text-ai">writing</span>}
+      {active_run_id !== null && <span className="text-sm text-ai">responding</span>}
       <span className="hidden max-w-48 truncate text-sm text-quiet sm:inline">{model}</span>
       <span className="text-sm whitespace-nowrap text-quiet">
         <Ago time={last_message_at ?? created_at} />
@@ -186,9 +184,9 @@ function Found({ words }: { words: string }) {
   const { data, error, refetch } = useQuery({ ...foundChatsQuery(words), placeholderData: keepPreviousData })
   if (error) return <Failure what="The chats" error={error} again={refetch} />
   if (!data) return null
-  if (data.length === 0) return <Empty title="Nothing found">No chat or message has these words.</Empty>
+  if (data.length === 0) return <Empty title="No results">Try fewer or different words.</Empty>
   return (
-    <Rows label="Found">
+    <Rows label="Results">
       {data.map(({ type, id, parent_id, title, snippet }) => (
         <li key={`${type} ${id}`} className="px-4 py-3">
           <Link to="/chats/$id" params={{ id: type === 'message' ? parent_id! : id }} className="link">

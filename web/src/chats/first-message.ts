@@ -1,6 +1,6 @@
 import type { Written } from './composer/composer.tsx'
 
-/** A message that was written before its chat was made, on its way to the page of that chat. */
+/** The first message of a new chat, passed to the chat's page. */
 export type FirstMessage = Written & { model: string | null }
 
 const waiting = new Map<string, FirstMessage>()

@@ -10,17 +10,16 @@ export type RunEvent = Streamed<Awaited<ReturnType<typeof uk.chats.events>>>
 
 export const chatQuery = (id: string) => queryOptions({ queryKey: ['chat', id], queryFn: () => uk.chats.get({ id }) })
 
-/** All chats that the person reads, newest first. */
+/** All chats the person can view, newest first. */
 export const chatsQuery = (status: 'active' | 'archived', temporary: boolean) =>
   pagedQuery(['chats', status, temporary], (from) => uk.chats.list({ status, temporary, limit: 50, ...from }))
 
-/** The chats that the person has pinned. */
 export const pinnedQuery = queryOptions({
   queryKey: ['chats', 'pinned'],
   queryFn: async () => (await uk.chats.pinned({ limit: 100 })).rows,
 })
 
-/** The tools that the person lets the agent of a chat use without being asked again. */
+/** The tools that the chat's agent can use without asking this person again. */
 export const approvalsQuery = (chatId: string, enabled: boolean) =>
   queryOptions({
     queryKey: ['chats', chatId, 'approvals'],
@@ -28,7 +27,7 @@ export const approvalsQuery = (chatId: string, enabled: boolean) =>
     enabled,
   })
 
-/** The chats with these words in their title or messages. */
+/** Chats that match in their title or messages. */
 export const foundChatsQuery = (words: string) =>
   queryOptions({
     queryKey: ['chats', 'found', words],
@@ -42,25 +41,25 @@ export const settingsQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** The model that answers this person in a chat; null where none can. Refused to who may only read it. */
+/** The model that would answer this person in a chat; null if there is none. Viewers get an error. */
 export const chatModelQuery = (chat: Chat | null) =>
   queryOptions({
-    // Beside the models, as the one below: a provider that is added or gone may change it.
+    // Under the models' key, like the one below: adding or removing a provider can change it.
     queryKey: ['models', 'of a chat', chat?.id, chat?.model, chat?.agent_id],
     queryFn: async () => (await uk.chats.model({ id: chat!.id })).model,
     enabled: chat !== null,
   })
 
-/** The model that the server takes where nothing of a chat names one; null where it has none. */
+/** The server's default model; null if there is none. */
 export const defaultModelQuery = (workspaceId: string | null) =>
   queryOptions({
-    // The key stands beside the models': a provider that is added or gone may change it.
+    // Under the models' key: adding or removing a provider can change it.
     queryKey: ['models', 'default', workspaceId],
     queryFn: async () => (await uk.chats.default_model({ workspace_id: workspaceId! })).model,
     enabled: workspaceId !== null,
   })
 
-/** The agent; null: it is not theirs to see. */
+/** The agent; null: the person can't view it. */
 export const agentQuery = (id: string | null) =>
   queryOptions({
     queryKey: ['agent', id],

@@ -5,7 +5,7 @@ import { Refused } from '../ui/notice.tsx'
 import type { ChatRights } from './chat-rights.ts'
 import type { Chat } from './queries.ts'
 
-/** The line in the place of the composer where nothing can be sent: why, and what makes it otherwise. */
+/** Replaces the composer when the person can't write: says why, and what to do. */
 export function Reading({
   chat: { id, status },
   rights,
@@ -15,7 +15,7 @@ export function Reading({
 }: {
   chat: Chat
   rights: ChatRights
-  /** The workspace of the chat, where this person is in it. */
+  /** The chat's workspace, if the person is a member. */
   place: Workspace | null
   refused: string | null
   onRestored: () => void
@@ -31,12 +31,12 @@ export function Reading({
     <div className="mx-auto flex w-full max-w-[46rem] flex-wrap items-center gap-3 px-4 py-4 text-quiet sm:px-0">
       <p className="flex-1">
         {status !== 'active'
-          ? `This chat is ${status}: it can be read, and goes on once it is restored.`
+          ? `This chat is ${status}. Restore it to continue.`
           : place === null
-            ? 'This chat is shared with you to be read. Who shared it can let you write in it; a copy of it is yours.'
+            ? 'You can view this shared chat. Ask the person who shared it for edit access, or copy it to continue on your own.'
             : place.status !== 'active'
-              ? `${place.name} is ${place.status}: its chats can be read.`
-              : `You may read this chat. An owner or admin of ${place.name} can let you write in it; a copy of it is yours.`}
+              ? `${place.name} is ${place.status}, so its chats are read-only.`
+              : `You can view this chat. Ask an owner or admin of ${place.name} for edit access, or copy it to continue on your own.`}
       </p>
       {status !== 'active' && rights.keep && <Button onClick={restore}>Restore</Button>}
       <Refused>{error ?? refused}</Refused>

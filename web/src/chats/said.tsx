@@ -10,8 +10,7 @@ import { type MessageDeeds, MessageRow } from './messages/message.tsx'
 const FindBar = lazy(async () => ({ default: (await import('./find/find-bar.tsx')).FindBar }))
 
 /**
- * The messages of the active branch, and the answer that is being written: the one part of the page that is drawn for
- * each word.
+ * The messages of the active branch and the streaming response: the only part of the page that renders for each word.
  */
 export function Said({
   thread,
@@ -24,14 +23,13 @@ export function Said({
   onFound,
 }: {
   thread: Thread
-  /** The unfinished run. */
   run: Run | null
-  /** The newest run, also when it has ended. */
+  /** The newest run, including ended ones. */
   latest: Run | null
   deeds: MessageDeeds
   speakerOf: (message: Message) => string
   onAgain: (run: Run) => void
-  /** Whether words are being looked for. */
+  /** Whether the search is open. */
   finding: boolean
   onFound: () => void
 }) {
@@ -56,7 +54,7 @@ export function Said({
         end={
           <>
             {rows.length === 0 && sending === null && (
-              <p className="mx-auto max-w-[46rem] px-4 py-16 text-center text-quiet">Nobody has said anything yet.</p>
+              <p className="mx-auto max-w-[46rem] px-4 py-16 text-center text-quiet">No messages yet.</p>
             )}
             {sending !== null && <Going draft={sending} />}
             {live.troubles.map((trouble) => (
@@ -85,7 +83,7 @@ export function Said({
   )
 }
 
-/** The message that the server has not answered yet. */
+/** The message that the server hasn't confirmed yet. */
 function Going({ draft: { content } }: { draft: Draft }) {
   const text =
     typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('')

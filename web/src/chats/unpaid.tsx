@@ -13,7 +13,7 @@ const CODES = ['insufficient_credits', 'spend_cap_reached', 'budget_reached'] as
 type Code = (typeof CODES)[number]
 export const isUnpaid = (code: string | undefined): code is Code => CODES.includes(code as Code)
 
-/** The reason for which an answer was not paid for, in words of the person who asked, and the way out of it here. */
+/** Explains why a response couldn't be paid for, and offers a way out. */
 export function Unpaid({ code, message, onAgain }: { code: Code; message: string; onAgain: () => void }) {
   return (
     <section aria-label="Not paid for" className="border border-ochre/45 bg-sheet px-4 py-3 text-sm">
@@ -23,17 +23,16 @@ export function Unpaid({ code, message, onAgain }: { code: Code; message: string
         <>
           <p className="font-medium">
             {code === 'budget_reached'
-              ? 'The budget does not cover this answer.'
-              : 'A spending limit does not cover this answer.'}
+              ? 'The spend cap doesn’t cover this response.'
+              : 'A spending limit doesn’t cover this response.'}
           </p>
           <p className="mt-1 text-quiet">
-            {message} Whoever set it can raise it:{' '}
+            {message} The person who set the limit can raise it. See{' '}
             <Link to="/workspaces" className="link">
-              people and their limits
-            </Link>
-            ,{' '}
+              members and their limits
+            </Link>{' '}
             <Link to="/ai-routing/usage" search={defaults} className="link">
-              what was spent
+              usage
             </Link>
             .
           </p>
@@ -57,20 +56,20 @@ function NoCredits() {
     <>
       <p className="font-medium">You have no credits left for this model.</p>
       <p className="mt-1 text-quiet">
-        Models that this instance provides are paid from credits, which its administrator grants. On{' '}
+        Models that this instance provides are paid with credits, which the administrator grants. Calls with{' '}
         <Link to="/ai-routing" className="link">
-          a provider key of your own
+          your own provider key
         </Link>{' '}
-        none are needed.
+        don’t need credits.
       </p>
       <Refused>{asking.rest()}</Refused>
       <p role="status" className="mt-2 empty:hidden">
         {last?.status === 'pending' && (
           <>
-            The administrator was asked <Ago time={last.created_at} />: you hear of the answer in your inbox.
+            You requested credits <Ago time={last.created_at} />. You’ll be notified in your inbox.
           </>
         )}
-        {last?.status === 'refused' && `Your last request was refused${last.answer ? `: ${last.answer}` : '.'}`}
+        {last?.status === 'refused' && `Your last request was declined${last.answer ? `: ${last.answer}` : '.'}`}
       </p>
       {administrator ? (
         <Link to="/accounts" className="link mt-2 inline-block">
@@ -84,7 +83,7 @@ function NoCredits() {
             pending={asking.pending}
             onClick={() => void asking.send(undefined)}
           >
-            Ask the administrator
+            Request credits
           </Button>
         )
       )}

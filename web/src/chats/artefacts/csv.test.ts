@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { readCsv } from './csv.ts'
 import { kindOf } from './kinds.ts'
 
-test('a table is read as RFC 4180 says, with the separator that its first line has', () => {
+test('tables are parsed as RFC 4180 defines, with the separator of the first line', () => {
   assert.deepEqual(readCsv('a,b\r\n1,"x, ""y""\nz"\r\n,\n').rows, [
     ['a', 'b'],
     ['1', 'x, "y"\nz'],
@@ -20,7 +20,7 @@ test('a table is read as RFC 4180 says, with the separator that its first line h
   assert.deepEqual([long.rows.length, long.isCut], [1_000, true])
 })
 
-test('code that can be opened beside a chat is known by its language, or by how it begins', () => {
+test('artifacts are detected by language or by their first characters', () => {
   const kind = (language: string, text: string) => kindOf({ language, text })
   assert.equal(kind('html', '<p>'), 'html')
   assert.equal(kind('', '<!DOCTYPE html><p>'), 'html')

@@ -3,11 +3,10 @@ const MOST_CELLS = 60
 
 export interface Table {
   rows: string[][]
-  /** Whether there is more than is read. */
   isCut: boolean
 }
 
-/** Comma- or tab-separated values (RFC 4180): quoted ones may hold the separator, line ends and doubled quotes. */
+/** Parses comma- or tab-separated values (RFC 4180), with quoted values. */
 export function readCsv(text: string, separator: ',' | ';' | '\t' = separatorOf(text)): Table {
   const rows: string[][] = []
   let row: string[] = []
@@ -38,7 +37,7 @@ export function readCsv(text: string, separator: ',' | ';' | '\t' = separatorOf(
   return { rows, isCut: at < text.length }
 }
 
-/** The separator that the first line has most of. */
+/** The most frequent separator in the first line. */
 function separatorOf(text: string): ',' | ';' | '\t' {
   const line = text.slice(0, text.indexOf('\n') === -1 ? undefined : text.indexOf('\n'))
   const count = (sign: string): number => line.split(sign).length

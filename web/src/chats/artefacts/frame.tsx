@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'react'
 
 /**
- * Runs a page that a model wrote. Its origin is one that nobody shares, it reaches no network, and of its messages only
- * the one is heard that it is ready for its bytes (src/interfaces/app/frames.ts has the policy).
+ * Runs a page written by a model, in a frame with an opaque origin and no network access. The app accepts only one
+ * message from it: that it is ready.
  */
 export function Frame({ page, title }: { page: string; title: string }) {
   const frame = useRef<HTMLIFrameElement>(null)

@@ -1,13 +1,13 @@
 import type { Code } from '../../ui/code/code-block.tsx'
 
-/** The things that can be looked at beside the chat; the first three run in a frame that reaches nothing. */
+/** The kinds of artifacts; the first three run in a sandboxed frame. */
 export type Kind = 'html' | 'svg' | 'diagram' | 'markdown' | 'table' | 'code'
 
 export interface Artefact extends Code {
   kind: Kind
 }
 
-/** The lines from which on code is opened beside the chat: shorter code is read where it stands. */
+/** Code with fewer lines stays inline in the chat. */
 const LONG_CODE = 15
 
 export function kindOf({ text, language }: Code): Kind | null {
@@ -30,7 +30,6 @@ export const verbs: Record<Kind, string> = {
   code: 'Open',
 }
 
-/** The name of an artefact's file when it is downloaded. */
 export const fileNameOf = ({ kind, language }: Artefact): string => {
   const end = {
     html: 'html',
@@ -43,7 +42,7 @@ export const fileNameOf = ({ kind, language }: Artefact): string => {
   return `artefact.${/^[\w-]{1,12}$/.test(end) ? end : 'txt'}`
 }
 
-/** The page that the frame is given: an SVG stands in the middle of it. */
+/** The page for the frame; an SVG is centered in it. */
 export const pageOf = ({ kind, text }: Artefact): string =>
   kind === 'svg'
     ? `<!doctype html><meta charset="utf-8"><style>html,body{height:100%;margin:0}body{display:grid;place-items:center}svg{max-width:100%;max-height:100%}</style>${text}`

@@ -19,7 +19,7 @@ const titles = {
   code: 'Code',
 } as const
 
-/** One thing that a model made, beside the chat; on a small screen in its place. */
+/** An artifact next to the chat; on small screens in its place. */
 export function ArtefactPane({ artefact, onClose }: { artefact: Artefact; onClose: () => void }) {
   const { kind, text, language } = artefact
   const [wide, setWide] = useState(false)
@@ -35,7 +35,7 @@ export function ArtefactPane({ artefact, onClose }: { artefact: Artefact; onClos
   return (
     <aside
       ref={box}
-      aria-label={`Artefact: ${title}`}
+      aria-label={`Artifact: ${title}`}
       onKeyDown={(event) => {
         if (event.key !== 'Escape') return
         event.preventDefault()
@@ -43,7 +43,7 @@ export function ArtefactPane({ artefact, onClose }: { artefact: Artefact; onClos
       }}
       className={`z-30 flex min-w-0 flex-col border-l border-line bg-paper max-lg:fixed max-lg:inset-0 ${wide ? 'fixed inset-0' : 'lg:w-[min(50%,56rem)]'}`}
     >
-      {/* Nothing of another message's look or scroll stays. */}
+      {/* Remount for each artifact: view and scroll position start over. */}
       <OpenBeside value={null}>
         <Tabs.Root defaultValue={kind === 'code' ? 'source' : 'shown'} className="flex min-h-0 flex-1 flex-col">
           <header className="flex min-h-14 items-center gap-1 border-b border-line px-3 py-2">
@@ -56,7 +56,7 @@ export function ArtefactPane({ artefact, onClose }: { artefact: Artefact; onClos
             )}
             <IconButton label="Download" icon="down" onClick={() => download(artefact)} />
             <IconButton
-              label={wide ? 'Beside the chat' : 'Whole window'}
+              label={wide ? 'Show next to chat' : 'Full window'}
               icon="expand"
               className="max-lg:hidden"
               aria-pressed={wide}
@@ -91,9 +91,9 @@ function Shown({ artefact, title }: { artefact: Artefact; title: string }) {
   switch (artefact.kind) {
     case 'html':
     case 'svg':
-      return <Frame page={pageOf(artefact)} title={`${title}, which a model made`} />
+      return <Frame page={pageOf(artefact)} title={`${title}, created by a model`} />
     case 'diagram':
-      return <Diagram key={artefact.text} source={artefact.text} title={`${title}, which a model made`} />
+      return <Diagram key={artefact.text} source={artefact.text} title={`${title}, created by a model`} />
     case 'markdown':
       return (
         <div className="mx-auto max-w-[46rem] px-5 py-5 text-[1.0625rem] leading-[1.65]">
@@ -116,7 +116,8 @@ function TableView({ text }: { text: string }) {
     <div className="prose p-4">
       <div className="mb-3 flex items-center gap-3 text-sm text-quiet">
         <p className="figures mr-auto">
-          {rows.length} rows{isCut && ', the first of more'}
+          {isCut && 'First '}
+          {rows.length} rows
         </p>
         <Copy text={text} look="quiet" />
       </div>
@@ -148,7 +149,7 @@ function TableView({ text }: { text: string }) {
   )
 }
 
-/** Downloads an artefact, as bytes that no browser opens as a page of this server. */
+/** Downloads an artifact with a type that browsers don't open as a page of this server. */
 function download(artefact: Artefact): void {
   const address = URL.createObjectURL(new Blob([artefact.text], { type: 'application/octet-stream' }))
   const link = document.createElement('a')

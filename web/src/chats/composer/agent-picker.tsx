@@ -9,10 +9,7 @@ const agentsQuery = (workspaceId: string) =>
     staleTime: 60_000,
   })
 
-/**
- * The picker of the one who answers: an agent of the workspace, or a model alone. Nothing in a workspace without
- * agents.
- */
+/** Picks an agent of the workspace, or the model alone. Renders nothing in a workspace without agents. */
 export function AgentPicker({
   workspaceId,
   agentId,
@@ -21,7 +18,6 @@ export function AgentPicker({
 }: {
   workspaceId: string
   agentId: string | null
-  /** The name of the agent that answers now. */
   name: string | null
   onAgent: (agentId: string | null) => void
 }) {
@@ -29,12 +25,12 @@ export function AgentPicker({
   if (agents.length === 0 && agentId === null) return null
   return (
     <Actions
-      label={agentId === null ? 'No agent: choose one' : `An agent answers: ${name ?? 'An agent'}`}
+      label={agentId === null ? 'Choose an agent' : `Agent: ${name ?? 'unknown'}`}
       trigger={
         <span className="max-w-36 truncate leading-normal">{name ?? (agentId === null ? 'No agent' : 'An agent')}</span>
       }
       actions={[
-        { label: 'No agent, the model alone', run: () => onAgent(null), disabled: agentId === null },
+        { label: 'No agent (model only)', run: () => onAgent(null), disabled: agentId === null },
         ...agents.map((agent) => ({
           label: agent.name,
           run: () => onAgent(agent.id),

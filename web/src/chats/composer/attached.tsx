@@ -4,44 +4,44 @@ import { say } from '../../ui/dialogs/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { type Source, inlineSource } from '../temporary/inline.ts'
 
-/** A file that will go with the message: it lies in the drive by then, or goes within a message of a temporary chat. */
+/** An attached file: uploaded to the drive, or sent inside the message in a temporary chat. */
 export interface Attached {
-  /** The number of the file in this list, from the moment on that it is chosen. */
+  /** The file's number in this list. */
   key: number
   name: string
   isPicture: boolean
-  /** The bytes, where the file was chosen in this window. */
+  /** The bytes, if the file was chosen in this window. */
   file?: File
   state: { is: 'coming' } | { is: 'there'; source: Source } | { is: 'failed'; why: string }
 }
 
 export interface Attaching {
   files: readonly Attached[]
-  /** Whether a file is on its way still. */
   busy: boolean
   add(files: readonly File[]): void
   remove(key: number): void
   clear(): void
-  /** Brings files back that were taken away. */
+  /** Restores files after a failed send. */
   bring(files: readonly Attached[]): void
 }
 
 const FOLDER = 'Chat uploads'
 
-const NO_PLACE: Attached['state'] = { is: 'failed', why: 'There is no place for files here.' }
+const NO_PLACE: Attached['state'] = { is: 'failed', why: 'Files can’t be attached here.' }
 
-/** The workspace into whose drive files go; undefined while it is not known, null where this person has none here. */
+/** The workspace for uploads; undefined while loading, null if the person isn't a member. */
 export type FilesGoTo = string | null | undefined
 
 /**
- * Files that were dropped, pasted or chosen; each is uploaded to the drive of the workspace as soon as that is known, but
- * for a temporary chat. Where the chat becomes temporary, is kept after all or will be in another workspace, they go the
- * other way: nothing of a temporary one stays in the drive.
+ * Dropped, pasted or chosen files. They are uploaded to the workspace's drive as soon as it is known, except in
+ * temporary chats. When the chat changes between temporary and permanent, or its workspace changes, files are sent
+ * again the other way, so nothing of a temporary chat stays in the drive.
+ */
  */
 export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attaching {
   const [files, set] = useState<readonly Attached[]>([])
   const next = useRef(0)
-  /** The last way that each file was sent; the outcome of an earlier one is not wanted any more. */
+  /** The latest attempt per file; results of earlier attempts are ignored. */
   const ways = useRef(new Map<number, Promise<Source>>())
   const settle = (key: number, state: Attached['state']): void =>
     set((now) => now.map((one) => (one.key === key ? { ...one, state } : one)))
@@ -57,7 +57,7 @@ export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attachi
   }
   const add = (chosen: readonly File[]): void => {
     if (chosen.length > 0 && !temporary && workspaceId === null)
-      return say('No files go with messages here: this chat is in a workspace that you are not in.')
+      return say('You can’t attach files here because you’re not a member of this chat’s workspace.')
     for (const file of chosen) {
       const key = next.current++
       const name = file.name || 'pasted'
@@ -72,7 +72,7 @@ export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attachi
     const began = was.current === undefined
     was.current = way
     for (const { key, name, file, state } of files) {
-      // What came from the page before lies where it belongs.
+      // Files from the previous page are already in the right place.
       if (file === undefined || (began && state.is !== 'coming')) continue
       settle(key, way === null ? NO_PLACE : { is: 'coming' })
       carry(key, name, file)
@@ -96,14 +96,14 @@ export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attachi
   }
 }
 
-/** Removes for good a file that was uploaded for a message that goes without it. */
+/** Deletes an uploaded file that was removed from the message. */
 function takeBack(source: Source): void {
   if (source.kind !== 'file') return
   const id = source.file_id
   void uk.drive
     .trash({ id })
     .then(() => uk.drive.permanent_delete({ id }))
-    .catch((error: unknown) => say(`A file of this message stays in the drive, under “${FOLDER}”. ${sayError(error)}`))
+    .catch((error: unknown) => say(`A file from this message is still in the drive folder “${FOLDER}”. ${sayError(error)}`))
 }
 
 async function upload(workspaceId: string, bytes: File, name: string): Promise<Source> {
@@ -129,7 +129,7 @@ export function AttachedList({ attached: { files, remove } }: { attached: Attach
           </span>
           <button
             type="button"
-            aria-label={`Remove ${name}`}
+            aria-label={`Remove file ${name}`}
             className="p-1.5 hover:bg-sunk"
             onClick={() => remove(key)}
           >

@@ -11,8 +11,7 @@ export interface Written {
 }
 
 /**
- * The field for the next message: grows with its text, takes files by drop and paste, becomes “stop” while an answer
- * comes.
+ * The message field: grows with its text, accepts dropped and pasted files, and shows a stop button during a response.
  */
 export function Composer({
   workspaceId,
@@ -30,21 +29,21 @@ export function Composer({
   note,
 }: {
   workspaceId: FilesGoTo
-  /** Whether files go within the message, and not into the drive. */
+  /** Files go into the message instead of the drive. */
   temporary?: boolean
   draft: string
   onDraft: (text: string) => void
   onSend: (written: Written) => Promise<boolean>
-  /** Stops the run; null: nothing goes on that could be stopped. */
+  /** Stops the run; null if nothing can be stopped. */
   onStop: (() => void) | null
   sending: boolean
   error: string | null
-  /** The field takes the focus whenever this changes. */
+  /** Focuses the field when it changes. */
   focusOn: string
-  /** A message that was written on another page and refused on this one: it is here to be sent again. */
+  /** A rejected message from another page, to be sent again. */
   returned?: Written | null
   tools: ReactNode
-  /** Another way to put words down. */
+  /** Another way to enter text, such as voice. */
   voice?: ReactNode
   note?: ReactNode
 }) {
@@ -64,7 +63,7 @@ export function Composer({
   const send = async (): Promise<void> => {
     if (!ready) return
     const { files } = attached
-    // The files go at once: the answer may take minutes, and a file that is attached meanwhile is for the next message.
+    // Clears the files at once: a file attached during the response belongs to the next message.
     attached.clear()
     field.current?.focus()
     if (!(await onSend({ text: draft, files }))) attached.bring(files)
@@ -100,7 +99,7 @@ export function Composer({
           onChange={({ target }) => onDraft(target.value)}
           onPaste={paste}
           onKeyDown={(event) => {
-            // While letters are composed (Japanese, say), Enter chooses one of them.
+            // During IME composition, Enter confirms a candidate.
             if (event.nativeEvent.isComposing) return
             if (event.key === 'Enter' && !event.shiftKey) {
               event.preventDefault()

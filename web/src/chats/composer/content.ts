@@ -6,7 +6,7 @@ import type { Messages } from '../thread/tree.ts'
 type Content = Draft['content']
 type Given = Exclude<Content, string>[number]
 
-/** The content of a message, as the server takes it. */
+/** The content of a message for the server. */
 export function contentOf({ text, files }: Written): Content {
   const parts = files.flatMap(({ state, isPicture, name }): Given[] => {
     if (state.is !== 'there') return []
@@ -17,7 +17,7 @@ export function contentOf({ text, files }: Written): Content {
   return [...(text.trim() === '' ? [] : [{ type: 'text' as const, text }]), ...parts]
 }
 
-/** The same message as it is sent again. */
+/** The same message for a retry. */
 export const givenOf = ({ content }: Message): Content =>
   content.flatMap((part): Given[] => {
     if (part.type === 'text') return [part]
@@ -26,7 +26,7 @@ export const givenOf = ({ content }: Message): Content =>
     return [part.type === 'image' ? { type: 'image', source } : { type: 'file', source, name: part.name }]
   })
 
-/** The message of a person that an answer goes back to, over the steps between them. */
+/** The user message that led to a response, skipping the steps in between. */
 export function questionOf(message: Message, messages: Messages): Message | null {
   for (let one: Message | undefined = message; one !== undefined; one = messages.get(one.parent_id ?? ''))
     if (one.role === 'user') return one

@@ -9,9 +9,7 @@ import { VoiceButton } from '../voice/voice-button.tsx'
 import type { FilesGoTo } from './attached.tsx'
 import { Composer, type Written } from './composer.tsx'
 
-/**
- * The place where the conversation goes on: its state holds what is being typed, so that a key draws nothing else anew.
- */
+/** The composer and its notices. It holds the typed text, so that typing renders nothing else. */
 export function Foot({
   chatId,
   workspaceId,
@@ -30,28 +28,28 @@ export function Foot({
   chatId: string
   workspaceId: FilesGoTo
   temporary: boolean
-  /** The earlier message that is said anew. */
+  /** The earlier message being edited. */
   edited: Message | null
   onEdited: (message: Message | null) => void
-  /** The message that began the chat, where it was refused. */
+  /** The first message of the chat, if it was rejected. */
   returned: Written | null
   send: (draft: Draft) => Promise<boolean>
   onStop: (() => void) | null
   refused: string | null
-  /** Messages that wait for the answer to end. */
+  /** The number of messages waiting for the response to end. */
   queued: number
   isLost: boolean
-  /** Whether a model is chosen, or the server has one. */
+  /** Whether a model is chosen, or the server has a default. */
   hasModel: boolean
   tools: ReactNode
 }) {
-  // An unfinished edit isn't kept: without its message it would be sent as a new one.
+  // An unfinished edit isn't kept: without its original it would be sent as a new message.
   const [draft, setDraft] = useDraft(
     `chat ${chatId}`,
     () => '',
     (words) => words.trim() === '' || edited !== null,
   )
-  /** The text that was typed for an earlier message and was refused. */
+  /** The text of a rejected edit. */
   const kept = useRef<string | null>(null)
   useEffect(() => {
     if (edited !== null) setDraft(kept.current ?? edited.text)
@@ -93,7 +91,7 @@ export function Foot({
         <>
           {edited && (
             <p className="flex items-center gap-2 text-sm text-quiet">
-              You change an earlier message: a new branch begins there.
+              Editing an earlier message starts a new branch.
               <Button
                 look="quiet"
                 onClick={() => {
@@ -101,13 +99,13 @@ export function Foot({
                   setDraft('')
                 }}
               >
-                Leave it
+                Cancel
               </Button>
             </p>
           )}
           {queued > 0 && (
             <p role="status" className="text-sm text-quiet">
-              {queued === 1 ? 'One message waits' : `${queued} messages wait`} for this answer to end.
+              {queued === 1 ? '1 message' : `${queued} messages`} waiting for this response to finish.
             </p>
           )}
           {isLost && (
@@ -117,7 +115,7 @@ export function Foot({
           )}
           {!hasModel && (
             <p className="text-sm text-quiet">
-              No model can answer here yet:{' '}
+              No model is available yet:{' '}
               <Link to="/ai-routing" className="link">
                 add a provider
               </Link>

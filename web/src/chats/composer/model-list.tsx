@@ -10,7 +10,7 @@ import { Picked, type PickerProps, pickerClass } from './picked.tsx'
 const popup =
   'flex w-[min(30rem,calc(100vw-2rem))] flex-col border border-keyline bg-sheet shadow-[0_12px_32px_-12px_rgb(8_14_22/.4)] outline-none'
 
-/** The list behind the picker, which is read when it is first opened. */
+/** Lazy: loaded when the picker is first opened. */
 export default function ModelList({ model, byServer = null, onModel }: PickerProps) {
   const [open, setOpen] = useState(true)
   const [words, setWords] = useState('')
@@ -39,7 +39,7 @@ export default function ModelList({ model, byServer = null, onModel }: PickerPro
               items={data}
               value={words}
               onValueChange={(value, { reason }) => {
-                // To choose one is not to type its name.
+                // Selecting a model doesn't type its name.
                 if (reason !== 'item-press') setWords(value)
               }}
               itemToStringValue={({ slug }: Model) => slug}
@@ -70,7 +70,7 @@ export default function ModelList({ model, byServer = null, onModel }: PickerPro
                   ? null
                   : error
                     ? `The models can’t be loaded. ${sayError(error)}`
-                    : 'No model that you can call has this in its name. Providers are added at AI routing.'}
+                    : 'No available model matches. You can add providers in AI routing.'}
               </Autocomplete.Empty>
             </Autocomplete.Root>
           </Popover.Popup>
@@ -83,7 +83,7 @@ export default function ModelList({ model, byServer = null, onModel }: PickerPro
 const aboutOf = ({ pricing, context_length }: Model): string =>
   [
     context_length !== null && `${short(context_length)} context`,
-    pricing === null ? 'price unknown' : `${perMillion(pricing.input)} in, ${perMillion(pricing.output)} out`,
+    pricing === null ? 'price unknown' : `${perMillion(pricing.input)} input, ${perMillion(pricing.output)} output`,
   ]
     .filter(Boolean)
     .join(' · ')

@@ -2,7 +2,7 @@ import { Icon } from '../../ui/icons.tsx'
 
 export interface PickerProps {
   model: string | null
-  /** The model that answers while none is chosen. */
+  /** The default model, when none is chosen. */
   byServer?: string | null
   onModel: (model: string) => void
 }
@@ -19,7 +19,7 @@ export const Picked = ({ model, byServer = null }: Pick<PickerProps, 'model' | '
       </span>
       {model === null && byServer !== null && (
         <span className="whitespace-pre max-sm:truncate max-sm:text-xs sm:shrink-0">
-          <span className="max-sm:sr-only"> · chosen </span>by the server
+          <span className="max-sm:sr-only"> · </span>server default
         </span>
       )}
     </span>

@@ -6,7 +6,7 @@ import type { Message } from '../queries.ts'
 import { keepMarked, showFirst } from './marks.ts'
 import { matchesIn } from './matches.ts'
 
-/** Finds words in the chat. Older messages are fetched for as long as nothing is found in those that are there. */
+/** Search within the chat. Loads older messages until there is a match. */
 export function FindBar({
   rows,
   earlier,
@@ -25,10 +25,10 @@ export function FindBar({
   const asked = useDeferredValue(words.trim())
   const read = useDeferredValue(rows)
   const found = useMemo(() => matchesIn(read, asked), [read, asked])
-  /** The message that is looked at: its place changes when older ones come. */
+  /** The current match, by message: its position changes when older messages load. */
   const [shownId, setShownId] = useState<string | null>(null)
   const at = found.findIndex((place) => read[place]!.id === shownId)
-  // A match is wanted that is older than the messages that are there.
+  // The wanted match is in messages not loaded yet.
   const [beyond, setBeyond] = useState(false)
   const isLooking = asked !== '' && (found.length === 0 || beyond) && earlier !== 'none'
   useEffect(() => {
@@ -43,10 +43,10 @@ export function FindBar({
     if (place === undefined) return
     setShownId(read[place]!.id)
     list.current!.show(place)
-    // The row is drawn there a moment later.
+    // The row renders later.
     setTimeout(() => showFirst(list.current?.box().querySelector(`[data-index="${place}"]`) ?? null, asked), 60)
   }
-  // The newest match is shown at once, and the next one as soon as it has come.
+  // Shows the newest match at once, and the next one once it is loaded.
   const go = useEffectEvent(() => {
     if (found.length === 0) return
     if (beyond && at < found.length - 1) {
@@ -89,13 +89,13 @@ export function FindBar({
           {asked === ''
             ? ''
             : isLooking
-              ? 'Looking further back …'
+              ? 'Searching older messages …'
               : found.length === 0
-                ? 'Not found'
+                ? 'No results'
                 : `${number(at + 1)} of ${number(found.length)}${earlier === 'none' ? '' : '+'}`}
         </p>
-        <IconButton label="Older (Enter)" icon="up" onClick={older} disabled={found.length === 0} />
-        <IconButton label="Newer (Shift Enter)" icon="down" onClick={newer} disabled={at <= 0} />
+        <IconButton label="Previous match (Enter)" icon="up" onClick={older} disabled={found.length === 0} />
+        <IconButton label="Next match (Shift Enter)" icon="down" onClick={newer} disabled={at <= 0} />
         <IconButton label="Close (Esc)" icon="close" onClick={onClose} />
       </div>
     </search>

@@ -1,11 +1,11 @@
 import { useEffect } from 'react'
 
-/** The dialogs that stand before the page; a toast in a corner is none. */
+/** Open dialogs. Toasts don't count. */
 const OPEN = ':is([role=dialog], [role=alertdialog]):not([aria-modal=false]), [role=menu]'
 
 /**
- * `Ctrl F` and `/` find in the chat: only a part of it is drawn, and the browser would look through that part alone.
- * Pressed again, in the field, `Ctrl F` is the browser's.
+ * `Ctrl F` and `/` open the chat's own search, since the browser searches only the rendered part. Pressing `Ctrl F`
+ * again in the field opens the browser's search.
  */
 export function useFindKeys(find: () => void): void {
   useEffect(() => {

@@ -1,7 +1,7 @@
-/** Marks words where they stand, without changing what is drawn (CSS Custom Highlight API). */
+/** Highlights matches without changing the DOM (CSS Custom Highlight API). */
 const NAME = 'found'
 
-/** Every place in `box` that has these words, as far as it is drawn. Words that go over several elements are not marked. */
+/** The matches in the rendered text. Matches across elements aren't highlighted. */
 function rangesIn(box: Element, words: string): Range[] {
   const wanted = words.trim().toLowerCase()
   const ranges: Range[] = []
@@ -10,7 +10,7 @@ function rangesIn(box: Element, words: string): Range[] {
   while (texts.nextNode()) {
     const { currentNode: node } = texts
     const text = (node.nodeValue ?? '').toLowerCase()
-    // A letter whose small form is longer would shift what follows.
+    // A letter whose lowercase form is longer would shift the offsets.
     if (text.length !== (node.nodeValue ?? '').length) continue
     for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) {
       const range = new Range()
@@ -22,7 +22,7 @@ function rangesIn(box: Element, words: string): Range[] {
   return ranges
 }
 
-/** Marks the words and keeps them marked while rows come and go; returns what ends that. */
+/** Highlights matches and updates them as rows change. Returns a function that stops it. */
 export function keepMarked(box: Element, words: string): () => void {
   if (!('highlights' in CSS)) return () => {}
   let frame = 0
@@ -42,7 +42,7 @@ export function keepMarked(box: Element, words: string): () => void {
   }
 }
 
-/** Brings the first of them in a row into view: a long answer may have it far from its middle. */
+/** Scrolls to the first match in a row, which can be far from the row's middle. */
 export function showFirst(row: Element | null, words: string): void {
   const place = row && rangesIn(row, words)[0]?.startContainer.parentElement
   place?.scrollIntoView({ block: 'center' })

@@ -1,10 +1,10 @@
 import type { Message } from '../queries.ts'
 
-/** The words of a message that its reader can see without opening anything. */
+/** The text of a message that is visible without expanding anything. */
 const textOf = ({ content }: Message): string =>
   content.map((part) => (part.type === 'text' ? part.text : part.type === 'compaction' ? part.summary : '')).join('\n')
 
-/** The places of the rows that have these words, the newest first. Capital letters make no difference. */
+/** The indexes of matching rows, newest first, ignoring case. */
 export function matchesIn(rows: readonly Message[], words: string): number[] {
   const wanted = words.trim().toLowerCase()
   if (wanted === '') return []

@@ -7,7 +7,7 @@ import { typedNumber } from '../../ui/text/typed-number.ts'
 import { whenChosen } from '../thread/choices.ts'
 import type { Goal } from './queries.ts'
 
-/** Sets a goal, or lets one that came to its limits go on with bigger ones. */
+/** Sets a goal, or continues one with higher limits. */
 export function GoalDialog({
   chatId,
   goal,
@@ -16,7 +16,7 @@ export function GoalDialog({
   onChange,
 }: {
   chatId: string
-  /** The goal that goes on; null: a new one. */
+  /** The goal to continue; null: a new one. */
   goal: Goal | null
   open: boolean
   onOpen: (open: boolean) => void
@@ -46,15 +46,15 @@ export function GoalDialog({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={goal === null ? 'Set a goal' : 'Let the goal go on'}
+      title={goal === null ? 'Set goal' : 'Continue goal'}
       about={
         goal === null
-          ? 'The chat goes on by itself, turn by turn, until a judge finds the goal achieved or a limit is reached. It does so when you leave, too.'
-          : 'Each limit must be bigger than it was.'
+          ? 'The chat continues automatically, turn by turn, until a judge model finds the goal achieved or a limit is reached. You can leave the page.'
+          : 'Each limit must be higher than before.'
       }
       sending={sending}
       fields={['objective', 'criteria', 'max_turns', 'max_cost_usd']}
-      verb={goal === null ? 'Start' : 'Go on'}
+      verb={goal === null ? 'Set goal' : 'Continue goal'}
       onSend={() => void sending.send(undefined)}
     >
       {goal === null && (
@@ -71,9 +71,9 @@ export function GoalDialog({
             )}
           </Field>
           <Field
-            label="How the judge can tell"
+            label="Success criteria"
             optional
-            hint="What must be there when it is achieved."
+            hint="How the judge model recognizes that the goal is achieved."
             error={sending.at('criteria')}
           >
             {(control) => (
@@ -90,14 +90,14 @@ export function GoalDialog({
       )}
       <div className="grid gap-5 sm:grid-cols-2">
         <TextField
-          label="Turns at most"
+          label="Max. turns"
           inputMode="numeric"
           value={turns}
           onValue={setTurns}
           error={sending.at('max_turns')}
         />
         <TextField
-          label="Cost at most, in USD"
+          label="Max. cost in USD"
           optional
           inputMode="decimal"
           value={cost}

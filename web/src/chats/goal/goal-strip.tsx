@@ -13,15 +13,15 @@ import { type Goal, goalQuery } from './queries.ts'
 const GoalDialog = lazy(async () => ({ default: (await import('./goal-dialog.tsx')).GoalDialog }))
 
 const states: Record<Goal['status'], { word: string; tone: Tone }> = {
-  active: { word: 'under way', tone: 'ai' },
+  active: { word: 'active', tone: 'ai' },
   achieved: { word: 'achieved', tone: 'good' },
-  exhausted: { word: 'at its limit', tone: 'warn' },
+  exhausted: { word: 'limit reached', tone: 'warn' },
   stalled: { word: 'no progress', tone: 'warn' },
   ended: { word: 'ended', tone: 'plain' },
   failed: { word: 'failed', tone: 'bad' },
 }
 
-/** The goal of the branch: how far it is, what it cost, and the ways to stop it or to let it go on. */
+/** The goal of the branch with its progress and cost. */
 export function GoalStrip({
   chatId,
   mayWrite,
@@ -29,7 +29,7 @@ export function GoalStrip({
 }: {
   chatId: string
   mayWrite: boolean
-  /** Called when a turn began or was stopped. */
+  /** Called when a turn starts or stops. */
   onChange: () => void
 }) {
   const { data: goal } = useQuery(goalQuery(chatId))
@@ -55,7 +55,7 @@ export function GoalStrip({
         <Meter.Root
           value={Math.min(turns_used, max_turns)}
           max={max_turns}
-          aria-label="Turns of the goal"
+          aria-label="Goal turns"
           aria-valuetext={limits}
           className="flex items-center gap-2"
         >
@@ -68,19 +68,17 @@ export function GoalStrip({
         </Meter.Root>
         {mayWrite && status === 'active' && (
           <Button pending={stop.pending} onClick={() => void stop.send(undefined)}>
-            Stop the goal
+            Stop goal
           </Button>
         )}
         {mayWrite && (status === 'exhausted' || status === 'stalled') && (
-          <Button onClick={() => more.show(goal)}>Let it go on</Button>
+          <Button onClick={() => more.show(goal)}>Continue goal</Button>
         )}
-        {status !== 'active' && <IconButton label="Hide the goal" icon="close" onClick={() => setRead(goal.id)} />}
+        {status !== 'active' && <IconButton label="Hide goal" icon="close" onClick={() => setRead(goal.id)} />}
       </div>
       {(last_feedback !== null || error !== null) && (
         <details className="mx-auto max-w-[46rem] text-sm">
-          <summary className="w-fit text-quiet hover:text-ink">
-            {error === null ? 'What the judge said last' : 'Why it failed'}
-          </summary>
+          <summary className="w-fit text-quiet hover:text-ink">{error === null ? 'Last assessment' : 'Error'}</summary>
           <p className="mt-1 max-h-40 overflow-auto break-words whitespace-pre-wrap text-quiet">
             {error?.message ?? last_feedback}
           </p>

@@ -3,7 +3,6 @@ import { uk } from '../../api.ts'
 
 export type Goal = Awaited<ReturnType<typeof uk.chats.goal>>
 
-/** The goal of the branch; null: it has none. */
 export const goalQuery = (chatId: string) =>
   queryOptions({
     queryKey: ['goal', chatId],

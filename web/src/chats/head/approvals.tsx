@@ -5,20 +5,20 @@ import { say } from '../../ui/dialogs/toast.tsx'
 import { Icon } from '../../ui/icons.tsx'
 import { type Chat, approvalsQuery } from '../queries.ts'
 
-/** The tools that are no longer asked about in this chat, each to be taken back; nothing where there is none. */
+/** The tools allowed in this chat without asking, to be revoked individually. */
 export function Approvals({ chat: { id, agent_id } }: { chat: Chat }) {
   const { data: approvals = [] } = useQuery(approvalsQuery(id, agent_id !== null))
   if (approvals.length === 0) return null
   const refresh = (): void => void queryClient.invalidateQueries({ queryKey: ['chats', id] })
   const actions = approvals.map(({ id: approval_id, tool }): Action => ({
-    label: `Ask again about ${tool}`,
+    label: `Ask before ${tool}`,
     run: () =>
       void uk.chats
         .revoke_approval({ id, approval_id })
-        .then(() => say(`${tool} is asked about again`))
+        .then(() => say(`${tool} needs approval again`))
         .catch((error: unknown) => say(sayError(error)))
         .finally(refresh),
   }))
-  const count = approvals.length === 1 ? 'One tool' : `${approvals.length} tools`
-  return <Actions label={`${count} allowed here without asking`} actions={actions} trigger={<Icon name="shield" />} />
+  const count = approvals.length === 1 ? '1 tool' : `${approvals.length} tools`
+  return <Actions label={`${count} allowed without approval`} actions={actions} trigger={<Icon name="shield" />} />
 }

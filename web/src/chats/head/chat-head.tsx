@@ -13,13 +13,13 @@ import { type Chat, pinnedQuery } from '../queries.ts'
 import { Approvals } from './approvals.tsx'
 import type { Copying } from './copy-dialog.tsx'
 
-// The dialogs are loaded when they are first asked for.
+// Lazy: loaded when first opened.
 const GoalDialog = lazy(async () => ({ default: (await import('../goal/goal-dialog.tsx')).GoalDialog }))
 const CopyDialog = lazy(async () => ({ default: (await import('./copy-dialog.tsx')).CopyDialog }))
 const ShareDialog = lazy(async () => ({ default: (await import('../../shared/share-dialog.tsx')).ShareDialog }))
 const CostDialog = lazy(async () => ({ default: (await import('./cost-dialog.tsx')).CostDialog }))
 
-/** The title, which is changed where it stands, what the chat has cost, and what else can be done with it. */
+/** The chat's title, cost and actions. */
 export function ChatHead({
   chat,
   workspace,
@@ -66,7 +66,7 @@ export function ChatHead({
     await deleteForGood(id)
     void queryClient.invalidateQueries({ queryKey: ['chats'] })
     await navigate({ to: '/chats' })
-    say('Deleted')
+    say('Chat deleted')
   }
   const exported = (format: 'markdown' | 'json' | 'html'): void =>
     location.assign(`/v1/chats/${id}/export?format=${format}`)
@@ -80,12 +80,12 @@ export function ChatHead({
       ? []
       : [
           isPinned
-            ? { label: 'Take the pin away', run: () => change(uk.chats.unpin({ id }), 'No longer pinned') }
+            ? { label: 'Unpin', run: () => change(uk.chats.unpin({ id }), 'Unpinned') }
             : { label: 'Pin', run: () => change(uk.chats.pin({ id }), 'Pinned') },
         ]),
     ...(writes ? [{ label: 'Rename', run: () => setTyped(title) }] : []),
-    ...(writes && status === 'active' ? [{ label: 'Set a goal', run: () => goal.show(true) }] : []),
-    { label: 'What it cost', run: () => cost.show(true) },
+    ...(writes && status === 'active' ? [{ label: 'Set goal', run: () => goal.show(true) }] : []),
+    { label: 'View cost', run: () => cost.show(true) },
     ...(place.may('share:write') && status === 'active' && !temporary
       ? [{ label: 'Share', run: () => share.show(true) }]
       : []),
@@ -98,14 +98,14 @@ export function ChatHead({
       ? [
           status === 'active' ? { label: 'Archive', run: () => change(uk.chats.archive({ id }), 'Archived') } : back,
           {
-            label: temporary ? 'Delete now' : 'Move to the trash',
+            label: temporary ? 'Delete permanently' : 'Move to trash',
             danger: true,
             run: () =>
               temporary
                 ? deleting.show(true)
                 : change(
                     uk.chats.trash({ id }).then(() => navigate({ to: '/chats' })),
-                    'Moved to the trash',
+                    'Moved to trash',
                   ),
           },
         ]
@@ -119,7 +119,7 @@ export function ChatHead({
         ) : typed === null ? (
           <button
             type="button"
-            title="Rename"
+            title="Rename chat"
             className="block max-w-full truncate text-left"
             onClick={() => setTyped(title)}
           >
@@ -146,7 +146,7 @@ export function ChatHead({
         {spent_usd > 0 && (
           <button
             type="button"
-            title="What it cost"
+            title="View cost"
             className="underline decoration-line underline-offset-4 hover:text-ink"
             onClick={() => cost.show(true)}
           >
@@ -158,13 +158,13 @@ export function ChatHead({
       <Approvals chat={chat} />
       <Actions label="More actions for this chat" actions={actions} />
       <Confirm
-        title="Delete this chat now?"
-        verb="Delete now"
+        title="Delete chat permanently?"
+        verb="Delete permanently"
         run={deleteNow}
         open={deleting.open}
         onOpen={deleting.onOpen}
       >
-        <p>What was said in it is gone for good, for you too.</p>
+        <p>This permanently deletes the chat and all its messages. You can’t undo this.</p>
       </Confirm>
       <Suspense>
         {share.on && (
@@ -197,15 +197,15 @@ export function ChatHead({
 }
 
 /**
- * Deletes a chat in two steps, which are tried again as one: the first does nothing to a chat that lies in the trash
- * already.
+ * Deletes a chat in two steps, which are retried as one: the first has no effect on a chat that is already in the
+ * trash.
  */
 async function deleteForGood(id: string): Promise<void> {
   try {
     await uk.chats.trash({ id })
     await uk.chats.permanent_delete({ id })
   } catch (error) {
-    // The answer of an earlier try was lost on its way.
+    // The response to an earlier attempt was lost.
     if (refusal(error)?.status !== 404) throw error
   }
 }

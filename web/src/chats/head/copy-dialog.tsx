@@ -10,10 +10,10 @@ import { useSend } from '../../ui/send.ts'
 import type { Chat } from '../queries.ts'
 import { whenChosen } from '../thread/choices.ts'
 
-/** The part of the chat that goes elsewhere: all of it, or the messages that lead to one. */
+/** The copied part: the whole chat, or the messages up to one. */
 export type Copying = { how: 'copy' } | { how: 'fork'; messageId: string | null }
 
-/** Copies a chat into a workspace, or forks it there, and goes to the new one. */
+/** Copies or forks a chat into a workspace, and opens the result. */
 export function CopyDialog({
   chat,
   copying,
@@ -44,7 +44,7 @@ export function CopyDialog({
     async ({ id }) => {
       onOpen(false)
       void queryClient.invalidateQueries({ queryKey: ['chats'] })
-      say(copying.how === 'copy' ? 'Copied' : 'Forked')
+      say(copying.how === 'copy' ? 'Chat copied' : 'Chat forked')
       await navigate({ to: '/chats/$id', params: { id } })
     },
   )
@@ -52,21 +52,21 @@ export function CopyDialog({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={copying.how === 'copy' ? 'Copy the chat' : 'Fork the chat'}
+      title={copying.how === 'copy' ? 'Copy chat' : 'Fork chat'}
       about={
         copying.how === 'copy'
-          ? 'With every branch. The copy is independent of this one.'
+          ? 'Copies all branches. The copy is independent of this chat.'
           : copying.messageId === null
-            ? 'The active branch. The fork says where it comes from.'
-            : 'What leads to this message, and the message itself. The fork says where it comes from.'
+            ? 'Copies the active branch. The fork links to this chat.'
+            : 'Copies the messages up to this one. The fork links to this chat.'
       }
       sending={sending}
       fields={['workspace_id']}
-      verb={copying.how === 'copy' ? 'Copy' : 'Fork'}
+      verb={copying.how === 'copy' ? 'Copy chat' : 'Fork chat'}
       onSend={() => void sending.send(undefined)}
     >
       <SelectField
-        label="Into the workspace"
+        label="Workspace"
         value={workspaceId}
         onValue={setChosen}
         options={theirs.map(({ id, name }) => [id, name] as const)}

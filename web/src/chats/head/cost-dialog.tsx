@@ -5,7 +5,7 @@ import { Failure } from '../../ui/notice.tsx'
 import { number, plural, usd } from '../../ui/text/format.ts'
 import { Name } from '../../ui/text/words.tsx'
 
-/** The cost of a chat by model, on all its branches. */
+/** The cost of a chat by model, for all branches. */
 export function CostDialog({
   chatId,
   open,
@@ -25,8 +25,8 @@ export function CostDialog({
     <Dialog
       open={open}
       onOpen={onOpen}
-      title="What this chat cost"
-      about="On all branches, with the tasks that agents handed on. Models without a price count nothing."
+      title="Cost of this chat"
+      about="Includes all branches and delegated tasks. Models without a price aren’t counted."
     >
       {error && <Failure what="The cost" error={error} again={refetch} />}
       {data && (

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react'
 import { visible } from '../../ui/text/visible.ts'
 import { isTooDeep } from './maths.ts'
 
-/** A formula as MathML; its TeX until it is drawn, and where it cannot be. The part that draws is loaded with the first. */
+/** A formula as MathML. Shows the TeX source until the renderer is loaded, and for invalid formulas. */
 export function Formula({ tex, display }: { tex: string; display: boolean }) {
   const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
@@ -13,7 +13,7 @@ export function Formula({ tex, display }: { tex: string; display: boolean }) {
         if (gone || place.current === null) return
         const drawn = document.createElement('span')
         try {
-          // Nothing in it leads anywhere or loads anything, and nothing is drawn larger than a page.
+          // No links or external resources, and nothing larger than a page.
           temml.render(tex, drawn, {
             displayMode: display,
             throwOnError: true,

@@ -5,13 +5,13 @@ import { headingLevels } from './heading-levels.ts'
 const headings = (depths: readonly number[]) =>
   depths.map((depth) => ({ type: depth === 0 ? 'paragraph' : 'heading', depth }))
 
-/** All sequences of so many blocks: a paragraph or a heading of any depth. */
+/** All sequences of `length` blocks: a paragraph or a heading of any depth. */
 function* sequences(length: number): Generator<number[]> {
   if (length === 0) return yield []
   for (const rest of sequences(length - 1)) for (let depth = 0; depth <= 6; depth++) yield [depth, ...rest]
 }
 
-test('heading levels begin at the first one and never skip, for every sequence of four blocks', () => {
+test('heading levels start at the first one and never skip, for every sequence of four blocks', () => {
   for (const first of [2, 3])
     for (const depths of sequences(4)) {
       const blocks = headings(depths)

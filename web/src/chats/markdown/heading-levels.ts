@@ -1,7 +1,6 @@
-/** A block of a Markdown text, as far as it is a heading. */
 interface Headed {
   type: string
-  /** The depth of a heading: the number of its `#`. */
+  /** The number of `#`. */
   depth?: number
 }
 

@@ -65,12 +65,12 @@ function LinkTo({ token: { href, text, raw }, children }: { token: Tokens.Link; 
 }
 
 /**
- * A picture, which is never loaded from elsewhere: the author of its address would learn of the reader, and of what it
- * carries, at once.
+ * An image. External images are never loaded: that would tell the server at the URL about the reader, and could leak
+ * data in the URL.
  */
 function Picture({ token: { href, text } }: { token: Tokens.Image }) {
   const target = targetOf(decode(href))
-  if (target === null) return <span className="text-quiet">[a picture: {text || 'without a name'}]</span>
+  if (target === null) return <span className="text-quiet">[image: {text || 'untitled'}]</span>
   if (target.host === null && target.href.startsWith('/v1/drive/files/'))
     return <img src={target.href} alt={text} loading="lazy" className="max-h-96 max-w-full border border-line" />
   return (

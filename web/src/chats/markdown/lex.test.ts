@@ -18,7 +18,7 @@ const TEXT = [
   'A line\n$$\nx^2\n$$\nand $a_1$, for $5 and $6 or \\(b\\)\n\n\\[\nc\n\\]\n\n$$ not closed',
 ].join('\n\n')
 
-test('a text that grows by a character is read as the whole of it is', () => {
+test('incremental parsing gives the same result as parsing the whole text', () => {
   const read = growingLexer()
   for (let end = 1; end <= TEXT.length; end++) {
     const raw = (blocks: readonly { raw: string; type: string }[]) => blocks.map(({ type, raw: of }) => `${type} ${of}`)
@@ -27,7 +27,7 @@ test('a text that grows by a character is read as the whole of it is', () => {
   assert.equal(read('Another text')[0]!.raw, 'Another text')
 })
 
-test('links lead to the web, to mail and to this server, and nowhere else', () => {
+test('links lead only to the web, to email addresses and to this server', () => {
   for (const href of [
     'javascript:alert(1)',
     'JAVASCRIPT:x',
@@ -44,7 +44,7 @@ test('links lead to the web, to mail and to this server, and nowhere else', () =
   ])
     assert.equal(targetOf(href), null, href)
   assert.deepEqual(targetOf('/app/chats'), { href: '/app/chats', host: null })
-  // A picture is loaded from the drive by the path that the browser takes, not by the one that is written.
+  // Drive images are loaded by the path that browsers resolve, not by the one written.
   assert.deepEqual(targetOf('/v1/drive/files/../../app'), { href: '/v1/app', host: null })
   assert.deepEqual(targetOf('https://a.example/b'), { href: 'https://a.example/b', host: 'a.example' })
   assert.equal(isMisleading('https://bank.example', 'evil.example'), true)
@@ -54,12 +54,12 @@ test('links lead to the web, to mail and to this server, and nowhere else', () =
   assert.equal(isMisleading('example.com/a', 'example.com:8080'), false)
 })
 
-test('invisible characters are made visible, and references are characters', () => {
+test('invisible characters become visible, and character references are decoded', () => {
   assert.equal(visible('a\u202eb\u{e0041}'), 'a⟨U+202E⟩b⟨U+E0041⟩')
   assert.equal(decode('&lt;b&gt; &amp;amp; &#x41;&#66; &#0; &nothing;'), '<b> &amp; AB \ufffd &nothing;')
 })
 
-test('formulas are told from prices, and none is looked for without an end', () => {
+test('formulas are distinguished from prices, and unclosed ones are ignored', () => {
   const formulas = (text: string) =>
     growingLexer()(text).flatMap((block) => [
       ...(block.type === 'maths' ? [`block ${(block as unknown as Maths).tex}`] : []),
@@ -73,7 +73,7 @@ test('formulas are told from prices, and none is looked for without an end', () 
   assert.deepEqual(formulas('\\[ y \\]'), ['block y'])
   assert.deepEqual(formulas('```\n$a$\n```\n`$b$`'), [])
   assert.deepEqual(formulas('$$\n\nx\n\n$$'), [])
-  // A lexer that looks again from each mark needs hours for these.
+  // A lexer that rescans from each mark would need hours for these.
   for (const hostile of ['\n$$'.repeat(30_000), '$a '.repeat(50_000), '\\['.repeat(50_000), '\\('.repeat(50_000)])
     growingLexer()(hostile)
 })

@@ -6,13 +6,10 @@ import { displayAt, displayBehind, inlineAt, inlineBehind } from './maths.ts'
 export type Block = Token
 export type { Tokens }
 
-/** The blocks at the end that further text may still change: a paragraph becomes a heading, a list goes on. */
+/** The trailing blocks that further text can still change. */
 const OPEN_BLOCKS = 3
 
-/**
- * Reads a text that grows. Where it is the former one and some more, only its open end is read again, so that an answer
- * costs what came and not what it has become.
- */
+/** Lexes a growing text. Only the open end is lexed again, so the cost follows the new text and not the whole text. */
 export function growingLexer(): (text: string) => readonly Block[] {
   let text = ''
   let blocks: readonly Block[] = []
@@ -20,22 +17,22 @@ export function growingLexer(): (text: string) => readonly Block[] {
     if (now === text) return blocks
     const closed = now.startsWith(text) ? blocks.slice(0, -OPEN_BLOCKS) : []
     const raw = closed.map((block) => block.raw).join('')
-    // A lexer that replaced characters (tabs, line ends) has no raw text to go on from.
+    // Without the raw text (tabs and line ends are replaced), lexing can't resume.
     blocks = now.startsWith(raw) ? [...closed, ...lex(now.slice(raw.length))] : lex(now)
     text = now
     return blocks
   }
 }
 
-/** The depth of quotes and lists. Text that goes deeper is shown as it was written. */
+/** The depth limit of quotes and lists. Deeper text is shown as written. */
 const DEEPEST_BLOCK = 32
-/** The depth of emphasis and links. */
+/** The depth limit of emphasis and links. */
 const DEEPEST_INLINE = 12
 
 const standard = Tokenizer.prototype
 let depth = 0
 
-/** Reads a token that may contain others of its kind. Undefined: it is too deep, and its marks are text. */
+/** Lexes a token that can contain others of its kind. Undefined: too deep, and its markers are text. */
 function within<T>(deepest: number, read: () => T): T | undefined {
   if (depth >= deepest) return undefined
   depth += 1
@@ -46,7 +43,7 @@ function within<T>(deepest: number, read: () => T): T | undefined {
   }
 }
 
-/** The character before the delimiters at the start of `src`, in the whole text that they are in. */
+/** The character before the delimiters at the start of `src`. */
 const before = (src: string, masked: string, previous: string): string =>
   /[\uDC00-\uDFFF]/.test(previous) ? characterBefore(masked, masked.length - src.length) || previous : previous
 
@@ -78,7 +75,7 @@ const marked = new Marked({
       const isFree = isBothFlanking(left, right, run.length)
       return within(DEEPEST_INLINE, () => standard.emStrong.call(this, src, masked, isFree ? '' : previous))
     },
-    // One tilde is text: it writes ranges (`10~15`) and approximations (`~40`).
+    // A single tilde is text: it writes ranges (`10~15`) and approximations (`~40`).
     del(src, masked, previous = '') {
       if (!src.startsWith('~~')) return undefined
       const isFree = isBothFlanking(before(src, masked, previous), characterAt(src, 2), 2)

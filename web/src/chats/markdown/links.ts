@@ -1,16 +1,14 @@
 const own = /^\/(?![/\\])/
-/** A base that is no site: an address that is read against it and leaves it leads elsewhere. */
+/** A base URL that doesn't exist, to detect addresses that leave this server. */
 const NOWHERE = 'http://own.invalid'
 
-/**
- * The target of a link: the web, a mail address, a page of this server. Null: it leads nowhere, and is shown as text.
- */
+/** The target of a link: the web, an email address, or a page of this server. Null: the link is shown as text. */
 export function targetOf(href: string): { href: string; host: string | null } | null {
   const trimmed = href.trim()
   if (trimmed.startsWith('#')) return null
   if (own.test(trimmed)) {
-    // The address is read as a browser reads it: without its tabs and line ends, by which `/` and `/evil.example`
-    // become one, and with its dots walked.
+    // Parsed like in a browser, which removes tabs and line ends and resolves dots: `/` and `/evil.example` on two
+    // lines would become one address.
     const page = URL.parse(trimmed, NOWHERE)
     if (page?.origin !== NOWHERE) return null
     const path = page.pathname + page.search + page.hash
@@ -27,13 +25,13 @@ export function targetOf(href: string): { href: string; host: string | null } | 
   return { href: url.href, host: url.host }
 }
 
-/** Tells whether the text of a link names another host than it leads to. */
+/** Whether a link's text names a host other than its target. */
 export function isMisleading(text: string, host: string | null): boolean {
   const named = /^(?:https?:\/\/)?([\w-]+(?:\.[\w-]+)+)(?:[/:?#]|$)/i.exec(text.trim())?.[1]?.toLowerCase()
   return named !== undefined && host !== null && named !== host.replace(/:\d+$/, '') && `www.${named}` !== host
 }
 
-/** Where an address that is written without marks ends: at a space, or at punctuation outside ASCII, such as `。`. */
+/** The end of a bare URL: a space, or non-ASCII punctuation such as `。`. */
 export function bareUrlEnd(text: string): number {
   const end = text.search(/[\s<]|(?![\p{ASCII}\u200c\u200d])[\p{P}\p{S}\p{Z}\p{C}]/u)
   return end < 0 ? text.length : end

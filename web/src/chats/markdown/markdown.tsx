@@ -7,12 +7,12 @@ import { Inline } from './inline.tsx'
 import { type Block, type Tokens, growingLexer } from './lex.ts'
 import type { Maths } from './maths.ts'
 
-/** The depth beyond which lists and quotes are shown as the text that they are. */
+/** Deeper lists and quotes are shown as written. */
 const DEEPEST = 32
 const MOST_COLUMNS = 40
 const MOST_ROWS = 500
 
-/** A Markdown text in elements of ours: HTML in it is text. `growing`: more of it is to come. */
+/** Renders Markdown with the app's own elements; HTML is shown as text. `growing`: the text is still streaming. */
 export function Markdown({ text, growing = false }: { text: string; growing?: boolean }) {
   const [read] = useState(growingLexer)
   const blocks = read(text)
@@ -31,7 +31,7 @@ interface BlockProps {
   depth: number
   /** The level of this heading, or of the first heading in this block. */
   level: number
-  /** Whether its end may not have been written yet. */
+  /** Whether its end may still be missing. */
   growing: boolean
 }
 
@@ -80,7 +80,7 @@ function drawBlock({ block, depth, level, growing }: BlockProps): ReactNode {
       return tokens ? <Inline tokens={tokens} /> : text
     }
     default:
-      // HTML, and kinds that a later version of the lexer may know, are never interpreted.
+      // HTML and unknown token types are never interpreted.
       return <p className="whitespace-pre-wrap">{block.raw.trimEnd()}</p>
   }
 }

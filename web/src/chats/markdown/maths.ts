@@ -1,4 +1,4 @@
-/** Maths in TeX, as models write it: `$…$` and `\(…\)` in a line, `$$…$$` and `\[…\]` by itself. */
+/** TeX math as models write it: `$…$` and `\(…\)` inline, `$$…$$` and `\[…\]` as blocks. */
 export interface Maths {
   type: 'maths' | 'maths-inline'
   raw: string
@@ -6,10 +6,7 @@ export interface Maths {
   display: boolean
 }
 
-/**
- * The longest formulas: longer ones are text, so the reach of the search for an end stays the same, however much
- * follows.
- */
+/** The length limit of formulas. It bounds the search for the closing delimiter; longer ones are text. */
 const LONGEST_DISPLAY = 4_000
 const LONGEST_INLINE = 1_000
 
@@ -18,10 +15,9 @@ const fences = [
   ['\\[', '\\]'],
 ] as const
 
-/** Groups inside one another that are drawn: a browser lays out each in the one around it. */
+/** The nesting limit of groups: browsers lay out each group inside its parent. */
 const DEEPEST = 64
 
-/** Whether a formula has more groups inside one another than are drawn. */
 export function isTooDeep(tex: string): boolean {
   let depth = 0
   for (const [mark] of tex.matchAll(/\\[{}\\]|\\(?:left|begin|right|end|sqrt)(?![A-Za-z])|[{}]/g)) {
@@ -32,7 +28,7 @@ export function isTooDeep(tex: string): boolean {
   return false
 }
 
-/** The formula that a block begins with. None goes over an empty line. */
+/** The formula at the start of a block. It can't contain an empty line. */
 export function displayAt(src: string): Maths | undefined {
   for (const [open, close] of fences) {
     if (!src.startsWith(open)) continue
@@ -47,14 +43,14 @@ export function displayAt(src: string): Maths | undefined {
   return undefined
 }
 
-/** The place, behind its first character, at which a text has a line that such a formula begins with. */
+/** The position of the next block formula. */
 export function displayBehind(src: string): number | undefined {
   for (let at = src.indexOf('\n'); at !== -1; at = src.indexOf('\n', at + 1))
     if (displayAt(src.slice(at + 1, at + 1 + LONGEST_DISPLAY)) !== undefined) return at + 1
   return undefined
 }
 
-/** The formula at the beginning of a text in a line. Sums of money (`$5 and $6`) are not one. */
+/** The formula at the start of inline text. Prices (`$5 and $6`) aren't formulas. */
 export function inlineAt(src: string): Maths | undefined {
   const near = src.slice(0, LONGEST_INLINE)
   const [open, close] = near.startsWith('$$')
@@ -78,7 +74,7 @@ export function inlineAt(src: string): Maths | undefined {
   }
 }
 
-/** The place at which the next formula may begin. */
+/** Where the next formula could start. */
 export function inlineBehind(src: string): number | undefined {
   const at = src.search(/\$|\\[([]/)
   return at === -1 ? undefined : at

@@ -19,7 +19,7 @@ const named: Record<string, string> = {
   raquo: '»',
 }
 
-/** References to characters (CommonMark 6.2) as the characters; the rare named ones stay as they are. */
+/** Decodes character references (CommonMark 6.2); rare named ones stay unchanged. */
 export const decode = (text: string): string =>
   text.includes('&')
     ? text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z]{2,8}));/g, (all, decimal, hex, name: string) => {

@@ -15,7 +15,6 @@ interface Token {
 
 const lex = (text: string): readonly Token[] => growingLexer()(text)
 
-/** The text that a reader sees, as `Markdown` and `Inline` draw these tokens. */
 const drawn = (tokens: readonly Token[]): string =>
   tokens
     .map((token) => {
@@ -122,7 +121,7 @@ test('punctuation outside ASCII ends a bare link, and letters do not', () => {
   assert.equal(link('[https://example.com。](https://other.example)')?.href, 'https://other.example')
 })
 
-test('text of any depth is read, and what is too deep is shown as it was written', () => {
+test('deeply nested text is parsed, and too deep parts are shown as written', () => {
   const many = (text: string, count = 3_500) => text.repeat(count)
   const texts = {
     quotes: many('>') + ' a',
@@ -154,7 +153,7 @@ test('text of any depth is read, and what is too deep is shown as it was written
   }
 })
 
-test('formulas with many groups inside one another are not drawn', () => {
+test('formulas with deeply nested groups aren’t rendered', () => {
   assert.equal(isTooDeep('\\frac{a_{1}}{\\sqrt{b}} \\left(\\begin{matrix}a\\end{matrix}\\right)'), false)
   assert.equal(isTooDeep('{a}'.repeat(1_000) + '\\{'.repeat(500)), false)
   for (const open of ['{', '\\left(', '\\begin{matrix}', '\\sqrt']) assert.equal(isTooDeep(open.repeat(200)), true)

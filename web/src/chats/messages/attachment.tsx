@@ -5,7 +5,7 @@ import type { Message } from '../queries.ts'
 
 type Media = Extract<Message['content'][number], { type: 'image' | 'file' }>
 
-/** A picture or a file that stands in a message. Pictures of the drive are shown; nothing is loaded from elsewhere. */
+/** An attached image or file. Images in the drive are shown; external ones are never loaded. */
 export function Attachment({ part }: { part: Media }) {
   const { source } = part
   if (source.kind === 'file') {
@@ -23,7 +23,7 @@ export function Attachment({ part }: { part: Media }) {
     return <Chip name={source.url} {...(target && { href: target.href })} />
   }
   if (part.type === 'image') return <InlinePicture type={source.media_type} data={source.data} />
-  return <Chip name={part.type === 'file' && part.name !== null ? part.name : `A file, ${source.media_type}`} />
+  return <Chip name={part.type === 'file' && part.name !== null ? part.name : `File (${source.media_type})`} />
 }
 
 function Chip({ name, href }: { name: string; href?: string }) {

@@ -1,7 +1,7 @@
 import { buttonClass } from '../../ui/button.tsx'
 import type { Message } from '../queries.ts'
 
-/** The number of the wording or try that is shown among several, and the way to the others. */
+/** Switches between versions of a message or response. */
 export function BranchSwitch({
   message,
   siblings,
@@ -13,7 +13,7 @@ export function BranchSwitch({
 }) {
   if (siblings.length < 2) return null
   const at = siblings.findIndex(({ id }) => id === message.id)
-  // The message was just written, and is not among the rows yet.
+  // A new message that isn't in the rows yet.
   if (at === -1) return null
   const step = (by: -1 | 1, label: string, sign: string) => {
     const to = siblings[at + by]
@@ -32,11 +32,11 @@ export function BranchSwitch({
   }
   return (
     <div role="group" aria-label="Branches" className="figures flex items-center text-sm text-quiet">
-      {step(-1, 'The branch before', '‹')}
+      {step(-1, 'Previous branch', '‹')}
       <span>
         {at + 1}/{siblings.length}
       </span>
-      {step(1, 'The branch after', '›')}
+      {step(1, 'Next branch', '›')}
     </div>
   )
 }

@@ -3,20 +3,19 @@ import { type ReactNode, type Ref, useEffect, useImperativeHandle, useLayoutEffe
 import { Button } from '../../ui/button.tsx'
 import type { Message } from '../queries.ts'
 
-/** The distance to the end, in pixels, within which a reader follows what is being written. */
+/** The distance to the end, in pixels, within which the list follows new text. */
 const NEAR = 80
 const FIRST_GUESS = 140
 
 export interface ListHandle {
-  /** Brings a row into the middle of the view, and leaves the end. */
+  /** Scrolls a row to the middle, and stops following the end. */
   show(at: number): void
-  /** The element that holds the rows that are drawn. */
   box(): HTMLElement
 }
 
 /**
- * The messages of a branch, the newest at the bottom: only what is near the view is drawn, the end is followed while the
- * reader is at it, and what is read stays where it is when older messages come or the answer grows.
+ * The virtualized message list. It follows the end while the reader is there, and keeps the reading position when older
+ * messages load or the response grows.
  */
 export function MessageList({
   rows,
@@ -29,12 +28,12 @@ export function MessageList({
 }: {
   ref?: Ref<ListHandle>
   rows: readonly Message[]
-  /** Whether an answer is being written: it is read out when it is whole. */
+  /** A response is streaming: screen readers announce it when it is complete. */
   busy: boolean
   earlier: 'none' | 'more' | 'coming'
   onEarlier: () => void
   children: (message: Message) => ReactNode
-  /** The elements behind the last message. */
+  /** Content after the last message. */
   end: ReactNode
 }) {
   const scroller = useRef<HTMLDivElement>(null)
@@ -48,18 +47,18 @@ export function MessageList({
     anchorTo: 'end',
     followOnAppend: true,
   })
-  // Rows above the view grow late (pictures, formulas, colored code): the rows in view don't move, in either direction.
+  // Rows above the view change height late (images, formulas, highlighted code). The rows in view don't move.
   const measured = useRef(new Set<unknown>()).current
   list.shouldAdjustScrollPositionOnItemSizeChange = ({ key, start, end }, _delta, { scrollOffset }) => {
     const isFirst = !measured.has(key)
     measured.add(key)
-    // Below the top of the view a row grows downward, which moves nothing that is above it.
+    // Below the top of the view, a row grows downward and moves nothing above it.
     const top = scrollOffset ?? 0
     return isFirst ? start < top : end <= top
   }
-  // A reader at the end stays there: whatever grows, comes or is measured anew.
+  // Keeps a reader at the end there while the content changes.
   const follows = useRef(true)
-  /** Whether the reader is on the way down: at the end it is followed again. */
+  /** Scrolling down to the end follows it again. */
   const returns = useRef(false)
   useLayoutEffect(() => {
     const box = scroller.current!
@@ -67,7 +66,7 @@ export function MessageList({
       if (follows.current) box.scrollTop = box.scrollHeight
     })
     for (const one of [box, ...box.children]) follow.observe(one)
-    // The browser's own search scrolls the page too.
+    // The browser's search also scrolls the page.
     const find = ({ key, ctrlKey, metaKey }: KeyboardEvent): void => {
       if (key === 'f' && (ctrlKey || metaKey)) follows.current = false
     }
@@ -91,7 +90,7 @@ export function MessageList({
   useEffect(() => {
     if (first === 0 && earlier === 'more' && !follows.current) onEarlier()
   }, [first, earlier, onEarlier])
-  // Sizes that are learnt and rows that come scroll too: only what a reader does lets go of the end, or returns to it.
+  // Measured sizes and new rows scroll too; only the reader's own scrolling changes whether the end is followed.
   const release = (): void => {
     follows.current = false
     returns.current = false
@@ -133,7 +132,7 @@ export function MessageList({
         className="h-full overflow-y-auto overscroll-contain outline-offset-[-2px] [overflow-anchor:none]"
       >
         <p role="status" className="absolute inset-x-0 top-2 z-10 text-center text-sm text-quiet empty:hidden">
-          {earlier === 'coming' && 'Earlier messages …'}
+          {earlier === 'coming' && 'Loading earlier messages …'}
         </p>
         <div className="relative" style={{ height: list.getTotalSize() }}>
           {items.map((item) => (
@@ -152,7 +151,7 @@ export function MessageList({
       </div>
       {away && (
         <Button icon="down" onClick={toEnd} className="absolute right-4 bottom-3 shadow-sm">
-          To the newest
+          Jump to latest
         </Button>
       )}
     </div>

@@ -13,36 +13,34 @@ import { BranchSwitch } from './branch-switch.tsx'
 import { Reasoning } from './reasoning.tsx'
 import { type Decide, ToolRow } from './tool-row.tsx'
 
-/** What changes the chat. */
 export interface MessageChanges {
   edit(message: Message): void
   again(message: Message): void
   show(sibling: Message): void
   decide: Decide
-  /** Tells whether tools can be allowed from here on: where the run is of one's own message. */
+  /** Whether tools can be allowed permanently: only in runs of the person's own messages. */
   mayRemember(run: Run): boolean
 }
 
 export interface MessageDeeds {
-  /** Null for who may only read. */
+  /** Null for viewers. */
   changes: MessageChanges | null
-  /** Makes a new chat of the messages that lead to this one. */
+  /** Forks the chat at this message. */
   fork(message: Message): void
   readAloud(message: Message): void
 }
 
 export interface MessageRowProps {
   message: Message
-  /** The name of its author. */
   speaker: string
   siblings: readonly Message[]
   results: ReadonlyMap<string, ToolResult>
-  /** The unfinished run, where this message is of it. */
+  /** The unfinished run, if this message belongs to it. */
   run: Run | null
   deeds: MessageDeeds
 }
 
-/** One message, as its reader sees it; the actions on it stand below it. */
+/** A message with its actions. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { message, speaker, siblings, results, run, deeds } = props
   const { role, status, content, text, cost_usd, created_at } = message
@@ -89,7 +87,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
                   />
                 )
               case 'compaction':
-                return <Reasoning key={at} title="Summary of what came before" text={part.summary} open={false} />
+                return <Reasoning key={at} title="Summary of earlier messages" text={part.summary} open={false} />
               case 'image':
               case 'file':
                 return <Attachment key={at} part={part} />
@@ -112,9 +110,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
                 actions={[
                   { label: 'Copy as Markdown', run: () => void navigator.clipboard.writeText(text) },
                   ...(changes && isPerson ? [{ label: 'Edit', run: () => changes.edit(message) }] : []),
-                  ...(changes && role === 'assistant'
-                    ? [{ label: 'Try again', run: () => changes.again(message) }]
-                    : []),
+                  ...(changes && role === 'assistant' ? [{ label: 'Retry', run: () => changes.again(message) }] : []),
                   ...(text.trim() === '' ? [] : [{ label: 'Read aloud', run: () => deeds.readAloud(message) }]),
                   { label: 'Fork from here', run: () => deeds.fork(message) },
                 ]}
@@ -128,13 +124,13 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   )
 })
 
-/** The sign that a message is read aloud, and the way to silence. */
+/** Shows that the message is being read aloud, with a stop button. */
 function Heard({ messageId }: { messageId: string }) {
   const { messageId: now, state } = useReading()
   if (now !== messageId) return null
   return (
     <span role="status" className="flex items-center gap-1 text-sm text-quiet">
-      {state === 'coming' ? 'The voice comes …' : 'Reading aloud'}
+      {state === 'coming' ? 'Loading audio …' : 'Reading aloud'}
       <Button look="quiet" icon="stop" onClick={stopReading}>
         Stop
       </Button>

@@ -1,6 +1,6 @@
 import { visible } from '../../ui/text/visible.ts'
 
-/** The reasoning, folded to one line; while it is being thought, its newest words are shown. */
+/** Collapsed reasoning; while streaming, its latest words are shown. */
 export function Reasoning({ title = 'Reasoning', text, open }: { title?: string; text: string; open: boolean }) {
   if (text === '') return null
   return (

@@ -15,13 +15,13 @@ export type Decide = (runId: string, actions: Decided[]) => Promise<void>
 
 const states = {
   going: { sign: '◌', word: 'running' },
-  waits: { sign: '●', word: 'needs you' },
+  waits: { sign: '●', word: 'needs approval' },
   done: { sign: '✓', word: 'done' },
   failed: { sign: '✕', word: 'failed' },
-  unknown: { sign: '–', word: 'not carried out' },
+  unknown: { sign: '–', word: 'not run' },
 } as const
 
-/** One call of a tool: a line that opens to what it was given and what it answered. It is decided where it stands. */
+/** A tool call: expands to its input and output, and asks for approval inline. */
 export function ToolRow({
   call,
   result,
@@ -33,7 +33,6 @@ export function ToolRow({
   result: ToolResult | undefined
   run: Run | null
   decide: Decide | undefined
-  /** Whether the run is of this person's message. */
   mayRemember: boolean
 }) {
   const pending = run?.pending_actions.find(({ id }) => id === call.id)
@@ -77,9 +76,9 @@ export function ToolRow({
 }
 
 const words: Record<string, string> = {
-  approval: 'The agent asks before it does this.',
-  interrupted: 'The server stopped during this call, which may have been done. To allow it is to do it again.',
-  subagent: 'An agent that was handed this task waits for a person in its own chat.',
+  approval: 'This tool call needs your approval.',
+  interrupted: 'The server stopped during this call, so it may already have run. Allowing it runs it again.',
+  subagent: 'The agent for this task is waiting for approval in its own chat.',
 }
 
 function Decision({
@@ -100,9 +99,9 @@ function Decision({
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const { ctrlKey, metaKey, altKey, repeat, defaultPrevented, target } = event
-      // A letter may have been the second of two that go to a page: `g a`.
+      // The letter may be the second of a sequence such as `g a`.
       if (defaultPrevented || repeat || ctrlKey || metaKey || altKey || !lettersAreOn() || takesLetters(target)) return
-      // A key decides the first call that waits.
+      // A key decides the first waiting call.
       if (document.querySelector('[data-decision]') !== box.current) return
       if (event.key === 'y') void send({ decision: 'allow' })
       else if (event.key === 'a' && canRemember) void send({ decision: 'allow', remember: 'chat' })
@@ -122,7 +121,7 @@ function Decision({
       </Button>
       {canRemember && (
         <Button pending={pending} onClick={() => void send({ decision: 'allow', remember: 'chat' })}>
-          Always here <kbd className="text-xs opacity-75">A</kbd>
+          Always allow <kbd className="text-xs opacity-75">A</kbd>
         </Button>
       )}
       <Button look="danger-plain" pending={pending} onClick={() => void send({ decision: 'deny' })}>
@@ -160,7 +159,7 @@ function pretty(json: string): string {
   }
 }
 
-/** The values that were given, on one line. */
+/** The arguments on one line. */
 function briefOf(json: string): string {
   try {
     const value: unknown = JSON.parse(json)

@@ -2,9 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 
 const WIDEST = 1_280
 
-/**
- * A picture that stands within its message. It is drawn, for it has no address that the policy of the app would load.
- */
+/** An image inside its message. Drawn on a canvas, since the content security policy blocks data URLs. */
 export function InlinePicture({ type, data }: { type: string; data: string }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [failed, setFailed] = useState(false)

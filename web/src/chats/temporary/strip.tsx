@@ -6,7 +6,7 @@ import { useSend } from '../../ui/send.ts'
 import { Ago } from '../../ui/text/time.tsx'
 import type { Chat } from '../queries.ts'
 
-/** The words that say what a temporary chat is, and the way to keep it. */
+/** The notice on temporary chats, with a button to keep the chat. */
 export function TemporaryStrip({ chat: { id, temporary, expires_at }, onKept }: { chat: Chat; onKept: () => void }) {
   const keep = useSend(
     () => uk.chats.update({ id, temporary: false }),
@@ -21,10 +21,11 @@ export function TemporaryStrip({ chat: { id, temporary, expires_at }, onKept }: 
       <div className="mx-auto flex max-w-[46rem] flex-wrap items-center gap-x-3 gap-y-1 text-sm text-quiet">
         <Icon name="clock" className="size-4" />
         <p className="min-w-0 flex-1 basis-56">
-          Temporary: only you see it, no search finds it, and it goes {expires_at && <Ago time={expires_at} />}.
+          This temporary chat is visible only to you and not searchable. It is deleted{' '}
+          {expires_at && <Ago time={expires_at} />}.
         </p>
         <Button look="quiet" className="h-8" pending={keep.pending} onClick={() => void keep.send(undefined)}>
-          Keep it
+          Keep chat
         </Button>
       </div>
       <Refused>{keep.rest()}</Refused>

@@ -1,21 +1,18 @@
 import { uk } from '../../api.ts'
 import type { Chat } from '../queries.ts'
 
-/** A choice for the next answers of a chat: the model, the agent, the branch. */
+/** A setting for the next responses of a chat: model, agent or branch. */
 export type Choice = { model?: string; agent_id?: string | null; head_message_id?: string }
 
 /** The pending request of each chat's last choice. */
 const underWay = new Map<string, Promise<Chat>>()
 
-/** Resolves once everything chosen for this chat so far is in force at the server. Rejects if the last choice was refused. */
+/** Resolves once all choices for this chat are applied on the server. Rejects if the last one was rejected. */
 export async function whenChosen(chatId: string): Promise<void> {
   await underWay.get(chatId)
 }
 
-/**
- * Choices for one chat, which are shown before the server confirms them. Requests go one after the other, so that the last
- * choice is kept.
- */
+/** Optimistic choices for a chat. Requests run in sequence, so that the last choice wins. */
 export class Choices {
   readonly #chatId: string
   #pending: Choice = {}
@@ -24,10 +21,10 @@ export class Choices {
     this.#chatId = chatId
   }
 
-  /** The row as it is shown: with what was chosen since it was read. */
+  /** The row with the choices made since it was read. */
   shownOf = (chat: Chat): Chat => ({ ...chat, ...this.#pending })
 
-  /** Resolves with the row as the server has it; null: a later choice is still under way. */
+  /** Resolves with the server's row; null: a later choice is pending. */
   async choose(choice: Choice): Promise<Chat | null> {
     const before = underWay.get(this.#chatId)
     this.#pending = { ...this.#pending, ...choice }
@@ -46,7 +43,7 @@ export class Choices {
     }
   }
 
-  /** The model for a message that is sent now. Waits for choices that a message can't carry itself. */
+  /** The model for a message sent now. Waits for choices that a message can't carry itself. */
   async forMessage(): Promise<{ model?: string }> {
     const { model, ...others } = this.#pending
     if (Object.keys(others).length > 0) await whenChosen(this.#chatId)

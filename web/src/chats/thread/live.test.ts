@@ -7,11 +7,11 @@ const at = '2026-11-23T00:00:00.000Z'
 const message = { id: 'm', role: 'assistant', status: 'in_progress', content: [], parent_id: 'q' } as unknown as Message
 const run = { id: 'r', status: 'running' } as unknown as Run
 let seq = 0
-// Of each event what matters here.
+// Only the relevant fields of each event.
 const event = (name: RunEvent['event'], data: object): RunEvent =>
   ({ event: name, data: { seq: ++seq, run_id: 'r', at, ...data } }) as unknown as RunEvent
 
-test('words, calls and their answers become the parts of the message, whatever the events are cut into', () => {
+test('text, tool calls and results become message parts, however the events are split', () => {
   seq = 0
   const events = [
     event('run.started', { run }),
@@ -38,11 +38,11 @@ test('words, calls and their answers become the parts of the message, whatever t
   assert.equal(whole.run!.status, 'requires_action')
   const byOne = events.reduce((live, one) => tell(live, [one]), nothingYet)
   assert.deepEqual(byOne, whole)
-  // A reader that goes on at another connection may be told some of it again.
+  // After a reconnect, some events can repeat.
   assert.deepEqual(tell(whole, events), whole)
 })
 
-test('the message as it ended takes the place of what was told of it', () => {
+test('the final message replaces its streamed parts', () => {
   seq = 0
   const done = { ...message, status: 'completed', content: [{ type: 'text', text: 'all' }] } as Message
   const live = tell(nothingYet, [

@@ -1,13 +1,13 @@
 import type { Message, Run, RunEvent } from '../queries.ts'
 
-/** A run as its events tell of it: what is being written, before the rows of the messages say so. */
+/** A run according to its events, before the message rows are stored. */
 export interface Live {
   run: Run | null
-  /** The messages of its answer, in the order in which they began. */
+  /** The messages of the response, in order. */
   messages: ReadonlyMap<string, Message>
-  /** The number of the last event: the place to go on from. */
+  /** The last event number, for resuming. */
   seq: number
-  /** Servers of tools that could not be reached. */
+  /** MCP servers that couldn't be reached. */
   troubles: readonly string[]
 }
 
@@ -15,7 +15,7 @@ export const nothingYet: Live = { run: null, messages: new Map(), seq: 0, troubl
 
 type Part = Message['content'][number]
 
-/** The state after some more events. Events that were told already are passed over. */
+/** Applies more events; ignores repeated ones. */
 export function tell(live: Live, events: readonly RunEvent[]): Live {
   let { run, seq } = live
   const messages = new Map(live.messages)
@@ -32,7 +32,7 @@ export function tell(live: Live, events: readonly RunEvent[]): Live {
     const part = content[at]
     if (part?.type === type) content[at] = { ...part, text: part.text + delta }
     else {
-      // A part that no event told of leaves no gap.
+      // Skips parts without events.
       while (content.length < at) content.push({ type: 'text', text: '' })
       content[at] = type === 'text' ? { type, text: delta } : { type, text: delta, opaque: null }
     }

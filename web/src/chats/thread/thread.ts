@@ -11,28 +11,28 @@ export type Draft = Parameters<typeof uk.chats.stream>[0]
 
 export interface ThreadState {
   chat: Chat | null
-  /** The messages; null: not asked for yet. */
+  /** The messages; null: not loaded yet. */
   messages: Messages | null
-  /** The runs that are not finished, in their order, and the newest that is. */
+  /** The unfinished runs in order, and the newest one. */
   runs: readonly Run[]
   live: Live
-  /** The message that this person has sent and the server has not yet shown. */
+  /** The sent message that the server hasn't confirmed yet. */
   sending: Draft | null
   earlier: 'none' | 'more' | 'coming'
-  /** The state of the line; `lost`: changes do not come for the moment. */
+  /** The connection state; `lost`: no changes arrive at the moment. */
   line: 'open' | 'lost'
-  /** The reason for which the chat cannot be shown. */
+  /** Why the chat can't be shown. */
   error: unknown
 }
 
 const PAGE = 50
-/** The most pages that are read to reach what was shown before; beyond that the thread is shown anew. */
+/** The page limit for restoring the shown messages; beyond it, the thread starts over. */
 const MOST_PAGES = 20
 const HIDDEN_MS = 50
 
 /**
- * One chat as it is now: its messages of all branches (the newest first, older ones when asked for), the run that goes
- * on, word by word, and what others do in it meanwhile. It outlives lost connections: it reads on from the last event.
+ * The live state of a chat: messages of all branches (newest first, older ones on demand), the active run word by word,
+ * and changes by others. It survives connection losses by resuming from the last event.
  */
 export class Thread {
   readonly id: string
@@ -54,7 +54,7 @@ export class Thread {
   #again = false
   #followed: string | null = null
   #waiting: RunEvent[] = []
-  /** Whether the next events tell a run from its beginning; the former state is shown until they come. */
+  /** The next events replay the run from its start; the previous state is shown until then. */
   #anew = false
   #drawing = false
 
@@ -65,13 +65,13 @@ export class Thread {
 
   readonly state = (): ThreadState => this.#state
 
-  /** Lives as long as somebody listens. */
+  /** Lives while there are subscribers. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
     if (this.#life === null) this.#start()
     return () => {
       this.#listeners.delete(listener)
-      // The end waits a turn: a page that is drawn anew comes back within the same turn.
+      // Stops after a turn: a page that remounts subscribes again within the same turn.
       setTimeout(() => {
         if (this.#listeners.size > 0) return
         this.#life?.abort()
@@ -93,7 +93,7 @@ export class Thread {
     this.#life.signal.addEventListener('abort', leave)
   }
 
-  /** Reads the newest messages again; several wishes at once are one more reading. */
+  /** Refetches the newest messages; concurrent calls share one refetch. */
   refresh(): Promise<void> {
     if (this.#refreshing !== null) {
       this.#again = true
@@ -132,13 +132,13 @@ export class Thread {
           known === null ||
           known.size === 0 ||
           page.rows.some(({ id, status }) => known.has(id) && status !== 'in_progress')
-        // The active branch may be an old one, far from the newest messages.
+        // The active branch may be far from the newest messages.
         if (page.next === null || (met && hasHead()) || read === MOST_PAGES) break
         page = await pageFrom(page.next)
       }
-      // A message that came between the two answers is among the newest.
+      // A message created between the two responses is among the newest.
       if (!hasHead()) for (const row of (await pageFrom(null)).rows) found.set(row.id, row)
-      // Earlier ones may have come meanwhile.
+      // Earlier messages may have loaded meanwhile.
       const grown = new Map([...(this.#state.messages ?? []), ...found])
       const unfinished = runs.rows.filter(isUnfinished).toReversed()
       const ended = runs.rows.find((run) => !isUnfinished(run))
@@ -149,7 +149,7 @@ export class Thread {
         runs: [...unfinished, ...(ended ? [ended] : [])],
         earlier: this.#cursor === null ? 'none' : 'more',
         error: null,
-        // Its row shows the message that was sent.
+        // The stored row replaces the sent message.
         ...(this.#state.sending !== null && this.#state.live.run !== null && { sending: null }),
       })
       const first = unfinished.find(({ status }) => status !== 'queued') ?? unfinished[0]
@@ -180,24 +180,24 @@ export class Thread {
     }
   }
 
-  /** Changes that others make, and those of this person elsewhere. */
+  /** Follows changes by others, and by this person in other windows. */
   readonly #hear: Listener = (heard) => {
     if (heard.event === 'lost') return this.#set({ line: 'lost' })
     if (this.#state.line === 'lost') this.#set({ line: 'open' })
-    // Changes between the first reading and now are read, too.
+    // Includes changes between the first read and now.
     void this.refresh()
     if (heard.event !== 'change' || heard.change.type.startsWith('goal.'))
       void queryClient.invalidateQueries({ queryKey: ['goal', this.id] })
   }
 
-  /** Reads a run from its first event to its last, over as many connections as it takes. */
+  /** Follows a run to its last event, over as many connections as needed. */
   async #follow(runId: string): Promise<void> {
     const signal = this.#life?.signal
     if (!signal) return
     this.#followed = runId
     if (this.#state.live.run?.id !== runId) this.#forget()
     else {
-      // A server that died may have said more than its log tells: so the log is read whole.
+      // A crashed server may have sent more than it logged, so the log is read from the start.
       this.#waiting = []
       this.#anew = true
     }
@@ -237,7 +237,7 @@ export class Thread {
       this.#waiting.push(event)
       if (this.#drawing) continue
       this.#drawing = true
-      // One drawing per frame, however many words came; a hidden page has no frames.
+      // Renders once per frame. Hidden pages have no frames.
       if (document.visibilityState === 'visible') requestAnimationFrame(this.#draw)
       else setTimeout(this.#draw, HIDDEN_MS)
     }
@@ -255,25 +255,24 @@ export class Thread {
     if (events.some(({ event }) => event === 'run.requires_action' || event === 'run.started')) void this.refresh()
   }
 
-  /** Sends a message and follows its answer. Rejects where it was refused: then nothing of it was kept. */
+  /** Sends a message and follows the response. Rejects if the server didn't accept it. */
   async send(given: Draft): Promise<void> {
     const signal = this.#life?.signal
     this.#set({ sending: given })
     try {
       const draft = { ...(await this.#choices.forMessage()), ...given }
       const behind = this.#followed !== null
-      // A message behind an unfinished run waits for its turn, and is followed by then.
+      // A message behind an unfinished run waits, and is followed by then.
       if (behind) {
         await uk.chats.send({ ...draft, background: true })
         await this.refresh()
         return this.#set({ sending: null })
       }
-      // The run has one follower from now on: a second would tell events that hide those which the first has yet to
-      // tell.
+      // The run needs exactly one follower: a second one would skip events that the first has yet to apply.
       this.#followed = ''
       const events = await uk.chats.stream(draft, signal ? { signal } : {}).catch((error: unknown) => {
         this.#followed = null
-        // The connection may have broken behind it, and its run go on.
+        // The connection may have broken after the message was accepted.
         void this.refresh()
         throw error
       })
@@ -281,7 +280,7 @@ export class Thread {
       try {
         await this.#take(events)
       } catch {
-        // The run goes on at the server; its events tell what is missing.
+        // The run continues on the server; its events fill the gap.
       }
       const { run } = this.#state.live
       this.#followed = null
@@ -292,7 +291,7 @@ export class Thread {
     }
   }
 
-  /** Starts another attempt of a failed run, by the model that is shown now. */
+  /** Retries a failed run with the model currently shown. */
   async retry(runId: string): Promise<void> {
     const model = (await this.#choices.forMessage()).model ?? this.#state.chat?.model
     await uk.chats.retry({ id: this.id, run_id: runId, background: true, ...(model != null && { model }) })
@@ -310,10 +309,10 @@ export class Thread {
     await this.refresh()
   }
 
-  /** Makes another branch the active one, by its end. */
+  /** Activates another branch, by its last message. */
   show = (leaf: string): Promise<void> => this.choose({ head_message_id: leaf })
 
-  /** Changes what answers next. It is shown at once, and undone if the server refuses it. */
+  /** Changes a setting optimistically; reverted if the server rejects it. */
   async choose(choice: Choice): Promise<void> {
     const { chat } = this.#state
     if (chat) this.#set({ chat: { ...chat, ...choice } })

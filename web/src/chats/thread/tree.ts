@@ -1,13 +1,10 @@
 import type { Message } from '../queries.ts'
 
 export type Messages = ReadonlyMap<string, Message>
-/** Messages by the one that they follow, oldest first. */
+/** Messages by parent, oldest first. */
 export type Following = ReadonlyMap<string | null, readonly Message[]>
 
-/**
- * The messages that lead to `head`, oldest first, as far as they are loaded. Tool messages are shown with the calls
- * that they answer.
- */
+/** The loaded messages up to `head`, oldest first. Tool results are shown with their calls. */
 export function branchTo(messages: Messages, head: string | null): Message[] {
   const branch: Message[] = []
   for (let id = head; id !== null;) {
@@ -21,10 +18,7 @@ export function branchTo(messages: Messages, head: string | null): Message[] {
 
 const byAge = (a: Message, b: Message): number => a.seq - b.seq
 
-/**
- * The messages by the one that they follow. Made once for all, so that a row that asks for its siblings does not look
- * through all of them.
- */
+/** Indexes messages by parent once, so that rows don't search all messages for their siblings. */
 export function followingIn(messages: Messages): Following {
   const following = new Map<string | null, Message[]>()
   for (const message of messages.values()) {
@@ -38,11 +32,11 @@ export function followingIn(messages: Messages): Following {
 
 const nobody: readonly Message[] = []
 
-/** A message and those that stand beside it, oldest first: another wording, another try. The same list each time. */
+/** A message and its siblings, oldest first. Returns the same list each time. */
 export const siblingsOf = (following: Following, { parent_id }: Message): readonly Message[] =>
   following.get(parent_id) ?? nobody
 
-/** The end of the newest branch that goes through a message. */
+/** The end of the newest branch through a message. */
 export function leafBelow(following: Following, id: string): string {
   let leaf = id
   for (let next = following.get(leaf)?.at(-1); next !== undefined; next = following.get(leaf)?.at(-1)) leaf = next.id
@@ -54,7 +48,7 @@ export interface ToolResult {
   isError: boolean
 }
 
-/** The answers of tools, by the id of their call. */
+/** Tool results by call ID. */
 export function resultsIn(branch: readonly Message[]): Map<string, ToolResult> {
   const results = new Map<string, ToolResult>()
   for (const { content } of branch)

@@ -6,12 +6,12 @@ import { type Following, type ToolResult, branchTo, followingIn, resultsIn } fro
 
 export const useThread = (id: string): Thread => useMemo(() => new Thread(id), [id])
 
-/** One part of a thread's state: its reader is drawn again when that part is another one, and not for each word. */
+/** Selects one part of a thread's state, so that readers render only when it changes. */
 export const useTold = <T>(thread: Thread, part: (state: ThreadState) => T): T =>
   useSyncExternalStore(thread.subscribe, () => part(thread.state()))
 
 export interface Shown {
-  /** The active branch with what is being written, tools' answers left out. */
+  /** The active branch with the streaming response, without tool results. */
   rows: readonly Message[]
   /** The answers of tools, for a row. */
   resultsFor: (message: Message) => ReadonlyMap<string, ToolResult>
@@ -22,8 +22,8 @@ const none: ReadonlyMap<string, ToolResult> = new Map()
 const isShown = ({ role }: Message): boolean => role !== 'tool'
 
 /**
- * The active branch as it is drawn: rows of the server, and behind them the unfinished run as its events tell it. Rows
- * that were there before stay the same for each word that comes, however much of it there is.
+ * The active branch: stored rows, followed by the unfinished run according to its events. Existing rows keep their
+ * identity while the response streams.
  */
 export function useShown({ chat, messages, live }: ThreadState): Shown {
   const [first, newest] = useMemo(() => {
@@ -31,7 +31,7 @@ export function useShown({ chat, messages, live }: ThreadState): Shown {
     return [ids[0], ids.at(-1)]
   }, [live.messages])
   const row = newest && messages?.get(newest.id)
-  // The run, as its events told it, stands behind the message that it answers until the rows tell the whole of it.
+  // The run's events are shown after the message they answer until the rows contain everything.
   const isTold =
     first !== undefined &&
     (row === undefined || row.status === 'in_progress' || (live.run !== null && isUnfinished(live.run)))

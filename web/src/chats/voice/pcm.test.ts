@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { pcmIn } from './pcm.ts'
 import { spokenOf } from './spoken.ts'
 
-test('sound that comes in pieces of any length is the same sound', () => {
+test('audio split into chunks of any length decodes to the same samples', () => {
   const bytes = Buffer.alloc(8)
   for (const [at, value] of [0, -32_768, 16_384, 32_767].entries()) bytes.writeInt16LE(value, at * 2)
   const whole = [...pcmIn()(bytes.toString('base64'))]
@@ -16,7 +16,7 @@ test('sound that comes in pieces of any length is the same sound', () => {
   )
 })
 
-test('a text is read out without its signs, addresses and code', () => {
+test('text is read aloud without markup, URLs and code', () => {
   const text =
     '# Views\n\n- **From** [the lake](https://a.example/b)\n- `x`\n\n```ts\nconst a = 1\n```\nhttps://a.example end'
   assert.equal(spokenOf(text).replace(/\s+/g, ' '), 'Views From the lake x (code) (a link) end')

@@ -1,6 +1,5 @@
 /**
- * Reads pieces of 16-bit little-endian sound, in base64, as samples from -1 to 1. A sample that is cut between two pieces
- * is read with the second.
+ * Decodes base64 chunks of 16-bit little-endian audio into samples from -1 to 1. Samples can be split across chunks.
  */
 export function pcmIn(): (base64: string) => Float32Array<ArrayBuffer> {
   let left: number | null = null

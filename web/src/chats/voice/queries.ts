@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { uk } from '../../api.ts'
 
-/** The model that writes down speech: the first that can be called, a simulated one only where there is no other. */
+/** The transcription model: the first available one; a simulated one only if there is no other. */
 export const listenerQuery = queryOptions({
   queryKey: ['models', 'transcription'],
   queryFn: async () => {

@@ -5,7 +5,7 @@ import { pcmIn } from './pcm.ts'
 import { spokenOf } from './spoken.ts'
 import { shorten } from '../../../../src/core/text/shorten.ts'
 
-/** The message that is being read aloud: one at a time, in the whole page. */
+/** The message being read aloud; one at a time per page. */
 interface Reading {
   messageId: string | null
   state: 'silent' | 'coming' | 'speaking'
@@ -36,7 +36,7 @@ export function stopReading(): void {
   set(silent)
 }
 
-/** Says a text, from its first sound on as it is made. Resolves when it has been heard; rejects with a sentence for people. */
+/** Plays speech while it is generated. Resolves at the end; rejects with a message for people. */
 export async function readAloud(messageId: string, text: string, workspaceId: string | null): Promise<void> {
   stopReading()
   const mine = (ending = new AbortController())
@@ -53,7 +53,7 @@ export async function readAloud(messageId: string, text: string, workspaceId: st
       { signal },
     )
     signal.addEventListener('abort', () => void sound.close())
-    /** The time at which the next piece follows the one before it. */
+    /** When the next chunk starts. */
     let next = 0
     const takes = pcmIn()
     for await (const { event, data } of events) {

@@ -7,23 +7,23 @@ export type Recording =
   | { is: 'writing' }
   | { is: 'failed'; why: string }
 
-/** The longest recording: it is cut off there and written down. */
+/** The maximum length; longer recordings are cut off and transcribed. */
 const LONGEST_MS = 10 * 60_000
 
-/** The kinds of sound that browsers make, the smallest first. */
+/** Audio formats of browsers, smallest first. */
 const kinds = ['audio/webm;codecs=opus', 'audio/mp4', 'audio/ogg;codecs=opus']
 
-/** Records speech until it is stopped; null: it was discarded. Rejects with a sentence for people. */
+/** Records speech until stopped; null: discarded. Rejects with a message for people. */
 export async function record(onStart: (now: Recording & { is: 'recording' }) => void): Promise<Blob | null> {
-  // A browser has it only over https, or on the machine itself.
-  if (!('mediaDevices' in navigator)) throw new Error('This browser records only over https.')
+  // Browsers allow recording only over HTTPS or on localhost.
+  if (!('mediaDevices' in navigator)) throw new Error('Recording needs HTTPS.')
   const sound = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((error: unknown) => {
     const name = error instanceof DOMException ? error.name : ''
     throw new Error(
       name === 'NotAllowedError'
-        ? 'The browser does not let this page use the microphone. Allow it beside the address.'
+        ? 'Microphone access is blocked. Allow it in the address bar.'
         : name === 'NotFoundError'
-          ? 'There is no microphone.'
+          ? 'No microphone was found.'
           : 'The microphone can’t be used.',
       { cause: error },
     )
@@ -52,9 +52,8 @@ export async function record(onStart: (now: Recording & { is: 'recording' }) => 
   }
 }
 
-/** The sentence for a refusal by the browser or by the server. */
 export const sayFailure = (error: unknown): string =>
   error instanceof Error && error.name === 'Error' ? error.message : sayError(error)
 
-/** The ending of a file of this type: `audio/webm;codecs=opus` is a file that ends with `webm`. */
+/** The file extension of a media type: `webm` for `audio/webm;codecs=opus`. */
 export const endingOf = (type: string): string => /^audio\/(\w+)/.exec(type)?.[1] ?? 'webm'

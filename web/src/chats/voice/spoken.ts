@@ -1,4 +1,4 @@
-/** The words of a Markdown text as somebody would read them out: no signs, no addresses, code only by name. */
+/** The text of a Markdown message for reading aloud: no markup, no URLs, code only by name. */
 export const spokenOf = (text: string): string =>
   text
     .replace(/```[^\n]*\n[\s\S]*?(?:```|$)/g, ' (code) ')

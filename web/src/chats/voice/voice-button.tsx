@@ -5,7 +5,7 @@ import { IconButton } from '../../ui/button.tsx'
 import { listenerQuery } from './queries.ts'
 import { type Recording, endingOf, record, sayFailure } from './recording.ts'
 
-/** Records a message and puts down its words, for the person to read before they are sent. */
+/** Records a message and inserts its transcript, to be reviewed before sending. */
 export function VoiceButton({
   workspaceId,
   onWords,
@@ -26,11 +26,11 @@ export function VoiceButton({
   }, [])
   const begin = async (): Promise<void> => {
     if (!model)
-      return set({ is: 'failed', why: 'No model here writes down what is said. Providers are added at AI routing.' })
+      return set({ is: 'failed', why: 'No transcription model is available. You can add a provider in AI routing.' })
     set({ is: 'asking' })
     try {
       const sound = await record((now) => {
-        // The browser may give the microphone to somebody who has gone on to another page.
+        // The permission may arrive after the person left the page.
         if (left.current) return now.discard()
         discard.current = now.discard
         set(now)
@@ -42,8 +42,8 @@ export function VoiceButton({
         { model, ...(workspaceId !== null && { workspace_id: workspaceId }) },
         { file: { bytes: sound, name: `message.${endingOf(sound.type)}` } },
       )
-      if ('operation' in answer) return set({ is: 'failed', why: 'The recording takes too long to be written down.' })
-      if (answer.text.trim() === '') return set({ is: 'failed', why: 'Nothing that was said could be made out.' })
+      if ('operation' in answer) return set({ is: 'failed', why: 'Transcribing the recording takes too long.' })
+      if (answer.text.trim() === '') return set({ is: 'failed', why: 'No speech was recognized.' })
       onWords(answer.text.trim())
       set({ is: 'idle' })
     } catch (error) {
@@ -55,12 +55,12 @@ export function VoiceButton({
       {state.is === 'recording' ? (
         <>
           <Running since={state.since} />
-          <IconButton label="Discard the recording" icon="close" onClick={state.discard} />
-          <IconButton label="Write down what was said" icon="check" look="plain" onClick={state.stop} />
+          <IconButton label="Discard recording" icon="close" onClick={state.discard} />
+          <IconButton label="Transcribe recording" icon="check" look="plain" onClick={state.stop} />
         </>
       ) : (
         <IconButton
-          label="Speak a message"
+          label="Record a message"
           icon="microphone"
           onClick={() => void begin()}
           disabled={state.is === 'asking' || state.is === 'writing'}
@@ -73,7 +73,7 @@ export function VoiceButton({
         {state.is === 'failed'
           ? state.why
           : state.is === 'writing'
-            ? 'Writing it down …'
+            ? 'Transcribing …'
             : state.is === 'asking'
               ? 'Waiting for the microphone …'
               : ''}
@@ -82,7 +82,6 @@ export function VoiceButton({
   )
 }
 
-/** The time for which the recording has been going on. */
 function Running({ since }: { since: number }) {
   const [now, setNow] = useState(since)
   useEffect(() => {

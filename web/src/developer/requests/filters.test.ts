@@ -15,7 +15,7 @@ test('the address is parsed as filters, and unknown values are ignored', () => {
   assert.deepEqual(filtersIn({ status: 'unknown', whose: 7 }), {})
 })
 
-test('filters use the API's parameter names', () => {
+test('filters use the parameter names of the API', () => {
   assert.deepEqual(queryOf({ whose: 'instance', key: 'k', error: 'no_route' }), {
     instance: true,
     key_id: 'k',

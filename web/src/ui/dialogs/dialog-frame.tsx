@@ -104,7 +104,7 @@ function Leaving({ isUnsaved }: { isUnsaved: () => boolean }) {
   )
 }
 
-export function ConfirmFrame({ title, children, verb, back = 'Keep it', run, open, onOpen }: ConfirmProps) {
+export function ConfirmFrame({ title, children, verb, back = 'Cancel', run, open, onOpen }: ConfirmProps) {
   const { send, pending, rest, reset } = useSend(run, () => onOpen(false))
   return (
     <AlertDialog.Root

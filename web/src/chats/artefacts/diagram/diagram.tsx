@@ -4,10 +4,10 @@ import { IconButton, buttonClass } from '../../../ui/button.tsx'
 import { CodeBlock } from '../../../ui/code/code-block.tsx'
 import type { ToFrame, Zoom } from './messages.ts'
 
-/** The longest time from the opening on, with the loading of Mermaid. Nobody reads a diagram that takes longer. */
+/** The time limit for a diagram, including loading Mermaid. */
 const LONGEST_MS = 20_000
 
-/** A diagram that a model wrote down, drawn in a frame of its own (src/interfaces/app/frames.ts) in the look of the app. */
+/** A model's diagram, drawn in a sandboxed frame in the app's theme. */
 export function Diagram({ source, title }: { source: string; title: string }) {
   const frame = useRef<HTMLIFrameElement>(null)
   const [state, setState] = useState<'coming' | 'drawn' | 'late'>('coming')
@@ -35,7 +35,7 @@ export function Diagram({ source, title }: { source: string; title: string }) {
     return (
       <div className="p-4">
         <p role="alert" className="mb-3 text-sm">
-          This diagram took longer than {LONGEST_MS / 1_000} seconds and was given up. This is what it is made of:
+          This diagram took longer than {LONGEST_MS / 1_000} seconds to draw. Its source:
         </p>
         <CodeBlock text={source} language="mermaid" />
       </div>
@@ -43,12 +43,12 @@ export function Diagram({ source, title }: { source: string; title: string }) {
   return (
     <div className="flex h-full flex-col">
       <div role="toolbar" aria-label="Zoom" className="flex items-center gap-1 border-b border-line px-3 py-1">
-        <IconButton label="Smaller (-)" icon="minus" onClick={zoom('out')} />
-        <IconButton label="Larger (+)" icon="plus" onClick={zoom('in')} />
-        <button type="button" title="All of it (0)" className={buttonClass('quiet')} onClick={zoom('fit')}>
+        <IconButton label="Zoom out (-)" icon="minus" onClick={zoom('out')} />
+        <IconButton label="Zoom in (+)" icon="plus" onClick={zoom('in')} />
+        <button type="button" title="Fit to window (0)" className={buttonClass('quiet')} onClick={zoom('fit')}>
           Fit
         </button>
-        <button type="button" title="As it was laid out (1)" className={buttonClass('quiet')} onClick={zoom('full')}>
+        <button type="button" title="Actual size (1)" className={buttonClass('quiet')} onClick={zoom('full')}>
           100 %
         </button>
       </div>

@@ -1,7 +1,7 @@
 /**
- * The program of the frame in which diagrams are drawn. What draws them (Mermaid) writes markup and styles, which the policy
- * of the app refuses, and its source is a model's: so it has a frame without an origin, which reaches nothing
- * (src/interfaces/app/frames.ts), and the library is read once somebody opens a diagram. It is the build with all in one file.
+ * The program of the frame that draws diagrams. Mermaid inserts markup and styles, which the app's content security
+ * policy blocks, and its input comes from a model. So it runs in a frame with an opaque origin and no network access.
+ * Loaded with the first diagram, as a single file.
  */
 import './frame.css'
 import type { ToFrame, Zoom } from './messages.ts'
@@ -13,13 +13,13 @@ interface Mermaid {
   render(id: string, source: string): Promise<{ svg: string }>
 }
 
-/** The longest source: a diagram is laid out in one go, and nothing else of the frame moves meanwhile. */
+/** The source limit: layout blocks the frame's main thread. */
 const MOST_CHARACTERS = 20_000
 const MOST_EDGES = 300
 
 const place = document.getElementById('diagram')!
 
-/** The drawing, with its own width in pixels; null while nothing is drawn. */
+/** The drawing with its natural width in pixels; null if nothing is drawn. */
 let drawing: { svg: SVGSVGElement; width: number } | null = null
 
 window.addEventListener('message', ({ source, data }) => {
@@ -40,11 +40,11 @@ async function show({ source, scheme }: Extract<ToFrame, { type: 'draw' }>): Pro
   drawing = null
   try {
     if (source.length > MOST_CHARACTERS)
-      throw new Error(`It has ${source.length} characters; up to ${MOST_CHARACTERS} are drawn.`)
+      throw new Error(`The diagram has ${source.length} characters. The limit is ${MOST_CHARACTERS}.`)
     const mermaid = await read()
     mermaid.initialize({
       startOnLoad: false,
-      // No links, no functions, and labels as text; a diagram cannot set these otherwise.
+      // No links or scripts, and labels as text. Diagrams can't override this.
       securityLevel: 'strict',
       secure: [
         'secure',
@@ -65,7 +65,7 @@ async function show({ source, scheme }: Extract<ToFrame, { type: 'draw' }>): Pro
     const { svg } = await mermaid.render('drawn', source)
     place.innerHTML = svg
     const drawn = place.querySelector('svg')
-    if (drawn === null) throw new Error('Nothing was drawn.')
+    if (drawn === null) throw new Error('The diagram is empty.')
     for (const link of drawn.querySelectorAll('a')) link.replaceWith(...link.childNodes)
     drawn.setAttribute('role', 'img')
     if (!drawn.querySelector(':scope > title')) drawn.setAttribute('aria-label', 'Diagram')
@@ -83,7 +83,7 @@ const STEP = 1.25
 const NEAREST = 8
 const FARTHEST = 0.1
 
-/** Draws larger or smaller: the window scrolls over a drawing that is larger than it. */
+/** Zooms; larger drawings scroll. */
 function zoom(to: Zoom): void {
   if (drawing === null) return
   const { svg, width } = drawing
@@ -97,7 +97,7 @@ function zoom(to: Zoom): void {
   Object.assign(svg.style, { width: `${width * scale}px`, maxWidth: 'none', maxHeight: 'none' })
 }
 
-/** The library, read once: another look draws the same diagram anew. */
+/** Loads the library once; a theme change redraws the diagram. */
 let reading: Promise<Mermaid> | undefined
 const read = (): Promise<Mermaid> => (reading ??= load())
 
@@ -106,17 +106,19 @@ function load(): Promise<Mermaid> {
   const script = document.createElement('script')
   script.src = library
   script.addEventListener('load', () => resolve((globalThis as unknown as { mermaid: Mermaid }).mermaid))
-  script.addEventListener('error', () => reject(new Error('What draws diagrams could not be loaded. Open it again.')))
+  script.addEventListener('error', () =>
+    reject(new Error('The diagram library couldn’t be loaded. Close the diagram and open it again.')),
+  )
   document.head.append(script)
   return promise
 }
 
-/** Shows the source as it was written, with what its reader said of it. */
+/** Shows the source with the error. */
 function refuse(source: string, why: string): void {
   const box = document.createElement('section')
   const said = document.createElement('p')
   said.setAttribute('role', 'alert')
-  said.textContent = 'This diagram cannot be drawn:'
+  said.textContent = 'This diagram can’t be drawn:'
   box.append(said, block(why), block(source))
   place.replaceChildren(box)
 }
