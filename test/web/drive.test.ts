@@ -35,10 +35,10 @@ test(
     const { page } = visitor
     await signIn(page, alice)
     await page.goto('/app/drive')
-    await page.getByText('Nothing in here yet').waitFor()
-    await page.getByRole('button', { name: 'Folder', exact: true }).click()
-    await page.getByLabel('Name').fill('Prints')
-    await page.getByRole('button', { name: 'Make it' }).click()
+    await page.getByText('This folder is empty').waitFor()
+    await page.getByRole('button', { name: 'Create folder' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('Prints')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create folder' }).click()
     await grid(page).getByRole('link', { name: 'Prints' }).waitFor()
     await grid(page).focus()
     await page.keyboard.press('j')
@@ -64,7 +64,7 @@ test(
     await page.goto(`/app/drive/f/${folderId}`)
     await tray(page).getByText('waves.bin').waitFor()
     isCut = false
-    await tray(page).getByText('1 upload done').waitFor()
+    await tray(page).getByText('1 upload complete').waitFor()
     await grid(page).getByRole('link', { name: 'waves.bin' }).waitFor()
     assert.equal(offsets[0], '0')
     assert.ok(
@@ -83,10 +83,10 @@ test(
     ])
     await grid(page).getByRole('link', { name: 'notes.md' }).waitFor()
     await choose(page).setInputFiles(file('notes.md', '# Views\n\nof **the lake**\n'))
-    await tray(page).getByText('A file of this name is there already').waitFor()
+    await tray(page).getByText('A file with this name already exists').waitFor()
     await tray(page).getByRole('button', { name: 'Replace as new version' }).click()
-    await tray(page).getByText('uploads done').waitFor()
-    await tray(page).getByRole('button', { name: 'Clear the list' }).click()
+    await tray(page).getByText('uploads complete').waitFor()
+    await tray(page).getByRole('button', { name: 'Close uploads' }).click()
 
     // Somebody else saves while she writes: she sees both, and decides.
     await grid(page).getByRole('link', { name: 'notes.md' }).click()
@@ -109,7 +109,7 @@ test(
     await page.getByText('Somebody has saved version 3 meanwhile.').waitFor()
     await page.keyboard.press('Control+s')
     await page.getByRole('alertdialog', { name: 'Conflict' }).getByText('of **the sea**').waitFor()
-    await page.getByRole('button', { name: 'Save mine over it' }).click()
+    await page.getByRole('button', { name: 'Save your version' }).click()
     await page.getByText('Version 4', { exact: true }).waitFor()
     await until(() => page.evaluate<boolean>(`!(${WOULD_ASK})`), Boolean)
     assert.equal((await alice.get(`/drive/files/${fileId}`)).text, '# Views\n\nof **the lake**\nat dawn\n')
@@ -127,7 +127,7 @@ test(
     await page.getByRole('button', { name: 'Share', exact: true }).click()
     await page.getByLabel('Email').fill(bob.email)
     await page.getByRole('button', { name: 'Share', exact: true }).last().click()
-    await page.getByText('This link leads them there.').waitFor()
+    await page.getByText('Send them this link.').waitFor()
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByText('Copied').waitFor()
     const link = await page.evaluate<string>('navigator.clipboard.readText()')
@@ -143,7 +143,7 @@ test(
     await using hers = await visit(browser(), server.origin)
     await signIn(hers.page, carol)
     await hers.page.goto(`/app/drive/file/${fileId}`)
-    await hers.page.getByRole('heading', { level: 1, name: 'Nothing here' }).waitFor()
+    await hers.page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
 
     // By keyboard: a range into the trash, taken back; a search that leads to its line; what another does is seen at once.
     await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Prints' }).click()
@@ -174,7 +174,7 @@ test(
     await page.goto('/app/drive/trash')
     await page.getByText('30 days left').waitFor()
     await page.getByRole('button', { name: 'Restore views.md' }).click()
-    await page.getByText('Nothing in the trash').waitFor()
+    await page.getByText('Trash is empty').waitFor()
     assert.deepEqual([...visitor.wrongs, ...his.wrongs, ...hers.wrongs], [])
   },
 )

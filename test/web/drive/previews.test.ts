@@ -53,15 +53,15 @@ test(
     const { page } = visitor
     await signIn(page, alice)
     await page.goto('/app/drive')
-    await page.getByText('Nothing in here yet').waitFor()
+    await page.getByText('This folder is empty').waitFor()
     await dropOn(visitor, ['bell.wav', 'waves.mp4', 'letter.docx', 'views.pdf', 'album'].map(at))
-    await page.getByRole('region', { name: 'Uploads' }).getByText('6 uploads done').waitFor()
+    await page.getByRole('region', { name: 'Uploads' }).getByText('6 uploads complete').waitFor()
     await page.locator('input[data-upload=folder]').setInputFiles(at('prints'))
-    await page.getByRole('region', { name: 'Uploads' }).getByText('7 uploads done').waitFor()
+    await page.getByRole('region', { name: 'Uploads' }).getByText('7 uploads complete').waitFor()
     const paths = async (): Promise<string[]> =>
       (await alice.get('/drive/files?kind=file&limit=100')).body.data.map(({ path }: { path: string }) => path).sort()
     assert.deepEqual(await paths(), Object.keys(files).sort())
-    await page.getByRole('button', { name: 'Clear the list' }).click()
+    await page.getByRole('button', { name: 'Close uploads' }).click()
 
     // Sorted by name: folders, then bell, letter, views, waves.
     await row(page, 'waves.mp4').waitFor()
@@ -97,7 +97,7 @@ test(
     )
     await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'album' }).click()
     await grid(page).getByRole('link', { name: 'letter.docx' }).click()
-    await page.getByRole('region', { name: 'Text of the document' }).getByText('Dear printer, more blue.').waitFor()
+    await page.getByRole('region', { name: 'Document text' }).getByText('Dear printer, more blue.').waitFor()
 
     // Pages as they look: few of them are drawn, all can be reached and searched.
     await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link').first().click()
@@ -142,8 +142,8 @@ test(
       () => page.getByLabel('Page', { exact: true }).inputValue(),
       (value) => value === '30',
     )
-    await page.getByRole('button', { name: 'Words', exact: true }).click()
-    await page.getByRole('region', { name: 'Text of the document' }).getByText('View 7 of the mountain').waitFor()
+    await page.getByRole('button', { name: 'Text only', exact: true }).click()
+    await page.getByRole('region', { name: 'Document text' }).getByText('View 7 of the mountain').waitFor()
     assert.deepEqual(visitor.wrongs, [])
   },
 )
@@ -201,7 +201,7 @@ test(
     await page.goto(`/app/drive/file/${ids['locked.pdf']}`)
     await page.getByLabel('Password', { exact: true }).fill('a guess')
     await page.getByLabel('Password', { exact: true }).press('Enter')
-    await page.getByText('This password does not open it.').waitFor()
+    await page.getByText('Wrong password.').waitFor()
     assert.deepEqual(await breaches(page), [])
     await page.getByLabel('Password', { exact: true }).fill('keyblock')
     await page.getByLabel('Password', { exact: true }).press('Enter')

@@ -60,8 +60,8 @@ test(
     assert.deepEqual(await selected(), [])
 
     // In the grid it begins between and beside tiles.
-    await page.getByRole('button', { name: 'Show as a grid' }).click()
-    await page.getByRole('button', { name: 'Show as a list' }).waitFor()
+    await page.getByRole('button', { name: 'Grid view' }).click()
+    await page.getByRole('button', { name: 'List view' }).waitFor()
     // Four stand side by side, d under the folder: it is left of what is drawn.
     const [first, last, below] = [await box('a.txt'), await box('c.txt'), await box('d.txt')]
     assert.ok(below.y > first.y && below.x + below.width < first.x)

@@ -11,14 +11,14 @@ export interface Crumb {
 
 const look = 'max-w-48 truncate rounded-xs px-1 hover:bg-sunk hover:text-ink'
 
-/** The way from the root of a workspace to where one is. Things can be dropped on each step. */
+/** The path from the workspace root to the current folder. Each step is a drop target. */
 export function Breadcrumb({
   workspace,
   workspaces,
   workspaceId,
   crumbs,
 }: {
-  /** Null: a guest's way begins at what was shared. */
+  /** Null: a guest's path starts at the shared item. */
   workspace: Workspace | null
   workspaces: readonly Workspace[]
   workspaceId: string

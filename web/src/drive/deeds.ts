@@ -5,9 +5,9 @@ import { type DriveFile, type Place, adopt, changeRows, readAgain, rowsAround } 
 import { withUndo } from './undo.ts'
 
 const named = (files: readonly DriveFile[]): string =>
-  files.length === 1 ? `“${files[0]!.name}”` : plural(files.length, 'thing')
+  files.length === 1 ? `“${files[0]!.name}”` : plural(files.length, 'item')
 
-/** Shows files as gone from their folder before the server has answered, and again where it refuses. */
+/** Removes files from their folder optimistically, and puts them back if the server rejects it. */
 async function withoutRows(
   files: readonly DriveFile[],
   work: (file: DriveFile) => Promise<unknown>,
@@ -41,7 +41,7 @@ export async function trash(files: readonly DriveFile[]): Promise<void> {
       went.length === 0
         ? null
         : {
-            did: `${named(went)} ${went.length === 1 ? 'is' : 'are'} in the trash`,
+            did: `Moved ${named(went)} to trash`,
             back: `${named(went)} restored`,
             undo: () => restoreAll(went),
           },
@@ -64,8 +64,8 @@ export async function move(files: readonly DriveFile[], to: Place, name: string)
       went.length === 0
         ? null
         : {
-            did: `${named(went)} moved to ${name}`,
-            back: `${named(went)} moved back`,
+            did: `Moved ${named(went)} to ${name}`,
+            back: `Moved ${named(went)} back`,
             async undo() {
               for (const file of went) await moveTo(file, { workspaceId: file.workspace_id, folderId: file.parent_id })
               void readAgain()
@@ -74,7 +74,7 @@ export async function move(files: readonly DriveFile[], to: Place, name: string)
   )
 }
 
-/** Throws what the server objects to, for the field in which the name was typed. */
+/** Throws the server's error, for the name field. */
 export async function rename(file: DriveFile, name: string): Promise<void> {
   if (name === file.name) return
   const set = async (to: string): Promise<void> => {
@@ -88,7 +88,7 @@ export async function rename(file: DriveFile, name: string): Promise<void> {
   }))
 }
 
-/** The bytes of a file, or a folder as a ZIP, to where the browser keeps what it downloads. */
+/** Downloads a file, or a folder as a ZIP. */
 export function download({ id, kind, name }: DriveFile): void {
   const link = document.createElement('a')
   link.href = kind === 'folder' ? `/v1/drive/files/${id}/archive` : `/v1/drive/files/${id}?disposition=attachment`

@@ -10,18 +10,17 @@ import { GoneOrNotYours } from './gone.tsx'
 import { placeQuery } from './queries.ts'
 import { driveIn, lastWorkspace } from './where.ts'
 
-/** The workspace that is meant: named, else the last one, else the person's own. */
+/** The workspace to show: from the address, else the last one, else the personal one. */
 export const meantWorkspace = (workspaces: readonly Workspace[], named: string | undefined): Workspace | undefined =>
   workspaces.find(({ id }) => id === (named ?? lastWorkspace.get())) ??
   (named === undefined ? (workspaces.find(({ kind }) => kind === 'personal') ?? workspaces[0]) : undefined)
 
-/** What somebody may do at the root of a workspace. */
+/** The person's permission at the root of a workspace. */
 const mayIn = ({ role, permissions, status }: Workspace): 'view' | 'all' =>
   role === 'viewer' || status === 'archived' || (permissions !== null && !permissions.includes('drive:write'))
     ? 'view'
     : 'all'
 
-/** The root of a workspace. */
 export function DrivePage() {
   const search = useSearch({ from: '/shell/drive' })
   const navigate = useNavigate()
@@ -55,7 +54,7 @@ export function DrivePage() {
   )
 }
 
-/** A folder of a workspace, or one that was shared. */
+/** A folder in a workspace, or a shared one. */
 export function FolderRoute() {
   const { folder } = useParams({ from: '/shell/drive/f/$folder' })
   const search = useSearch({ from: '/shell/drive/f/$folder' })

@@ -22,7 +22,7 @@ import type { DriveSearch } from './where.ts'
 interface Props {
   place: Place
   name: string
-  /** Of a folder, from the root of its workspace. */
+  /** The path of a folder from the workspace root. */
   path: string | null
   may: 'view' | 'edit' | 'all'
   workspace: Workspace | null
@@ -32,7 +32,7 @@ interface Props {
   onSearch: (change: { [K in keyof DriveSearch]: DriveSearch[K] | undefined }) => void
 }
 
-/** A folder with its head: where it is, what can be done, and what lies in it or was found there. */
+/** A folder with its header, and its content or search results. */
 export function FolderPage({ place, name, path, may, workspace, folder = null, crumbs, search, onSearch }: Props) {
   const navigate = useNavigate()
   const { data: workspaces = [] } = useQuery(workspacesQuery)
@@ -63,7 +63,7 @@ export function FolderPage({ place, name, path, may, workspace, folder = null, c
           </h1>
           <SearchField search={search} onSearch={onSearch} />
           <IconButton
-            label={view === 'list' ? 'Show as a grid' : 'Show as a list'}
+            label={view === 'list' ? 'Grid view' : 'List view'}
             icon={view === 'list' ? 'grid' : 'list'}
             onClick={() => onSearch({ view: view === 'list' ? 'grid' : undefined })}
           />
@@ -95,7 +95,7 @@ export function FolderPage({ place, name, path, may, workspace, folder = null, c
           {may !== 'view' && (
             <>
               <Button icon="plus" onClick={() => making.show(place)}>
-                Folder
+                Create folder
               </Button>
               <UploadButton place={place} name={name} folders />
             </>

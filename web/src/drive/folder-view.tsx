@@ -22,19 +22,19 @@ interface Props {
   place: Place
   name: string
   may: 'view' | 'edit' | 'all'
-  /** The folder above; null: there is none. */
+  /** The parent folder; null at the root. */
   up: (() => void) | null
   sort: Sort
   view: 'list' | 'grid'
   onSort: (sort: Sort) => void
 }
 
-/** What lies in a folder, and all that can be done with it there. */
+/** The content of a folder, with its actions. */
 export function FolderView({ place, name, may, up, sort, view, onSort }: Props) {
   const { data, error, refetch, isPlaceholderData } = useQuery({
     ...rowsQuery(place),
     placeholderData: keepPreviousData,
-    // Who is not a member hears of no changes.
+    // Guests receive no change events.
     ...(may !== 'all' && { refetchInterval: 15_000 }),
   })
   const navigate = useNavigate()
@@ -84,7 +84,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
       ...(one && writes ? [{ label: 'Share …', run: () => sharing.show(one) }] : []),
       ...(one && may !== 'view' ? [{ label: 'Rename', run: () => setRenaming(one.id) }] : []),
       ...(writes ? [{ label: 'Move …', run: () => moving.show(some) }] : []),
-      ...(writes ? [{ label: 'Move to the trash', danger: true, run: () => void trash(some) }] : []),
+      ...(writes ? [{ label: 'Move to trash', danger: true, run: () => void trash(some) }] : []),
     ]
   }
   const onWish = (wish: Wish): void => {
@@ -118,7 +118,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
         return may !== 'view' && meant.length === 1 ? setRenaming(meant[0]!.id) : undefined
       case 'trash': {
         if (may !== 'all' || meant.length === 0) return
-        // The cursor goes on where the rows were.
+        // Keeps the cursor at the same position.
         const gone = new Set(meant.map(({ id }) => id))
         const at = files.findIndex(({ id }) => gone.has(id))
         const next = files.slice(at).find(({ id }) => !gone.has(id)) ?? files.slice(0, at).at(-1)
@@ -145,7 +145,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
         <Nothing place={place} name={name} mayWrite={may !== 'view'} />
       ) : (
         <FileList
-          label={`What lies in ${name}`}
+          label={`Contents of ${name}`}
           files={files}
           view={view}
           sort={sort}
@@ -163,7 +163,7 @@ export function FolderView({ place, name, may, up, sort, view, onSort }: Props) 
   )
 }
 
-/** Only when it takes long: what comes at once would flicker. */
+/** Shown with a delay to avoid flicker. */
 function RowsComing() {
   const [late, setLate] = useState(false)
   useEffect(() => {

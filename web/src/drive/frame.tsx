@@ -6,14 +6,14 @@ import { Icon } from '../ui/icons.tsx'
 import type { Place } from './queries.ts'
 import { FolderTree } from './tree/folder-tree.tsx'
 
-/** The drive fills the place beside the navigation: the tree, where there is room for it, and what is open. */
+/** The drive's layout: the folder tree on wide screens, and the open folder or file. */
 export function Frame({
   current,
   open = [],
   children,
 }: {
   current: Place | null
-  /** The folders above the one that is shown. */
+  /** The ancestors of the current folder. */
   open?: readonly string[]
   children: ReactNode
 }) {

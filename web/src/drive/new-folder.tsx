@@ -7,8 +7,8 @@ export function NewFolder({ place, ...opened }: Opened & { place: Place }) {
   return (
     <NameDialog
       {...opened}
-      title="New folder"
-      verb="Make it"
+      title="Create folder"
+      verb="Create folder"
       call={(name) => uk.drive.create_folder({ ...targetOf(place), name })}
       done={(folder) => {
         adopt(folder)

@@ -8,23 +8,23 @@ export type FileText = Awaited<ReturnType<typeof uk.drive.content>>
 export type GrepRow = Awaited<ReturnType<typeof uk.drive.grep>>['rows'][number]
 export type Share = Awaited<ReturnType<typeof uk.shares.list>>['rows'][number]
 
-/** A folder, or the root of a workspace. */
+/** A folder, or a workspace root. */
 export interface Place {
   workspaceId: string
   /** Null: the root. */
   folderId: string | null
 }
 
-/** Where a thing goes, as calls of the API name it. */
+/** A target as API parameters. */
 export const targetOf = ({ workspaceId, folderId }: Place): { parent_id: string } | { workspace_id: string } =>
   folderId === null ? { workspace_id: workspaceId } : { parent_id: folderId }
 
-/** More than this is not shown of one folder. */
+/** The display limit per folder. */
 export const MOST_ROWS = 20_000
 
 export const rowsKey = ({ workspaceId, folderId }: Place): string[] => ['drive', 'rows', folderId ?? workspaceId]
 
-/** All that lies directly in a folder. */
+/** The direct content of a folder. */
 export const rowsQuery = (place: Place) =>
   queryOptions({
     queryKey: rowsKey(place),
@@ -43,7 +43,7 @@ export const rowsQuery = (place: Place) =>
     staleTime: 30_000,
   })
 
-/** A file or folder, the folders above it, and what this person may do with it. */
+/** A file or folder, its ancestors, and the person's permission. */
 export const placeQuery = (id: string) =>
   queryOptions({ queryKey: ['drive', 'place', id], queryFn: () => uk.drive.place({ id }), staleTime: 30_000 })
 
@@ -65,31 +65,31 @@ export const sharesQuery = (type: 'file' | 'folder', id: string) =>
     queryFn: () => everyRow(uk.shares.list({ resource_type: type, resource_id: id, limit: 100 }), 500),
   })
 
-/** Lines of a file, of documents the text that was read out of them. */
+/** Lines of a text file, or of a document's extracted text. */
 export const linesQuery = (file: DriveFile, limit: number) =>
   queryOptions({
     queryKey: ['drive', 'lines', file.id, file.content_version, limit],
     queryFn: () => uk.drive.content({ id: file.id, limit }),
   })
 
-/** The address of the bytes of a file, on this server. */
+/** The download path of a file. */
 export const bytesAt = (id: string, more: { version?: number; disposition?: 'attachment' } = {}): string => {
   const query = new URLSearchParams(Object.entries(more).map(([name, value]) => [name, String(value)]))
   return `/v1/drive/files/${id}${query.size > 0 ? `?${query.toString()}` : ''}`
 }
 
-/** Everything that is known of the drive may be old now; what is on the screen is read again. */
+/** Invalidates all drive data. */
 export const readAgain = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['drive'] })
 
-/** Changes the rows of a folder that are held, where they are. */
+/** Updates the cached rows of a folder. */
 export const changeRows = (key: readonly string[], change: (rows: readonly DriveFile[]) => DriveFile[]): void =>
   void queryClient.setQueryData<DriveFile[]>([...key], (rows) => rows && change(rows))
 
-/** The rows of the folder that a file lies in. */
+/** The cached rows of a file's folder. */
 export const rowsAround = ({ workspace_id, parent_id }: Pick<DriveFile, 'workspace_id' | 'parent_id'>): string[] =>
   rowsKey({ workspaceId: workspace_id, folderId: parent_id })
 
-/** Shows a file as it is now, wherever it is held. */
+/** Updates a file in all caches. */
 export function adopt(file: DriveFile): void {
   changeRows(rowsAround(file), (rows) =>
     rows.some(({ id }) => id === file.id) ? rows.map((row) => (row.id === file.id ? file : row)) : [file, ...rows],

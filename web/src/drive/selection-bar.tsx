@@ -3,7 +3,7 @@ import type { Action } from '../ui/dialogs/menu.tsx'
 import { bytes, plural } from '../ui/text/format.ts'
 import type { DriveFile } from './queries.ts'
 
-/** How much is selected and what can be done with it; with nothing selected how much there is. */
+/** The number of selected files with actions; without a selection, the total. */
 export function SelectionBar({
   chosen,
   total,
@@ -20,7 +20,7 @@ export function SelectionBar({
     <div className="flex min-h-11 flex-wrap items-center gap-x-1 border-b border-line px-3 text-[0.8125rem]">
       <p role="status" className="figures mr-3 text-quiet">
         {chosen.length === 0
-          ? plural(total, 'thing')
+          ? plural(total, 'item')
           : `${chosen.length} of ${total} selected${size > 0 ? `, ${bytes(size)}` : ''}`}
       </p>
       {chosen.length > 0 && (
@@ -31,7 +31,7 @@ export function SelectionBar({
             </Button>
           ))}
           <Button look="quiet" className="px-2.5!" onClick={onNone}>
-            Select nothing
+            Clear selection
           </Button>
         </>
       )}

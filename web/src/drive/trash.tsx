@@ -18,20 +18,19 @@ import { GoneOrNotYours } from './gone.tsx'
 import { iconOf } from './list/kinds.ts'
 import { type DriveFile, readAgain, trashQuery } from './queries.ts'
 
-/** The server empties it after so long. */
+/** Days until the server deletes trashed files. */
 const KEPT_DAYS = 30
 
 const daysLeft = (trashedAt: string, now: number = Date.now()): number =>
   Math.max(0, Math.ceil(KEPT_DAYS - (now - Date.parse(trashedAt)) / 86_400_000))
 
-/** Somebody else, or the clock of the server, may have been first. */
+/** The file may have been deleted by another user or the server in the meantime. */
 async function goForGood(id: string): Promise<void> {
   await uk.drive.permanent_delete({ id }).catch((error: unknown) => {
     if (refusal(error)?.status !== 404) throw error
   })
 }
 
-/** What was thrown away in a workspace: it comes back, or goes for good. */
 export function TrashPage() {
   const search = useSearch({ from: '/shell/drive/trash' })
   const navigate = useNavigate()
@@ -82,11 +81,11 @@ function Thrown({
   return (
     <Page
       title="Trash"
-      lead={`What is thrown away is kept for ${KEPT_DAYS} days, and counts as stored until then.`}
+      lead={`Files in the trash are deleted permanently after ${KEPT_DAYS} days. They count toward your storage until then.`}
       action={
         mayWrite && data && data.length > 0 ? (
           <Button look="danger-plain" icon="trash" onClick={() => setEmptying(true)}>
-            Empty the trash
+            Empty trash
           </Button>
         ) : undefined
       }
@@ -97,7 +96,7 @@ function Thrown({
       ) : !data ? (
         <Waiting what="the trash" />
       ) : data.length === 0 ? (
-        <Empty title="Nothing in the trash">What you throw away in the drive can be brought back from here.</Empty>
+        <Empty title="Trash is empty">Files you move to the trash can be restored here.</Empty>
       ) : (
         <Rows label="Trash">
           {data.map((file) => (
@@ -105,13 +104,13 @@ function Thrown({
           ))}
         </Rows>
       )}
-      <Confirm title="Empty the trash?" verb="Delete for good" run={empty} open={emptying} onOpen={setEmptying}>
-        {plural(data?.length ?? 0, 'thing')} with all versions and all that is in them will be gone. Nobody can bring
-        them back.
+      <Confirm title="Empty trash?" verb="Empty trash" run={empty} open={emptying} onOpen={setEmptying}>
+        This permanently deletes {plural(data?.length ?? 0, 'item')} with all versions and contents. You can’t undo
+        this.
       </Confirm>
       <Confirm
-        title={`Delete “${visible(deleting.on?.name ?? '')}”?`}
-        verb="Delete for good"
+        title={`Delete “${visible(deleting.on?.name ?? '')}” permanently?`}
+        verb="Delete permanently"
         run={async () => {
           await goForGood(deleting.on!.id)
           await readAgain()
@@ -119,7 +118,7 @@ function Thrown({
         open={deleting.open}
         onOpen={deleting.onOpen}
       >
-        With all its versions. Nobody can bring it back.
+        This deletes all its versions, too. You can’t undo this.
       </Confirm>
     </Page>
   )
@@ -131,7 +130,7 @@ function ThrownRow({ file, mayWrite, onDelete }: { file: DriveFile; mayWrite: bo
   const restore = async (): Promise<void> => {
     try {
       const back = await uk.drive.restore({ id: file.id })
-      say(`“${visible(back.name)}” is back${back.parent_id === null ? '' : ` in ${visible(above)}`}`)
+      say(`Restored “${visible(back.name)}”${back.parent_id === null ? '' : ` to ${visible(above)}`}`)
     } catch (failure) {
       say(sayError(failure))
     }
@@ -143,7 +142,7 @@ function ThrownRow({ file, mayWrite, onDelete }: { file: DriveFile; mayWrite: bo
       <div className="min-w-0 flex-1 basis-52">
         <p className="truncate">{visible(file.name)}</p>
         <p className="truncate text-[0.8125rem] text-quiet">
-          {above === '' ? 'from the root' : `from ${visible(above)}`} · thrown away <Ago time={file.trashed_at!} />
+          {above === '' ? 'from the root' : `from ${visible(above)}`} · deleted <Ago time={file.trashed_at!} />
           {file.size_bytes !== null && ` · ${bytes(file.size_bytes)}`}
         </p>
       </div>
@@ -156,10 +155,10 @@ function ThrownRow({ file, mayWrite, onDelete }: { file: DriveFile; mayWrite: bo
           <Button
             look="quiet"
             className="text-seal!"
-            aria-label={`Delete ${visible(file.name)} for good`}
+            aria-label={`Delete ${visible(file.name)} permanently`}
             onClick={onDelete}
           >
-            Delete
+            Delete permanently
           </Button>
         </span>
       )}

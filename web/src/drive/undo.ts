@@ -1,17 +1,14 @@
 import { sayError } from '../api.ts'
 import { say, sayUndo } from '../ui/dialogs/toast.tsx'
 
-/** Takes back what was done, once it is done, and answers what to say of it; null: there was nothing to take back. */
+/** Reverts an action once it is complete, and returns a message; null: there was nothing to revert. */
 type Undo = () => Promise<string | null>
 
-/** What this person did here and can take back, the newest last. */
+/** The person's actions on this page that can be undone, newest last. */
 const done: Undo[] = []
 const MOST = 50
 
-/**
- * Can be taken back from the moment on at which it was asked for, also before the server has answered. Says that it was
- * done, and offers to take it back.
- */
+/** Runs an action that can be undone from the moment it starts, and shows a toast with Undo. */
 export async function withUndo<T>(
   work: Promise<T>,
   about: (result: T) => { did: string; back: string; undo: () => Promise<unknown> } | null,
@@ -36,15 +33,15 @@ export async function withUndo<T>(
   }
 }
 
-/** Takes back this deed, or the last one. */
+/** Undoes this action, or the last one. */
 export async function takeBack(undo: Undo | undefined = done.at(-1)): Promise<void> {
   const at = undo === undefined ? -1 : done.indexOf(undo)
-  if (undo === undefined || at === -1) return say('There is nothing to undo')
+  if (undo === undefined || at === -1) return say('Nothing to undo')
   done.splice(at, 1)
   try {
     const back = await undo()
     if (back !== null) say(back)
   } catch (error) {
-    say(`It could not be undone. ${sayError(error)}`)
+    say(`Couldn’t undo. ${sayError(error)}`)
   }
 }

@@ -1,12 +1,12 @@
-/** What the address of a folder says besides the folder. */
+/** The search parameters of a folder's address. */
 export interface DriveSearch {
-  /** Of the root: whose it is. */
+  /** At the root: the workspace. */
   workspace?: string
   sort?: string
   view?: 'grid'
-  /** The words that are searched for. */
+  /** The search query. */
   q?: string
-  /** They are a regular expression. */
+  /** The query is a regular expression. */
   regex?: true
 }
 
@@ -20,7 +20,7 @@ export const driveIn = ({ workspace, sort, view, q, regex }: Record<string, unkn
 
 export interface FileSearch {
   panel?: 'versions'
-  /** Which version is compared with the one before it. */
+  /** The version compared with its predecessor. */
   version?: number
   line?: number
 }
@@ -35,7 +35,7 @@ export const fileIn = ({ panel, version, line }: Record<string, unknown>): FileS
 })
 
 const LAST = 'uk-drive-workspace'
-/** The workspace whose drive was open last in this browser. */
+/** The workspace last opened in this browser. */
 export const lastWorkspace = {
   get: (): string | null => localStorage.getItem(LAST),
   set: (id: string): void => localStorage.setItem(LAST, id),

@@ -37,7 +37,6 @@ export type FilesGoTo = string | null | undefined
  * temporary chats. When the chat changes between temporary and permanent, or its workspace changes, files are sent
  * again the other way, so nothing of a temporary chat stays in the drive.
  */
- */
 export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attaching {
   const [files, set] = useState<readonly Attached[]>([])
   const next = useRef(0)
@@ -103,7 +102,9 @@ function takeBack(source: Source): void {
   void uk.drive
     .trash({ id })
     .then(() => uk.drive.permanent_delete({ id }))
-    .catch((error: unknown) => say(`A file from this message is still in the drive folder “${FOLDER}”. ${sayError(error)}`))
+    .catch((error: unknown) =>
+      say(`A file from this message is still in the drive folder “${FOLDER}”. ${sayError(error)}`),
+    )
 }
 
 async function upload(workspaceId: string, bytes: File, name: string): Promise<Source> {

@@ -2,10 +2,7 @@ import { Button } from '../../ui/button.tsx'
 import { DiffView } from '../versions/diff-view.tsx'
 import type { DriveFile } from '../queries.ts'
 
-/**
- * The question after somebody saved meanwhile: the differences between theirs and yours, and the text that is to hold.
- * Both stay as versions.
- */
+/** Asks how to resolve a conflict with another user's edit, with a diff. Both texts are kept as versions. */
 export function Conflict({
   theirs,
   theirText,
@@ -29,20 +26,18 @@ export function Conflict({
     >
       <div className="flex flex-wrap items-center gap-2 px-3 py-2">
         <p className="min-w-0 flex-1 basis-72 text-sm">
-          <strong className="font-medium">
-            Somebody saved version {theirs.content_version} while you were writing.
-          </strong>{' '}
-          From theirs (−) to yours (+):
+          <strong className="font-medium">Version {theirs.content_version} was saved while you were editing.</strong>{' '}
+          Their version (−), your version (+):
         </p>
         <Button look="primary" onClick={onMine}>
-          Save mine over it
+          Save your version
         </Button>
-        <Button onClick={onTheirs}>Take theirs</Button>
+        <Button onClick={onTheirs}>Use their version</Button>
         <Button look="quiet" onClick={onLater}>
-          Go on writing
+          Keep editing
         </Button>
       </div>
-      <DiffView before={theirText} after={mine} label="From theirs to yours" />
+      <DiffView before={theirText} after={mine} label="Their version compared with yours" />
     </section>
   )
 }

@@ -10,12 +10,12 @@ import { NoPreview } from './no-preview.tsx'
 const FIRST_LINES = 2_000
 const MOST_LINES = 10_000
 
-/** The text that the server read out of a document: words without their looks. */
+/** The text the server extracted from a document, without formatting. */
 export function DocumentText({ file, why }: { file: DriveFile; why?: ReactNode }) {
   const [limit, setLimit] = useState(FIRST_LINES)
   const { data, error } = useQuery({
     ...linesQuery(file, limit),
-    // A document that has just come is read by the server in a moment.
+    // The server extracts the text of new documents shortly after the upload.
     retry: (count, failure) => refusal(failure)?.status === 503 && count < 20,
     retryDelay: 1_000,
   })
@@ -27,9 +27,9 @@ export function DocumentText({ file, why }: { file: DriveFile; why?: ReactNode }
       </div>
     )
   return (
-    <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Text of the document">
+    <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="Document text">
       <p className="border-b border-line bg-sunk/60 px-4 py-2 text-[0.8125rem] text-quiet">
-        {why ?? 'The words of the document, without their looks. Download it to see it as it is.'}
+        {why ?? 'Extracted text without formatting. Download the file to see the original.'}
       </p>
       <div className="max-w-[80ch] px-4 py-4 break-words whitespace-pre-wrap">
         {visible(data.lines.map(({ text }) => text).join('\n'))}

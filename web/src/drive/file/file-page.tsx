@@ -24,7 +24,7 @@ import { Preview } from './preview.tsx'
 
 const Versions = lazy(() => import('../versions/versions.tsx').then(({ Versions }) => ({ default: Versions })))
 
-/** One file: its content, its versions, and all that can be done with it. */
+/** The page of a file: content, versions and actions. */
 export function FilePage() {
   const { id } = useParams({ from: '/shell/drive/file/$id' })
   const { data: workspaces = [], isPending } = useQuery(workspacesQuery)
@@ -122,7 +122,7 @@ function Head({ place: { file, access } }: { place: FilePlace }) {
             ...(writes
               ? [
                   {
-                    label: 'Move to the trash',
+                    label: 'Move to trash',
                     danger: true,
                     run: () => {
                       void trash([file])

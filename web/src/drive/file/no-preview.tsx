@@ -9,7 +9,8 @@ export function NoPreview({ file, why }: { file: DriveFile; why?: string }) {
       <div className="max-w-md border border-line bg-sheet px-8 py-10 text-center">
         <h2 className="font-serif text-lg">No preview</h2>
         <p className="mt-1 mb-4 text-quiet">
-          {why ?? `${kindWords(file)} of the type ${file.mime_type ?? 'unknown'}: it can be downloaded, not shown.`}
+          {why ??
+            `${kindWords(file)} files (${file.mime_type ?? 'unknown type'}) can’t be previewed. Download the file to open it.`}
         </p>
         <Button icon="down" onClick={() => download(file)}>
           Download

@@ -8,7 +8,7 @@ import { TextFile } from './text-file.tsx'
 
 const PdfView = lazy(() => import('./pdf/pdf-view.tsx').then(({ PdfView }) => ({ default: PdfView })))
 
-/** The content of a file, as far as it can be shown without running any of it. */
+/** Previews a file without executing any of it. */
 export function Preview({ place }: { place: FilePlace }) {
   const { file } = place
   switch (shownAs(file)) {
@@ -45,7 +45,7 @@ export function Preview({ place }: { place: FilePlace }) {
   }
 }
 
-/** A PDF: the pages as they look, or the words alone. */
+/** A PDF as page images or as text. */
 function PdfFile({ file }: { file: DriveFile }) {
   const [words, setWords] = useState(false)
   if (words)
@@ -56,7 +56,7 @@ function PdfFile({ file }: { file: DriveFile }) {
           <>
             The words of the document, without their looks.{' '}
             <button type="button" className="link" onClick={() => setWords(false)}>
-              Show its pages
+              Show pages
             </button>
           </>
         }
@@ -69,7 +69,7 @@ function PdfFile({ file }: { file: DriveFile }) {
   )
 }
 
-/** A picture; an `img` draws an SVG without running what is in it, and without loading what it names. */
+/** An image. An `img` element renders SVG without running scripts or loading external resources. */
 function Picture({ file }: { file: DriveFile }) {
   return (
     <div className="flex min-h-0 flex-1 items-center justify-center overflow-auto bg-sunk p-4">

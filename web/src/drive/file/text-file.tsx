@@ -19,16 +19,16 @@ const CodeView = lazy(() =>
   import('../../ui/code/editor/code-view.tsx').then(({ CodeView }) => ({ default: CodeView })),
 )
 
-/** A text: Markdown as it reads, the rest as code with its lines; it is changed where it stands. */
+/** A text file: rendered Markdown, or code with line numbers. Editable in place. */
 export function TextFile({ place: { file, access } }: { place: FilePlace }) {
   const { line } = useSearch({ from: '/shell/drive/file/$id' })
   const isMarkdown = shownAs(file) === 'markdown'
   const [mode, setMode] = useState<'read' | 'source' | 'edit'>(isMarkdown && line === undefined ? 'read' : 'source')
   const isSmall = (file.size_bytes ?? 0) <= MOST_EDITED_BYTES
   const query = useQuery({ ...textQuery(file), enabled: isSmall })
-  // The text that was opened: what others save meanwhile does not change it under the hands of who writes.
+  // The opened text: changes by others don't replace it while someone is editing.
   const [edited, setEdited] = useState<{ text: string; from: DriveFile } | null>(null)
-  // The editor comes before anything that is read anew: the text that is being written outlives what others save.
+  // Prefer the editor over refetched data: unsaved text must survive changes by others.
   if (mode === 'edit' && edited !== null)
     return (
       <Editing
@@ -42,7 +42,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
     return (
       <DocumentText
         file={file}
-        why={`The first lines of ${bytes(file.size_bytes ?? 0)}. Files up to ${bytes(MOST_EDITED_BYTES)} are shown whole, and can be changed here.`}
+        why={`Showing the first lines of ${bytes(file.size_bytes ?? 0)}. Files up to ${bytes(MOST_EDITED_BYTES)} are shown completely and can be edited here.`}
       />
     )
   if (query.error && !query.data) return <Failure what="The text" error={query.error} again={query.refetch} />
@@ -53,9 +53,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
       </div>
     )
   if (query.data.text === null)
-    return (
-      <DocumentText file={file} why="Not in UTF-8: the text as the server reads it, which can’t be changed here." />
-    )
+    return <DocumentText file={file} why="This file isn’t UTF-8, so it can’t be edited here." />
   const text = query.data.text
   const mayEdit = access !== 'view' && file.status === 'active'
   return (
@@ -64,7 +62,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
         {isMarkdown && (
           <>
             <Button look="quiet" aria-pressed={mode === 'read'} onClick={() => setMode('read')}>
-              Read
+              Preview
             </Button>
             <Button look="quiet" aria-pressed={mode === 'source'} onClick={() => setMode('source')}>
               Source
@@ -86,7 +84,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
         )}
       </div>
       {mode === 'read' ? (
-        <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="The text">
+        <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label="File text">
           <div className="max-w-[72ch] px-4 py-5 text-[1.0625rem] leading-[1.65] sm:px-6">
             <Markdown text={text} />
           </div>
@@ -100,7 +98,7 @@ export function TextFile({ place: { file, access } }: { place: FilePlace }) {
   )
 }
 
-/** The text until the highlighter is there. */
+/** Plain text until the editor is loaded. */
 const Plain = ({ text }: { text: string }) => (
   <pre tabIndex={0} className="min-h-0 flex-1 overflow-auto px-4 py-2 font-mono text-[0.8125rem] leading-6">
     {shorten(text, 20_000)}
@@ -109,7 +107,7 @@ const Plain = ({ text }: { text: string }) => (
 
 interface Edited {
   text: string
-  /** The file as it was when its text was opened, or last saved from here. */
+  /** The file when its text was opened or last saved here. */
   from: DriveFile
 }
 
@@ -129,7 +127,7 @@ function Editing({
   const [saving, setSaving] = useState(false)
   const [refused, setRefused] = useState<string | null>(null)
   const [conflict, setConflict] = useState<{ theirs: DriveFile; text: string } | null>(null)
-  // Given to the editor when what stands in it is to be another text.
+  // Passed to the editor when its text must be replaced.
   const [given, setGiven] = useState({ text: edited.text, times: 0 })
   const isChanged = written !== edited.text
   const compare = async (): Promise<void> => {
@@ -170,16 +168,16 @@ function Editing({
           {somebody ? (
             <span className="text-ochre">Somebody has saved version {file.content_version} meanwhile.</span>
           ) : isChanged ? (
-            'Not saved'
+            'Unsaved changes'
           ) : (
             `Version ${edited.from.content_version}`
           )}
         </p>
         <Button look="quiet" onClick={onLeave}>
-          {isChanged ? 'Leave without saving' : 'Done'}
+          {isChanged ? 'Discard changes' : 'Done'}
         </Button>
         <Button look="primary" pending={saving} disabled={!isChanged} onClick={() => void save()}>
-          Save
+          Save file
         </Button>
       </div>
       <Unsaved on={isChanged} />

@@ -7,13 +7,13 @@ const drawn = (line: string, words: string | null): string =>
     .map(({ text, hit }) => (hit ? `[${text}]` : text))
     .join('')
 
-test('what was found in a line is marked, with case where the words have a capital', () => {
+test('matches are highlighted, and case matters only if the query has a capital letter', () => {
   assert.equal(drawn('View of the view', 'view'), '[View] of the [view]')
   assert.equal(drawn('View of the view', 'View'), '[View] of the view')
   assert.equal(drawn('nothing of it', null), 'nothing of it')
   assert.ok(drawn(`${'x'.repeat(5_000)}here`, 'here').endsWith('[here]'))
 })
 
-test('signs of globs in a name that is searched for are letters', () => {
+test('glob characters in the query are treated literally', () => {
   assert.equal(globFor('a*b [1]'), '*a\\*b \\[1\\]*')
 })

@@ -1,9 +1,9 @@
 import type { GrepRow } from '../queries.ts'
 
-/** A glob for names that have these words in them, whatever signs of globs they hold. */
+/** A glob for names that contain the query, with glob characters escaped. */
 export const globFor = (words: string): string => `*${words.replaceAll(/[\\*?[\]{}!]/g, '\\$&').replaceAll('/', '*')}*`
 
-/** Lines by the file that they stand in, in the order in which they came. */
+/** Groups lines by file, keeping the order. */
 export function byFile(rows: readonly GrepRow[]): { fileId: string; path: string; lines: GrepRow[] }[] {
   const files = new Map<string, { fileId: string; path: string; lines: GrepRow[] }>()
   for (const row of rows) {
@@ -14,18 +14,18 @@ export function byFile(rows: readonly GrepRow[]): { fileId: string; path: string
   return [...files.values()]
 }
 
-/** The characters of a line that are shown around the first find. */
+/** Characters shown before the first match. */
 const SHOWN = 400
 const BEFORE = 60
 
-/** A line cut up by the words that were found in it; without words as one piece. Case counts only if they have a capital. */
+/** Splits a line into matches and the rest. Case matters only if the query has a capital letter. */
 export function piecesOf(line: string, words: string | null): { text: string; hit: boolean }[] {
   const fold = words !== null && !/\p{Lu}/u.test(words)
   const held = fold ? line.toLowerCase() : line
   const first = words === null ? -1 : held.indexOf(words)
   const from = first > SHOWN ? first - BEFORE : 0
   const end = Math.min(line.length, from + SHOWN)
-  // A letter that is longer in lower case would shift what comes after it.
+  // A letter whose lowercase form is longer would shift the offsets.
   if (words === null || words === '' || held.length !== line.length)
     return [{ text: line.slice(from, end), hit: false }]
   const pieces: { text: string; hit: boolean }[] = []

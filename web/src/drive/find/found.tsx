@@ -12,7 +12,7 @@ import type { DriveFile } from '../queries.ts'
 import { byFile, globFor, piecesOf } from './find.ts'
 
 export interface Within {
-  /** Null: the workspace is somebody else's, and what was shared of it is searched. */
+  /** Null: a guest searches what was shared with them. */
   workspaceId: string | null
   of: string
   /** The folder; null: everything. */
@@ -25,7 +25,7 @@ const asked = ({ workspaceId, path }: Within) => ({
   ...(path !== null && { path }),
 })
 
-/** What has these words in its name, and the lines that have them. */
+/** Files with matching names, and matching lines. */
 export function Found({ words, regex, within }: { words: string; regex: boolean; within: Within }) {
   const key = [words, within.workspaceId, within.path]
   const named = useQuery({
@@ -59,7 +59,7 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
       className={`min-h-0 flex-1 overflow-y-auto px-3 py-4 sm:px-4 ${busy ? 'opacity-70' : ''}`}
       tabIndex={0}
       role="region"
-      aria-label={`Found in ${within.name}`}
+      aria-label={`Results in ${within.name}`}
     >
       {!regex && (
         <Group
@@ -78,7 +78,7 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
       )}
       <Group
         title="In files"
-        count={lines.data ? `${plural(rows.length, 'line')}${lines.data.next === null ? '' : ', and more'}` : null}
+        count={lines.data ? `${plural(rows.length, 'line')}${lines.data.next === null ? '' : ' or more'}` : null}
         what="The lines"
         error={lines.error}
         again={lines.refetch}
@@ -133,7 +133,7 @@ function Group({
 }: {
   title: string
   count: string | null
-  /** The results as the subject of a sentence. */
+  /** The results, for a loading or error message. */
   what: string
   error: unknown
   again: () => unknown

@@ -3,7 +3,7 @@ import { Icon } from '../../ui/icons.tsx'
 import { useWordsInAddress } from '../../ui/typing/words-in-address.ts'
 import type { DriveSearch } from '../where.ts'
 
-/** Searches names and contents from here on down. The shell’s `/` goes to it, Escape leaves it. */
+/** Searches names and contents in this folder. `/` focuses it, Escape leaves it. */
 export function SearchField({
   search,
   onSearch,
@@ -16,7 +16,7 @@ export function SearchField({
   return (
     <div className="flex min-w-0 flex-1 basis-52 items-center gap-2 sm:max-w-72">
       <label className="relative min-w-0 flex-1">
-        <span className="sr-only">Search in here</span>
+        <span className="sr-only">Search this folder</span>
         <Icon name="search" className="pointer-events-none absolute top-2.5 left-2.5 size-4 text-quiet" />
         <input
           ref={field}

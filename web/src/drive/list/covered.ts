@@ -6,19 +6,19 @@ export interface Box {
   bottom: number
 }
 
-/** The layout of files in a list: from the left, row by row. */
+/** The layout of a list, filled row by row. */
 export interface Layout {
   count: number
   columns: number
-  /** The distance from the top of a row to the next one's. */
+  /** The distance between the tops of two rows. */
   pitch: number
-  /** The height of a row or tile; the rest of the pitch is the gap. */
+  /** The height of a row or tile, without the gap. */
   height: number
-  /** The gap between two tiles of a row. */
+  /** The horizontal gap between tiles. */
   gap: number
 }
 
-/** The places of the files that a box touches, in a list of this width. */
+/** The indexes of the files that a box touches. */
 export function covered(
   { left, top, right, bottom }: Box,
   width: number,

@@ -5,7 +5,7 @@ import type { DriveFile, Place } from '../queries.ts'
 import { droppedIn } from '../uploads/dropped.ts'
 import { uploads } from '../uploads/uploads.ts'
 
-/** The files that are being dragged on this page. Empty: a drag comes from outside of it. */
+/** The files being dragged on this page. Empty for drags from outside. */
 let dragged: readonly DriveFile[] = []
 
 export const dragging = {
@@ -21,11 +21,11 @@ const bringsFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer.types
 
 async function upload(data: DataTransfer, place: Place, name: string): Promise<void> {
   const chosen = await droppedIn(data)
-  if (chosen.length === 0) return say('There was no file in it')
+  if (chosen.length === 0) return say('The dropped items contain no files')
   uploads.add(chosen, place, name)
 }
 
-/** A place that things of the drive are moved to, and files from outside are uploaded to. Null: it takes nothing. */
+/** A drop target for moving drive files and uploading external ones. Null: accepts nothing. */
 export function useDrop(place: Place | null, name: string, takes: 'all' | 'files' = 'all') {
   const [over, setOver] = useState(false)
   const accepts = (event: DragEvent): boolean =>
@@ -37,7 +37,7 @@ export function useDrop(place: Place | null, name: string, takes: 'all' | 'files
     onDragOver(event: DragEvent) {
       if (!accepts(event)) return
       event.preventDefault()
-      // The innermost place takes it.
+      // The innermost target wins.
       event.stopPropagation()
       event.dataTransfer.dropEffect = dragged.length === 0 ? 'copy' : 'move'
       setOver(true)

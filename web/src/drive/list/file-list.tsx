@@ -24,11 +24,11 @@ interface Props {
   renaming: string | null
   deeds: RowDeeds
   onWish: (wish: Wish) => void
-  /** The rows are those of the folder before: these come. */
+  /** The previous folder's rows are shown while these load. */
   stale: boolean
 }
 
-/** The rows or tiles of a folder. Only those near the view are drawn, of however many there are. */
+/** The virtualized rows or tiles of a folder. */
 export function FileList({ label, files, view, sort, onSort, selection, renaming, deeds, onWish, stale }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const width = useWidth(scroller)
@@ -39,7 +39,7 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
     getScrollElement: () => scroller.current,
     estimateSize: () => size,
     overscan: 8,
-    // The head stands over them.
+    // The sticky header covers them.
     scrollMargin: 0,
     scrollPaddingStart: view === 'list' ? 36 : 0,
   })
@@ -47,7 +47,7 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
   const at = selection.cursor === null ? -1 : files.findIndex(({ id }) => id === selection.cursor)
   useEffect(() => {
     if (at >= 0) list.scrollToIndex(Math.floor(at / columns), { align: 'auto' })
-    // Only when the cursor goes: who scrolls away is not pulled back by a row that comes.
+    // Only when the cursor moves: rows that load don't scroll the list back.
   }, [selection.cursor])
   const content = useRef<HTMLDivElement>(null)
   const gap = view === 'grid' ? TILE_GAP_PX : 0
@@ -63,7 +63,7 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') marquee.cancel()
     if (event.target instanceof HTMLInputElement && event.target.type !== 'checkbox') return
-    // Keys of what stands in a row: its menu, a head.
+    // Keys for controls in a row, such as its menu.
     if (event.target instanceof HTMLButtonElement && (event.key === 'Enter' || event.key === ' ')) return
     const wish = wishOf(event, {
       columns,
@@ -136,7 +136,7 @@ export function FileList({ label, files, view, sort, onSort, selection, renaming
   )
 }
 
-const words: Record<Order, string> = { name: 'Name', kind: 'Kind', modified: 'Changed', size: 'Size' }
+const words: Record<Order, string> = { name: 'Name', kind: 'Kind', modified: 'Modified', size: 'Size' }
 
 function Heads({ sort, onSort, hidden }: { sort: Sort; onSort: (sort: Sort) => void; hidden: boolean }) {
   const shown = (['name', 'kind', 'modified', 'size'] as const).filter((order) => orders.includes(order))
@@ -166,7 +166,7 @@ function Heads({ sort, onSort, hidden }: { sort: Sort; onSort: (sort: Sort) => v
           </span>
         ))}
         <span role="columnheader" className={columnClass.more}>
-          <span className="sr-only">More</span>
+          <span className="sr-only">Actions</span>
         </span>
       </div>
     </div>

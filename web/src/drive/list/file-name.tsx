@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { visible } from '../../chats/markdown/plain.ts'
 import type { DriveFile } from '../queries.ts'
 
-/** The name of a file as a link to it. Marks of direction, by which `exe.txt` may read `txt.exe`, are made visible. */
+/** A file name as a link. Bidirectional controls, which could make `exe.txt` look like `txt.exe`, are made visible. */
 export function FileName({ file: { id, kind, name }, tabIndex }: { file: DriveFile; tabIndex?: number }) {
   const words = visible(name)
   const more = {

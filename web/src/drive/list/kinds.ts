@@ -1,7 +1,7 @@
 import type { IconName } from '../../ui/icons.tsx'
 import type { DriveFile } from '../queries.ts'
 
-/** The kinds of files as people see them, which decide how a file is shown. */
+/** The kinds of files, which decide how a file is shown. */
 export type Shown =
   | 'folder'
   | 'picture'
@@ -33,10 +33,10 @@ export function shownAs({ kind, mime_type }: Pick<DriveFile, 'kind' | 'mime_type
 
 const about: Record<Shown, { icon: IconName; words: string }> = {
   folder: { icon: 'folder', words: 'Folder' },
-  picture: { icon: 'picture', words: 'Picture' },
+  picture: { icon: 'picture', words: 'Image' },
   drawing: { icon: 'picture', words: 'Drawing' },
   pdf: { icon: 'book', words: 'PDF' },
-  sound: { icon: 'play', words: 'Sound' },
+  sound: { icon: 'play', words: 'Audio' },
   video: { icon: 'play', words: 'Video' },
   markdown: { icon: 'file', words: 'Markdown' },
   text: { icon: 'file', words: 'Text' },
@@ -45,7 +45,7 @@ const about: Record<Shown, { icon: IconName; words: string }> = {
 }
 export const iconOf = (file: DriveFile): IconName => about[shownAs(file)].icon
 
-/** `PNG picture`, `Folder`: for people, by the ending of the name where it has one. */
+/** Describes a file by its extension: `PNG image`, `Folder`. */
 export function kindWords(file: DriveFile): string {
   const { words } = about[shownAs(file)]
   const ending = /\.([a-z0-9]{1,5})$/i.exec(file.name)?.[1]?.toUpperCase()
@@ -54,6 +54,6 @@ export function kindWords(file: DriveFile): string {
   return `${ending} ${words.toLowerCase()}`
 }
 
-/** Whether the server makes small pictures of the file. */
+/** Whether the server makes thumbnails of the file. */
 export const hasThumbnail = ({ mime_type }: DriveFile): boolean =>
   /^image\/(png|jpeg|gif|webp|avif|tiff|heic|heif)$/.test(mime_type ?? '')

@@ -1,13 +1,13 @@
 import type { KeyboardEvent } from 'react'
 
-/** The wish of a key or a rectangle, in a list of files. */
+/** The action for a key or selection box in a file list. */
 export type Wish =
   | { is: 'go'; by: number; range: boolean }
-  /** A rectangle over the files at these places; with `adds` beside what was selected when it began. */
+  /** A box over the files at these indexes; `adds` extends the previous selection. */
   | { is: 'mark'; indices: readonly number[]; adds: boolean; begins: boolean }
   | { is: 'open' | 'select' | 'all' | 'none' | 'trash' | 'undo' | 'rename' | 'up' }
 
-/** The wish of a key. In a grid, arrows up and down go by a row of tiles; a page is what fits on the screen. */
+/** The action for a key. In a grid, the up and down arrows move by a row; a page is what fits on the screen. */
 export function wishOf(
   { key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent,
   { columns, page }: { columns: number; page: number },

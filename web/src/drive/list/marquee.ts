@@ -1,30 +1,26 @@
 import { type PointerEvent, type RefObject, useEffect, useRef, useState } from 'react'
 import { type Box, covered, type Layout } from './covered.ts'
 
-/** Less is a click. */
+/** Smaller movements count as clicks. */
 const DRAG_PX = 4
-/** The distance from an edge at which the list is scrolled. */
+/** The distance from an edge that starts scrolling. */
 const EDGE_PX = 28
 const SCROLL_PX = 14
-/**
- * The places where a press means something else: a control, the grip that moves a file, and selected files, which are
- * moved too.
- */
+/** Where a press isn't the start of a selection box: controls, drag handles and selected files. */
 const HELD = 'a, button, input, [data-grip], [role=columnheader], [role=row][aria-selected=true]'
 
 interface Press {
   pointer: number
-  /** The start in pixels of the whole list, however it is scrolled. */
+  /** The start in list pixels, independent of scrolling. */
   from: { x: number; y: number }
-  /** The pointer's place in the window. */
   now: { x: number; y: number }
   drawn: boolean
   adds: boolean
 }
 
 /**
- * Selects with a mouse: a rectangle drawn from between files, or from a row where nothing is held, takes what it covers; with
- * Ctrl or Shift beside what was selected. Escape ends it and clears, as a click on nothing does. A touch scrolls, as it always does.
+ * Selects with a mouse by dragging a box from empty space or an unselected row; Ctrl or Shift extends the selection.
+ * Escape cancels and clears, like a click on empty space. Touch scrolls as usual.
  */
 export function useMarquee(
   scroller: RefObject<HTMLElement | null>,
@@ -66,7 +62,7 @@ export function useMarquee(
     held.drawn = true
     last.current = key
   }
-  /** Scrolls the list while the rectangle is held at an edge. */
+  /** Scrolls the list while the pointer is at an edge. */
   const scroll = (): void => {
     const held = press.current
     if (held === null) return
@@ -95,7 +91,7 @@ export function useMarquee(
     handlers: {
       onMouseDown(event: React.MouseEvent) {
         if (event.button !== 0 || press.current === null) return
-        // Neither the row nor words are dragged; the keys are the list's still.
+        // Prevents dragging the row or selecting text; the list keeps the keyboard focus.
         event.preventDefault()
         scroller.current!.focus({ preventScroll: true })
       },
@@ -108,13 +104,13 @@ export function useMarquee(
       onPointerMove(event: PointerEvent) {
         const held = press.current
         if (held?.pointer !== event.pointerId) return
-        // The button was let go where nothing of it came here.
+        // The button was released outside the window.
         if ((event.buttons & 1) === 0) return end()
         const before = held.now
         const now = { x: event.clientX, y: event.clientY }
         if (!held.drawn) {
           if (Math.hypot(now.x - before.x, now.y - before.y) < DRAG_PX) return
-          // What follows is the list's: no row is clicked at the end.
+          // Suppresses the click at the end of the drag.
           scroller.current!.setPointerCapture(event.pointerId)
           frame.current = requestAnimationFrame(scroll)
         }
@@ -130,7 +126,6 @@ export function useMarquee(
       },
       onPointerCancel: end,
     },
-    /** Whether there was one to end. */
     cancel(): boolean {
       if (press.current?.drawn !== true) return false
       end()

@@ -12,11 +12,11 @@ import { RenameField } from './rename-field.tsx'
 import { modifiedOf } from './sort.ts'
 import { Thumbnail } from './thumbnail.tsx'
 
-/** The deeds that a row can ask for: one object for all rows, so that they are drawn anew only when they change. */
+/** The row actions: one object for all rows, to avoid re-renders. */
 export interface RowDeeds {
   may: 'view' | 'edit' | 'all'
   click(file: DriveFile, how: 'alone' | 'toggle' | 'range'): void
-  /** The files that go along when this one is dragged. */
+  /** The files dragged together with this one. */
   along(file: DriveFile): readonly DriveFile[]
   actions(file: DriveFile): Parameters<typeof Actions>[0]['actions']
   renamed(): void
@@ -36,7 +36,7 @@ export const rowId = (id: string): string => `row-${id}`
 export const howOf = ({ shiftKey, ctrlKey, metaKey }: MouseEvent): 'alone' | 'toggle' | 'range' =>
   shiftKey ? 'range' : ctrlKey || metaKey ? 'toggle' : 'alone'
 
-/** The behaviour that a row and a tile share: being chosen, dragged, and dropped on. */
+/** The shared behavior of rows and tiles: selection, dragging and dropping. */
 export function useRow({ file, at, isSelected, isRenaming, deeds }: RowProps) {
   const folder = file.kind === 'folder' ? { workspaceId: file.workspace_id, folderId: file.id } : null
   const drop = useDrop(deeds.may === 'view' ? null : folder, file.name, deeds.may === 'all' ? 'all' : 'files')
@@ -56,7 +56,7 @@ export function useRow({ file, at, isSelected, isRenaming, deeds }: RowProps) {
   }
 }
 
-/** The box by which a file is chosen beside others; the grid's own keys reach it. */
+/** The selection checkbox; the grid's keys reach it. */
 export function SelectBox({
   file,
   isSelected,
@@ -96,7 +96,7 @@ export const Row = memo(function Row(given: RowProps) {
         <SelectBox file={file} isSelected={isSelected} deeds={deeds} className={box} />
       </span>
       <span role="gridcell" className="flex min-w-0 flex-1 items-center">
-        {/* By its picture and name it is moved; beside them a rectangle begins. */}
+        {/* The icon and name are drag handles; the rest of the row starts a selection box. */}
         <span data-grip className={`flex min-w-0 items-center gap-2.5 ${isRenaming ? 'flex-1' : ''}`}>
           <Thumbnail file={file} icon={iconOf(file)} />
           {isRenaming ? (
@@ -128,7 +128,6 @@ export const Row = memo(function Row(given: RowProps) {
   )
 })
 
-/** The heads of the columns stand over them. */
 export const columns = {
   select: box,
   name: 'min-w-0 flex-1',

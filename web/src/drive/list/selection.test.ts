@@ -5,7 +5,7 @@ import { all, click, keep, nothing, step } from './selection.ts'
 const ids = ['a', 'b', 'c', 'd', 'e']
 const of = ({ selected }: { selected: ReadonlySet<string> }): string => [...selected].join('')
 
-test('a range goes from the anchor to the row that is clicked, either way', () => {
+test('a range extends from the anchor to the clicked row in either direction', () => {
   const first = click(nothing, ids, 'b', 'alone')
   const down = click(first, ids, 'd', 'range')
   assert.equal(of(down), 'bcd')
@@ -14,7 +14,7 @@ test('a range goes from the anchor to the row that is clicked, either way', () =
   assert.equal(of(click(nothing, ids, 'c', 'range')), 'c')
 })
 
-test('the cursor stops at both ends, and takes a range along with Shift', () => {
+test('the cursor stops at both ends, and Shift extends the range', () => {
   assert.equal(step(nothing, ids, 1, false).cursor, 'a')
   assert.equal(step(nothing, ids, -1, false).cursor, 'e')
   const c = click(nothing, ids, 'c', 'alone')
@@ -24,7 +24,7 @@ test('the cursor stops at both ends, and takes a range along with Shift', () => 
   assert.equal(of(step(c, ids, 1, false)), 'c')
 })
 
-test('of rows that are gone nothing stays selected', () => {
+test('removed rows are no longer selected', () => {
   const two = keep(all(click(nothing, ids, 'b', 'alone'), ids), ['a', 'c'])
   assert.deepEqual([of(two), two.cursor, two.anchor], ['ac', null, null])
   assert.equal(keep(two, ids), two)

@@ -1,4 +1,4 @@
-/** A list's selected files, the place of its cursor, and the beginning of a range. */
+/** Selected files, the cursor, and the range anchor. */
 export interface Selection {
   readonly selected: ReadonlySet<string>
   readonly cursor: string | null
@@ -14,7 +14,7 @@ function between(ids: Ids, a: string, b: string): string[] {
   return from === -1 ? [b] : ids.slice(from, to + 1)
 }
 
-/** A click on a row: alone it is selected, with Ctrl it is added or taken out, with Shift all from the anchor to it are. */
+/** A click selects one row, Ctrl toggles it, Shift selects from the anchor. */
 export function click(state: Selection, ids: Ids, id: string, how: 'alone' | 'toggle' | 'range'): Selection {
   if (how === 'range') {
     const anchor = state.anchor ?? state.cursor ?? id
@@ -26,7 +26,7 @@ export function click(state: Selection, ids: Ids, id: string, how: 'alone' | 'to
   return { selected, cursor: id, anchor: id }
 }
 
-/** The cursor goes by so many rows; with `range` it takes those on the way into the selection. */
+/** Moves the cursor; `range` extends the selection. */
 export function step(state: Selection, ids: Ids, by: number, range: boolean): Selection {
   if (ids.length === 0) return state
   const at = state.cursor === null ? -1 : ids.indexOf(state.cursor)
@@ -36,7 +36,7 @@ export function step(state: Selection, ids: Ids, by: number, range: boolean): Se
   return { ...state, cursor, anchor: cursor }
 }
 
-/** A rectangle over these: they alone, or beside those that were selected before it. */
+/** A selection box: replaces or extends the selection. */
 export const marked = (state: Selection, before: ReadonlySet<string>, ids: Ids): Selection => ({
   ...state,
   selected: new Set([...before, ...ids]),
@@ -45,7 +45,7 @@ export const marked = (state: Selection, before: ReadonlySet<string>, ids: Ids):
 
 export const all = (state: Selection, ids: Ids): Selection => ({ ...state, selected: new Set(ids) })
 
-/** The same, of rows some of which are gone. */
+/** Removes rows that no longer exist. */
 export function keep(state: Selection, ids: Ids): Selection {
   const there = new Set(ids)
   const isThere = (id: string | null): boolean => id === null || there.has(id)

@@ -14,7 +14,7 @@ const row = (name: string, size: number | null): DriveFile =>
     updated_at: name,
   }) as DriveFile
 
-test('folders come first, numbers in names count, and an order goes both ways', () => {
+test('folders come first, names sort numerically, and orders can be reversed', () => {
   const rows = [row('file 10', 1), row('file 2', 5), row('B', null), row('a', null), row('File 1', 9)]
   const names = (order: string): string =>
     sorted(rows, sortIn(order))
@@ -25,6 +25,6 @@ test('folders come first, numbers in names count, and an order goes both ways', 
   assert.equal(names('-size'), 'a,B,File 1,file 2,file 10')
 })
 
-test('an order that does not exist is that of names', () => {
+test('an unknown order falls back to name', () => {
   assert.deepEqual([sortIn('colour'), sortIn(3), sortIn('-size')].map(sortWords), ['name', 'name', '-size'])
 })

@@ -7,7 +7,7 @@ export interface Sort {
   down: boolean
 }
 
-/** The order that a link names: `name`, or `-modified` the other way round. */
+/** Parses an order: `name`, or `-modified` for descending. */
 export const sortIn = (words: unknown): Sort => {
   const by = orders.find((order) => typeof words === 'string' && words.replace(/^-/, '') === order)
   return by === undefined ? { by: 'name', down: false } : { by, down: String(words).startsWith('-') }
@@ -22,10 +22,10 @@ const values: Record<Order, (a: DriveFile, b: DriveFile) => number> = {
   kind: (a, b) => names.compare(a.mime_type ?? '', b.mime_type ?? ''),
 }
 
-/** The time when a file's content was written; for a folder, when it was last changed itself. */
+/** When a file's content was written; for a folder, when it was last changed. */
 export const modifiedOf = ({ content_updated_at, updated_at }: DriveFile): string => content_updated_at ?? updated_at
 
-/** Folders first, then by what was asked, then by name as people read it. */
+/** Folders first, then by the order, then by name. */
 export function sorted(files: readonly DriveFile[], { by, down }: Sort): DriveFile[] {
   const turn = down ? -1 : 1
   return [...files].sort((a, b) => {

@@ -7,7 +7,6 @@ import { RenameField } from './rename-field.tsx'
 import { type RowProps, SelectBox, useRow } from './row.tsx'
 import { Thumbnail } from './thumbnail.tsx'
 
-/** A file in the grid: its picture above its name. */
 export const Tile = memo(function Tile(given: RowProps) {
   const { file, isSelected, isCursor, isRenaming, deeds } = given
   const { over, props } = useRow(given)

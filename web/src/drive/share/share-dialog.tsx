@@ -14,12 +14,12 @@ import { type DriveFile, type Share, sharesQuery } from '../queries.ts'
 import { SignedLink } from './signed-link.tsx'
 
 const rights = [
-  ['view', 'may view'],
-  ['edit', 'may edit'],
+  ['view', 'can view'],
+  ['edit', 'can edit'],
 ] as const
 type Access = (typeof rights)[number][0]
 
-/** Who else reads or edits a file or folder: people by their address, whole workspaces, and of a file a link to its bytes. */
+/** Shares a file or folder with people or workspaces. Files can also get a public link. */
 export function ShareDialog({
   file,
   open,
@@ -38,8 +38,8 @@ export function ShareDialog({
       title={`Share “${visible(file.name)}”`}
       about={
         type === 'folder'
-          ? 'Members of its workspace have it already. Who gets a folder gets all that is in it, and what comes later.'
-          : 'Members of its workspace have it already.'
+          ? 'Members of its workspace already have access. Sharing a folder includes everything in it, also files added later.'
+          : 'Members of its workspace already have access.'
       }
       footer={<Button onClick={() => onOpen(false)}>Done</Button>}
     >
@@ -50,7 +50,7 @@ export function ShareDialog({
           {error && !shares ? (
             <Failure what="The list" error={error} again={refetch} />
           ) : shares?.length === 0 ? (
-            <p className="text-sm text-quiet">Nobody outside of its workspace.</p>
+            <p className="text-sm text-quiet">Not shared outside its workspace yet.</p>
           ) : (
             <ul aria-label="Shared with" className="divide-y divide-line border border-line bg-sheet">
               {shares?.map((share) => (
@@ -67,7 +67,7 @@ export function ShareDialog({
 
 const again = (id: string): Promise<void> => queryClient.invalidateQueries({ queryKey: ['drive', 'shares', id] })
 
-/** To one more: an address, or a workspace that one is in. */
+/** Shares with an email address or one of the person's workspaces. */
 function Give({ file }: { file: DriveFile }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const others = workspaces.filter(({ id, kind }) => id !== file.workspace_id && kind === 'team')
@@ -103,13 +103,13 @@ function Give({ file }: { file: DriveFile }) {
           onValue={setEmail}
           error={sending.at('grantee') ?? sending.at('email')}
         />
-        <SelectField label="Right" value={access} onValue={setAccess} options={rights} />
+        <SelectField label="Access" value={access} onValue={setAccess} options={rights} />
         <Button type="submit" look="primary" pending={sending.pending} className="h-[2.375rem]!">
           Share
         </Button>
       </div>
       {others.length > 0 && (
-        <Field label="Or with everybody in a workspace" className="mt-3 max-w-xs">
+        <Field label="Or share with everyone in a workspace" className="mt-3 max-w-xs">
           {(control) => (
             <select {...control} value={workspace} onChange={({ target }) => setWorkspace(target.value)}>
               <option value="">—</option>
@@ -131,8 +131,7 @@ function Give({ file }: { file: DriveFile }) {
           className="mt-3 flex flex-wrap items-center gap-2 border border-moss/40 bg-sheet px-3 py-2 text-sm"
         >
           <p className="min-w-0 flex-1 basis-52">
-            Shared with {visible(made.to)}.{' '}
-            {made.mailed ? 'A mail is on its way to them.' : 'This link leads them there.'}
+            Shared with {visible(made.to)}. {made.mailed ? 'An email was sent.' : 'Send them this link.'}
           </p>
           <Copy text={made.url} label="Copy link" />
         </div>
@@ -143,22 +142,22 @@ function Give({ file }: { file: DriveFile }) {
 
 function Given({ share }: { share: Share }) {
   const { id, resource_id, grantee, access, status } = share
-  const name = grantee.name ?? grantee.email ?? 'somebody who is gone'
+  const name = grantee.name ?? grantee.email ?? 'a deleted user'
   const change = useSend(uk.shares.update, () => again(resource_id))
   const revoke = useSend(uk.shares.revoke, () => {
-    say(`${name} has it no more`)
+    say(`Removed access of ${name}`)
     void again(resource_id)
   })
   return (
     <li className="flex flex-wrap items-center gap-2 px-3 py-2 text-sm">
       <p className="min-w-0 flex-1 basis-40 truncate">
         {visible(name)}
-        {grantee.workspace_id !== null && <span className="text-quiet"> (everybody there)</span>}
+        {grantee.workspace_id !== null && <span className="text-quiet"> (everyone)</span>}
         {grantee.name !== null && grantee.email !== null && <span className="text-quiet"> {grantee.email}</span>}
-        {status === 'pending' && <span className="text-ochre"> not taken yet</span>}
+        {status === 'pending' && <span className="text-ochre"> pending</span>}
       </p>
       <select
-        aria-label={`What ${name} may do`}
+        aria-label={`Access of ${name}`}
         className="field w-auto! min-h-0! py-1! text-sm!"
         value={access}
         onChange={({ target }) => void change.send({ share_id: id, access: target.value as Access })}
@@ -170,7 +169,7 @@ function Given({ share }: { share: Share }) {
         ))}
       </select>
       <Button look="quiet" pending={revoke.pending} onClick={() => void revoke.send({ share_id: id })}>
-        Take back
+        Remove access
       </Button>
       <Refused>{change.rest() ?? revoke.rest()}</Refused>
     </li>

@@ -9,12 +9,12 @@ import { moment } from '../../ui/text/format.ts'
 import type { DriveFile } from '../queries.ts'
 
 const times = [
-  ['3600', 'for an hour'],
-  ['86400', 'for a day'],
-  ['604800', 'for a week'],
+  ['3600', '1 hour'],
+  ['86400', '1 day'],
+  ['604800', '1 week'],
 ] as const
 
-/** A link that opens without an account, for a while. */
+/** A temporary public link. */
 export function SignedLink({ file }: { file: DriveFile }) {
   const [seconds, setSeconds] = useState<(typeof times)[number][0]>('86400')
   const [once, setOnce] = useState(false)
@@ -22,21 +22,21 @@ export function SignedLink({ file }: { file: DriveFile }) {
   const { send, pending, rest } = useSend(uk.drive.signed_url, setMade)
   return (
     <section className="border-t border-line pt-4">
-      <h3 className="text-sm font-medium">A link for anybody</h3>
+      <h3 className="text-sm font-medium">Public link</h3>
       <p className="mb-3 text-[0.8125rem] text-quiet">
-        Whoever has it reads the file without signing in, until it ends or the file is trashed.
+        Anyone with the link can open the file without signing in, until the link expires or the file is moved to trash.
       </p>
       <div className="flex flex-wrap items-end gap-3">
-        <SelectField label="Good" value={seconds} onValue={setSeconds} options={times} />
+        <SelectField label="Expires in" value={seconds} onValue={setSeconds} options={times} />
         <Button
           pending={pending}
           className="h-[2.375rem]!"
           onClick={() => void send({ id: file.id, expires_in_seconds: Number(seconds), single_use: once })}
         >
-          Make a link
+          Create link
         </Button>
         <div className="pb-2">
-          <CheckField label="Once only" checked={once} onChecked={setOnce} />
+          <CheckField label="Single use" checked={once} onChecked={setOnce} />
         </div>
       </div>
       <Refused>{rest()}</Refused>
@@ -46,7 +46,7 @@ export function SignedLink({ file }: { file: DriveFile }) {
             {made.url}
           </p>
           <Copy text={made.url} label="Copy link" />
-          <p className="basis-full text-[0.8125rem] text-quiet">Ends {moment(made.expires_at)}.</p>
+          <p className="basis-full text-[0.8125rem] text-quiet">Expires {moment(made.expires_at)}.</p>
         </div>
       )}
     </section>

@@ -18,7 +18,7 @@ const foldersQuery = ({ workspaceId, folderId }: Place) =>
     staleTime: 30_000,
   })
 
-/** The folders that are unfolded, for as long as the page is open. */
+/** The expanded folders, while the page is open. */
 const unfolded = new Set<string>()
 
 interface Given {
@@ -27,7 +27,7 @@ interface Given {
   onPick: (place: Place, name: string) => void
 }
 
-/** The folders of all workspaces as one list with levels, by keys as the ARIA practices have them: arrows walk and unfold, Enter opens. */
+/** The folders of all workspaces as a tree with keyboard navigation by the ARIA practices. */
 export function FolderTree({
   label,
   workspaces,
@@ -68,7 +68,7 @@ function Node({
   const { current, takesDrops = false, onPick } = given
   const id = place.folderId ?? place.workspaceId
   const [isOpen, setOpen] = useState(unfolded.has(id))
-  // Unfolded from outside, on the way to a folder that was opened elsewhere.
+  // Expanded from outside, when a folder was opened elsewhere.
   const isUnfolded = isOpen || unfolded.has(id)
   const { data: folders } = useQuery({ ...foldersQuery(place), enabled: isUnfolded })
   const { over, on } = useDrop(takesDrops ? place : null, name)
@@ -139,7 +139,7 @@ function Node({
   )
 }
 
-/** Moves the focus from one folder that is shown to the next. */
+/** Moves the focus to the next visible folder. */
 function walk(event: KeyboardEvent<HTMLUListElement>): void {
   const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=treeitem]')]
   const at = items.indexOf(event.target as HTMLElement)

@@ -8,7 +8,7 @@ import { move } from '../deeds.ts'
 import type { DriveFile, Place } from '../queries.ts'
 import { FolderTree } from './folder-tree.tsx'
 
-/** Where things are to go, chosen from the tree: what dragging does, without a mouse. */
+/** Moves files to a folder chosen from the tree: the keyboard alternative to dragging. */
 export function MoveDialog({
   files,
   open,
@@ -29,7 +29,7 @@ export function MoveDialog({
       open={open}
       onOpen={onOpen}
       title={`Move ${what}`}
-      about="Choose the folder that it goes into."
+      about="Choose a destination folder."
       footer={
         <>
           <Button onClick={() => onOpen(false)}>Cancel</Button>
@@ -47,7 +47,7 @@ export function MoveDialog({
       }
     >
       <FolderTree
-        label="Where to"
+        label="Destination"
         workspaces={own}
         current={current}
         onPick={(place, name) => setPicked({ place, name })}

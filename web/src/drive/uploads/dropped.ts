@@ -1,8 +1,8 @@
 import type { Chosen } from './entry.ts'
 
-/** The dropped files, and those in dropped folders with the names of the folders. */
+/** The dropped files, with the paths of files in dropped folders. */
 export async function droppedIn({ items, files }: DataTransfer): Promise<Chosen[]> {
-  // They can be asked for only now: when the drop is over they are gone.
+  // The entries are available only during the drop event.
   const entries = [...items].filter(({ kind }) => kind === 'file').map((item) => item.webkitGetAsEntry())
   const plain = [...files]
   if (entries.every((entry) => entry === null)) return plain.map((file) => ({ file, folders: [] }))
@@ -18,7 +18,7 @@ async function walk(entry: FileSystemEntry, folders: readonly string[], into: Ch
     return
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader()
-  // A reader answers a part of a long folder at a time.
+  // Readers return long folders in batches.
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
     if (some.length === 0) return
@@ -26,9 +26,6 @@ async function walk(entry: FileSystemEntry, folders: readonly string[], into: Ch
   }
 }
 
-/**
- * The files that were chosen in the browser's dialog: `webkitRelativePath` names the folders of a folder that was
- * chosen.
- */
+/** Files chosen in a dialog. `webkitRelativePath` has the path within a chosen folder. */
 export const chosenIn = (files: FileList | null): Chosen[] =>
   [...(files ?? [])].map((file) => ({ file, folders: file.webkitRelativePath.split('/').slice(0, -1) }))

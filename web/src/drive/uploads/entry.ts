@@ -6,32 +6,32 @@ export type UploadState =
   | { is: 'waiting' }
   | { is: 'going' }
   | { is: 'paused' }
-  /** The connection is gone: it goes on by itself. */
+  /** The connection was lost; the upload resumes automatically. */
   | { is: 'cut' }
-  /** The name is taken, and the person decides. */
+  /** The name is taken; the person decides. */
   | { is: 'conflict' }
   | { is: 'failed'; why: string }
-  /** The page was loaded anew, and the browser does not have the file any more. */
+  /** The page was reloaded, and the browser no longer has the file. */
   | { is: 'lost' }
   | { is: 'done'; fileId: string | null }
 
-/** A file on its way into the drive. */
+/** An upload. */
 export interface Entry {
   key: string
   name: string
   size: number
   type: string
   lastModified: number
-  /** The goal: a place, and folders below it that are made on the way. */
+  /** The target: a place, and folders to create below it. */
   place: Place
   folders: readonly string[]
-  /** The name of the place, for people. */
+  /** The place's display name. */
   into: string
   onConflict: OnConflict
-  /** The address of the upload that was begun, on this server. */
+  /** The URL of the started upload. */
   url: string | null
   sent: number
-  /** Bytes per second of late; null while that is not known. */
+  /** Current bytes per second; null while unknown. */
   rate: number | null
   state: UploadState
 }
@@ -39,7 +39,7 @@ export interface Entry {
 export const isOpen = ({ state: { is } }: Entry): boolean => is !== 'done'
 export const isMoving = ({ state: { is } }: Entry): boolean => is === 'waiting' || is === 'going' || is === 'cut'
 
-/** A file and the folders that it was dropped in. */
+/** A file with its path within dropped folders. */
 export interface Chosen {
   file: File
   folders: readonly string[]

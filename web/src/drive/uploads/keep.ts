@@ -1,26 +1,26 @@
 import type { Entry } from './entry.ts'
 
-/** An upload as it outlives the page: with its file where that is not too large to be copied. */
+/** An upload stored in the browser, with its file unless it is too large. */
 export type Kept = Omit<Entry, 'state' | 'sent' | 'rate'> & { accountId: string; file: File | null }
 
 const DATABASE = 'uk-uploads'
 const STORE = 'uploads'
-/** Says without opening the database that there is something in it. */
+/** Tells without opening the database whether it has entries. */
 const MARK = 'uk-uploads'
-/** The browser copies what it keeps. */
+/** The size limit: browsers copy stored files. */
 export const MOST_KEPT_BYTES = 256e6
 
 const asked = <T>(request: IDBRequest<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     request.addEventListener('success', () => resolve(request.result))
-    request.addEventListener('error', () => reject(request.error ?? new Error('The browser keeps nothing.')))
+    request.addEventListener('error', () => reject(request.error ?? new Error('Browser storage is unavailable.')))
   })
 
 async function open(): Promise<IDBDatabase> {
   const opening = indexedDB.open(DATABASE, 1)
   opening.addEventListener('upgradeneeded', () => void opening.result.createObjectStore(STORE, { keyPath: 'key' }))
   const database = await asked(opening)
-  // Whoever signs out takes it away, and is not held up by this page.
+  // Signing out deletes the database, and must not be blocked by this page.
   database.addEventListener('versionchange', () => database.close())
   return database
 }
@@ -34,7 +34,7 @@ async function work<T>(mode: IDBTransactionMode, what: (store: IDBObjectStore) =
   }
 }
 
-/** A browser that keeps nothing (private windows of some) uploads all the same, only not after a reload. */
+/** Without browser storage (some private windows), uploads work but don't survive a reload. */
 const quietly = async (doing: Promise<unknown>): Promise<void> => void (await doing.catch(() => {}))
 
 export const keep = (kept: Kept): Promise<void> => {
@@ -45,7 +45,7 @@ export const drop = (key: string): Promise<void> => quietly(work('readwrite', (s
 
 export const hasKept = (): boolean => localStorage.getItem(MARK) !== null
 
-/** The kept uploads of this person; those that anybody else left here are removed. */
+/** The person's stored uploads. Removes those of other users. */
 export async function keptOf(accountId: string): Promise<Kept[]> {
   const all = (await work('readonly', (store) => store.getAll()).catch(() => [])) as Kept[]
   for (const { key, accountId: of } of all) if (of !== accountId) await drop(key)
@@ -54,7 +54,7 @@ export async function keptOf(accountId: string): Promise<Kept[]> {
   return mine
 }
 
-/** Forgets all kept uploads: whoever signs out leaves nothing behind. */
+/** Deletes all stored uploads at sign-out. */
 export function forgetKept(): void {
   if (!hasKept()) return
   localStorage.removeItem(MARK)

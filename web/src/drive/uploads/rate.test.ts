@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leftWords, rateMeter } from './rate.ts'
 
-test('a rate follows what came of late, and begins anew where an upload went back', () => {
+test('the rate follows recent progress and resets when an upload goes back', () => {
   const rate = rateMeter()
   assert.equal(rate(0, 0), null)
   assert.equal(rate(100, 50), null)
@@ -12,7 +12,7 @@ test('a rate follows what came of late, and begins anew where an upload went bac
   assert.equal(rate(4_000, 1_500), 1_210)
 })
 
-test('the time that is left is said in seconds, minutes and hours', () => {
+test('the remaining time is shown in seconds, minutes or hours', () => {
   assert.deepEqual(
     [leftWords(500, null), leftWords(500, 100), leftWords(60_000, 100), leftWords(540_000, 100)],
     [null, '5 s left', '10 min left', '1.5 h left'],

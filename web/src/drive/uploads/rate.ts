@@ -2,7 +2,7 @@
 const NEWEST = 0.3
 const EVERY_MS = 500
 
-/** Bytes per second of late, from how far it is at which moment. */
+/** Recent bytes per second. */
 export function rateMeter(): (at: number, sent: number) => number | null {
   let rate: number | null = null
   let last: { at: number; sent: number } | null = null
@@ -17,7 +17,7 @@ export function rateMeter(): (at: number, sent: number) => number | null {
   }
 }
 
-/** `20 s left`, `4 min left`; null where nothing is known. */
+/** `20 s left`, `4 min left`; null while unknown. */
 export function leftWords(bytes: number, rate: number | null): string | null {
   if (rate === null || rate < 1) return null
   const seconds = Math.ceil(bytes / rate)

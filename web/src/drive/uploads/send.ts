@@ -4,12 +4,12 @@ import type { Entry } from './entry.ts'
 
 const LARGEST_PART = 8 << 20
 const SMALLEST_PART = 64 << 10
-/** The waits between tries, after which the upload counts as cut; each byte that arrives begins the list anew. */
+/** Retry delays. Received bytes restart the list; after the last delay, the upload is interrupted. */
 const RETRIES_MS = [0, 500, 1_500]
-/** A call that acts with the cookie says that it comes from the app. */
+/** Marks cookie-authenticated calls as coming from the app. */
 const headers = { 'x-uk-csrf': '1' }
 
-/** The server's refusal of an upload, or that it could not be reached. */
+/** The server's error, or that it can't be reached. */
 export type Trouble =
   | { kind: 'cut' }
   | { kind: 'taken' }
@@ -22,7 +22,7 @@ export interface Hearing {
   trouble(trouble: Trouble): void
 }
 
-/** Sends a file by tus from where it stands, in parts that a proxy lets pass. Answers how to stop it. */
+/** Uploads a file by tus from its current offset, in chunks that proxies accept. Returns a function that stops it. */
 export function send(
   file: File,
   { name, type, onConflict, url }: Entry,
@@ -45,7 +45,7 @@ export function send(
       return trouble.kind === 'cut' || (trouble.kind === 'refused' && trouble.code === 'stale_update')
     },
     onUploadUrlAvailable: () => {
-      // The server names itself by its public address; this page may have been opened by another one of it.
+      // The server returns its public address, but the page may use another one.
       upload.url = new URL(upload.url!, location.href).pathname
       hearing.begun(upload.url)
     },
@@ -53,7 +53,7 @@ export function send(
     onSuccess: ({ lastResponse }) => hearing.done(lastResponse.getHeader('x-uk-file-id') ?? null),
     onError: (error) => {
       const status = error instanceof DetailedError ? error.originalResponse?.getStatus() : undefined
-      // A proxy that takes less at a time.
+      // For proxies with a lower limit.
       if (status === 413 && part > SMALLEST_PART && upload.url !== null) {
         stop = send(file, { name, type, onConflict, url: upload.url } as Entry, place, hearing, part / 4)
         return
@@ -65,7 +65,7 @@ export function send(
   return () => stop()
 }
 
-/** Gives an upload up, at the server too. */
+/** Cancels an upload, also on the server. */
 export const terminate = (url: string): Promise<void> => Upload.terminate(url, { headers, retryDelays: null })
 
 function troubleIn(error: Error): Trouble {
@@ -77,7 +77,7 @@ function troubleIn(error: Error): Trouble {
   return {
     kind: 'refused',
     code: said?.code ?? '',
-    message: said?.message ?? `The server, or a proxy in front of it, answered ${status}.`,
+    message: said?.message ?? `The server or a proxy responded with HTTP ${status}.`,
     details: said?.details ?? {},
   }
 }

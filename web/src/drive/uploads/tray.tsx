@@ -8,7 +8,7 @@ import { leftWords } from './rate.ts'
 import { UploadRow } from './upload-row.tsx'
 import { uploads } from './uploads.ts'
 
-/** What is on its way into the drive, over whatever page is shown. */
+/** The upload tray, shown on every page. */
 export function Tray() {
   const list = useSyncExternalStore(uploads.subscribe, uploads.list)
   const [folded, setFolded] = useState(false)
@@ -22,16 +22,18 @@ export function Tray() {
     >
       <header className="flex items-center gap-1 border-b border-line py-1 pr-1 pl-3">
         <h2 className="min-w-0 flex-1 text-sm font-medium" aria-live="polite">
-          {open.length === 0 ? `${plural(list.length, 'upload')} done` : `${plural(open.length, 'upload')} to go`}
+          {open.length === 0
+            ? `${plural(list.length, 'upload')} complete`
+            : `${plural(open.length, 'upload')} in progress`}
         </h2>
         <p className="figures text-[0.8125rem] whitespace-nowrap text-quiet">{summary(list)}</p>
         <IconButton
-          label={folded ? 'Show the uploads' : 'Fold the uploads'}
+          label={folded ? 'Expand uploads' : 'Collapse uploads'}
           icon={folded ? 'up' : 'down'}
           aria-expanded={!folded}
           onClick={() => setFolded(!folded)}
         />
-        {open.length === 0 && <IconButton label="Clear the list" icon="close" onClick={() => uploads.clear()} />}
+        {open.length === 0 && <IconButton label="Close uploads" icon="close" onClick={() => uploads.clear()} />}
       </header>
       {!folded && (
         <>
@@ -42,14 +44,14 @@ export function Tray() {
               <Button onClick={() => uploads.settle(asking[0]!.key, 'version', true)}>Replace</Button>
             </div>
           )}
-          <ul aria-label="Files on their way" tabIndex={0} className="min-h-0 divide-y divide-line overflow-y-auto">
+          <ul aria-label="Uploading files" tabIndex={0} className="min-h-0 divide-y divide-line overflow-y-auto">
             {list.slice(0, MOST_SHOWN).map((entry) => (
               <UploadRow key={entry.key} entry={entry} />
             ))}
           </ul>
           {list.length > MOST_SHOWN && (
             <p className="border-t border-line px-3 py-1.5 text-[0.8125rem] text-quiet">
-              and {plural(list.length - MOST_SHOWN, 'further file')}
+              and {plural(list.length - MOST_SHOWN, 'more file')}
             </p>
           )}
         </>
@@ -65,6 +67,6 @@ function summary(list: readonly Entry[]): string {
   return [rate > 0 ? `${bytes(rate)}/s` : null, leftWords(left, rate)].filter((words) => words !== null).join(' · ')
 }
 
-/** Whether an upload is lost with the page: the browser did not keep its file. */
+/** Whether leaving the page loses the upload, because the browser didn't store its file. */
 const isLostWithPage = (entry: Entry): boolean =>
   isMoving(entry) && (entry.size > MOST_KEPT_BYTES || !('locks' in navigator))

@@ -6,13 +6,13 @@ import type { Place } from '../queries.ts'
 import { chosenIn } from './dropped.ts'
 import { uploads } from './uploads.ts'
 
-/** Chooses files, or with `folders` a folder with all that is in it, and uploads them. */
+/** Uploads chosen files, or with `folders` a chosen folder. */
 export function UploadButton({ place, name, folders = false }: { place: Place; name: string; folders?: boolean }) {
   const files = useRef<HTMLInputElement>(null)
   const folder = useRef<HTMLInputElement>(null)
   const take = ({ target }: React.ChangeEvent<HTMLInputElement>): void => {
     uploads.add(chosenIn(target.files), place, name)
-    // The same file may be chosen again.
+    // Allows choosing the same file again.
     target.value = ''
   }
   return (
@@ -34,11 +34,11 @@ export function UploadButton({ place, name, folders = false }: { place: Place; n
             onChange={take}
           />
           <Actions
-            label="More ways to upload"
+            label="More upload options"
             trigger={<Icon name="chevron" />}
             actions={[
               { label: 'Files …', run: () => files.current?.click() },
-              { label: 'A folder …', run: () => folder.current?.click() },
+              { label: 'Folder …', run: () => folder.current?.click() },
             ]}
           />
         </>

@@ -37,18 +37,18 @@ export function UploadRow({ entry }: { entry: Entry }) {
         )}
         {(state.is === 'paused' || state.is === 'cut' || state.is === 'failed') && (
           <IconButton
-            label={`${state.is === 'paused' ? 'Go on with' : 'Try again'} ${shown}`}
+            label={`${state.is === 'paused' ? 'Resume' : 'Retry'} ${shown}`}
             icon={state.is === 'paused' ? 'play' : 'again'}
             onClick={() => uploads.resume(key)}
           />
         )}
         {state.is === 'lost' && <Bring entry={entry} />}
         {state.is !== 'done' && (
-          <IconButton label={`Give up ${shown}`} icon="close" onClick={() => void uploads.remove(key)} />
+          <IconButton label={`Cancel upload of ${shown}`} icon="close" onClick={() => void uploads.remove(key)} />
         )}
       </div>
       {state.is !== 'done' && state.is !== 'conflict' && (
-        <Meter.Root value={share * 100} aria-label={`Sent of ${shown}`} className="mt-1.5">
+        <Meter.Root value={share * 100} aria-label={`Upload progress of ${shown}`} className="mt-1.5">
           <Meter.Track className="block h-1 overflow-hidden rounded-xs bg-sunk forced-color-adjust-none">
             <Meter.Indicator
               className={`block h-full ${state.is === 'failed' ? 'bg-seal' : state.is === 'going' ? 'bg-ai' : 'bg-ochre'}`}
@@ -57,7 +57,7 @@ export function UploadRow({ entry }: { entry: Entry }) {
         </Meter.Root>
       )}
       {state.is === 'conflict' && (
-        <div role="group" aria-label={`${shown} is there already`} className="mt-2 flex flex-wrap gap-2">
+        <div role="group" aria-label={`${shown} already exists`} className="mt-2 flex flex-wrap gap-2">
           <Button onClick={() => uploads.settle(key, 'rename', false)}>Keep both</Button>
           <Button onClick={() => uploads.settle(key, 'version', false)}>Replace as new version</Button>
         </div>
@@ -69,25 +69,25 @@ export function UploadRow({ entry }: { entry: Entry }) {
 function wordsOf({ state, size, sent }: Entry): string {
   switch (state.is) {
     case 'waiting':
-      return `Waits · ${bytes(size)}`
+      return `Waiting · ${bytes(size)}`
     case 'going':
       return `${bytes(sent)} of ${bytes(size)}`
     case 'paused':
       return `Paused at ${bytes(sent)} of ${bytes(size)}`
     case 'cut':
-      return 'Connection lost; goes on by itself'
+      return 'Connection lost. Resumes automatically'
     case 'conflict':
-      return 'A file of this name is there already'
+      return 'A file with this name already exists'
     case 'failed':
       return state.why
     case 'lost':
-      return 'Choose the file again to go on'
+      return 'Choose the file again to resume'
     case 'done':
       return bytes(size)
   }
 }
 
-/** The browser did not keep the file over the reload: the person shows where it lies. */
+/** Asks for the file again, since the browser didn't keep it over the reload. */
 function Bring({ entry: { key, name } }: { entry: Entry }) {
   const input = useRef<HTMLInputElement>(null)
   const [wrong, setWrong] = useState(false)
@@ -103,7 +103,7 @@ function Bring({ entry: { key, name } }: { entry: Entry }) {
         }}
       />
       <Button onClick={() => input.current?.click()} aria-label={`Choose ${name}`}>
-        {wrong ? 'Another file: choose again' : 'Choose'}
+        {wrong ? 'Different file. Choose again' : 'Choose file'}
       </Button>
     </>
   )

@@ -6,14 +6,14 @@ import { MOST_KEPT_BYTES, drop, hasKept, keep, keptOf } from './keep.ts'
 import { rateMeter } from './rate.ts'
 import type { Trouble } from './send.ts'
 
-/** The number of uploads at a time: a browser has six connections to a server, and streams take some. */
+/** Parallel uploads: browsers allow six connections per server, and streams take some. */
 const AT_ONCE = 2
 const DRAW_MS = 100
 const AGAIN_MS = 5_000
 
 /**
- * The uploads of this page. They go on while the person walks about in the app, and after a reload; one that another
- * tab sends is that tab's, by a lock of the browser.
+ * The uploads of this page. They continue across pages and reloads. A browser lock ensures that only one tab sends an
+ * upload.
  */
 class Uploads {
   #entries = new Map<string, Entry>()
@@ -32,10 +32,10 @@ class Uploads {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Goes on with the uploads that were under way when the page was loaded anew. */
+  /** Resumes uploads that were interrupted by a reload. */
   async begin(accountId: string): Promise<void> {
     if (this.#accountId === accountId) return
-    // Somebody else has signed in on this page.
+    // Another user has signed in on this page.
     for (const key of this.#entries.keys()) void this.#stop(key).then(() => this.#forget(key))
     this.#entries.clear()
     this.#made.clear()
@@ -84,13 +84,12 @@ class Uploads {
     void this.#stop(key).then(() => this.#next())
   }
 
-  /** Goes on, or tries again. */
   resume(key: string): void {
     this.#change(key, { state: { is: 'waiting' } })
     this.#next()
   }
 
-  /** Goes on with the file that the browser did not keep. False: it is another one. */
+  /** Resumes with a file chosen again. False: it is a different file. */
   bring(key: string, file: File): boolean {
     const entry = this.#entries.get(key)
     if (entry?.name !== file.name || entry.size !== file.size) return false
@@ -99,7 +98,7 @@ class Uploads {
     return true
   }
 
-  /** The person's word on a name that is taken; `all` holds for those that wait as well. */
+  /** Resolves a name conflict; `all` applies to all pending ones. */
   settle(key: string, onConflict: Exclude<OnConflict, 'fail'>, all: boolean): void {
     for (const entry of this.#entries.values())
       if (entry.key === key || (all && (entry.state.is === 'conflict' || entry.state.is === 'waiting'))) {
@@ -109,7 +108,7 @@ class Uploads {
     this.#next()
   }
 
-  /** Takes it from the list; one that is not whole is given up. */
+  /** Removes an upload from the list, canceling it if incomplete. */
   async remove(key: string): Promise<void> {
     const entry = this.#entries.get(key)
     this.#entries.delete(key)
@@ -144,7 +143,7 @@ class Uploads {
       const place = await this.#placeOf(entry)
       const { send } = await import('./send.ts')
       const rate = rateMeter()
-      // Paused or taken away meanwhile.
+      // Paused or removed meanwhile.
       if (this.#entries.get(key)?.state.is !== 'going') return
       const stop = send(file, this.#entries.get(key)!, place, {
         at: (sent) => this.#change(key, { sent, rate: rate(performance.now(), sent) }),
@@ -188,7 +187,7 @@ class Uploads {
     this.#next()
   }
 
-  /** The folder that a file goes into; those that it was dropped in are made once for all that lie in them. */
+  /** The folder for a file. Dropped folders are created once for all their files. */
   async #placeOf({ place, folders }: Entry): Promise<Place> {
     let at = place
     for (const [depth, name] of folders.entries()) {
@@ -215,7 +214,7 @@ class Uploads {
   }
 
   #keep(entry: Entry | undefined): void {
-    // Without locks two tabs would send the same upload after a reload.
+    // Without locks, two tabs would send the same upload after a reload.
     if (entry === undefined || this.#accountId === null || !('locks' in navigator)) return
     const { state, sent, rate, ...kept } = entry
     void [state, sent, rate]
@@ -231,7 +230,7 @@ class Uploads {
     void drop(key)
   }
 
-  /** Whether this tab is the one that sends it, from now on until it is forgotten. */
+  /** Claims the upload for this tab. */
   #hold(key: string): Promise<boolean> {
     if (!('locks' in navigator)) return Promise.resolve(false)
     return new Promise((resolve) => {
@@ -252,7 +251,7 @@ class Uploads {
     this.#draw()
   }
 
-  /** A list that is looked at is drawn some times a second, however fast bytes go. */
+  /** Limits rendering to a few times per second. */
   #draw(): void {
     if (this.#drawing) return
     this.#drawing = true
@@ -264,11 +263,11 @@ class Uploads {
   }
 }
 
-/** The server's refusal, with its numbers as people read them. */
+/** The server's error, with readable sizes. */
 function sayRefused({ code, message, details }: Extract<Trouble, { kind: 'refused' }>): string {
   const { limit_bytes: limit, used_bytes: used, asked_bytes: asked } = details
   if (code === 'storage_full' && typeof limit === 'number' && typeof used === 'number')
-    return `No room: ${bytes(used)} of ${bytes(limit)} are taken${typeof asked === 'number' ? `, this takes ${bytes(asked)}` : ''}.`
+    return `Not enough storage: ${bytes(used)} of ${bytes(limit)} used${typeof asked === 'number' ? `, ${bytes(asked)} needed` : ''}.`
   return message
 }
 

@@ -10,14 +10,12 @@ const looks = {
 const signs = { same: ' ', added: '+', removed: '−' } as const
 const MOST_LINES = 5_000
 
-/** What became of a text, line by line. */
+/** A line diff. */
 export function DiffView({ before, after, label }: { before: string; after: string; label: string }) {
   const hunks = useMemo(() => hunksOf(before, after), [before, after])
   if (hunks === null)
-    return (
-      <p className="px-3 py-3 text-sm text-quiet">The two have too little in common to be compared line by line.</p>
-    )
-  if (hunks.length === 0) return <p className="px-3 py-3 text-sm text-quiet">No difference.</p>
+    return <p className="px-3 py-3 text-sm text-quiet">These versions are too different to compare line by line.</p>
+  if (hunks.length === 0) return <p className="px-3 py-3 text-sm text-quiet">No changes.</p>
   let left = MOST_LINES
   return (
     <div
@@ -29,8 +27,8 @@ export function DiffView({ before, after, label }: { before: string; after: stri
       <table className="w-full border-collapse">
         <thead className="sr-only">
           <tr>
-            <th scope="col">Line before</th>
-            <th scope="col">Line after</th>
+            <th scope="col">Old line</th>
+            <th scope="col">New line</th>
             <th scope="col">Change</th>
             <th scope="col">Text</th>
           </tr>

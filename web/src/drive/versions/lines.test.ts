@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hunksOf } from './lines.ts'
 
-test('differences are told by lines, with their numbers in both texts and three lines around them', () => {
+test('diffs have line numbers in both texts and three context lines', () => {
   const lines = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`)
   const after = lines.with(9, 'another').toSpliced(25, 1)
   const hunks = hunksOf(lines.join('\n'), after.join('\n'))!
@@ -23,7 +23,7 @@ test('differences are told by lines, with their numbers in both texts and three 
   assert.deepEqual(hunksOf('same\n', 'same\n'), [])
 })
 
-test('texts that have next to nothing in common are not compared to the end', () => {
+test('very different texts aren’t compared completely', () => {
   const one = Array.from({ length: 6_000 }, (_, at) => `a${at}`).join('\n')
   const other = Array.from({ length: 6_000 }, (_, at) => `b${at}`).join('\n')
   assert.equal(hunksOf(one, other), null)

@@ -3,15 +3,15 @@ import { structuredPatch } from 'diff'
 export type Line = { is: 'same' | 'added' | 'removed'; text: string; before: number | null; after: number | null }
 export interface Hunk {
   lines: Line[]
-  /** The number of its first line, of the later text. */
+  /** The first line's number in the new text. */
   at: number
 }
 
-/** Beyond so many edits a difference says nothing to a reader, and takes long to find. */
+/** The edit limit: larger diffs are slow and not useful. */
 const MOST_EDITS = 4_000
 const MOST_MS = 1_500
 
-/** The differences of two texts by lines, with three lines around each. Null: they have too little in common. */
+/** The line diff of two texts with three context lines. Null: they are too different. */
 export function hunksOf(before: string, after: string): Hunk[] | null {
   const patch = structuredPatch('', '', before, after, '', '', {
     context: 3,
@@ -24,7 +24,7 @@ export function hunksOf(before: string, after: string): Hunk[] | null {
     let now = newStart
     const said = lines.flatMap((line): Line[] => {
       const text = line.slice(1)
-      // `\ No newline at end of file` is about the line before it.
+      // `\ No newline at end of file` refers to the previous line.
       if (line.startsWith('\\')) return []
       if (line.startsWith('+')) return [{ is: 'added', text, before: null, after: now++ }]
       if (line.startsWith('-')) return [{ is: 'removed', text, before: old++, after: null }]

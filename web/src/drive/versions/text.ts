@@ -2,10 +2,10 @@ import { queryOptions } from '@tanstack/react-query'
 import { uk } from '../../api.ts'
 import type { DriveFile } from '../queries.ts'
 
-/** Larger texts are read by lines, and not changed here. */
+/** Larger texts are read line by line and can't be edited here. */
 export const MOST_EDITED_BYTES = 2e6
 
-/** The whole text of a file or of a version of it; null where it is not UTF-8, which saving would change. */
+/** The complete text of a file or version; null if it isn't UTF-8, since saving would change it. */
 export const textQuery = ({ id, sha256 }: Pick<DriveFile, 'id' | 'sha256'>, version?: number) =>
   queryOptions({
     queryKey: ['drive text', id, sha256],
@@ -15,7 +15,7 @@ export const textQuery = ({ id, sha256 }: Pick<DriveFile, 'id' | 'sha256'>, vers
 
 async function textOf(id: string, version: number | undefined): Promise<string | null> {
   const { body } = await uk.drive.download({ id, ...(version !== undefined && { version }) })
-  // A byte order mark is kept: it is part of the file.
+  // Keeps a byte order mark, which is part of the file.
   const reader = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   try {
     let text = ''

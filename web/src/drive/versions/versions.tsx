@@ -21,7 +21,7 @@ import {
 import { MOST_EDITED_BYTES, textQuery } from './text.ts'
 import { DiffView } from './diff-view.tsx'
 
-/** What a file held, newest first; what each changed; and bringing one back. */
+/** A file's versions, newest first, with diffs and restore. */
 export function Versions({ place: { file, access }, compared }: { place: FilePlace; compared: number | null }) {
   const navigate = useNavigate()
   const { data, error, refetch } = useQuery(versionsQuery(file.id))
@@ -44,7 +44,7 @@ export function Versions({ place: { file, access }, compared }: { place: FilePla
       <header className="flex items-center border-b border-line py-1 pr-1 pl-3">
         <h2 className="flex-1 font-serif text-lg">Versions</h2>
         <IconButton
-          label="Close the versions"
+          label="Close versions"
           icon="close"
           onClick={() => void navigate({ to: '/drive/file/$id', params: { id: file.id }, replace: true })}
         />
@@ -91,13 +91,13 @@ function VersionRow({
   const { send, pending, rest } = useSend(uk.drive.restore_content_version, (row) => {
     adopt(row)
     void readAgain()
-    say(`Version ${version} is back, as version ${row.content_version}`)
+    say(`Restored version ${version} as version ${row.content_version}`)
   })
   return (
     <li className={`px-3 py-2 text-sm ${isCompared ? 'bg-ai-wash' : ''}`}>
       <p className="figures">
         <span className="font-medium">Version {version}</span>
-        {current && <span className="text-moss"> · what it holds now</span>}
+        {current && <span className="text-moss"> · current version</span>}
         {restored_from !== null && <span className="text-quiet"> · brought back from {restored_from}</span>}
       </p>
       <p className="figures text-[0.8125rem] text-quiet" title={moment(created_at)}>
@@ -145,7 +145,7 @@ function VersionRow({
   )
 }
 
-/** What a version changed of the one before it. */
+/** The diff to the previous version. */
 function Compared({ file, version, before }: { file: DriveFile; version: FileVersion; before: FileVersion | null }) {
   const tooLarge = Math.max(version.size_bytes, before?.size_bytes ?? 0) > MOST_EDITED_BYTES
   const after = useQuery({ ...textQuery({ ...version, id: file.id }, version.version), enabled: !tooLarge })
@@ -156,16 +156,16 @@ function Compared({ file, version, before }: { file: DriveFile; version: FileVer
   const error = after.error ?? earlier.error
   return (
     <section
-      aria-label={`What version ${version.version} changed`}
+      aria-label={`Changes in version ${version.version}`}
       className="flex max-h-[55%] min-h-32 flex-col border-t border-keyline bg-sheet"
     >
       <h3 className="border-b border-line px-3 py-1.5 text-[0.8125rem] text-quiet">
         {before === null
-          ? `Version ${version.version} is the oldest that is kept`
+          ? `Version ${version.version} is the oldest version`
           : `From version ${before.version} to ${version.version}`}
       </h3>
       {tooLarge ? (
-        <p className="px-3 py-3 text-sm text-quiet">Too large to be compared here.</p>
+        <p className="px-3 py-3 text-sm text-quiet">Too large to compare here.</p>
       ) : error ? (
         <Failure what="The changes" error={error} again={() => (after.error ? after.refetch() : earlier.refetch())} />
       ) : after.data && (before === null || earlier.data) ? (

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { number } from '../../../ui/text/format.ts'
 
-/** The page number, the size, and the other actions on the pages. */
+/** The toolbar: page number, zoom and other actions. */
 export function PdfBar({
   page,
   pages,
@@ -22,7 +22,7 @@ export function PdfBar({
   onFind: () => void
   onWords: () => void
 }) {
-  /** The text typed into the field of the page; null: it shows the page that is read. */
+  /** The typed page number; null: the field shows the current page. */
   const [typed, setTyped] = useState<string | null>(null)
   return (
     <div
@@ -32,7 +32,7 @@ export function PdfBar({
     >
       <IconButton
         className="max-sm:hidden"
-        label="Page before (←)"
+        label="Previous page (←)"
         icon="up"
         disabled={page <= 1}
         onClick={() => onPage(page - 1)}
@@ -65,14 +65,14 @@ export function PdfBar({
         <span>of {number(pages)}</span>
       </form>
       <span className="flex-1" />
-      <IconButton label="Smaller (−)" icon="minus" onClick={() => onZoom('out')} />
-      <Button look="quiet" className="figures px-1.5!" title="As wide as there is room (0)" onClick={onWidth}>
+      <IconButton label="Zoom out (−)" icon="minus" onClick={() => onZoom('out')} />
+      <Button look="quiet" className="figures px-1.5!" title="Fit to width (0)" onClick={onWidth}>
         {percent} %
       </Button>
-      <IconButton label="Larger (+)" icon="plus" onClick={() => onZoom('in')} />
+      <IconButton label="Zoom in (+)" icon="plus" onClick={() => onZoom('in')} />
       <IconButton label="Find (/)" icon="search" onClick={onFind} />
       <Button look="quiet" className="px-2!" onClick={onWords}>
-        Words
+        Text only
       </Button>
     </div>
   )

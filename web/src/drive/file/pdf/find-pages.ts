@@ -1,11 +1,11 @@
 import type { Pdf } from './open-pdf.ts'
 import { shorten } from '../../../../../src/core/text/shorten.ts'
 
-/** The most pages that are searched, and the most letters of each that are kept. */
+/** Limits: pages searched, and characters kept per page. */
 const MOST_PAGES = 3_000
 const MOST_LETTERS = 200_000
 
-/** The words of each page, in small letters, as far as somebody asked for them. */
+/** The lowercase text of each page read so far. */
 export class PageWords {
   readonly #pdf: Pdf
   readonly #words = new Map<number, Promise<string>>()
@@ -14,10 +14,7 @@ export class PageWords {
     this.#pdf = pdf
   }
 
-  /**
-   * The pages that have these words, from the first on; each as soon as it is known. Ends early once it is no longer
-   * asked.
-   */
+  /** Yields matching pages in order, as they are read. Ends early when aborted. */
   async *pagesWith(words: string, isAsked: () => boolean): AsyncGenerator<number> {
     const wanted = words.trim().toLowerCase()
     const last = Math.min(this.#pdf.numPages, MOST_PAGES)

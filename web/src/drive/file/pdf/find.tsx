@@ -13,7 +13,7 @@ interface Found {
 }
 const nothing: Found = { pages: [], isLooking: false }
 
-/** Finds words in all pages, drawn or not, and marks them on those that are. */
+/** Searches all pages and highlights matches on rendered ones. */
 export function PdfFind({
   pdf,
   from,
@@ -22,7 +22,7 @@ export function PdfFind({
   onClose,
 }: {
   pdf: Pdf
-  /** The page that one reads: the search goes to the first at or after it. */
+  /** The current page: the search starts there. */
   from: number
   box: RefObject<HTMLElement | null>
   onPage: (page: number) => void
@@ -98,12 +98,12 @@ export function PdfFind({
           ? ''
           : found.pages.length === 0
             ? found.isLooking
-              ? 'Looking …'
-              : 'Not found'
+              ? 'Searching …'
+              : 'No results'
             : `${number(at + 1)} of ${plural(found.pages.length, 'page')}${found.isLooking ? ' …' : ''}`}
       </p>
       <IconButton
-        label="Page before (Shift Enter)"
+        label="Previous page (Shift Enter)"
         icon="up"
         disabled={found.pages.length < 2}
         onClick={() => step(-1)}

@@ -1,5 +1,5 @@
 import { PDFWorker, PasswordResponses, type PDFDocumentProxy, type PDFPageProxy, getDocument } from 'pdfjs-dist'
-// oxlint-disable-next-line import/default -- Vite makes an address of it.
+// oxlint-disable-next-line import/default -- Vite turns it into a URL.
 import workerFile from 'pdfjs-dist/build/pdf.worker.min.mjs?url'
 import { workerUrl } from '../../../install/worker.ts'
 import { PARTS } from './parts.ts'
@@ -7,24 +7,25 @@ import { PARTS } from './parts.ts'
 export type { PDFPageProxy }
 export type Pdf = PDFDocumentProxy
 
-/** The reason for which a PDF is not shown. */
+/** Why a PDF can't be shown. */
 export type Refusal = 'locked' | 'broken' | 'slow' | 'gone'
 
-/** The time after which a document without a first page is given up. */
+/** The time limit for the first page. */
 const OPENING_MS = 30_000
-/** The most pixels of a picture: larger ones are left out of their page. */
+/** The pixel limit of images; larger ones are omitted. */
 const MOST_PIXELS = 64 << 20
 
-/** The question for the password of a locked document; `wrong`: the password before did not open it. */
+/** Asks for the password of a locked document; `wrong`: the previous password failed. */
 export interface AskedPassword {
   wrong: boolean
   answer: (password: string) => void
 }
 
 /**
- * Reads a PDF (pdf.js) in a worker of its own, which has a policy of its own (src/interfaces/app/mount.ts): it calls nobody, and
- * what it needs this page brings it. A password goes to that worker and is kept nowhere. Scripts, forms and links of the document are left alone: there are only pictures of
- * its pages and their words. Bytes are fetched in parts, those of the pages that are looked at.
+ * Opens a PDF with pdf.js in a worker with its own content security policy (mount.ts in the server's app folder): it
+ * has no network access, and the page passes it everything it needs. Passwords are only sent to that worker and never
+ * stored. Scripts, forms and links are ignored; only page images and text are used. Bytes are fetched in ranges, for
+ * the pages in view.
  */
 export function openPdf(url: string, ask: (asked: AskedPassword) => void): { ready: Promise<Pdf>; close: () => void } {
   const port = new Worker(workerUrl(workerFile), { type: 'module', name: 'pdf' })
@@ -49,7 +50,7 @@ export function openPdf(url: string, ask: (asked: AskedPassword) => void): { rea
     if (isClosed) return
     isClosed = true
     void task.destroy().catch(() => {})
-    // One that hangs does not hear that it is to end.
+    // A hung worker doesn't process the termination message.
     port.terminate()
   }
   const ready = new Promise<Pdf>((resolve, reject) => {
@@ -58,7 +59,7 @@ export function openPdf(url: string, ask: (asked: AskedPassword) => void): { rea
     const failed = (): void => reject(new Refused('broken'))
     port.addEventListener('error', failed)
     task.onPassword = (open: (password: string) => void, reason: number) => {
-      // A person who looks for a password takes their time.
+      // No time limit while the person types a password.
       clearTimeout(late)
       ask({
         wrong: reason === PasswordResponses.INCORRECT_PASSWORD,
@@ -69,7 +70,7 @@ export function openPdf(url: string, ask: (asked: AskedPassword) => void): { rea
       })
     }
     task.promise
-      // A document of which not even the first page can be read is none.
+      // A document without a readable first page is treated as damaged.
       .then(async (pdf) => (await pdf.getPage(1), pdf))
       .then(resolve, (error: unknown) => reject(new Refused(refusalOf(error))))
       .finally(() => clearTimeout(late))

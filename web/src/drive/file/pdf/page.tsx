@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from 'react'
 import type { PDFPageProxy, Pdf } from './open-pdf.ts'
 import { type Size, type Zoom, densityFor, sane, scaleFor } from './size.ts'
 
-/** The most pieces of text of a page that can be selected: each is an element. */
+/** The limit of selectable text pieces per page, since each is an element. */
 const MOST_PIECES = 5_000
 
-/** One page: its picture, and over it its words, invisible, to be selected, found and read aloud. */
+/** A page image with an invisible text layer for selection, search and screen readers. */
 export function PdfPage({
   pdf,
   number,
@@ -19,7 +19,7 @@ export function PdfPage({
   number: number
   zoom: Zoom
   room: number
-  /** The size in points, as far as it is known. */
+  /** The size in points, once known. */
   size: Size
   onSize: (number: number, size: Size) => void
 }) {
@@ -51,13 +51,13 @@ export function PdfPage({
       className="relative mx-auto bg-white text-black shadow-[0_1px_6px_-1px_rgb(8_14_22/.35)]"
       style={{ ...shown }}
     >
-      {failed && <p className="p-6 text-center text-sm">This page can’t be drawn.</p>}
+      {failed && <p className="p-6 text-center text-sm">This page can’t be displayed.</p>}
       <div ref={sheet} className="pdf-sheet absolute inset-0" />
     </div>
   )
 }
 
-/** Draws a page beside what was drawn before, and shows it once it is whole. Returns what ends it. */
+/** Renders to a new canvas and swaps it in when complete. Returns a function that aborts. */
 function draw(page: PDFPageProxy, sheet: HTMLElement, shown: Size, scale: number, onFailed: () => void): () => void {
   const viewport = page.getViewport({ scale })
   const density = densityFor(shown, devicePixelRatio)
@@ -90,7 +90,7 @@ function draw(page: PDFPageProxy, sheet: HTMLElement, shown: Size, scale: number
     isWanted = false
     rendering.cancel()
     layer?.cancel()
-    // The memory of a picture is given back now and not at some time.
+    // Frees the canvas memory immediately.
     canvas.width = 0
     page.cleanup()
   }

@@ -11,14 +11,14 @@ import { LETTER, type Size, type Zoom, nextZoom, scaleFor, zoomOf } from './size
 const GAP_PX = 12
 const MARGIN_PX = 16
 
-/** All pages below one another. Those in view and one on either side are drawn; the others only take their room. */
+/** All pages in a scrolling list. Only pages in and near the view are rendered. */
 export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWords: () => void }) {
   const scroller = useRef<HTMLDivElement>(null)
   const room = useRoom(scroller)
   const sizes = useRef(new Map<number, Size>())
   const [zoom, setZoom] = useState<Zoom>('width')
   const [finding, setFinding] = useState(false)
-  /** The size of a page: pages are mostly alike, so the first stands for the others until they are read. */
+  /** Page sizes. The first page's size is assumed for pages that aren't read yet. */
   const sizeOf = (number: number): Size => sizes.current.get(number) ?? sizes.current.get(1) ?? LETTER
   const heightOf = (number: number): number => {
     const size = sizeOf(number)
@@ -44,7 +44,7 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   }, [])
   const offset = (list.scrollOffset ?? 0) + (scroller.current?.clientHeight ?? 0) / 3
   const current = (list.getVirtualItemForOffset(offset)?.index ?? 0) + 1
-  // The page that is read stays in its place when the pages become larger or smaller.
+  // Keeps the current page in place when zooming.
   const place = useRef({ page: 0, part: 0 })
   const resized = useRef(false)
   useLayoutEffect(() => {
@@ -56,12 +56,12 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
     if (page > 0 || part > 0) scroller.current!.scrollTop = start + part * heightOf(page + 1)
   })
   useLayoutEffect(() => {
-    // Draws once more, and then the effect above finds the new heights.
+    // Renders again, so that the effect above sees the new heights.
     resized.current = true
     list.measure()
   }, [zoom, room])
   const keepPlace = (): void => {
-    // The list hears of it only after this.
+    // The virtual list is notified after this.
     const at = scroller.current!.scrollTop
     const item = list.getVirtualItemForOffset(at)
     if (item) place.current = { page: item.index, part: (at - item.start) / item.size }
@@ -133,7 +133,7 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   )
 }
 
-/** The width that a page may have, without the elements beside it. */
+/** The available width for a page. */
 function useRoom(of: React.RefObject<HTMLElement | null>): number {
   const [room, setRoom] = useState(0)
   useEffect(() => {

@@ -3,10 +3,10 @@ import { Button } from '../../../ui/button.tsx'
 import { TextField } from '../../../ui/field.tsx'
 import type { AskedPassword } from './open-pdf.ts'
 
-/** Opens a locked PDF with its password, for as long as it is shown. */
+/** Asks for the password of a locked PDF. */
 export function Password({ name, asked }: { name: string; asked: AskedPassword }) {
   const [typed, setTyped] = useState('')
-  /** The question that was answered: the next one is another. */
+  /** The answered question; the next one is a new object. */
   const [answered, setAnswered] = useState<AskedPassword | null>(null)
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => form.current!.querySelector('input')!.select(), [asked])
@@ -25,17 +25,17 @@ export function Password({ name, asked }: { name: string; asked: AskedPassword }
         }}
       >
         <h2 className="font-serif text-lg">This PDF is locked</h2>
-        <p className="mt-1 mb-4 text-sm text-quiet">Its password is read in this browser only, and kept nowhere.</p>
+        <p className="mt-1 mb-4 text-sm text-quiet">The password is only used in this browser and isn’t stored.</p>
         <TextField
           label="Password"
           type="password"
           autoComplete="off"
           value={typed}
           onValue={setTyped}
-          error={asked.wrong && !isOpening ? 'This password does not open it.' : null}
+          error={asked.wrong && !isOpening ? 'Wrong password.' : null}
         />
         <Button look="primary" type="submit" className="mt-4" pending={isOpening}>
-          Open
+          Unlock PDF
         </Button>
       </form>
     </div>

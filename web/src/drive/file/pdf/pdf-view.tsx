@@ -8,10 +8,10 @@ import { PdfPages } from './pages.tsx'
 import { Password } from './password.tsx'
 
 const said: Record<Refusal, string> = {
-  locked: 'This PDF is locked in a way that no password opens here. Download it, and open it in another program.',
-  broken: 'This PDF is damaged: its pages cannot be read. Download it to try it in another program.',
-  slow: 'This PDF takes too long to open. Download it to see it in another program.',
-  gone: 'The bytes of this PDF could not be read. Try again later, or download it.',
+  locked: 'This PDF uses a protection that can’t be unlocked here. Download it and open it in another app.',
+  broken: 'This PDF is damaged and can’t be displayed. Download it to try another app.',
+  slow: 'This PDF takes too long to open. Download it to open it in another app.',
+  gone: 'This PDF couldn’t be loaded. Try again later or download it.',
 }
 
 type State =
@@ -20,7 +20,7 @@ type State =
   | { is: 'open'; pdf: Pdf }
   | { is: 'refused'; why: Refusal }
 
-/** A PDF as its pages look, read in the browser; nothing of it is run. */
+/** Shows a PDF's pages. Nothing in the document is executed. */
 export function PdfView({ file, onWords }: { file: DriveFile; onWords: () => void }) {
   const [state, setState] = useState<State>({ is: 'opening' })
   const url = bytesAt(file.id, file.content_version === null ? {} : { version: file.content_version })

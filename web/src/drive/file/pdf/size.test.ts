@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LETTER, densityFor, nextZoom, sane, scaleFor, zoomOf } from './size.ts'
 
-test('a page fits its room, and one that says it is a mile long is drawn no longer than others', () => {
+test('pages fit the available width, and oversized pages are clamped', () => {
   assert.equal(scaleFor(LETTER, 'width', 612), 1)
   assert.equal(zoomOf(scaleFor(LETTER, 1, 100)), 1)
   const mile = sane({ width: 612, height: 4_000_000 })
@@ -10,7 +10,7 @@ test('a page fits its room, and one that says it is a mile long is drawn no long
   assert.deepEqual(sane({ width: Number.NaN, height: -3 }), { width: 1, height: 1 })
 })
 
-test('no drawn page has more than eight million pixels, however dense the screen is', () => {
+test('no page is rendered with more than eight million pixels on any screen density', () => {
   for (const shown of [LETTER, { width: 16_000, height: 16_000 }, { width: 16_000, height: 1 }])
     for (const screen of [1, 2, 4]) {
       const density = densityFor(shown, screen)
@@ -18,7 +18,7 @@ test('no drawn page has more than eight million pixels, however dense the screen
     }
 })
 
-test('zooming goes from step to step, from what is between two as well, and ends', () => {
+test('zooming moves to the next step, also from values in between, and stops at both ends', () => {
   assert.equal(nextZoom(1, 'in'), 1.25)
   assert.equal(nextZoom(1.1, 'out'), 1)
   assert.equal(nextZoom(4, 'in'), 4)
