@@ -86,7 +86,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await row.getByText('Read only').waitFor()
   assert.equal((await chats()).status, 200)
 
-  await act('Rotate')
+  await act('Rotate credential')
   await dialog.getByLabel('The old secret stops working').selectOption('Immediately')
   await dialog.getByRole('button', { name: 'Rotate key' }).click()
   const rotated = await shownKey()

@@ -242,7 +242,7 @@ export const pagesOf = ({
     name: 'computer-grants',
     path: `/app/computers/${computerId}/grants`,
     async open(page) {
-      await page.getByText('Nobody else').waitFor()
+      await page.getByText('Not shared yet').waitFor()
     },
   },
   { name: 'computer-settings', path: `/app/computers/${computerId}/settings` },

@@ -135,7 +135,7 @@ test(
 
     // Three windows of hers hear of everything by one connection each: a browser has six for an origin.
     for (const [path, said] of [
-      ['/app/computers', 'A machine of yours, without opening a port'],
+      ['/app/computers', 'Connect your own computer'],
       ['/app/developer/webhooks', 'No webhooks yet'],
     ] as const) {
       const window = await hers.context.newPage()

@@ -45,7 +45,7 @@ export const templates: readonly Template[] = [
 - Look before you act: list the computers, read logs and states.
 - Say in one sentence what you are about to do and why, then do it.
 - Prefer what can be undone. Never delete what you have not looked at.
-- End with what you found, what you did, and what somebody should watch.`,
+- End with what you found, what you did, and what to watch.`,
     tools: [
       ...each('allow', 'computers.list', 'computers.get', 'computers.ports'),
       ...each('ask', 'computers.exec', 'computers.fs', 'computers.download'),

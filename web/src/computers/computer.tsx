@@ -23,14 +23,14 @@ const shows: Record<Part, LazyExoticComponent<ComponentType<{ computer: Computer
 }
 const isPart = (word: string | undefined): word is Part => (parts as readonly string[]).includes(word ?? '')
 
-/** A computer, and one of its parts. */
+/** The page of a computer. */
 export function ComputerPage() {
   const { id = '', part } = useParams({ strict: false })
   const { data: computer, error, refetch } = useQuery(computerQuery(id))
   if (!computer || (error && refusal(error)?.status === 404))
     return (
       <div className="mx-auto max-w-5xl px-4 pt-8 pb-24 sm:px-8 lg:px-12 lg:pt-12">
-        <Page title="Computer" lead="A machine of yours, or one that was lent to you.">
+        <Page title="Computer" lead="A computer you own, or one shared with you.">
           {refusal(error)?.status === 404 ? (
             <Gone />
           ) : error ? (
@@ -48,10 +48,10 @@ function Gone() {
   return (
     <section>
       <h2 className="sr-only">Not found</h2>
-      <Empty title="It does not exist, or you have no access to it">
-        Whoever it belongs to can lend it to a workspace that you are in.{' '}
+      <Empty title="Not found, or you don’t have access">
+        Its owner can share it with one of your workspaces.{' '}
         <Link className="link" to="/computers">
-          Your computers
+          Show your computers
         </Link>
       </Empty>
     </section>
@@ -65,7 +65,7 @@ function Whole({ computer, part }: { computer: Computer; part: Part }) {
   useEffect(() => {
     document.title = `${partWords[part]} · ${name} · Ukiyo`
   }, [name, part])
-  // A terminal stays while its machine is away for a moment: what was typed waits in it.
+  // Terminals stay open while the machine is briefly offline: typed input is queued.
   const [stood, setStood] = useState(false)
   if (standing.ready && !stood) setStood(true)
   const stays = part === 'terminal' && stood && computer.my_capabilities.includes('terminal')
@@ -135,7 +135,7 @@ function Head({ computer, part: here }: { computer: Computer; part: Part }) {
   )
 }
 
-/** Starts and stops what the instance made. */
+/** Starts and stops cloud computers. */
 function Power({ computer }: { computer: Computer }) {
   const { id, lifecycle } = computer
   const manages = useManages(computer)
@@ -147,12 +147,12 @@ function Power({ computer }: { computer: Computer }) {
       <Refused>{start.rest() ?? stop.rest()}</Refused>
       {(lifecycle === 'stopped' || lifecycle === 'error') && (
         <Button look="primary" pending={start.pending} onClick={() => void start.send({ id })}>
-          Start
+          Start computer
         </Button>
       )}
       {(lifecycle === 'running' || lifecycle === 'starting' || lifecycle === 'error') && (
         <Button pending={stop.pending} onClick={() => void stop.send({ id })}>
-          Stop
+          Stop computer
         </Button>
       )}
     </div>

@@ -12,7 +12,7 @@ import { type Computer, type Driver, computersQuery, driversQuery, probeQuery } 
 import { LastSeen, State } from './state.tsx'
 import { capabilityWords, size, systemOf } from './words.ts'
 
-/** The machines that a person reaches: their own, those of their workspaces, and those that were lent to these. */
+/** The computers available to the person: their own, their workspaces', and shared ones. */
 export function Computers() {
   const { data: computers, error, refetch } = useQuery(computersQuery)
   const { data: workspaces } = useQuery(workspacesQuery)
@@ -21,16 +21,16 @@ export function Computers() {
   const makes = drivers?.some(({ available }) => available) ?? false
   const actions = (
     <div className="flex flex-wrap gap-2">
-      {makes && <Button onClick={() => setAdding('make')}>New cloud computer</Button>}
+      {makes && <Button onClick={() => setAdding('make')}>Create cloud computer</Button>}
       <Button look="primary" icon="plus" onClick={() => setAdding('pair')}>
-        Pair a machine
+        Connect computer
       </Button>
     </div>
   )
   return (
     <Page
       title="Computers"
-      lead="Your own machines and those that this instance makes: terminals, files, ports and local models, from anywhere."
+      lead="Use terminals, files, ports and local models on your own computers and on cloud computers."
       action={actions}
     >
       {error && !computers ? (
@@ -60,13 +60,13 @@ function NoComputer({ drivers }: { drivers: readonly Driver[] | undefined }) {
   const makes = drivers?.some(({ available }) => available)
   const reasons = drivers?.map(({ reason }) => reason).filter(Boolean)
   return (
-    <Section title="None yet">
-      <Empty title="A machine of yours, without opening a port">
-        Its daemon dials out to this server, and you decide there what may be done with it.
+    <Section title="No computers yet">
+      <Empty title="Connect your own computer">
+        A daemon on your computer connects to this server, without open ports. You decide what it allows.
         {makes
-          ? ' Or let the instance make one: a sandbox of its own, with nothing of yours in it.'
+          ? ' Or create a cloud computer, an isolated sandbox.'
           : makes === false &&
-            ` This instance makes none itself. ${reasons?.join(' ') || 'UK_COMPUTER_DRIVERS is off.'}`}
+            ` Cloud computers aren’t available on this instance. ${reasons?.join(' ') || 'UK_COMPUTER_DRIVERS is off.'}`}
       </Empty>
     </Section>
   )
@@ -80,13 +80,13 @@ function Lists({ computers }: { computers: readonly Computer[] }) {
   return (
     <>
       {mine.length > 0 && (
-        <Section title="Yours">
+        <Section title="Your computers">
           <List label="Your computers" computers={mine} />
         </Section>
       )}
       {others.length > 0 && (
-        <Section title="Of your workspaces" about="They belong to a workspace of yours, or are lent to one.">
-          <List label="Computers of your workspaces" computers={others} />
+        <Section title="Workspace computers" about="Owned by one of your workspaces, or shared with one.">
+          <List label="Workspace computers" computers={others} />
         </Section>
       )}
     </>
@@ -109,9 +109,9 @@ function Row({ computer }: { computer: Computer }) {
   const lentTo = exposures.map(({ workspace_id }) => nameOf(workspace_id)).filter(Boolean)
   const facts = [
     systemOf(computer),
-    kind === 'cloud' ? 'made by this instance' : null,
-    owner.type === 'workspace' ? nameOf(owner.id) && `of ${nameOf(owner.id)}` : null,
-    lentTo.length > 0 && `lent to ${lentTo.join(', ')}`,
+    kind === 'cloud' ? 'cloud computer' : null,
+    owner.type === 'workspace' ? nameOf(owner.id) && `owned by ${nameOf(owner.id)}` : null,
+    lentTo.length > 0 && `shared with ${lentTo.join(', ')}`,
     lifecycle === 'error' && lifecycle_reason,
   ].filter(Boolean)
   return (
@@ -134,9 +134,9 @@ function Row({ computer }: { computer: Computer }) {
           {size(probe.memory_bytes)} in use
         </p>
       )}
-      <p className="flex max-w-xs flex-wrap gap-1" aria-label={`What you may do with ${name}`}>
+      <p className="flex max-w-xs flex-wrap gap-1" aria-label={`Your permissions on ${name}`}>
         {my_capabilities.length === 0 ? (
-          <span className="text-[0.8125rem] text-quiet">You see that it is there.</span>
+          <span className="text-[0.8125rem] text-quiet">View only</span>
         ) : (
           my_capabilities.map((one) => <Tag key={one}>{capabilityWords[one].label}</Tag>)
         )}

@@ -8,7 +8,7 @@ export type Driver = Awaited<ReturnType<typeof uk.cloud_computers.drivers>>['row
 export type Snapshot = Awaited<ReturnType<typeof uk.computers.snapshots>>['rows'][number]
 export type Operation = Awaited<ReturnType<typeof uk.operations.get>>
 
-/** How often a computer is asked how it goes while somebody looks. */
+/** The polling interval while the page is visible. */
 const PROBE_MS = 20_000
 
 export const computersQuery = queryOptions({
@@ -19,7 +19,7 @@ export const computersQuery = queryOptions({
 export const computerQuery = (id: string) =>
   queryOptions({ queryKey: ['computers', id], queryFn: () => uk.computers.get({ id }) })
 
-/** Its load, memory, disk and home. Null: it does not answer. */
+/** Load, memory, disk and home folder. Null: no response. */
 export const probeQuery = ({ id, connection }: Pick<Computer, 'id' | 'connection'>) =>
   queryOptions({
     queryKey: ['computer-probe', id],
@@ -38,7 +38,7 @@ export const driversQuery = queryOptions({
   queryFn: async () => (await uk.cloud_computers.drivers({ limit: 100 })).rows,
 })
 
-/** Those of all the workspaces of the person, also of computers that are gone. */
+/** Snapshots in all workspaces of the person, including those of deleted computers. */
 export const snapshotsQuery = queryOptions({
   queryKey: ['computer-snapshots'],
   queryFn: () => everyRow(uk.cloud_computers.snapshots({ limit: 100 })),
@@ -51,10 +51,10 @@ export const refreshComputers = (): Promise<unknown> =>
   ])
 
 const ENDED: readonly Operation['status'][] = ['succeeded', 'failed', 'cancelled', 'expired']
-/** The server waits that long for something to happen. */
+/** The server's long-poll timeout. */
 const AWAIT_SECONDS = 25
 
-/** Waits for the end of what goes on in the background. Throws what it failed with. */
+/** Waits for a background operation. Throws its error. */
 export async function ended(operationId: string, signal?: AbortSignal): Promise<Operation> {
   const more = signal === undefined ? {} : { signal }
   let operation = await uk.operations.get({ id: operationId }, more)

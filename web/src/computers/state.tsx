@@ -3,7 +3,7 @@ import { Ago } from '../ui/text/time.tsx'
 import type { Computer } from './queries.ts'
 import { type Standing, stateOf } from './words.ts'
 
-/** A shape first, a colour second, and the word. */
+/** A shape and a word in addition to the color. */
 export function State({ computer }: { computer: Computer }) {
   const { tone, words } = stateOf(computer)
   const here = computer.connection === 'online'
@@ -27,7 +27,7 @@ export function LastSeen({ computer: { connection, last_seen_at } }: { computer:
   )
 }
 
-/** In the place of what cannot be done, the reason. */
+/** Explains why something isn't available. */
 export function Reason({ standing }: { standing: Standing }) {
   return standing.ready ? null : (
     <p role="status" className="border border-line border-l-ochre border-l-2 bg-sheet px-4 py-3 text-sm text-quiet">

@@ -1,17 +1,17 @@
-/** What is said of computers in one place, so that it is the same everywhere. */
+/** Shared texts about computers. */
 import type { Tone } from '../ui/page.tsx'
 import type { Capability, Computer } from './queries.ts'
 
 export const capabilities = ['exec', 'terminal', 'fs_read', 'fs_write', 'ports', 'inference', 'users'] as const
 
 export const capabilityWords: Record<Capability, { label: string; about: string }> = {
-  exec: { label: 'Commands', about: 'Run any program as the machine’s user: all that this user has.' },
-  terminal: { label: 'Terminals', about: 'Sit at it, which is as much as commands.' },
-  fs_read: { label: 'Read files', about: 'List and download, below the folders that the machine allows.' },
-  fs_write: { label: 'Write files', about: 'Upload, make and remove, below the folders that the machine allows.' },
-  ports: { label: 'Ports', about: 'Open what its programs listen on.' },
-  inference: { label: 'Local models', about: 'Call its models, install and remove them.' },
-  users: { label: 'Users', about: 'Make, change and remove accounts of its system.' },
+  exec: { label: 'Commands', about: 'Run programs as the machine’s user, with full access to that account.' },
+  terminal: { label: 'Terminals', about: 'Use terminals, which gives the same access as Commands.' },
+  fs_read: { label: 'Read files', about: 'List and download files in the folders the machine allows.' },
+  fs_write: { label: 'Write files', about: 'Upload, create and delete files in the folders the machine allows.' },
+  ports: { label: 'Ports', about: 'Open ports that programs listen on.' },
+  inference: { label: 'Local models', about: 'Use, install and remove local models.' },
+  users: { label: 'Users', about: 'Create, edit and delete operating system accounts.' },
 }
 
 export const parts = ['terminal', 'files', 'ports', 'models', 'users', 'grants', 'settings'] as const
@@ -22,10 +22,10 @@ export const partWords: Record<Part, string> = {
   ports: 'Ports',
   models: 'Models',
   users: 'Users',
-  grants: 'Grants',
+  grants: 'Sharing',
   settings: 'Settings',
 }
-/** What a part takes; null: whoever sees the computer sees it. */
+/** The permission a tab requires; null: visible to everyone with access. */
 const needs: Record<Part, Capability | null> = {
   terminal: 'terminal',
   files: 'fs_read',
@@ -36,13 +36,13 @@ const needs: Record<Part, Capability | null> = {
   settings: null,
 }
 
-/** Whether a computer can be asked for something now, and if not, why. */
+/** Whether the computer is reachable, and if not, why. */
 export type Standing = { ready: true } | { ready: false; why: string }
 
-/** What keeps a person from a part of a computer: that they may not, or that it is not there. */
+/** Why a tab isn't available: missing permission, or the computer is offline. */
 export function standingOf(computer: Computer, part: Part): Standing {
   const capability = needs[part]
-  // The models of a computer that is away are shown as it last reported them.
+  // Models of offline computers are shown as last reported.
   const isShownAway = part === 'models' && computer.my_capabilities.includes('inference')
   if (capability === null || isShownAway) return { ready: true }
   return standingFor(computer, capability)
@@ -55,15 +55,15 @@ export function standingFor(computer: Computer, capability: Capability): Standin
     return {
       ready: false,
       why: allows.includes(capability)
-        ? `“${what}” of ${name} was not lent to you. Ask whoever it belongs to.`
+        ? `You don’t have the “${what}” permission on ${name}. Ask its owner.`
         : kind === 'cloud'
-          ? `“${what}” is not for cloud computers: ${name} is a sandbox with one account.`
-          : `“${what}” is not allowed on the machine itself. There: uk computer run --allow ${[...allows, capability].join(',')}`,
+          ? `“${what}” isn’t available on cloud computers. ${name} is a sandbox with one account.`
+          : `“${what}” isn’t allowed on the machine. To allow it, run there: uk computer run --allow ${[...allows, capability].join(',')}`,
     }
   return reachOf(computer)
 }
 
-/** Whether anything can be asked of it. */
+/** Whether the computer can be reached. */
 export function reachOf({ connection, lifecycle, kind, name, lifecycle_reason }: Computer): Standing {
   if (connection === 'online') return { ready: true }
   if (kind === 'cloud')
@@ -71,18 +71,18 @@ export function reachOf({ connection, lifecycle, kind, name, lifecycle_reason }:
       case 'stopped':
         return { ready: false, why: `${name} is stopped. Its files are kept; start it to use it.` }
       case 'error':
-        return { ready: false, why: `${name} has failed: ${lifecycle_reason ?? 'no reason is known'}. Start it again.` }
+        return { ready: false, why: `${name} failed: ${lifecycle_reason ?? 'unknown reason'}. Start it again.` }
       case 'provisioning':
       case 'starting':
-        return { ready: false, why: `${name} is starting. This page goes on by itself when it is there.` }
+        return { ready: false, why: `${name} is starting. This page updates when it is ready.` }
       case 'stopping':
-        return { ready: false, why: `${name} is being stopped.` }
+        return { ready: false, why: `${name} is stopping.` }
     }
   return connection === 'never_connected'
-    ? { ready: false, why: `${name} has never connected. On the machine: uk computer status` }
+    ? { ready: false, why: `${name} has never connected. Check it on the machine: uk computer status` }
     : {
         ready: false,
-        why: `${name} is not connected. It comes back by itself once it is on and its daemon runs; on the machine: uk computer status`,
+        why: `${name} is offline. It reconnects automatically when its daemon is running. Check it on the machine: uk computer status`,
       }
 }
 
@@ -94,7 +94,7 @@ export function stateOf({ connection, lifecycle, kind }: Computer): { tone: Tone
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
-/** Bytes in the unit in which they are short. */
+/** Formats bytes in binary units. */
 export function size(bytes: number): string {
   const unit = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
   const value = bytes / 1024 ** unit

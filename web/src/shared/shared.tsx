@@ -55,7 +55,7 @@ export function SharedByMe() {
 function GivenRow({ given }: { given: Given }) {
   const { id, resource_type, resource_id, title, grantee, access, status, created_at } = given
   const name = title ?? `untitled ${resource_type}`
-  const whom = grantee.name ?? grantee.email ?? 'somebody'
+  const whom = grantee.name ?? grantee.email ?? 'a user'
   const revoking = useSend(uk.shares.revoke, async () => {
     await queryClient.invalidateQueries({ queryKey: ['shared-by-me'] })
     say(`Removed ${whom} from ${name}`)

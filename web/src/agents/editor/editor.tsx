@@ -198,7 +198,7 @@ export function Editor({
           </Refused>
           {overtaken && (
             <p role="status" className="text-sm text-ochre">
-              Somebody saved version {agent.version} meanwhile. Saving puts your changes over it.
+              Another user saved version {agent.version}. Saving overwrites their changes.
             </p>
           )}
           <div className="flex flex-wrap items-center gap-2">

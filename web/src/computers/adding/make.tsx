@@ -11,11 +11,11 @@ import { type Driver, refreshComputers, snapshotsQuery } from '../queries.ts'
 
 const limit = (words: string): number | null => (words.trim() === '' ? null : typedNumber(words.trim()))
 const driverWords: Record<string, string> = {
-  bubblewrap: 'Sandbox of the server’s own system',
-  docker: 'Container of an image',
+  bubblewrap: 'Sandbox on the server’s system',
+  docker: 'Container from an image',
 }
 
-/** Makes a cloud computer, from nothing or from a snapshot. */
+/** Creates a cloud computer, empty or from a snapshot. */
 export function Make({
   drivers,
   workspaces,
@@ -27,7 +27,7 @@ export function Make({
   workspaces: readonly Workspace[]
   open: boolean
   onOpen: (open: boolean) => void
-  /** The snapshot that its home begins with. */
+  /** The snapshot to restore into the home folder. */
   from?: string
 }) {
   const available = drivers.filter((one) => one.available)
@@ -45,7 +45,7 @@ export function Make({
   const { data: snapshots = [] } = useQuery({ ...snapshotsQuery, enabled: open })
   const sending = useSend(uk.cloud_computers.create, async () => {
     await refreshComputers()
-    say(`${name} is being made`)
+    say(`Creating ${name}`)
     setName('')
     onOpen(false)
   })
@@ -55,11 +55,11 @@ export function Make({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title="New cloud computer"
+      title="Create cloud computer"
       about={
         from === ''
-          ? 'A computer with nothing of yours in it, to lend to agents and people.'
-          : 'Its home begins with what the snapshot has.'
+          ? 'An isolated computer for agents and people. It has no access to your data.'
+          : 'The home folder is restored from the snapshot.'
       }
       sending={sending}
       fields={[
@@ -73,7 +73,7 @@ export function Make({
         'idle_stop_seconds',
         'from_snapshot',
       ]}
-      verb="Make it"
+      verb="Create computer"
       onSend={() =>
         void sending.send({
           name,
@@ -92,7 +92,7 @@ export function Make({
       <TextField label="Name" autoComplete="off" value={name} onValue={setName} error={sending.at('name')} />
       {workspaces.length > 1 && (
         <SelectField
-          label="Belongs to"
+          label="Owner"
           value={place}
           onValue={setPlace}
           options={workspaces.map((one) => [one.kind === 'personal' ? '' : one.id, one.name] as const)}
@@ -100,7 +100,7 @@ export function Make({
         />
       )}
       <SelectField
-        label="Made of"
+        label="Type"
         value={driver.driver}
         onValue={(picked) => {
           setDriver(picked)
@@ -132,7 +132,7 @@ export function Make({
       />
       <div className="grid gap-4 sm:grid-cols-3">
         <TextField
-          label="Memory, MiB"
+          label="Memory in MiB"
           inputMode="numeric"
           placeholder="no limit"
           value={memory}
@@ -140,7 +140,7 @@ export function Make({
           error={sending.at('memory_mb')}
         />
         <TextField
-          label="Cores"
+          label="CPU cores"
           inputMode="decimal"
           placeholder="no limit"
           value={cpu}
@@ -148,7 +148,7 @@ export function Make({
           error={sending.at('cpu')}
         />
         <TextField
-          label="Disk, MiB"
+          label="Disk in MiB"
           inputMode="numeric"
           placeholder="no limit"
           value={disk}
@@ -157,27 +157,27 @@ export function Make({
         />
       </div>
       {!driver.limits_enforced && (
-        <p className="text-[0.8125rem] text-quiet">The server can’t hold all of these limits here.</p>
+        <p className="text-[0.8125rem] text-quiet">This server can’t enforce all of these limits.</p>
       )}
       <SelectField
-        label="Stop it when nobody uses it"
+        label="Stop when idle"
         value={idle}
         onValue={setIdle}
         options={[
           ['', 'Never'],
           ['900', 'After 15 minutes'],
-          ['3600', 'After an hour'],
-          ['86400', 'After a day'],
+          ['3600', 'After 1 hour'],
+          ['86400', 'After 1 day'],
         ]}
         error={sending.at('idle_stop_seconds')}
       />
       {snapshots.length > 0 && (
         <SelectField
-          label="Begins with"
+          label="Home folder"
           value={snapshot}
           onValue={setSnapshot}
           options={[
-            ['', 'An empty home'] as const,
+            ['', 'Empty'] as const,
             ...snapshots
               .filter(({ status }) => status === 'ready')
               .map((one) => [one.id, `${one.name ?? one.computer_name}, ${moment(one.created_at)}`] as const),

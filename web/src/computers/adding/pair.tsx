@@ -14,7 +14,7 @@ import { type Pairing, refreshComputers } from '../queries.ts'
 const Qr = lazy(async () => ({ default: (await import('./qr.tsx')).Qr }))
 const LOOK_MS = 2_000
 
-/** Makes a token for one machine, shows what is to be run there, and waits until it has come. */
+/** Creates a pairing token, shows the command for the machine, and waits until it connects. */
 export function Pair({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const [name, setName] = useState('')
@@ -32,17 +32,17 @@ export function Pair({ open, onOpen }: { open: boolean; onOpen: (open: boolean) 
       <FormDialog
         open={open && pairing === null}
         onOpen={onOpen}
-        title="Pair a machine"
-        about="Linux or macOS. Nothing listens on it: it dials out to this server."
+        title="Connect computer"
+        about="Linux or macOS. The computer connects to this server, so you don’t need to open any ports."
         sending={sending}
         fields={['name', 'workspace_id']}
-        verb="Make the command"
+        verb="Create command"
         onSend={() => void sending.send({ ...(name !== '' && { name }), ...(place !== '' && { workspace_id: place }) })}
       >
         <TextField
           label="Name"
           optional
-          placeholder="what the machine calls itself"
+          placeholder="hostname"
           autoComplete="off"
           value={name}
           onValue={setName}
@@ -50,8 +50,8 @@ export function Pair({ open, onOpen }: { open: boolean; onOpen: (open: boolean) 
         />
         {offered.length > 1 && (
           <SelectField
-            label="Belongs to"
-            hint="Only you manage your own; of a workspace its admins do."
+            label="Owner"
+            hint="Only you can manage your own computers. Admins manage those of a workspace."
             value={place}
             onValue={setPlace}
             options={offered.map((one) => [one.kind === 'personal' ? '' : one.id, one.name] as const)}
@@ -64,7 +64,7 @@ export function Pair({ open, onOpen }: { open: boolean; onOpen: (open: boolean) 
   )
 }
 
-/** What is to be run, until the machine is there. */
+/** Shows the command until the machine has connected. */
 function Waits({ pairing, open, leave }: { pairing: Pairing; open: boolean; leave: () => void }) {
   const navigate = useNavigate()
   const { data } = useQuery({
@@ -78,7 +78,7 @@ function Waits({ pairing, open, leave }: { pairing: Pairing; open: boolean; leav
   useEffect(() => {
     if (computerId !== null) void refreshComputers()
   }, [computerId])
-  // A token that nobody waits for lets nobody in.
+  // The token is revoked when the dialog closes.
   const end = (): void => {
     if (status === 'waiting') void uk.computer_pairings.cancel({ id: pairing.id }).catch(() => {})
     leave()
@@ -93,8 +93,8 @@ function Waits({ pairing, open, leave }: { pairing: Pairing; open: boolean; leav
       onOpen={end}
       insistent
       wide
-      title="Run this on the machine"
-      about="Good once, for ten minutes. It is shown this once."
+      title="Run this command on the computer"
+      about="Valid once, for ten minutes. Shown only once."
       footer={
         computerId === null ? (
           <Button onClick={end}>Cancel</Button>
@@ -102,26 +102,27 @@ function Waits({ pairing, open, leave }: { pairing: Pairing; open: boolean; leav
           <>
             <Button onClick={leave}>Close</Button>
             <Button look="primary" onClick={() => go(computerId)}>
-              Open it
+              Open computer
             </Button>
           </>
         )
       }
     >
       <div className="space-y-5">
-        <Command label="A machine without uk gets its part of it from here" command={pairing.install_command} />
-        <Command label="Where uk is installed" command={pairing.command} />
+        <Command label="Install uk and connect" command={pairing.install_command} />
+        <Command label="If uk is already installed" command={pairing.command} />
         <div className="flex flex-wrap items-center gap-6">
           <div className="w-52">
             <Suspense fallback={<div className="aspect-square w-full bg-sunk" />}>
-              <Qr words={pairing.install_command} label="The first command, for a camera" />
+              <Qr words={pairing.install_command} label="QR code of the first command" />
             </Suspense>
           </div>
           <div className="min-w-0 flex-1 basis-48">
-            <p className="text-sm text-quiet">Or type this code when uk computer pair asks for it:</p>
+            <p className="text-sm text-quiet">Or enter this code when uk computer pair asks for it:</p>
             <p className="mt-1 font-mono text-2xl tracking-wider select-all">{pairing.code}</p>
             <p className="mt-3 text-sm text-quiet">
-              What stands behind --allow is all that can ever be done with the machine: strike out what is too much.
+              The --allow option limits what this server can do on the computer. Remove anything you don’t want to
+              allow.
             </p>
           </div>
         </div>
@@ -132,11 +133,11 @@ function Waits({ pairing, open, leave }: { pairing: Pairing; open: boolean; leav
                 aria-hidden="true"
                 className="size-3.5 animate-spin rounded-full border-[1.5px] border-ai border-r-transparent"
               />
-              Waiting for the machine…
+              Waiting for the computer …
             </>
           )}
-          {status === 'paired' && 'The machine is there.'}
-          {status === 'expired' && 'The ten minutes are over, or the code was mistyped too often. Make another one.'}
+          {status === 'paired' && 'Computer connected.'}
+          {status === 'expired' && 'The code expired or was mistyped too often. Create a new command.'}
         </p>
       </div>
     </Dialog>

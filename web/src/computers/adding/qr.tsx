@@ -2,7 +2,7 @@ import { encode } from 'uqr'
 
 const QUIET = 2
 
-/** Words as a square to be read by a camera; drawn, since pictures come from files alone here. */
+/** A QR code. Drawn on a canvas, since the content security policy blocks data URLs. */
 export function Qr({ words, label }: { words: string; label: string }) {
   const { data, size } = encode(words, { ecc: 'L', border: 0 })
   const whole = size + 2 * QUIET
@@ -24,7 +24,7 @@ export function Qr({ words, label }: { words: string; label: string }) {
   )
 }
 
-/** Where dark begins in a row, and how far it goes. */
+/** The dark runs of a row. */
 function runsOf(row: readonly boolean[]): [from: number, width: number][] {
   const runs: [number, number][] = []
   row.forEach((dark, x) => {

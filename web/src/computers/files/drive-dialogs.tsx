@@ -17,7 +17,7 @@ interface Props {
 
 const MOST = 100
 
-/** The workspaces whose drive somebody writes to, and the one that is chosen: their own at first. */
+/** The workspaces whose drive the person can write to, and the selected one: first, the personal one. */
 function usePlace() {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const { id } = useAccount()
@@ -32,24 +32,24 @@ const listed = (place: string, kind: 'file' | 'folder', open: boolean) => ({
   enabled: open && place !== '',
 })
 
-/** Copies a file of a computer to the drive. */
+/** Copies a file from a computer to the drive. */
 export function ToDrive({ computerId, row, open, onOpen }: Props & { row: Row }) {
   const { workspaces, place, pick } = usePlace()
   const [folder, setFolder] = useState('')
   const { data: folders } = useQuery(listed(place, 'folder', open))
   const sending = useSend(uk.drive.upload, (made) => {
-    say(`${made.name} is on the drive`)
+    say(`Copied ${made.name} to the drive`)
     onOpen(false)
   })
   return (
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Copy ${row.name} to the drive`}
-      about="Where the name is taken it gets another one."
+      title={`Copy ${row.name} to drive`}
+      about="If the name is taken, the copy gets a new name."
       sending={sending}
       fields={['workspace_id', 'parent_id']}
-      verb="Copy it"
+      verb="Copy to drive"
       onSend={() =>
         void sending.send({
           ...(folder === '' ? { workspace_id: place } : { parent_id: folder }),
@@ -72,14 +72,14 @@ export function ToDrive({ computerId, row, open, onOpen }: Props & { row: Row })
         label="Folder"
         value={folder}
         onValue={setFolder}
-        options={[['', 'The drive itself'] as const, ...(folders ?? []).map((one) => [one.id, one.path] as const)]}
+        options={[['', 'Top level'] as const, ...(folders ?? []).map((one) => [one.id, one.path] as const)]}
         error={sending.at('parent_id')}
       />
     </FormDialog>
   )
 }
 
-/** Copies a file of the drive into a folder of a computer. */
+/** Copies a file from the drive to a computer. */
 export function FromDrive({ computerId, folder, open, onOpen }: Props & { folder: string }) {
   const { workspaces, place, pick } = usePlace()
   const [words, setWords] = useState('')
@@ -89,18 +89,18 @@ export function FromDrive({ computerId, folder, open, onOpen }: Props & { folder
   const file = shown.find(({ id }) => id === picked) ?? shown[0]
   const sending = useSend(uk.computers.upload, async () => {
     await refreshFolder(computerId, folder)
-    say('The file is on the computer')
+    say('File copied to the computer')
     onOpen(false)
   })
   return (
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title="A file of the drive"
-      about={`It is copied to ${folder}.`}
+      title="Copy from drive"
+      about={`Copies a file to ${folder}.`}
       sending={sending}
       fields={['path', 'drive_source']}
-      verb="Copy it here"
+      verb="Copy file"
       onSend={() => {
         if (file)
           void sending.send({
@@ -116,7 +116,7 @@ export function FromDrive({ computerId, folder, open, onOpen }: Props & { folder
         onValue={pick}
         options={workspaces.map((one) => [one.id, one.name] as const)}
       />
-      <TextField label="Find by name" optional autoComplete="off" value={words} onValue={setWords} />
+      <TextField label="Search by name" optional autoComplete="off" value={words} onValue={setWords} />
       <SelectField
         label="File"
         value={file?.id ?? ''}
@@ -126,7 +126,7 @@ export function FromDrive({ computerId, folder, open, onOpen }: Props & { folder
             ? [['', files === undefined ? '…' : 'None']]
             : shown.map((one) => [one.id, one.path] as const)
         }
-        hint={files?.length === MOST ? `The ${MOST} newest are offered.` : undefined}
+        hint={files?.length === MOST ? `Showing the ${MOST} newest files.` : undefined}
         error={sending.at('path') ?? sending.at('drive_source')}
       />
     </FormDialog>

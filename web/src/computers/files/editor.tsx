@@ -12,7 +12,7 @@ import { type Row, type Text, readText, refreshFolder } from './queries.ts'
 import { folderOf } from './paths.ts'
 import { sendPart } from './uploads.ts'
 
-/** Shows the words of a small file, and saves what becomes of them, unless somebody else was faster. */
+/** Edits a small text file. Saving fails if another user changed the file meanwhile. */
 export function Editor({
   computerId,
   row,
@@ -26,7 +26,7 @@ export function Editor({
   open: boolean
   onOpen: (open: boolean) => void
 }) {
-  // Read once for each opening: what is written to it meanwhile may not take the place of what is being typed.
+  // Read once per opening: later changes must not replace typed text.
   const [opening, setOpening] = useState({ open, times: 0 })
   if (opening.open !== open) setOpening({ open, times: opening.times + (open ? 1 : 0) })
   const { data, error, refetch } = useQuery({
@@ -43,7 +43,7 @@ export function Editor({
       {error ? (
         <Failure what="This file" error={error} again={refetch} />
       ) : data === null ? (
-        <p className="text-quiet">These bytes are no text. Download the file to open it.</p>
+        <p className="text-quiet">This file can’t be read as text. Download it to open it.</p>
       ) : (
         <Waiting what="the file" />
       )}
@@ -72,7 +72,8 @@ function Words({
   const saving = useSend(
     async (force: boolean) => {
       const now = await uk.computers.fs({ id: computerId, op: 'stat', path: row.path }).catch((error: unknown) => {
-        // Removed meanwhile: it is made again. Whatever else is wrong, nobody knows what would be written over.
+        // The file was deleted meanwhile and is created again. For other errors, it's unknown what would be
+        // overwritten.
         if (refusal(error)?.status === 404) return null
         throw error
       })
@@ -86,7 +87,7 @@ function Words({
       setChanged(!saved)
       if (!saved) return
       await refreshFolder(computerId, folderOf(row.path))
-      say(`${row.name} is saved`)
+      say(`Saved ${row.name}`)
       onOpen(false)
     },
   )
@@ -107,14 +108,14 @@ function Words({
               disabled={words === before.text}
               onClick={() => void saving.send(changed)}
             >
-              {changed ? 'Save over it' : 'Save'}
+              {changed ? 'Overwrite file' : 'Save file'}
             </Button>
           )}
         </>
       }
     >
       <textarea
-        aria-label={`The words of ${row.name}`}
+        aria-label={`Text of ${row.name}`}
         value={words}
         readOnly={!writes.ready}
         spellCheck={false}
@@ -125,7 +126,7 @@ function Words({
         {!writes.ready && <p className="text-sm text-quiet">{writes.why}</p>}
         {changed && (
           <p role="alert" className="text-sm text-seal">
-            It was changed on the machine since you opened it. To save is to replace what is there now.
+            The file changed on the computer since you opened it. Saving overwrites those changes.
           </p>
         )}
         <Refused>{saving.rest()}</Refused>

@@ -52,22 +52,22 @@ export function FileRow({
         <Ago time={modified_at} />
       </span>
       <Actions
-        label={`More of ${name}`}
+        label={`More actions for ${name}`}
         actions={[
           ...(type === 'file' || type === 'folder'
             ? [
                 {
-                  label: type === 'folder' ? 'Download as zip' : 'Download',
+                  label: type === 'folder' ? 'Download as ZIP' : 'Download',
                   run: () => location.assign(downloadOf(computerId, row)),
                 },
               ]
             : []),
-          ...(edited ? [{ label: writes.ready ? 'Edit' : 'Read', run: () => onDeed('edit') }] : []),
-          ...(type === 'file' ? [{ label: 'Copy to the drive', run: () => onDeed('to-drive') }] : []),
+          ...(edited ? [{ label: writes.ready ? 'Edit' : 'View', run: () => onDeed('edit') }] : []),
+          ...(type === 'file' ? [{ label: 'Copy to drive …', run: () => onDeed('to-drive') }] : []),
           ...(writes.ready
             ? [
                 {
-                  label: runs.ready ? 'Rename' : 'Rename (needs commands)',
+                  label: runs.ready ? 'Rename' : 'Rename (requires Commands)',
                   run: () => onDeed('rename'),
                   disabled: !runs.ready,
                 },

@@ -17,7 +17,7 @@ import { type Row, folderQuery, refreshFolder, startQuery } from './queries.ts'
 import { Tray } from './tray.tsx'
 import { begin } from './uploads.ts'
 
-/** The folders of a computer, starting with its home, or with the first folder that the machine allows. */
+/** A file browser, starting in the home folder or the first allowed folder. */
 export function Files({ computer }: { computer: Computer }) {
   const { path } = useSearch({ strict: false })
   const { data: start, error, refetch } = useQuery({ ...startQuery(computer.id), enabled: path === undefined })
@@ -49,8 +49,8 @@ function Folder({ computer, path }: { computer: Computer; path: string }) {
   }
   const actions = writes.ready && (
     <div className="flex flex-wrap gap-2">
-      <Button onClick={() => setMaking('folder')}>New folder</Button>
-      <Button onClick={() => setMaking('drive')}>From the drive</Button>
+      <Button onClick={() => setMaking('folder')}>Create folder</Button>
+      <Button onClick={() => setMaking('drive')}>Copy from drive</Button>
       <Button look="primary" icon="up" onClick={() => picker.current?.click()}>
         Upload
       </Button>
@@ -71,7 +71,7 @@ function Folder({ computer, path }: { computer: Computer; path: string }) {
   const dialog = { computerId: id, open: deed.open, onOpen: deed.onOpen }
   return (
     <div onDragOver={(event) => writes.ready && event.preventDefault()} onDrop={drop}>
-      <Section title="Files" about={writes.ready ? 'Drop files here to upload them.' : writes.why} action={actions}>
+      <Section title="Files" about={writes.ready ? 'Drop files here to upload.' : writes.why} action={actions}>
         <Trail id={id} path={path} />
         <Tray computerId={id} />
         {error && !rows ? (
@@ -79,7 +79,7 @@ function Folder({ computer, path }: { computer: Computer; path: string }) {
         ) : !rows ? (
           <Waiting what="the files" />
         ) : rows.length === 0 ? (
-          <Empty title="This folder is empty">{writes.ready && 'Drop files here, or make a folder.'}</Empty>
+          <Empty title="This folder is empty">{writes.ready && 'Drop files here, or create a folder.'}</Empty>
         ) : (
           <Rows label="Files">
             {rows.map((row) => (
@@ -119,15 +119,15 @@ function Folder({ computer, path }: { computer: Computer; path: string }) {
         <Confirm
           open={deed.open}
           onOpen={deed.onOpen}
-          title={`Delete ${on.row.name}?`}
-          verb="Delete it"
+          title={`Delete “${on.row.name}”?`}
+          verb="Delete permanently"
           run={async () => {
             await uk.computers.fs({ id, op: 'remove', path: on.row.path, recursive: on.row.type === 'folder' })
             await refreshFolder(id, path)
           }}
         >
-          {on.row.type === 'folder' ? 'The folder goes with all that is in it. ' : ''}
-          The machine has no trash: it is gone for good.
+          {on.row.type === 'folder' ? 'This deletes the folder with everything in it. ' : ''}
+          Computers have no trash. You can’t undo this.
         </Confirm>
       )}
     </div>

@@ -13,8 +13,8 @@ export function NewFolder({ computerId, folder, ...opened }: Props & { folder: s
   return (
     <NameDialog
       {...opened}
-      title="New folder"
-      verb="Make it"
+      title="Create folder"
+      verb="Create folder"
       field="path"
       call={(name) => uk.computers.fs({ id: computerId, op: 'mkdir', path: within(folder, name) })}
       done={() => refreshFolder(computerId, folder)}
@@ -22,7 +22,7 @@ export function NewFolder({ computerId, folder, ...opened }: Props & { folder: s
   )
 }
 
-/** By `mv` there: calls for files know no other name of what is there. */
+/** Renames by `mv`, since the file API has no rename. */
 export function Rename({ computerId, row, ...opened }: Props & { row: Row }) {
   const folder = folderOf(row.path)
   return (
@@ -42,11 +42,11 @@ async function rename(id: string, from: string, to: string): Promise<void> {
     if (error instanceof ApiError && error.status === 404) return null
     throw error
   })
-  if (there !== null) throw refused('There is something of this name already.')
+  if (there !== null) throw refused('This name is already taken.')
   const ran = await uk.computers.exec({ id, argv: ['mv', '-n', '--', from, to] })
-  if ('exit_code' in ran && ran.exit_code !== 0) throw refused(ran.stderr.trim() || 'It could not be renamed.')
+  if ('exit_code' in ran && ran.exit_code !== 0) throw refused(ran.stderr.trim() || 'Couldn’t rename the file.')
 }
 
-/** In the form of a refusal, which a form shows. */
+/** An error in the form that dialogs show. */
 const refused = (message: string): ApiError =>
   new ApiError({ status: 409, header: () => null }, { type: 'conflict', message })

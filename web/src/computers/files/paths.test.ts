@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { folderOf, trail, within } from './paths.ts'
 
-test('a path is walked part by part, one whose bytes are not UTF-8 too', () => {
+test('paths are split into parts, also ones that aren’t UTF-8', () => {
   assert.deepEqual(
     trail('/home/ada').map(({ path }) => path),
     ['/', '/home', '/home/ada'],
@@ -12,7 +12,7 @@ test('a path is walked part by part, one whose bytes are not UTF-8 too', () => {
   assert.equal(trail('file:///home/a%20b').at(-1)!.name, 'a b')
 })
 
-test('what is made in a folder lies in it, and its folder is that one', () => {
+test('joining a name to a folder and taking its parent are inverse', () => {
   assert.equal(within('/', 'etc'), '/etc')
   assert.equal(within('/home/ada/', 'notes 1%.txt'), '/home/ada/notes 1%.txt')
   assert.equal(within('file:///home/caf%E9', 'a b'), 'file:///home/caf%E9/a%20b')

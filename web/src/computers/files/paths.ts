@@ -1,4 +1,4 @@
-/** A path of a machine in parts, each with the path that leads to it. The bytes of a `file:` URI stay as they are. */
+/** Splits a path into parts, each with its full path. The bytes of `file:` URIs are kept. */
 export function trail(path: string): { name: string; path: string }[] {
   const [scheme, rest] = path.startsWith('file://') ? ['file://', path.slice(7)] : ['', path]
   const names = rest.split('/').filter(Boolean)
@@ -8,14 +8,14 @@ export function trail(path: string): { name: string; path: string }[] {
   ]
 }
 
-/** Where a new name lies in a folder. */
+/** Joins a name to a folder. */
 export function within(folder: string, name: string): string {
   const isUri = folder.startsWith('file://')
   const base = folder.replace(/(?<!^|:\/)\/+$/, '')
   return `${base === '/' ? '' : base}/${isUri ? encodeURIComponent(name) : name}`
 }
 
-/** The folder that something lies in. */
+/** The parent folder. */
 export const folderOf = (path: string): string => trail(path).at(-2)?.path ?? '/'
 
 function shown(name: string, scheme: string): string {

@@ -6,10 +6,10 @@ type Answer = Awaited<ReturnType<typeof uk.computers.fs>>
 export type Row = Extract<Answer, { rows: unknown[] }>['rows'][number]
 
 const ROWS = 200
-/** What is edited here; a larger file is downloaded. */
+/** The size limit for editing; larger files are downloaded. */
 export const MOST_EDITED = 524_288
 
-/** The folder to start with: the server asks the machine, which alone knows its home and what it allows. */
+/** The start folder. Only the machine knows its home and its allowed folders. */
 export const startQuery = (id: string) =>
   queryOptions({
     queryKey: ['computer-files-start', id],
@@ -36,7 +36,7 @@ export const folderQuery = (id: string, path: string) =>
 export const refreshFolder = (id: string, path: string): Promise<void> =>
   queryClient.invalidateQueries({ queryKey: ['computer-files', id, path] })
 
-/** Where the browser itself gets a file, or a folder as an archive. */
+/** The download path of a file, or of a folder as an archive. */
 export const downloadOf = (id: string, { path, type }: Row): string =>
   `/v1/computers/${id}/fs/download?${new URLSearchParams({ path, ...(type === 'folder' && { archive: 'zip' }) })}`
 
@@ -45,7 +45,7 @@ export interface Text {
   etag: string | null
 }
 
-/** The words of a file. Null: they are none. */
+/** The text of a file. Null: it isn't text. */
 export async function readText(id: string, path: string): Promise<Text | null> {
   const { body, header } = await uk.computers.download({ id, path })
   const parts: Uint8Array[] = []

@@ -2,7 +2,7 @@ import { Button, IconButton } from '../../ui/button.tsx'
 import { size } from '../words.ts'
 import { type Upload, again, dismiss, useUploads } from './uploads.ts'
 
-/** What is on its way to a computer, and what became of it. */
+/** Uploads to a computer. */
 export function Tray({ computerId }: { computerId: string }) {
   const uploads = useUploads().filter((one) => one.computerId === computerId)
   if (uploads.length === 0) return null
@@ -28,13 +28,13 @@ function Row({ upload: { key, name, path, size: whole, sent, state, why } }: { u
         {name}
       </span>
       {state === 'going' && (
-        <progress aria-label={`How far ${name} is`} value={sent} max={whole || 1} className="w-32" />
+        <progress aria-label={`Upload progress of ${name}`} value={sent} max={whole || 1} className="w-32" />
       )}
       <span className={`figures ${state === 'failed' ? 'text-seal' : 'text-quiet'}`}>{words}</span>
-      {state === 'exists' && <Button onClick={() => again(key, true)}>Replace it</Button>}
-      {state === 'failed' && <Button onClick={() => again(key, false)}>Try again</Button>}
+      {state === 'exists' && <Button onClick={() => again(key, true)}>Replace file</Button>}
+      {state === 'failed' && <Button onClick={() => again(key, false)}>Retry</Button>}
       <IconButton
-        label={state === 'going' ? `Stop sending ${name}` : `Dismiss ${name}`}
+        label={state === 'going' ? `Cancel upload of ${name}` : `Dismiss ${name}`}
         icon="close"
         onClick={() => dismiss(key)}
       />

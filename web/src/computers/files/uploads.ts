@@ -1,4 +1,4 @@
-/** What is on its way to computers: goes on while the person looks at other pages, and over a connection that breaks. */
+/** Uploads to computers. They continue across pages and connection losses. */
 import { useSyncExternalStore } from 'react'
 import { ApiError, failureOf } from '#interfaces/client.ts'
 import { refusal, sayError, uk } from '../../api.ts'
@@ -44,13 +44,13 @@ export function begin(computerId: string, path: string, file: File): void {
   void run(key, false)
 }
 
-/** Once more: after a fault, or over the file that is there. */
+/** Retries after an error, or overwrites the existing file. */
 export function again(key: string, overwrite: boolean): void {
   set(key, { state: 'going', why: null })
   void run(key, overwrite)
 }
 
-/** Ends it where it goes on, and takes it off the list. */
+/** Cancels an upload and removes it from the list. */
 export function dismiss(key: string): void {
   stops.get(key)?.abort()
   files.delete(key)
@@ -72,14 +72,14 @@ async function run(key: string, overwrite: boolean): Promise<void> {
     const exists = refusal(error)?.code === 'already_exists'
     set(key, {
       state: exists ? 'exists' : 'failed',
-      why: exists ? 'There is a file of this name.' : sayError(error),
+      why: exists ? 'A file with this name already exists.' : sayError(error),
     })
   } finally {
     stops.delete(key)
   }
 }
 
-/** Part by part: of what was cut off only the rest is sent again. */
+/** In parts, so that an interrupted upload resumes. */
 async function send(
   { computerId: id, path }: Upload,
   file: File,
@@ -110,7 +110,7 @@ async function send(
   }
 }
 
-/** How far it has come, once the server can be asked. */
+/** The uploaded size, once the server is reachable. */
 async function arrived(id: string, path: string, tag: string, signal: AbortSignal): Promise<number> {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
@@ -123,7 +123,7 @@ async function arrived(id: string, path: string, tag: string, signal: AbortSigna
   }
 }
 
-/** Bytes in the place of a file: what an editor saves, or a part of an upload. */
+/** Writes a file, or a part of an upload. */
 export async function sendPart(
   url: string,
   body: Blob,

@@ -10,23 +10,23 @@ import { Section } from '../../ui/page.tsx'
 import { useSend } from '../../ui/send.ts'
 import { type Computer, refreshComputers } from '../queries.ts'
 
-/** Lets a computer go, once its name is typed. */
+/** Deletes a computer after its name is typed. */
 export function Delete({ computer: { id, name, kind } }: { computer: Computer }) {
   const [open, setOpen] = useState(false)
   const [typed, setTyped] = useState('')
   const navigate = useNavigate()
   const what =
     kind === 'cloud'
-      ? 'It goes with its home and all that is in it. Its snapshots stay.'
-      : 'Nothing is removed from the machine. Its credential and all that was granted end at once; to come back it is paired anew.'
+      ? 'This permanently deletes the computer and its home folder. Snapshots are kept.'
+      : 'Nothing is removed from the machine itself. Its connection and all shared access end immediately. To use it again, connect it again.'
   const sending = useSend(uk.computers.delete, async () => {
     await navigate({ to: '/computers' })
     await refreshComputers()
-    say(`${name} is gone`)
+    say(`Deleted ${name}`)
   })
   return (
     <Section
-      title="Let it go"
+      title="Delete computer"
       about={what}
       action={
         <Button look="danger-plain" onClick={() => setOpen(true)}>
@@ -37,23 +37,23 @@ export function Delete({ computer: { id, name, kind } }: { computer: Computer })
       <Dialog
         open={open}
         onOpen={setOpen}
-        title={`Delete ${name}?`}
+        title={`Delete computer ${name}?`}
         about={what}
         footer={
           <>
-            <Button onClick={() => setOpen(false)}>Keep it</Button>
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
             <Button
               look="danger"
               disabled={typed !== name}
               pending={sending.pending}
               onClick={() => void sending.send({ id })}
             >
-              Delete it
+              Delete computer
             </Button>
           </>
         }
       >
-        <TextField label={`Type ${name} to delete it`} autoComplete="off" value={typed} onValue={setTyped} />
+        <TextField label={`Type ${name} to confirm`} autoComplete="off" value={typed} onValue={setTyped} />
         <Refused>{sending.rest()}</Refused>
       </Dialog>
     </Section>

@@ -16,7 +16,7 @@ import { capabilities, capabilityWords } from '../words.ts'
 
 type Exposure = Computer['exposures'][number]
 
-/** Whether this person decides who may use a computer. */
+/** Whether this person can share a computer. */
 export function useManages({ owner }: Computer): boolean {
   const { id } = useAccount()
   const { data: workspaces } = useQuery(workspacesQuery)
@@ -25,21 +25,21 @@ export function useManages({ owner }: Computer): boolean {
   return workspace !== undefined && isManaged(workspace)
 }
 
-/** Whether this person may let a computer go: its owner, or the owner of the workspace that it belongs to. */
+/** Whether this person can delete or transfer a computer: its owner, or an owner of its workspace. */
 export function useOwns({ owner }: Computer): boolean {
   const { id } = useAccount()
   const { data: workspaces } = useQuery(workspacesQuery)
   return owner.type === 'account' ? owner.id === id : workspaces?.find((one) => one.id === owner.id)?.role === 'owner'
 }
 
-/** Who may use a computer, and for what. */
+/** Workspaces with access to a computer, and their permissions. */
 export function Grants({ computer }: { computer: Computer }) {
   const { id, name, exposures, allows } = computer
   const manages = useManages(computer)
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const { open, on, show, onOpen } = useOpen<{ deed: 'lend' } | { deed: 'change' | 'withdraw'; exposure: Exposure }>()
   const nameOf = (workspaceId: string): string =>
-    workspaces.find((one) => one.id === workspaceId)?.name ?? 'a workspace that you are not in'
+    workspaces.find((one) => one.id === workspaceId)?.name ?? 'another workspace'
   const free = workspaces.filter(
     (one) =>
       one.kind === 'team' &&
@@ -49,27 +49,27 @@ export function Grants({ computer }: { computer: Computer }) {
   return (
     <>
       <Section
-        title="Lent to"
-        about="Members of a workspace, their agents and automations do what is named here. Whoever may run commands has all of the machine’s account, whatever else is named. What is withdrawn ends within five seconds."
+        title="Shared with"
+        about="Members of these workspaces, their agents and automations get the permissions listed. “Commands” gives full access to the machine’s account. Removing access takes effect within five seconds."
         action={
           manages &&
           free.length > 0 && (
             <Button look="primary" icon="plus" onClick={() => show({ deed: 'lend' })}>
-              Lend it
+              Share computer
             </Button>
           )
         }
       >
         {exposures.length === 0 ? (
-          <Empty title="Nobody else">
+          <Empty title="Not shared yet">
             {manages
               ? free.length > 0
-                ? 'Lend it to a workspace, and its members use it for what you name.'
-                : 'You are in no other workspace that it could be lent to.'
-              : 'Only those whose computer it is may use it.'}
+                ? 'Share it with a workspace and choose what its members can do.'
+                : 'You’re not a member of another workspace to share it with.'
+              : 'Only its owner can use it.'}
           </Empty>
         ) : (
-          <Rows label="Workspaces that may use it">
+          <Rows label="Workspaces with access">
             {exposures.map((exposure) => (
               <li key={exposure.workspace_id} className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
                 <div className="min-w-0 flex-1 basis-60">
@@ -89,10 +89,10 @@ export function Grants({ computer }: { computer: Computer }) {
                 </p>
                 {manages && (
                   <Actions
-                    label={`More of ${nameOf(exposure.workspace_id)}`}
+                    label={`More actions for ${nameOf(exposure.workspace_id)}`}
                     actions={[
-                      { label: 'Change', run: () => show({ deed: 'change', exposure }) },
-                      { label: 'Withdraw', run: () => show({ deed: 'withdraw', exposure }), danger: true },
+                      { label: 'Edit', run: () => show({ deed: 'change', exposure }) },
+                      { label: 'Remove access', run: () => show({ deed: 'withdraw', exposure }), danger: true },
                     ]}
                   />
                 )}
@@ -105,14 +105,14 @@ export function Grants({ computer }: { computer: Computer }) {
         <Confirm
           open={open}
           onOpen={onOpen}
-          title={`Withdraw it from ${nameOf(on.exposure.workspace_id)}?`}
-          verb="Withdraw it"
+          title={`Remove access of ${nameOf(on.exposure.workspace_id)}?`}
+          verb="Remove access"
           run={async () => {
             await uk.computers.withdraw({ id, workspace_id: on.exposure.workspace_id })
             await refreshComputers()
           }}
         >
-          Terminals, commands and streams of its members on {name} end within five seconds.
+          Its members’ terminals, commands and streams on {name} end within five seconds.
         </Confirm>
       )}
       {on?.deed === 'lend' && (
@@ -161,7 +161,7 @@ function Lend({
   onOpen,
 }: {
   computer: Computer
-  /** What is changed; null: it is lent anew. */
+  /** The access being edited; null: new. */
   before: Exposure | null
   places: readonly (readonly [id: string, name: string])[]
   open: boolean
@@ -177,17 +177,23 @@ function Lend({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={before === null ? `Lend ${name}` : `What ${places[0]?.[1]} may do with ${name}`}
+      title={before === null ? `Share ${name}` : `Permissions of ${places[0]?.[1]} on ${name}`}
       sending={sending}
       fields={['workspace_id']}
-      verb={before === null ? 'Lend it' : 'Save'}
+      verb={before === null ? 'Share computer' : 'Save permissions'}
       onSend={() => void sending.send({ id, workspace_id: place, capabilities: [...chosen] })}
     >
       {before === null && (
-        <SelectField label="To" value={place} onValue={setPlace} options={places} error={sending.at('workspace_id')} />
+        <SelectField
+          label="Workspace"
+          value={place}
+          onValue={setPlace}
+          options={places}
+          error={sending.at('workspace_id')}
+        />
       )}
       <fieldset className="space-y-3">
-        <legend className="mb-2 text-sm font-medium">For</legend>
+        <legend className="mb-2 text-sm font-medium">Permissions</legend>
         {capabilities.map((one) => (
           <CheckField
             key={one}
@@ -195,7 +201,7 @@ function Lend({
             hint={
               allows.includes(one)
                 ? capabilityWords[one].about
-                : `${capabilityWords[one].about} The machine itself does not allow it now.`
+                : `${capabilityWords[one].about} Currently not allowed on the machine.`
             }
             checked={chosen.includes(one)}
             onChecked={(on) => setChosen(on ? [...chosen, one] : chosen.filter((other) => other !== one))}

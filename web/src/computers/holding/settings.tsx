@@ -19,7 +19,7 @@ import { useManages, useOwns } from './grants.tsx'
 import { Snapshots } from './snapshots.tsx'
 import { Transfer } from './transfer.tsx'
 
-/** What a computer is, and what those decide whose it is. */
+/** A computer's details, and settings for those who manage it. */
 export function Settings({ computer }: { computer: Computer }) {
   const manages = useManages(computer)
   const owns = useOwns(computer)
@@ -42,28 +42,28 @@ function About({ computer }: { computer: Computer }) {
   const { id: me } = useAccount()
   const here = computer.connection === 'online' ? probe : null
   return (
-    <Section title="What it is">
+    <Section title="Details">
       <Facts
         facts={[
           [
-            'Now',
+            'Status',
             <>
               <State computer={computer} /> <LastSeen computer={computer} />
             </>,
           ],
-          ['Why', computer.lifecycle_reason],
+          ['Reason', computer.lifecycle_reason],
           [
-            'Belongs to',
+            'Owner',
             owner.type === 'workspace'
               ? (workspaces?.find((one) => one.id === owner.id)?.name ?? 'a workspace')
               : owner.id === me
                 ? 'you'
-                : 'somebody else',
+                : 'another user',
           ],
           ['System', systemOf(computer)],
           ['Host name', hostname],
           ['Daemon', daemon_version],
-          ['Made by', kind === 'cloud' && [driver, image].filter(Boolean).join(', ')],
+          ['Driver', kind === 'cloud' && [driver, image].filter(Boolean).join(', ')],
           [
             'Limits',
             limits &&
@@ -72,14 +72,14 @@ function About({ computer }: { computer: Computer }) {
                 limits.memory_mb !== null && size(limits.memory_mb * 1_048_576),
                 limits.processes !== null && `${limits.processes} processes`,
                 limits.disk_mb !== null && `${size(limits.disk_mb * 1_048_576)} of disk`,
-                !limits.enforced && 'not all of them can be held here',
+                !limits.enforced && 'not all enforced on this server',
               ]
                 .filter(Boolean)
                 .join(' · ') ||
                 'none'),
           ],
           [
-            'The machine allows',
+            'Allowed on the machine',
             <span className="flex flex-wrap gap-1">
               {allows.map((one) => (
                 <Tag key={one}>{capabilityWords[one].label}</Tag>
@@ -89,14 +89,14 @@ function About({ computer }: { computer: Computer }) {
           ['Load', here && here.load.toFixed(2)],
           ['Memory', here && `${size(here.memory_free_bytes)} of ${size(here.memory_bytes)} free`],
           [
-            'Disk of its home',
+            'Disk (home folder)',
             here &&
               here.disk_free_bytes !== null &&
               here.disk_bytes !== null &&
               `${size(here.disk_free_bytes)} of ${size(here.disk_bytes)} free`,
           ],
-          ['Answers in', here && `${here.round_trip_ms.toFixed(1)} ms`],
-          ['Here since', moment(created_at)],
+          ['Latency', here && `${here.round_trip_ms.toFixed(1)} ms`],
+          ['Added', moment(created_at)],
         ]}
       />
     </Section>
@@ -108,7 +108,7 @@ function Name({ computer: { id, name } }: { computer: Computer }) {
   const sending = useSend(uk.computers.update, async () => {
     await refreshComputers()
     adopt()
-    say('It has another name')
+    say('Computer renamed')
   })
   return (
     <Section title="Name">
@@ -130,7 +130,7 @@ function Name({ computer: { id, name } }: { computer: Computer }) {
           error={sending.at('name')}
         />
         <Button type="submit" pending={sending.pending} disabled={words === name}>
-          Rename
+          Rename computer
         </Button>
       </form>
       <UnsavedWords box={sending.form} />
@@ -140,19 +140,19 @@ function Name({ computer: { id, name } }: { computer: Computer }) {
 }
 
 function Credential({ computer: { id, connection, name } }: { computer: Computer }) {
-  const sending = useSend(uk.computers.rotate_credential, () => say(`${name} has another credential`))
+  const sending = useSend(uk.computers.rotate_credential, () => say(`Rotated the credential of ${name}`))
   const online = connection === 'online'
   return (
     <Section
       title="Credential"
       about={
         online
-          ? 'The machine is handed another one over its connection; the old one goes on for a minute.'
-          : 'The machine is handed another one over its connection, so it must be connected.'
+          ? 'Sends a new credential to the machine. The old one stays valid for one minute.'
+          : 'Sends a new credential to the machine, which must be connected.'
       }
       action={
         <Button disabled={!online} pending={sending.pending} onClick={() => void sending.send({ id })}>
-          Rotate
+          Rotate credential
         </Button>
       }
     >

@@ -16,7 +16,7 @@ import { size } from '../words.ts'
 
 const LOOK_MS = 2_000
 
-/** What was kept of the home of a cloud computer, and computers that begin with it. */
+/** Snapshots of a cloud computer's home folder, and computers created from them. */
 export function Snapshots({ computer: { id }, manages }: { computer: Computer; manages: boolean }) {
   const { data, error, refetch } = useSnapshots()
   const taking = useSend(uk.computers.snapshot, () => refetch())
@@ -24,11 +24,11 @@ export function Snapshots({ computer: { id }, manages }: { computer: Computer; m
   return (
     <Section
       title="Snapshots"
-      about="Its home as it was. One counts once it was read again and is whole; it outlives the computer."
+      about="Copies of the home folder. Snapshots are verified after they’re created, and kept when the computer is deleted."
       action={
         manages && (
           <Button pending={taking.pending} onClick={() => void taking.send({ id })}>
-            Take a snapshot
+            Create snapshot
           </Button>
         )
       }
@@ -39,7 +39,7 @@ export function Snapshots({ computer: { id }, manages }: { computer: Computer; m
       ) : !snapshots ? (
         <Waiting what="the snapshots" />
       ) : snapshots.length === 0 ? (
-        <Empty title="None yet">Take one before something is tried that may go wrong.</Empty>
+        <Empty title="No snapshots yet">Create one before risky changes.</Empty>
       ) : (
         <List snapshots={snapshots} />
       )}
@@ -47,13 +47,13 @@ export function Snapshots({ computer: { id }, manages }: { computer: Computer; m
   )
 }
 
-/** Snapshots of computers that are gone or have another owner. */
+/** Snapshots of deleted or transferred computers. */
 export function Left({ computers }: { computers: readonly Computer[] }) {
   const { data } = useSnapshots()
   const left = data?.filter((one) => !computers.some(({ id }) => id === one.computer_id)) ?? []
   if (left.length === 0) return null
   return (
-    <Section title="Snapshots that are left" about="Of computers that are gone, or that belong to others now.">
+    <Section title="Other snapshots" about="Snapshots of deleted or transferred computers.">
       <List snapshots={left} />
     </Section>
   )
@@ -95,9 +95,9 @@ function List({ snapshots }: { snapshots: readonly Snapshot[] }) {
             {one.status !== 'ready' && <Tag tone={one.status === 'failed' ? 'bad' : 'ai'}>{one.status}</Tag>}
             {mayWrite(one) && one.status !== 'creating' && (
               <>
-                {one.status === 'ready' && <Button onClick={() => setFrom(one.id)}>Make a computer of it</Button>}
+                {one.status === 'ready' && <Button onClick={() => setFrom(one.id)}>Create computer</Button>}
                 <Actions
-                  label={`More of the snapshot ${one.name ?? one.computer_name}`}
+                  label={`More actions for snapshot ${one.name ?? one.computer_name}`}
                   actions={[{ label: 'Delete', run: () => removing.show(one), danger: true }]}
                 />
               </>
@@ -119,14 +119,14 @@ function List({ snapshots }: { snapshots: readonly Snapshot[] }) {
         <Confirm
           open={removing.open}
           onOpen={removing.onOpen}
-          title="Delete this snapshot?"
-          verb="Delete it"
+          title="Delete snapshot?"
+          verb="Delete snapshot"
           run={async () => {
             await uk.cloud_computers.delete_snapshot({ id: removing.on!.id })
             await queryClient.invalidateQueries({ queryKey: snapshotsQuery.queryKey })
           }}
         >
-          It is gone for good.
+          You can’t undo this.
         </Confirm>
       )}
     </>

@@ -12,9 +12,9 @@ import { useSend } from '../../ui/send.ts'
 import { type Computer, refreshComputers } from '../queries.ts'
 
 const about =
-  'Everybody whom it was lent to loses it at once, you too unless you are in the workspace that gets it. Its local models answer for nobody there until the new owner maps one.'
+  'All shared access ends immediately, including yours unless you’re a member of the new owner’s workspace. Local model mappings are removed.'
 
-/** Gives a computer to a workspace of one's own, or to somebody in one. */
+/** Transfers a computer to one of the person's workspaces, or to another user. */
 export function Transfer({ computer: { id, name, owner } }: { computer: Computer }) {
   const [open, setOpen] = useState(false)
   const [picked, setPicked] = useState('')
@@ -30,7 +30,7 @@ export function Transfer({ computer: { id, name, owner } }: { computer: Computer
     ...(owner.id === me ? [] : [[`user:${me}`, 'Yourself'] as const]),
     ...teams
       .filter((one) => one.id !== owner.id && one.role !== 'viewer')
-      .map((one) => [`workspace:${one.id}`, `${one.name}, the workspace`] as const),
+      .map((one) => [`workspace:${one.id}`, `${one.name} (workspace)`] as const),
     ...[...people].filter(([user]) => user !== me).map(([user, called]) => [`user:${user}`, called] as const),
   ]
   const [kind, to] = (picked || receivers[0]?.[0] || '').split(':')
@@ -38,33 +38,33 @@ export function Transfer({ computer: { id, name, owner } }: { computer: Computer
     const called = receivers.find(([value]) => value === `${kind}:${to}`)?.[1]
     await navigate({ to: '/computers' })
     await refreshComputers()
-    say(`${name} is given away${called ? `: ${called}` : ''}`)
+    say(`Transferred ${name}${called ? `: ${called}` : ''}`)
   })
   if (teams.length === 0) return null
   return (
     <Section
-      title="Give it away"
+      title="Transfer ownership"
       about={about}
-      action={<Button onClick={() => setOpen(true)}>Give {name} away</Button>}
+      action={<Button onClick={() => setOpen(true)}>Transfer {name}</Button>}
     >
       <FormDialog
         open={open}
         onOpen={setOpen}
-        title={`Give ${name} away?`}
+        title={`Transfer ownership of ${name}?`}
         about={about}
         sending={sending}
         fields={['user_id', 'workspace_id']}
-        verb="Give it away"
+        verb="Transfer ownership"
         onSend={() => {
           if (to !== undefined) void sending.send({ id, ...(kind === 'user' ? { user_id: to } : { workspace_id: to }) })
         }}
       >
         <SelectField
-          label="To"
+          label="New owner"
           value={`${kind}:${to}`}
           onValue={setPicked}
           options={receivers}
-          hint="Workspaces that you may write in, and people whom you share one with."
+          hint="Workspaces you can edit, and people who share a workspace with you."
           error={sending.at('user_id') ?? sending.at('workspace_id')}
         />
       </FormDialog>

@@ -12,10 +12,10 @@ import type { Computer } from '../queries.ts'
 
 type Port = Awaited<ReturnType<typeof uk.computers.ports>>['rows'][number]
 
-/** What listens comes and goes; asked only while somebody looks. */
+/** Polls while the page is visible. */
 const LOOK_MS = 3_000
 
-/** What programs of a computer listen on, and the pages that they serve there. */
+/** The ports that programs listen on, with links to their pages. */
 export function Ports({ computer: { id } }: { computer: Computer }) {
   const key = ['computer-ports', id]
   const {
@@ -31,15 +31,15 @@ export function Ports({ computer: { id } }: { computer: Computer }) {
   return (
     <Section
       title="Ports"
-      about="Each opens at an origin of its own, which reads nothing of the platform. A link is good once, for a minute."
+      about="Each port opens on its own origin, isolated from this app. Links work once, within one minute."
     >
       {error && !ports ? (
         <Failure what="The ports" error={error} again={refetch} />
       ) : !ports ? (
         <Waiting what="the ports" />
       ) : ports.length === 0 ? (
-        <Empty title="Nothing listens there">
-          Begin a program that does, on 127.0.0.1 for example, and it is listed here within seconds.
+        <Empty title="No open ports">
+          Start a program that listens on a port, for example on 127.0.0.1. It appears here within seconds.
         </Empty>
       ) : (
         <Rows label="Ports">
@@ -72,24 +72,24 @@ function PortRow({ id, port: row, onLabel }: { id: string; port: Port; onLabel: 
       <div className="min-w-0 flex-1 basis-40">
         {label && <p className="font-medium break-words">{label}</p>}
         <p className="text-[0.8125rem] break-words text-quiet">
-          {status === 'closed' ? 'nothing listens there now' : (process ?? 'a program that is not named')}
+          {status === 'closed' ? 'nothing is listening' : (process ?? 'unknown program')}
           {pid !== null && `, process ${pid}`}
         </p>
         <Refused>{opening.rest()}</Refused>
       </div>
       {status === 'listening' ? <Tag tone="good">listening</Tag> : <Tag>closed</Tag>}
       <div className="flex gap-2">
-        <Button look="quiet" aria-label={`Label port ${port}`} onClick={onLabel}>
-          Label
+        <Button look="quiet" aria-label={`Edit label of port ${port}`} onClick={onLabel}>
+          Edit label
         </Button>
         {url === null ? (
-          <span className="max-w-52 text-[0.8125rem] text-quiet">This instance has no domain for previews.</span>
+          <span className="max-w-52 text-[0.8125rem] text-quiet">Previews aren’t configured on this instance.</span>
         ) : (
           <Button
             aria-label={`Open ${name}`}
             pending={opening.pending}
             disabled={status !== 'listening'}
-            title={status === 'listening' ? undefined : 'Nothing listens there now.'}
+            title={status === 'listening' ? undefined : 'Nothing is listening on this port.'}
             onClick={() => void opening.send({ id, port })}
           >
             Open
@@ -100,7 +100,7 @@ function PortRow({ id, port: row, onLabel }: { id: string; port: Port; onLabel: 
   )
 }
 
-/** In a window that knows nothing of this one. */
+/** In a window without access to this one. */
 function openAway(url: string): void {
   const link = document.createElement('a')
   link.href = url
@@ -131,11 +131,11 @@ function Label({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Label port ${port}`}
-      about="It stays with the port, whatever listens there. Nothing typed takes it away."
+      title={`Edit label of port ${port}`}
+      about="The label belongs to the port, whichever program uses it. Leave it empty to remove it."
       sending={sending}
       fields={['label']}
-      verb="Save"
+      verb="Save label"
       onSend={() => void sending.send({ id, port, label: words.trim() === '' ? null : words })}
     >
       <TextField label="Label" autoComplete="off" value={words} onValue={setWords} error={sending.at('label')} />

@@ -16,11 +16,11 @@ type Deed = { type: 'create' } | { type: 'change' | 'delete'; user: User }
 
 const keyOf = (id: string): string[] => ['computer-users', id]
 const refresh = (id: string): Promise<void> => queryClient.invalidateQueries({ queryKey: keyOf(id) })
-/** Beside the one that has a user’s own name. */
+/** Groups other than the user's own. */
 const furtherOf = ({ username, groups }: User): string[] => groups.filter((group) => group !== username)
 const listIn = (words: string): string[] => words.split(/[,\s]+/).filter(Boolean)
 
-/** People's accounts of the machine's own system. */
+/** The operating system accounts of the machine. */
 export function Users({ computer: { id } }: { computer: Computer }) {
   const {
     data: users,
@@ -34,10 +34,10 @@ export function Users({ computer: { id } }: { computer: Computer }) {
   return (
     <Section
       title="Users"
-      about="Accounts of the machine’s own system. Only a daemon that runs as root can change them."
+      about="Accounts of the machine’s operating system. Editing them requires a daemon running as root."
       action={
         <Button look="primary" icon="plus" onClick={() => show({ type: 'create' })}>
-          New user
+          Create user
         </Button>
       }
     >
@@ -46,7 +46,7 @@ export function Users({ computer: { id } }: { computer: Computer }) {
       ) : !users ? (
         <Waiting what="the users" />
       ) : users.length === 0 ? (
-        <Empty title="None but the system’s own">Those that the system needs for itself are not shown.</Empty>
+        <Empty title="No users yet">System accounts aren’t shown.</Empty>
       ) : (
         <Rows label="Users">
           {users.map((user) => (
@@ -59,9 +59,9 @@ export function Users({ computer: { id } }: { computer: Computer }) {
                 </p>
               </div>
               <Actions
-                label={`More of ${user.username}`}
+                label={`More actions for ${user.username}`}
                 actions={[
-                  { label: 'Change', run: () => show({ type: 'change', user }) },
+                  { label: 'Edit', run: () => show({ type: 'change', user }) },
                   { label: 'Delete', run: () => show({ type: 'delete', user }), danger: true },
                 ]}
               />
@@ -95,11 +95,11 @@ function Create({ id, open, onOpen }: Props) {
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title="New user"
-      about="With a home of its own and no password."
+      title="Create user"
+      about="Created with a home folder and no password."
       sending={sending}
       fields={['username', 'shell', 'groups']}
-      verb="Make it"
+      verb="Create user"
       onSend={() => void sending.send({ id, username, groups: listIn(groups), ...(shell !== '' && { shell }) })}
     >
       <TextField
@@ -123,7 +123,7 @@ function Create({ id, open, onOpen }: Props) {
         label="Groups"
         mono
         optional
-        hint="Beside its own, between commas."
+        hint="Additional groups, separated by commas."
         value={groups}
         onValue={setGroups}
         error={sending.at('groups')}
@@ -143,17 +143,17 @@ function Change({ id, user, open, onOpen }: Props & { user: User }) {
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`Change ${user.username}`}
+      title={`Edit user ${user.username}`}
       sending={sending}
       fields={['shell', 'groups']}
-      verb="Save"
+      verb="Save user"
       onSend={() => void sending.send({ id, username: user.username, shell, groups: listIn(groups) })}
     >
       <TextField label="Shell" mono value={shell} onValue={setShell} error={sending.at('shell')} />
       <TextField
         label="Groups"
         mono
-        hint="All of them beside its own, between commas."
+        hint="All additional groups, separated by commas."
         value={groups}
         onValue={setGroups}
         error={sending.at('groups')}
@@ -173,25 +173,25 @@ function Delete({ id, user: { username }, open, onOpen }: Props & { user: User }
     <Dialog
       open={open}
       onOpen={onOpen}
-      title={`Delete ${username}?`}
+      title={`Delete user ${username}?`}
       footer={
         <>
-          <Button onClick={() => onOpen(false)}>Keep it</Button>
+          <Button onClick={() => onOpen(false)}>Cancel</Button>
           <Button
             look="danger"
             pending={sending.pending}
             onClick={() => void sending.send({ id, username, remove_home: home, force })}
           >
-            Delete it
+            Delete user
           </Button>
         </>
       }
     >
       <div className="space-y-4">
-        <CheckField label="Its home and mail as well" checked={home} onChecked={setHome} />
+        <CheckField label="Delete the home folder and mail" checked={home} onChecked={setHome} />
         <CheckField
-          label="End its programs first"
-          hint="Without, nothing is deleted while any of them runs."
+          label="Stop the user’s programs first"
+          hint="Otherwise, the user can’t be deleted while programs are running."
           checked={force}
           onChecked={setForce}
         />

@@ -18,15 +18,15 @@ const tones: Record<Engine['status'], Tone> = {
   failed: 'bad',
 }
 
-/** The programs that run models on a computer. */
+/** Model runtimes on a computer. */
 export function Engines({ computer: { id } }: { computer: Computer }) {
   const { data, error, refetch } = useQuery(inferenceQuery(id))
   const sending = useSend(uk.computers.local_inference, () => refreshModels(id))
   if (error && !data) return <Failure what="The engines" error={error} again={refetch} />
   if (!data) return <Waiting rows={2} what="the engines" />
   const facts = [
-    data.gpu !== null ? `graphics: ${data.gpu}` : 'no graphics card in use',
-    data.memory_bytes !== null && `${size(data.memory_bytes)} of memory taken`,
+    data.gpu !== null ? `GPU: ${data.gpu}` : 'no GPU in use',
+    data.memory_bytes !== null && `${size(data.memory_bytes)} memory used`,
   ].filter(Boolean)
   return (
     <Section title="Engines" about={facts.join(' · ')}>
@@ -43,19 +43,19 @@ export function Engines({ computer: { id } }: { computer: Computer }) {
             <Tag tone={tones[status]}>{status}</Tag>
             {status === 'running' && name !== 'ollama' && (
               <Button
-                aria-label={`Stop ${names[name]}`}
+                aria-label={`Stop engine ${names[name]}`}
                 onClick={() => void sending.send({ id, action: 'stop', engine: name })}
               >
-                Stop
+                Stop engine
               </Button>
             )}
             {(status === 'stopped' || status === 'failed' || (status === 'absent' && name !== 'ollama')) && (
               <Button
-                aria-label={`${status === 'absent' ? 'Install' : 'Start'} ${names[name]}`}
+                aria-label={`${status === 'absent' ? 'Install' : 'Start'} engine ${names[name]}`}
                 pending={sending.pending}
                 onClick={() => void sending.send({ id, action: 'start', engine: name })}
               >
-                {status === 'absent' ? 'Install' : 'Start'}
+                {status === 'absent' ? 'Install engine' : 'Start engine'}
               </Button>
             )}
           </li>

@@ -9,14 +9,13 @@ import { refreshModels } from './queries.ts'
 
 type Source = 'url' | 'drive' | 'ollama'
 const sources: readonly (readonly [Source, string])[] = [
-  ['url', 'A GGUF file from an address'],
-  ['drive', 'A GGUF file of the drive'],
-  ['ollama', 'Ollama’s library'],
+  ['url', 'GGUF file from a URL'],
+  ['drive', 'GGUF file from the drive'],
+  ['ollama', 'Ollama library'],
 ]
 
 const MOST_FILES = 500
 
-/** Names what is installed, and from where. */
 export function InstallDialog({
   computerId,
   free,
@@ -55,19 +54,19 @@ export function InstallDialog({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title="Install a model"
-      about={`It goes on where it was when a connection breaks, and its bytes are checked.${
-        free === null ? '' : ` ${size(free)} of disk are free there.`
+      title="Install model"
+      about={`Interrupted downloads resume, and files are verified.${
+        free === null ? '' : ` ${size(free)} of disk space available.`
       }`}
       sending={sending}
       fields={['source', 'name']}
-      verb="Install it"
+      verb="Install model"
       onSend={() =>
         void sending.send({ id: computerId, source: given, ...(name.trim() !== '' && { name: name.trim() }) })
       }
     >
       <SelectField
-        label="From"
+        label="Source"
         value={source}
         onValue={(next) => {
           setSource(next)
@@ -83,13 +82,13 @@ export function InstallDialog({
           options={
             files?.length
               ? files.map((one) => [one.id, one.path] as const)
-              : [['', files === undefined ? '…' : 'No .gguf file is there']]
+              : [['', files === undefined ? '…' : 'No .gguf files found']]
           }
           error={sending.at('source')}
         />
       ) : (
         <TextField
-          label={source === 'url' ? 'Address' : 'Name there'}
+          label={source === 'url' ? 'URL' : 'Model name'}
           mono
           inputMode={source === 'url' ? 'url' : 'text'}
           placeholder={source === 'url' ? 'https://…/model.gguf' : 'smollm2:135m'}
@@ -103,7 +102,7 @@ export function InstallDialog({
           label="SHA-256"
           mono
           optional
-          hint="Where the publisher says it: other bytes are refused."
+          hint="Optional. The download is rejected if its checksum differs."
           value={sha256}
           onValue={setSha256}
         />
@@ -113,7 +112,7 @@ export function InstallDialog({
           label="Name"
           mono
           optional
-          hint="Called as local/<name>. Otherwise that of its file."
+          hint="Used as local/<name>. Defaults to the file name."
           value={name}
           onValue={setName}
           error={sending.at('name')}

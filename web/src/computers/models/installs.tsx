@@ -7,26 +7,26 @@ import { Ago } from '../../ui/text/time.tsx'
 import { size } from '../words.ts'
 import { type Install, installsQuery, isGoing, modelsQuery, refreshModels } from './queries.ts'
 
-/** What failed a while ago is no news. */
+/** Older failures are hidden. */
 const NEWS_MS = 3_600_000
 
 const phases = {
-  resolving: 'Looking it up',
+  resolving: 'Resolving',
   downloading: 'Downloading',
-  verifying: 'Checking its bytes',
-  loading: 'Trying it',
+  verifying: 'Verifying',
+  loading: 'Loading',
   removing: 'Removing',
 } as const
 
-/** What the server says of it; of a full disk in figures that people read. */
+/** The server's message; for a full disk, with readable sizes. */
 function whyNot(error: Install['error']): string | undefined {
   const { free_bytes: free, needed_bytes: needed } = error?.details ?? {}
   if (error?.type !== 'storage_full' || typeof free !== 'number') return error?.message
   const more = typeof needed === 'number' ? `, and the model needs ${size(needed)} more` : ''
-  return `Its disk has ${size(free)} left${more}. Make room there and install it again: it goes on from where it was.`
+  return `The computer has ${size(free)} of disk space left${more}. Free up space and install the model again. The download resumes.`
 }
 
-/** What is being installed, and what failed lately. */
+/** Running and recently failed installations. */
 export function Installs({ id, ready }: { id: string; ready: boolean }) {
   const { data: installs = [] } = useQuery(installsQuery(id))
   const shown = installs.filter(
@@ -45,14 +45,13 @@ export function Installs({ id, ready }: { id: string; ready: boolean }) {
 function Row({ id, install, ready }: { id: string; install: Install; ready: boolean }) {
   const { phase, bytes_done, bytes_total, local_model_id, status, error, created_at, cancel_requested_at } = install
   const { data: models } = useQuery(modelsQuery(id))
-  const what =
-    local_model_id === null ? 'The engine' : (models?.find((one) => one.id === local_model_id)?.name ?? 'A model')
+  const what = local_model_id === null ? 'Engine' : (models?.find((one) => one.id === local_model_id)?.name ?? 'Model')
   const cancelling = useSend(uk.computers.cancel_local_operation, () => refreshModels(id))
   if (status === 'failed')
     return (
       <li className="px-4 py-3 text-sm">
         <p>
-          <span className="font-medium">{what}</span> could not be installed, <Ago time={created_at} />.
+          <span className="font-medium">{what}</span> failed to install <Ago time={created_at} />.
         </p>
         <p className="break-words text-seal">{whyNot(error)}</p>
       </li>
@@ -66,7 +65,7 @@ function Row({ id, install, ready }: { id: string; install: Install; ready: bool
           <span className="text-quiet">{phase === null ? 'waits' : phases[phase]}</span>
         </p>
         <progress
-          aria-label={`How far ${what} is`}
+          aria-label={`Installation progress of ${what}`}
           {...(share !== null && { value: share })}
           max={1}
           className="mt-1 block w-full"
@@ -79,7 +78,7 @@ function Row({ id, install, ready }: { id: string; install: Install; ready: bool
       </div>
       {ready && (
         <Button
-          aria-label={`Cancel the installation of ${what}`}
+          aria-label={`Cancel installation of ${what}`}
           pending={cancelling.pending || cancel_requested_at !== null}
           onClick={() => void cancelling.send({ id, operation_id: install.id })}
         >

@@ -5,7 +5,7 @@ import { TextField } from '../../ui/field.tsx'
 import { useSend } from '../../ui/send.ts'
 import { type Model, refreshModels } from './queries.ts'
 
-/** Lets a local model answer for one of the platform. */
+/** Serves a platform model from a local model. */
 export function MapDialog({
   model: { id, computer_id, name, mapping },
   open,
@@ -24,11 +24,11 @@ export function MapDialog({
     <FormDialog
       open={open}
       onOpen={onOpen}
-      title={`What local/${name} answers for`}
-      about="Whoever calls that model gets its answers at no cost; the cloud takes over where the machine is away. Nothing typed takes the mapping away."
+      title={`Map local/${name} to a model`}
+      about="Calls to that model use this local model at no cost. If the computer is offline, the cloud provider is used. Leave empty to remove the mapping."
       sending={sending}
       fields={['model']}
-      verb="Save"
+      verb="Save mapping"
       onSend={() =>
         void sending.send({
           id: computer_id,

@@ -17,7 +17,7 @@ import { type Model, installsQuery, isGoing, modelsQuery, refreshModels } from '
 
 const engines = { llama: 'llama.cpp', sherpa: 'sherpa-onnx', ollama: 'Ollama' } as const
 
-/** The models that a computer has, and what answers by them. */
+/** The local models of a computer. */
 export function Models({ computer }: { computer: Computer }) {
   const { id, name } = computer
   const { data: models, error, refetch } = useQuery(modelsQuery(id))
@@ -33,13 +33,13 @@ export function Models({ computer }: { computer: Computer }) {
       {standing.ready && <Engines computer={computer} />}
       <Section
         title="Local models"
-        about={`They answer as local/… on every surface, at no cost, to those who may use ${name} for local models.${
-          free === null || free === undefined ? '' : ` ${size(free)} of its disk are free.`
+        about={`Available as local/… in every API at no cost, for everyone with the “Local models” permission on ${name}.${
+          free === null || free === undefined ? '' : ` ${size(free)} of disk space available.`
         }`}
         action={
           standing.ready && (
             <Button look="primary" icon="plus" onClick={() => setInstalling(true)}>
-              Install a model
+              Install model
             </Button>
           )
         }
@@ -50,8 +50,8 @@ export function Models({ computer }: { computer: Computer }) {
         ) : !models ? (
           <Waiting what="the models" />
         ) : models.length === 0 ? (
-          <Empty title="No model yet">
-            A GGUF file from an address or from the drive, or a model of Ollama’s library where Ollama runs.
+          <Empty title="No models yet">
+            Install a GGUF file from a URL or the drive, or a model from the Ollama library if Ollama is running.
           </Empty>
         ) : (
           <Rows label="Local models">
@@ -78,8 +78,8 @@ export function Models({ computer }: { computer: Computer }) {
         <Confirm
           open={deed.open}
           onOpen={deed.onOpen}
-          title={`Remove ${deed.on.model.name}?`}
-          verb="Remove it"
+          title={`Remove model ${deed.on.model.name}?`}
+          verb="Remove model"
           run={async () => {
             await uk.computers.remove_local_model({ id, local_model_id: deed.on!.model.id })
             await refreshModels(id)
@@ -93,7 +93,7 @@ export function Models({ computer }: { computer: Computer }) {
   )
 }
 
-/** A model that has just been installed is in the list. */
+/** Whether a newly installed model is in the list. */
 function useRefreshWhenInstalled(id: string): void {
   const { data: installs } = useQuery(installsQuery(id))
   const going = installs?.filter(isGoing).length ?? 0
@@ -120,7 +120,7 @@ function ModelRow({
     engines[engine],
     size(size_bytes),
     quantization,
-    context_length !== null && `${context_length.toLocaleString('en')} tokens of context`,
+    context_length !== null && `${context_length.toLocaleString('en')} token context`,
   ].filter(Boolean)
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3">
@@ -133,14 +133,14 @@ function ModelRow({
           </p>
         )}
       </div>
-      {loaded && <Tag tone="good">in memory</Tag>}
+      {loaded && <Tag tone="good">loaded</Tag>}
       {status !== 'ready' && <Tag tone={status === 'broken' ? 'bad' : 'ai'}>{status}</Tag>}
       {ready && (
         <Actions
-          label={`More of ${name}`}
+          label={`More actions for ${name}`}
           actions={[
-            { label: 'Answers for…', run: () => onDeed('map') },
-            ...(loaded ? [{ label: 'Free its memory', run: () => void onUnload() }] : []),
+            { label: 'Map to model …', run: () => onDeed('map') },
+            ...(loaded ? [{ label: 'Unload', run: () => void onUnload() }] : []),
             { label: 'Remove', run: () => onDeed('remove'), danger: true },
           ]}
         />

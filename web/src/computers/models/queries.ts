@@ -7,7 +7,7 @@ export type Install = Awaited<ReturnType<typeof uk.computers.local_operations>>[
 
 const GOING_MS = 1_000
 const RESTING_MS = 15_000
-/** Installations that are shown, also those that have ended. */
+/** The number of installations shown, including ended ones. */
 const SHOWN = 10
 
 export const isGoing = ({ status }: Pick<Install, 'status'>): boolean => status === 'queued' || status === 'running'
@@ -28,7 +28,7 @@ export const modelsQuery = (id: string) =>
     queryFn: async () => (await uk.computers.local_models({ id, limit: 100 })).rows,
   })
 
-/** Asked often while something is installed. */
+/** Polls faster during installations. */
 export const installsQuery = (id: string) =>
   queryOptions({
     queryKey: ['local-models', id, 'installs'],

@@ -1,22 +1,22 @@
-/** The page's end of a terminal: its WebSocket, which is made again whenever it breaks, and goes on where it was. */
+/** The page's side of a terminal: a WebSocket that reconnects and resumes. */
 import { refusal, sayError, uk } from '../../api.ts'
 
 export type LineState =
   | { type: 'connecting' }
   | { type: 'open' }
-  /** It broke; another is on its way. */
+  /** The connection was lost; a reconnect is running. */
   | { type: 'lost' }
   | { type: 'ended'; exitCode: number | null; signal: string | null }
-  /** No further attempt is made. */
+  /** No more attempts. */
   | { type: 'refused'; why: string }
 
 export interface Heard {
   state(state: LineState): void
-  /** Draws the screen anew. */
+  /** Clears and redraws the screen. */
   snapshot(data: string): void
   bytes(bytes: Uint8Array): void
   resize(cols: number, rows: number): void
-  /** So many bytes are no longer known. */
+  /** The number of lost output bytes. */
   gap(bytes: number): void
 }
 
@@ -29,9 +29,9 @@ type Said =
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 10_000
-/** What may wait to be drawn. Beyond it the rest is let go, and the screen asked for once this is drawn. */
+/** The buffer limit for output. Beyond it, output is dropped and the screen requested again. */
 const MOST_UNDRAWN = 4_194_304
-/** Of one message: 32,768 bytes at most, and no character has more than three for each of these. */
+/** Up to 32,768 bytes per message; a character has at most three bytes per code unit. */
 const MOST_TYPED = 10_000
 const CLOSED = { ended: 1000, gone: 4404, noRight: 1008 }
 
@@ -39,14 +39,14 @@ export class Attached {
   readonly #computerId: string
   readonly #terminalId: string
   readonly #heard: Heard
-  /** Names this page to the computer, which types what comes twice once. */
+  /** Identifies this page, so that the computer applies repeated input once. */
   readonly #viewer = crypto.randomUUID().replaceAll('-', '')
   readonly #left = new AbortController()
   #socket: WebSocket | null = null
-  /** How far its output is known here. */
+  /** The output offset known here. */
   #at: number | null = null
   #seq = 0
-  /** Typed, and perhaps not there yet. */
+  /** Input that isn't acknowledged yet. */
   #typed: { seq: number; data: string }[] = []
   #size: { cols: number; rows: number } | null = null
   #undrawn = 0
@@ -59,7 +59,7 @@ export class Attached {
     this.#terminalId = terminalId
     this.#heard = heard
     heard.state({ type: 'connecting' })
-    // The network is back: not waited for any longer.
+    // Back online: reconnect immediately.
     window.addEventListener('online', () => this.#again(0), { signal: this.#left.signal })
     void this.#connect()
   }
@@ -77,7 +77,7 @@ export class Attached {
     this.#send({ type: 'resize', cols, rows })
   }
 
-  /** So many bytes are drawn. */
+  /** Acknowledges drawn bytes. */
   drawn(bytes: number): void {
     this.#undrawn -= bytes
     if (!this.#behind || this.#undrawn > 0) return
@@ -118,7 +118,7 @@ export class Attached {
     }
   }
 
-  /** By the address that the page came from, which may be another name of the same server. */
+  /** Uses the page's own address, which may be an alias of the server. */
   #address(ticket: string): string {
     const { pathname, search } = new URL(ticket)
     const url = new URL(pathname + search, location.href)
@@ -148,9 +148,9 @@ export class Attached {
       if (this.#socket !== socket) return
       this.#socket = null
       if (this.#ended) return
-      if (code === CLOSED.gone) return this.#end({ type: 'refused', why: 'This terminal does not exist any more.' })
+      if (code === CLOSED.gone) return this.#end({ type: 'refused', why: 'This terminal was closed.' })
       if (code === CLOSED.noRight)
-        return this.#end({ type: 'refused', why: 'You may no longer use terminals of this computer.' })
+        return this.#end({ type: 'refused', why: 'You no longer have access to terminals on this computer.' })
       if (code === CLOSED.ended) return this.#end({ type: 'ended', exitCode: null, signal: null })
       this.#lose()
     })
@@ -203,7 +203,7 @@ export class Attached {
   }
 }
 
-/** In parts of one message each, none of which ends within a character. */
+/** Splits input into messages without splitting characters. */
 export function partsOf(data: string): string[] {
   const parts: string[] = []
   for (let from = 0; from < data.length;) {

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../ui/button.tsx'
 
-/** Finds words in what a terminal shows and has shown. */
+/** Searches the terminal and its scrollback. */
 export function FindBar({
   found,
   onFind,
@@ -29,8 +29,8 @@ export function FindBar({
       <input
         ref={field}
         type="search"
-        aria-label="Find in this terminal"
-        placeholder="Find"
+        aria-label="Find in terminal"
+        placeholder="Find in terminal"
         value={words}
         onChange={(event) => {
           setWords(event.target.value)
@@ -45,7 +45,7 @@ export function FindBar({
         Next
       </Button>
       <span role="status" className="text-[0.8125rem] text-quiet">
-        {words !== '' && !found && 'Not found'}
+        {words !== '' && !found && 'No results'}
       </span>
       <IconButton label="Close find" icon="close" className="ml-auto size-8!" onClick={onClose} />
     </form>

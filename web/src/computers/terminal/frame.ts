@@ -1,7 +1,7 @@
 /**
- * The program of the frame in which a terminal is drawn. It has a policy of its own, since what draws terminals writes
- * styles, and no origin: what a hostile program could make of it reaches neither the page nor the session. It knows no
- * address and opens no connection; bytes come and go by the port that the page hands it.
+ * The program of a terminal's frame. It has its own content security policy, since xterm.js inserts styles, and an
+ * opaque origin: a compromised terminal can't reach the page or the session. It makes no network connections; data
+ * passes through a port from the page.
  */
 import '@xterm/xterm/css/xterm.css'
 import './frame.css'
@@ -35,7 +35,7 @@ function draw(port: MessagePort, look: Look): void {
   const screen = document.getElementById('screen')!
   terminal.open(screen)
 
-  /** Bytes that are being drawn and were not typed for: what asks the terminal something was answered when it was new. */
+  /** Replayed output: queries in it were answered when it was new, so answers to them are dropped. */
   let replaying = 0
   terminal.onData((data) => {
     if (replaying === 0) say({ type: 'input', data })
@@ -54,7 +54,7 @@ function draw(port: MessagePort, look: Look): void {
     if (ctrlKey && shiftKey && !altKey && !metaKey) {
       if (code === 'KeyC') return ours(copy)
       if (code === 'KeyF') return ours(() => say({ type: 'shortcut', name: 'find' }))
-      // The browser pastes by itself.
+      // Browsers paste natively.
       return code === 'KeyV'
     }
     if (ctrlKey && altKey && !shiftKey && !metaKey) {
@@ -69,7 +69,7 @@ function draw(port: MessagePort, look: Look): void {
   }
 
   let told = ''
-  /** Only who sits at it decides its size: a program that fills the screen is not to be drawn anew by whoever looks in. */
+  /** Only an active user sets the size, so that viewers don't resize full-screen programs. */
   function fitIn(): void {
     if (!document.hasFocus()) return
     const size = fit.proposeDimensions()
@@ -123,13 +123,13 @@ const optionsFor = ({ scheme, fontSize, screenReader }: Look) => ({
   screenReaderMode: screenReader,
 })
 
-/** What lies around the characters. */
+/** The padding around the characters. */
 function dress({ scheme }: Look): void {
   document.documentElement.style.colorScheme = scheme
   document.body.style.background = palettes[scheme].background!
 }
 
-/** As xterm(1) sends them, which programs choose for arrows. */
+/** Like xterm(1): programs switch the mode of the arrow keys. */
 function sequenceOf(key: Key, application: boolean): string {
   if (key === 'escape') return '\u001B'
   if (key === 'tab') return '\t'

@@ -12,14 +12,14 @@ const arrows: readonly (readonly [key: Key, sign: string, label: string])[] = [
   ['right', '→', 'Right'],
 ]
 
-/** The keys that a phone's keyboard has not. */
+/** Keys missing on phone keyboards. */
 export function KeyBar({
   control,
   onControl,
   onKey,
   onPaste,
 }: {
-  /** The next key is one with Control. */
+  /** Control applies to the next key. */
   control: boolean
   onControl: () => void
   onKey: (key: Key) => void
@@ -68,7 +68,7 @@ function KeyButton({
       type="button"
       aria-label={label}
       aria-pressed={pressed}
-      // The terminal keeps the focus, and a phone its keyboard.
+      // Keeps the focus in the terminal, and the phone's keyboard open.
       onPointerDown={(event) => event.preventDefault()}
       onClick={onPress}
       className="h-11 min-w-11 flex-1 rounded-xs border border-line bg-sheet px-2 font-mono text-sm select-none active:bg-sunk aria-pressed:border-ai aria-pressed:bg-ai-wash"

@@ -1,7 +1,7 @@
 import { Actions } from '../../ui/dialogs/menu.tsx'
 import { SIZES, useWish, wishFor } from './wish.ts'
 
-/** How terminals look on this device, and the shortcuts by which they are used. */
+/** Terminal settings of this device. */
 export function LookMenu({ onFind }: { onFind: () => void }) {
   const { fontSize, screenReader } = useWish()
   const at = SIZES.findIndex((one) => one === fontSize)
@@ -9,21 +9,21 @@ export function LookMenu({ onFind }: { onFind: () => void }) {
   const smaller = SIZES[at - 1]
   return (
     <Actions
-      label="How terminals look"
+      label="Terminal settings"
       actions={[
         { label: 'Find (Ctrl Shift F)', run: onFind },
         {
-          label: 'Larger letters',
+          label: 'Increase font size',
           run: () => wishFor({ fontSize: bigger ?? fontSize }),
           disabled: bigger === undefined,
         },
         {
-          label: 'Smaller letters',
+          label: 'Decrease font size',
           run: () => wishFor({ fontSize: smaller ?? fontSize }),
           disabled: smaller === undefined,
         },
         {
-          label: screenReader ? 'Not for a screen reader' : 'For a screen reader',
+          label: screenReader ? 'Turn off screen reader mode' : 'Turn on screen reader mode',
           run: () => wishFor({ screenReader: !screenReader }),
         },
       ]}

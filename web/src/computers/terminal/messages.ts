@@ -1,9 +1,9 @@
-/** What the page and the frame of a terminal say to each other over their port. */
+/** Messages between the page and a terminal's frame. */
 
 export interface Look {
   scheme: 'light' | 'dark'
   fontSize: number
-  /** Draws what is shown a second time, as text, for screen readers. */
+  /** Adds a text version of the screen for screen readers. */
   screenReader: boolean
 }
 
@@ -11,10 +11,10 @@ export type Key = 'escape' | 'tab' | 'up' | 'down' | 'left' | 'right'
 
 export type ToFrame =
   | { type: 'look'; look: Look }
-  /** Draws the screen anew; what was on it before is gone. */
+  /** Clears and redraws the screen. */
   | { type: 'snapshot'; data: string }
   | { type: 'bytes'; bytes: Uint8Array }
-  /** The size that the terminal has now: of all who look at it one decides. */
+  /** The terminal's size, set by one of its users. */
   | { type: 'resize'; cols: number; rows: number }
   | { type: 'key'; key: Key }
   | { type: 'paste'; text: string }
@@ -23,13 +23,13 @@ export type ToFrame =
 
 export type FromFrame =
   | { type: 'input'; data: string }
-  /** What fits, once somebody sits at it. */
+  /** The size that fits, once someone uses the terminal here. */
   | { type: 'resize'; cols: number; rows: number }
-  /** So many bytes are drawn. */
+  /** Acknowledges drawn bytes. */
   | { type: 'written'; bytes: number }
   | { type: 'bell' }
   | { type: 'title'; title: string }
   | { type: 'copy'; text: string }
   | { type: 'found'; found: boolean }
-  /** A shortcut that the page answers. */
+  /** A shortcut for the page. */
   | { type: 'shortcut'; name: 'find' | 'next' | 'previous' }

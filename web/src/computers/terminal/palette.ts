@@ -1,6 +1,6 @@
 import type { ITheme } from '@xterm/xterm'
 
-/** The sixteen colours of programs, mixed from the pigments of the app; the terminal raises what contrasts too little. */
+/** The 16 ANSI colors in the app's palette. xterm.js raises low contrast. */
 export const palettes: Record<'light' | 'dark', ITheme> = {
   light: {
     background: '#fdfbf6',

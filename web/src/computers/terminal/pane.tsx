@@ -21,12 +21,12 @@ interface Props {
   onTitle: (title: string) => void
   onShortcut: (name: 'find' | 'next' | 'previous') => void
   onFound: (found: boolean) => void
-  /** Its program ended, or it is gone. */
+  /** The program ended, or the terminal was closed. */
   onEnd: () => void
   seat: (seat: Seat | null) => void
 }
 
-/** One terminal: the frame that draws it, and the line to it. Stays as it is while another one is shown. */
+/** A terminal: its frame and its connection. Stays mounted while another tab is shown. */
 export function Pane({ computerId, terminalId, label, shown, seat, ...told }: Props) {
   const frame = useRef<HTMLIFrameElement>(null)
   const port = useRef<MessagePort | null>(null)
@@ -75,7 +75,7 @@ export function Pane({ computerId, terminalId, label, shown, seat, ...told }: Pr
     }
   }
 
-  /** The frame's program is there: it gets its end of the port, and the terminal is attached to. */
+  /** The frame is ready: passes it its port and attaches to the terminal. */
   function begin(): void {
     port.current?.close()
     line.current?.leave()
@@ -83,7 +83,7 @@ export function Pane({ computerId, terminalId, label, shown, seat, ...told }: Pr
     port.current = port1
     port1.addEventListener('message', ({ data }) => hear(data as FromFrame))
     port1.start()
-    // It has no origin that could be named; what is sent is how it looks, and to this window alone.
+    // The frame has no origin to address; the message contains only settings.
     frame.current!.contentWindow!.postMessage({ look: now.current.look }, '*', [port2])
     line.current = new Attached(computerId, terminalId, {
       state(next) {
@@ -93,7 +93,7 @@ export function Pane({ computerId, terminalId, label, shown, seat, ...told }: Pr
       snapshot: (data) => ask({ type: 'snapshot', data }),
       bytes: (bytes) => ask({ type: 'bytes', bytes }),
       resize: (cols, rows) => ask({ type: 'resize', cols, rows }),
-      gap: () => say('Some of what it put out is no longer kept'),
+      gap: () => say('Some earlier output is no longer available'),
     })
     if (now.current.shown) focusOn(frame.current, ask)
   }
@@ -111,7 +111,7 @@ export function Pane({ computerId, terminalId, label, shown, seat, ...told }: Pr
         ref={frame}
         src="/app/frame/terminal"
         sandbox="allow-scripts"
-        title={`${label}. Control Shift F leaves it for the field that finds in it.`}
+        title={`${label}. Press Control Shift F to open the search field.`}
         onLoad={begin}
         tabIndex={shown ? 0 : -1}
         className="min-h-0 w-full flex-1 border-0 bg-sheet"
@@ -132,7 +132,7 @@ function focusOn(frame: HTMLIFrameElement | null, ask: (message: ToFrame) => voi
   ask({ type: 'focus' })
 }
 
-/** What a key is while Control is held: only for one that has such a meaning. */
+/** The control character of a key, if it has one. */
 const controlOf = (data: string): string =>
   /^[a-z@[\\\]^_ ]$/i.test(data) ? String.fromCharCode(data.toUpperCase().charCodeAt(0) & 31) : data
 
@@ -141,7 +141,7 @@ async function copy(text: string): Promise<void> {
     await navigator.clipboard.writeText(text)
     say('Copied')
   } catch {
-    say('This browser lets no page copy; use its own menu')
+    say('Copying is blocked. Use the browser’s menu')
   }
 }
 
@@ -152,7 +152,7 @@ function Status({ state }: { state: LineState }) {
       {words}
       {state.type === 'lost' && (
         <Button look="quiet" className="ml-2 h-6!" onClick={() => window.dispatchEvent(new Event('online'))}>
-          Try now
+          Reconnect
         </Button>
       )}
     </p>
@@ -164,15 +164,15 @@ function wordsFor(state: LineState): string | null {
     case 'open':
       return null
     case 'connecting':
-      return 'Connecting…'
+      return 'Connecting …'
     case 'lost':
-      return 'The connection broke; it is made again. What you type meanwhile is kept, and typed once.'
+      return 'Connection lost. Reconnecting … What you type is sent once you’re back online.'
     case 'ended':
       return state.exitCode === null
         ? state.signal === null
-          ? 'Its program has ended. What it showed can be read for a day.'
-          : `Its program was ended by ${state.signal}. What it showed can be read for a day.`
-        : `Its program has ended with ${state.exitCode}. What it showed can be read for a day.`
+          ? 'The program has ended. Its output stays available for a day.'
+          : `The program was ended by ${state.signal}. Its output stays available for a day.`
+        : `The program exited with code ${state.exitCode}. Its output stays available for a day.`
     case 'refused':
       return state.why
   }

@@ -27,7 +27,7 @@ const terminalsQuery = (id: string) => ({
 
 const refresh = (id: string): Promise<void> => queryClient.invalidateQueries({ queryKey: ['terminals', id] })
 
-/** The terminals of a computer as tabs. Everybody who may use its terminals shares them. */
+/** The terminals of a computer as tabs, shared by everyone with the Terminals permission. */
 export function Terminals({ computer: { id, name } }: { computer: Computer }) {
   const { data: terminals, error, refetch } = useQuery(terminalsQuery(id))
   const { terminal: wanted } = useSearch({ strict: false })
@@ -55,19 +55,19 @@ export function Terminals({ computer: { id, name } }: { computer: Computer }) {
       pending={opening.pending}
       onClick={() => void opening.send({ id, action: 'open' })}
     >
-      New terminal
+      Open terminal
     </Button>
   )
   const refused = <Refused>{opening.rest()}</Refused>
-  // The newest that goes on, where none is named.
+  // The newest running terminal, unless one is selected.
   const current =
     terminals.find((one) => one.terminal_id === wanted) ??
     (wanted === undefined ? (terminals.find(({ status }) => status === 'open') ?? terminals[0]) : undefined)
   if (terminals.length === 0)
     return (
       <div className="p-4 sm:p-8">
-        <Empty title="No terminal is open" action={open}>
-          One stays when you close this page, and when the server is restarted: come back to it from anywhere.
+        <Empty title="No open terminals" action={open}>
+          Terminals keep running when you close this page or the server restarts. You can return from any device.
           {refused}
         </Empty>
       </div>
@@ -102,7 +102,7 @@ function Tabs({
   open: ReactNode
   refused: ReactNode
 }) {
-  /** Those that were looked at: they go on to be drawn, so that a bell is heard. */
+  /** Terminals opened before stay mounted, so that their bell is noticed. */
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
   const [rang, setRang] = useState<ReadonlySet<string>>(new Set())
   const [titles, setTitles] = useState<ReadonlyMap<string, string>>(new Map())
@@ -167,7 +167,7 @@ function Tabs({
       <div className="relative min-h-0 flex-1">
         {current === undefined && (
           <p role="status" className="p-6 text-quiet">
-            This terminal does not exist any more. Choose another one, or open a new one.
+            This terminal was closed. Choose another one or open a new one.
           </p>
         )}
         {terminals
@@ -194,11 +194,11 @@ function Tabs({
         <Confirm
           open={closing.open}
           onOpen={closing.onOpen}
-          title={`Close ${nameOf(closing.on)}?`}
-          verb="Close it"
+          title={`Close terminal ${nameOf(closing.on)}?`}
+          verb="Close terminal"
           run={() => close(closing.on!)}
         >
-          What runs in it is ended. To leave it running, go away from this page instead.
+          This stops the programs running in it. To keep them running, leave this page instead.
         </Confirm>
       )}
     </div>
@@ -232,7 +232,7 @@ function Tab({
       >
         {rang && (
           <span className="size-2 shrink-0 rounded-full bg-seal">
-            <span className="sr-only">It rang.</span>
+            <span className="sr-only">Bell</span>
           </span>
         )}
         <span className="truncate">{label}</span>

@@ -1,4 +1,4 @@
-/** How somebody wants terminals to look on this device; a browser that keeps nothing forgets it. */
+/** Terminal settings of this device, kept in browser storage if available. */
 import { useSyncExternalStore } from 'react'
 
 export interface Wish {
@@ -30,7 +30,7 @@ export function wishFor(change: Partial<Wish>): void {
   try {
     localStorage.setItem(KEPT, JSON.stringify(wish))
   } catch {
-    // Held for as long as the page is open.
+    // Kept while the page is open.
   }
   for (const listener of listeners) listener()
 }

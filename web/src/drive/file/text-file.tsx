@@ -166,7 +166,7 @@ function Editing({
       <div className="flex flex-wrap items-center gap-1 border-b border-line px-3 py-1">
         <p role="status" className="min-w-0 flex-1 px-1 text-[0.8125rem] text-quiet">
           {somebody ? (
-            <span className="text-ochre">Somebody has saved version {file.content_version} meanwhile.</span>
+            <span className="text-ochre">Another user saved version {file.content_version}.</span>
           ) : isChanged ? (
             'Unsaved changes'
           ) : (

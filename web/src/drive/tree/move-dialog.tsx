@@ -23,7 +23,7 @@ export function MoveDialog({
   const from = files[0]!
   const [picked, setPicked] = useState<{ place: Place; name: string } | null>(null)
   const current = picked?.place ?? { workspaceId: from.workspace_id, folderId: from.parent_id }
-  const what = files.length === 1 ? `“${from.name}”` : plural(files.length, 'thing')
+  const what = files.length === 1 ? `“${from.name}”` : plural(files.length, 'item')
   return (
     <Dialog
       open={open}
