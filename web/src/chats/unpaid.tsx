@@ -49,7 +49,7 @@ function NoCredits() {
   const { administrator } = useAccount()
   const { data: [last] = [] } = useQuery(ownRequestsQuery)
   const asking = useSend(
-    () => uk.me.request_credits({ note: 'To go on with a chat' }),
+    () => uk.me.request_credits({ note: 'To continue a chat' }),
     () => refreshMoney(),
   )
   return (
