@@ -1,6 +1,6 @@
--- Accounts, their credentials, and what is known of who they are.
--- Ids are ULIDs in char(26) with the C collation: they sort by time, byte by byte. Compared with text, no index of theirs
--- can be used: a parameter is an `ulid` or a `bpchar`.
+-- Accounts, their credentials and their identities.
+-- IDs are ULIDs in char(26) with the C collation, so they sort by time. Comparing one with text can't use an index:
+-- parameters are `ulid` or `bpchar`.
 
 create extension if not exists pg_trgm;
 
@@ -17,7 +17,7 @@ create table accounts (
   administrator boolean not null default false,
   personal_workspace_id ulid not null,
   settings jsonb not null default '{}',
-  -- Credits of sign-up that wait until the address of the account is known to be its own.
+  -- Sign-up credits, granted when the email address is verified.
   promised_nano bigint,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now()
@@ -33,9 +33,9 @@ create table sessions (
   last_used_at timestamptz(3),
   expires_at timestamptz(3) not null,
   created_at timestamptz(3) not null default now(),
-  -- When the account's owner last proved who they are in it, by a password or a passkey.
+  -- When the user last proved their identity in this session, with a password or a passkey.
   proved_at timestamptz(3),
-  -- The account at the identity provider that it was started with.
+  -- The identity-provider account that the session was started with.
   identity_id ulid
 );
 create index sessions_account on sessions (account_id, id desc);
@@ -56,7 +56,7 @@ create table api_keys (
   key_hash bytea not null unique,
   prefix text not null,
   last4 text not null,
-  -- after a rotation with overlap, the key before it
+  -- After a rotation with overlap: the previous key.
   previous_hash bytea unique,
   previous_expires_at timestamptz(3),
   expires_at timestamptz(3),
@@ -66,12 +66,12 @@ create table api_keys (
   spend_cap_period text not null default 'total' check (spend_cap_period in ('day', 'week', 'month', 'total')),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Null: all.
+  -- Null: all models.
   allowed_models text[]
 );
 create index api_keys_account on api_keys (account_id, id desc);
 
--- Accounts whose rights changed. Processes read what is at or above the oldest transaction they had not seen the end of.
+-- Accounts whose permissions changed. Processes read from the oldest transaction they haven't seen finish.
 create table rights_changes (
   account_id ulid not null,
   xid xid8 not null default pg_current_xact_id(),
@@ -79,7 +79,7 @@ create table rights_changes (
 );
 create index rights_changes_xid on rights_changes (xid);
 
--- Consents that were given over /mcp and used: each lets one call go. Kept until they would have expired by themselves.
+-- Used consents from /mcp: each allows one call. Kept until the consent would have expired.
 create table consents_used (
   id ulid primary key,
   expires_at timestamptz(3) not null
@@ -90,15 +90,15 @@ create table passkeys (
   id ulid primary key,
   account_id ulid not null references accounts on delete cascade,
   name text not null,
-  -- As the browser names it, in base64url.
+  -- base64url, from the browser.
   credential_id text not null unique,
   public_key bytea not null,
-  -- How often the authenticator says that it was used; 0 for ever where it does not count.
+  -- The authenticator's use counter; always 0 if it doesn't count.
   counter bigint not null,
   transports text[] not null,
-  -- The host name that it was made for.
+  -- The host name it was created for.
   rp_id text not null,
-  -- Kept by a password manager that brings it to other devices too.
+  -- Stored by a password manager that syncs it to other devices.
   synced boolean not null,
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null default clock_timestamp(),
@@ -106,13 +106,13 @@ create table passkeys (
 );
 create index passkeys_account on passkeys (account_id, id desc);
 
--- What somebody must bring back who is about to sign in: by its hash, once, and not for long.
+-- One-time challenges of sign-ins in progress, by hash.
 create table sign_in_challenges (
   hash bytea primary key,
   purpose text not null,
-  -- Null: who it is will be seen.
+  -- Null: the sign-in will identify the account.
   account_id ulid references accounts on delete cascade,
-  -- What is needed then, sealed under the hash.
+  -- State of the sign-in, sealed under the hash.
   sealed text,
   expires_at timestamptz(3) not null,
   created_at timestamptz(3) not null default clock_timestamp()

@@ -1,4 +1,4 @@
--- Workspaces, their members, and who is invited.
+-- Workspaces, members and invitations.
 
 create table workspaces (
   id ulid primary key,
@@ -7,15 +7,15 @@ create table workspaces (
   kind text not null check (kind in ('personal', 'team')),
   status text not null default 'active' check (status in ('active', 'archived')),
   archived_at timestamptz(3),
-  -- Its budget.
+  -- The budget.
   spend_cap_nano bigint,
   spend_cap_period text not null default 'month' check (spend_cap_period in ('day', 'week', 'month', 'total')),
   created_by ulid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- `workspace`: models of this workspace only by keys that are held to it.
+  -- `workspace`: members can use this workspace's models only with keys limited to it.
   keys text not null default 'any' check (keys in ('any', 'workspace')),
-  -- Null: all.
+  -- Null: all models.
   allowed_models text[]
 );
 
@@ -28,7 +28,7 @@ create table members (
   created_by ulid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- What the member may spend on model calls here.
+  -- The member's budget for model calls in this workspace.
   spend_cap_nano bigint check (spend_cap_nano >= 0),
   spend_cap_period text not null default 'month' check (spend_cap_period in ('day', 'week', 'month', 'total')),
   keys text not null default 'any' check (keys in ('any', 'workspace')),
@@ -45,7 +45,7 @@ create table invitations (
   permissions text[],
   status text not null default 'pending' check (status in ('pending', 'accepted', 'revoked')),
   token_hash bytea not null unique,
-  -- Whether the token went to the address and to nobody else: then whoever presents it has shown that the address is theirs.
+  -- For servers of the previous version only.
   mailed boolean not null default false,
   expires_at timestamptz(3) not null,
   accepted_by ulid,
@@ -54,7 +54,7 @@ create table invitations (
   created_by ulid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- The token of the link in the mail. Presenting it proves that the address is the reader's own.
+  -- The token in the email. Presenting it proves ownership of the address; `token_hash` is the token of the copied link.
   mail_token_hash bytea unique,
   spend_cap_nano bigint check (spend_cap_nano >= 0),
   spend_cap_period text not null default 'month' check (spend_cap_period in ('day', 'week', 'month', 'total'))

@@ -1,6 +1,6 @@
--- The register of resources, who else they are shared with, and the audit of who changed rights.
+-- The register of resources, their shares, and the audit log.
 
--- One row per thing that can be put away: one access look-up, one trash, one retention job.
+-- One row per resource that can be archived or trashed: one permission look-up, one trash, one retention job.
 create table resources (
   id ulid primary key,
   kind text not null,
@@ -15,22 +15,22 @@ create table resources (
   updated_at timestamptz(3) not null default now()
 );
 
--- Lists page through this index. Its ids sort by another operator than those of the primary key (the same order): so the
--- planner cannot walk the primary key in hope of soon meeting enough rows of an old, quiet workspace.
+-- Lists page through this index. Its operator class differs from the primary key's (same order), so the planner can't
+-- walk the primary key hoping to find enough rows of an old, quiet workspace soon.
 create index resources_list on resources (workspace_id, kind, status, id bpchar_pattern_ops desc);
 create index resources_trash on resources (trashed_at) where status = 'trashed';
 
--- What somebody outside of a workspace may see or change of what is in it. A share of a folder covers what lies in it.
+-- Access for accounts outside the workspace. Sharing a folder shares its contents.
 create table shares (
   id ulid primary key,
   resource_id ulid not null references resources on delete cascade,
   resource_type text not null check (resource_type in ('chat', 'agent', 'file', 'folder')),
-  -- Whom it is for: an account, all of a workspace, or whoever an address belongs to.
+  -- Exactly one recipient: an account, a workspace, or an email address.
   account_id ulid references accounts on delete cascade,
   workspace_id ulid references workspaces on delete cascade,
   email text,
   access text not null check (access in ('view', 'edit')),
-  -- Of what was granted to an address: who presents the token takes it for their account.
+  -- For an email share: the account that presents the token claims it.
   token_hash bytea unique,
   claimed_by ulid references accounts on delete cascade,
   claimed_at timestamptz(3),
@@ -47,8 +47,8 @@ create index shares_workspace on shares (workspace_id, id desc) where workspace_
 create index shares_given on shares (created_by, id desc);
 create index shares_email on shares (lower(email), id desc) where email is not null;
 
--- The shares that an account has, itself and by the given workspaces of it. An address counts once it is verified, or
--- for the account that presented its token.
+-- Shares of an account, including those of its workspaces. An email share counts when the address is verified, or for
+-- the account that claimed it.
 create function shares_of(account ulid, workspaces ulid[]) returns setof shares language sql stable as $$
   select * from shares where account_id = account
   union all select * from shares where claimed_by = account
@@ -57,7 +57,7 @@ create function shares_of(account ulid, workspaces ulid[]) returns setof shares 
     where a.id = account and a.email_verified_at is not null
 $$;
 
--- Who changed rights, and what was removed. Stays when a workspace goes.
+-- Permission changes and deletions. Rows outlive their workspace.
 create table audit (
   id ulid primary key,
   at timestamptz(3) not null default clock_timestamp(),
@@ -68,7 +68,7 @@ create table audit (
   subject_id text,
   details jsonb not null default '{}',
   request_id text,
-  -- How: the way in, the key, the run and the automation.
+  -- The interface, key, run and automation.
   actor jsonb
 );
 create index audit_workspace on audit (workspace_id, id desc);

@@ -1,7 +1,7 @@
--- Events: from the transaction of a change to whoever listens.
+-- Events, from the transaction that writes them to their readers.
 
--- Events, written in the transaction of the change they tell of. The relay reads only below the oldest running
--- transaction, so none is overlooked that commits out of order.
+-- Written in the transaction of the change. The relay reads only below the oldest running transaction, so it never
+-- skips an event that commits out of order.
 create table outbox (
   seq bigint generated always as identity primary key,
   xid xid8 not null default pg_current_xact_id(),
@@ -15,12 +15,12 @@ create table outbox (
   at timestamptz(3) not null default clock_timestamp()
 );
 
--- What the relay made of them: one gap-free order per channel.
+-- The relay's output: one gap-free order per channel.
 create table channels (
   name text primary key,
   epoch ulid not null,
   "offset" bigint not null default 0,
-  -- The newest change that retention took from the channel, and when the channel had its last one.
+  -- The newest change that retention removed, and the time of the newest change.
   gone_seq bigint not null default 0,
   touched_at timestamptz not null default now()
 );
@@ -35,15 +35,15 @@ create table changes (
   resource_id text,
   data jsonb not null,
   at timestamptz(3) not null,
-  -- One order over all channels: relays write one after the other, so in this order changes become visible, and one
-  -- number is the position of a reader in every channel.
+  -- One order over all channels. Relays write one at a time, so changes become visible in this order, and one number is
+  -- a reader's position in every channel.
   seq bigint generated always as identity
 );
 create index changes_at on changes (at);
 create unique index changes_seq on changes (seq);
 create unique index changes_channel on changes (channel, seq);
 
--- Outbox events that an in-process consumer has not handled yet, in their order.
+-- Outbox events that an in-process consumer hasn't handled yet.
 create table deliveries (
   consumer text not null,
   seq bigint not null,
@@ -53,7 +53,7 @@ create table deliveries (
   primary key (consumer, seq)
 );
 
--- Who is there, told again every few seconds: not worth a log, and empty after a crash as it should be.
+-- Clients renew their presence every few seconds, so it needs no log and may be empty after a crash.
 create unlogged table presence (
   id ulid primary key,
   channel text not null,

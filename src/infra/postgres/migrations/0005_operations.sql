@@ -1,4 +1,4 @@
--- Server processes, what they hold among each other, and operations, which outlive a request.
+-- Server processes, leases, and operations, which outlive a request.
 
 create table leases (
   name text primary key,
@@ -7,21 +7,21 @@ create table leases (
   expires_at timestamptz not null
 );
 
--- Server processes that are alive: who holds reservations and runs, and by how many a limit is divided.
+-- Live server processes: they hold reservations and runs, and share limits.
 create table processes (
   id ulid primary key,
   started_at timestamptz not null default now(),
   expires_at timestamptz not null,
-  -- Where it runs (boot and pid namespace) and under which name its jobs are locked: for finding out that it died.
+  -- To detect its death: boot ID and PID namespace, and the name that its jobs are locked under.
   place text,
   pid int,
   worker_pool text,
-  -- Where it listens for the other processes of its instance, `host:port`.
+  -- Where it listens for the instance's other processes, `host:port`.
   peer text
 );
 create index processes_expiry on processes (expires_at);
 
--- Values of the instance that must not differ between its processes.
+-- Values that every process of the instance shares.
 create table instance (
   name text primary key,
   value jsonb not null
@@ -31,27 +31,27 @@ create table operations (
   id ulid primary key,
   account_id ulid not null,
   workspace_id ulid,
-  -- The only workspace that its starter's credential reaches.
+  -- The only workspace that the caller's credential can access.
   held_to ulid,
   key_id ulid,
   kind text not null,
   status text not null default 'queued' check (status in ('queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired')),
   progress double precision,
   input jsonb not null default '{}',
-  -- The process that runs it.
+  -- The process running it.
   process_id ulid,
   attempts int not null default 0,
   result jsonb,
   error jsonb,
   resource_type text,
   resource_id text,
-  -- The chat that it goes on in, which may be shared: who has a place there by a share has it with what they began.
+  -- Its chat, which may be shared: people with access through a share can see operations they started.
   chat_id text,
   content_type text,
   content text,
   content_file_id ulid,
   content_expires_at timestamptz(3),
-  -- How long its content is kept once there is some.
+  -- How long to keep the content.
   content_seconds int,
   cost_nano bigint,
   scopes text[],

@@ -1,4 +1,4 @@
--- Agents: the row of the present version, and every version as it was.
+-- Agents: the current version, and every version.
 create table agents (
   id ulid primary key references resources on delete cascade,
   name text not null,
@@ -6,13 +6,13 @@ create table agents (
   system_prompt text,
   model text,
   tools jsonb not null default '[]',
-  -- What it uses beside the endpoints of this server: outside servers of the Model Context Protocol, and other agents.
+  -- Tools besides this server's endpoints: outside MCP servers and other agents.
   mcp_servers jsonb not null default '[]',
-  -- The headers that go to those servers, by server: JSON, sealed under the agent's id.
+  -- Headers for those servers as JSON, sealed under the agent's ID.
   sealed_headers text,
   subagents jsonb not null default '[]',
-  -- Who last set what it may use, with how much of their rights: its tools reach no further than they do. What does not
-  -- say who it was reaches nothing.
+  -- The accounts that last changed the tools, and their permissions then: tools can't exceed them. A null account has
+  -- no permissions.
   tools_by jsonb not null default '[{"account_id":null,"scopes":null,"held_to":null}]',
   output_schema jsonb,
   max_turns int,

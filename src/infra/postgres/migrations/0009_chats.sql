@@ -1,31 +1,31 @@
--- Chats: a tree of messages, the runs that write its answers, the log of what each run did, and goals.
+-- Chats: a tree of messages, the runs that write answers, their event logs, and goals.
 
 create table chats (
   id ulid primary key references resources on delete cascade,
   title text not null,
-  -- `default` until the first message names it (`auto`) or a person does (`user`).
+  -- `default` until the first message (`auto`) or a user (`user`) sets the title.
   title_source text not null default 'default' check (title_source in ('default', 'auto', 'user')),
   agent_id ulid,
   model text,
-  -- The end of the active branch. Null while there is no message.
+  -- The end of the active branch. Null: no messages.
   head_message_id ulid,
   forked_from_chat_id ulid,
   forked_from_message_id ulid,
-  -- The chat whose run handed its task to this one's agent.
+  -- For a delegated task: the chat of the delegating run.
   parent_chat_id ulid,
-  -- Its budget.
+  -- The budget.
   max_cost_nano bigint,
-  -- The number of the newest message: they are numbered in the order of their making, across branches.
+  -- The number of the newest message. Numbers follow creation order across branches.
   last_seq int not null default 0,
   last_message_at timestamptz(3),
-  -- Only its maker sees it, and it is deleted a day after its last message.
+  -- Visible only to its creator, and deleted a day after its last message.
   temporary boolean not null default false
 );
 create index chats_agent on chats (agent_id) where agent_id is not null;
 create index chats_temporary on chats (id) where temporary;
 create index chats_parent on chats (parent_chat_id) where parent_chat_id is not null;
 
--- A chat goes with the chats that were made for its tasks.
+-- Deleting a chat deletes the chats of its delegated tasks.
 create function chats_are_gone() returns trigger language plpgsql as $$
 begin
   delete from resources where id in (select c.id from chats c where c.parent_chat_id in (select id from gone));
@@ -34,8 +34,8 @@ end $$;
 create trigger chats_gone after delete on chats referencing old table as gone
   for each statement execute function chats_are_gone();
 
--- A message lies on a line: it continues its parent's, or begins one of its own where the parent is continued already.
--- A line is named by its first message and numbered without gaps by depth, so a page of a path is a range of an index.
+-- Messages form lines. A message continues its parent's line, or starts a new one if that line already continues.
+-- A line has its first message's ID and is numbered by depth without gaps, so a page of a path is an index range.
 create table messages (
   id ulid primary key,
   chat_id ulid not null references chats on delete cascade,
@@ -67,53 +67,51 @@ create table runs (
   id ulid primary key,
   chat_id ulid not null references chats on delete cascade,
   workspace_id ulid not null,
-  -- Who asked for it and pays, with which key; `scopes` null is all that the account may, `held_to` the only workspace
-  -- that the key reaches.
+  -- Who started it and pays, and the key. Null `scopes`: all permissions of the account. `held_to`: the only workspace
+  -- that the key can access.
   account_id ulid not null,
   key_id ulid,
   scopes text[],
   held_to ulid,
   agent_id ulid,
-  -- The run that handed it a task, and the call of that run that did, as `<attempt>:<part>`: one call has one run, however
-  -- often it is made.
+  -- For a delegated task: the delegating run, and its tool call as `<attempt>:<part>`. Retries of a call don't start
+  -- another run.
   parent_run_id ulid,
   parent_call text,
-  -- How many runs stand above it.
+  -- Number of runs above it.
   depth int not null default 0,
   goal_id ulid,
   automation_run_id ulid,
   status text not null check (status in ('queued', 'running', 'requires_action', 'completed', 'failed', 'cancelled')),
-  -- Why it waits: `chat_busy`, `restarted`; or what it waits for.
+  -- Why it waits (`chat_busy`, `restarted`), or what for.
   status_reason text,
   on_busy text not null check (on_busy in ('enqueue', 'reject', 'interrupt')),
-  -- The order in which runs of a chat get their turn.
+  -- The queue order within a chat.
   place bigint not null default nextval('run_places'),
   model text not null,
-  -- The model that its message named when it was sent; null: its chat chooses, and chooses anew for each retry.
+  -- The model named with the message. Null: the chat's model, read again on each retry.
   named_model text,
   options jsonb not null default '{}',
   input_message_id ulid not null,
   output_message_id ulid,
   pending_actions jsonb not null default '[]',
-  -- When the first of the calls that it waits with is denied by itself. Null: it waits for as long as it takes.
+  -- When the first pending approval expires. Null: never.
   actions_expire_at timestamptz(3),
   error jsonb,
-  -- Why it was refused, as whoever sent it is told: with what is left of their balance, their key and what they pay
-  -- under. All others who read the chat read `error`.
+  -- The refusal with billing details, for the account that started the run. Other readers get `error`.
   payer_error jsonb,
   usage jsonb,
   cost_nano bigint,
-  -- What the runs below it have cost; it is part of cost_nano.
+  -- Cost of the runs below it, included in cost_nano.
   children_nano bigint not null default 0,
-  -- What it may spend.
+  -- The spend limit.
   budget_nano bigint,
   attempt int not null default 1,
-  -- The lease: the process that runs it, and a number that grows with every claim. A process whose number is
-  -- no longer the row's writes nothing more.
+  -- The lease: the process running it, and a number that grows with each claim. A process with an outdated number can't
+  -- write.
   process_id ulid,
   fence int not null default 0,
-  -- How often it was taken over from a process that was no more. Its fence grows with every claim, also when a person has
-  -- allowed a call and it goes on.
+  -- Number of take-overs from a dead process. The fence also grows when a run continues after an approval.
   adoptions int not null default 0,
   cancel_requested_at timestamptz(3),
   queued_at timestamptz(3) not null default now(),
@@ -121,7 +119,7 @@ create table runs (
   completed_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- The automation that it was started for.
+  -- The automation that started it.
   automation_id ulid
 );
 create unique index runs_one_at_a_time on runs (chat_id) where status in ('running', 'requires_action');
@@ -130,17 +128,17 @@ create index runs_queue on runs (chat_id, place) where status = 'queued';
 create index runs_process on runs (process_id) where status = 'running';
 create index runs_goal on runs (goal_id) where goal_id is not null;
 
--- What an automation's run cost is the sum of its attempts.
+-- The cost of an automation's run is the sum of its attempts.
 create index runs_of_automation on runs (automation_run_id) where automation_run_id is not null;
 create index runs_actions_expire on runs (actions_expire_at) where status = 'requires_action';
 create unique index runs_parent_call on runs (parent_run_id, parent_call) where parent_call is not null;
 create index runs_parent on runs (parent_run_id) where parent_run_id is not null;
 
--- Runs of tasks that were handed on and have not ended: whoever stands above them may.
+-- Delegated tasks that haven't finished, for the runs above them.
 create index runs_delegated on runs (parent_run_id)
   where parent_call is not null and status in ('queued', 'running', 'requires_action');
 
--- What a run costs is a cost of the one that began it too, in the same transaction, and so on upwards.
+-- A run's cost is added to its parent's in the same transaction, up to the root.
 create function runs_cost_their_parents() returns trigger language plpgsql as $$
 begin
   update runs set cost_nano = coalesce(cost_nano, 0) + coalesce(new.cost_nano, 0) - coalesce(old.cost_nano, 0),
@@ -153,8 +151,8 @@ create trigger runs_cost after update of cost_nano on runs for each row
   when (new.parent_run_id is not null and new.cost_nano is distinct from old.cost_nano)
   execute function runs_cost_their_parents();
 
--- What readers of a run see, in order and without gaps. `json`, not `jsonb`: it comes back byte for byte. No foreign
--- key: checking one per delta would cost more than writing it.
+-- A run's events, in order and without gaps. `json`, not `jsonb`, so they come back byte for byte. No foreign key:
+-- checking it per delta would cost more than the write.
 create table run_events (
   run_id ulid not null,
   seq int not null,
@@ -164,8 +162,8 @@ create table run_events (
   primary key (run_id, seq)
 );
 
--- What a run did or is doing. A tool's step is written before the tool is started: one that has no result and is not
--- safe to repeat is never repeated by itself.
+-- A run's steps. A tool's step is written before the tool starts; an unfinished step is repeated only if the tool is
+-- safe to repeat.
 create table steps (
   run_id ulid not null,
   index int not null,
@@ -183,7 +181,7 @@ create table steps (
   primary key (run_id, index)
 );
 
--- What runs asked their models and what was said, sealed, for as long as it is kept: a run can be played again from it.
+-- Sealed model requests and responses of runs, so that a run can be replayed. Removed after the retention period.
 create table model_requests (
   id ulid primary key,
   run_id ulid not null,
@@ -194,8 +192,8 @@ create table model_requests (
 create index model_requests_run on model_requests (run_id);
 create index model_requests_age on model_requests (created_at);
 
--- Runs that were deleted a short while ago. A statement that began before the deletion may still write what it saw of them:
--- what came late is removed once no such statement can be left.
+-- Recently deleted runs. A statement that started before the deletion may still write rows for them; those are removed
+-- when no such statement can be left.
 create table deleted_runs (
   id ulid primary key,
   deleted_at timestamptz(3) not null default now()
@@ -213,12 +211,12 @@ end $$;
 create trigger runs_gone after delete on runs referencing old table as gone
   for each statement execute function runs_are_gone();
 
--- What a chat works towards, turn by turn. Each turn is a run; a judge reads its answer before the next begins.
+-- Goals of chats. Each turn is a run, and a judge reads its answer before the next one.
 create table goals (
   id ulid primary key,
   chat_id ulid not null references chats on delete cascade,
   workspace_id ulid not null,
-  -- Who set it and pays, as runs remember it.
+  -- Who set it and pays, as in runs.
   account_id ulid not null,
   key_id ulid,
   scopes text[],
@@ -236,18 +234,18 @@ create table goals (
   judge_nano bigint not null default 0,
   last_feedback text,
   without_progress int not null default 0,
-  -- A hash of the last answer: one that says the same again is no progress.
+  -- Hash of the last answer: the same answer again is no progress.
   last_answer text,
   error jsonb,
-  -- The first message of its first turn: it governs the branches that hold it.
+  -- The first message of the first turn: the goal applies to branches that contain it.
   first_message_id ulid,
-  -- The turn that is not judged yet.
+  -- The turn that hasn't been judged yet.
   run_id ulid,
-  -- The time it has used before `active_since`.
+  -- Time used before `active_since`.
   seconds_used double precision not null default 0,
   active_since timestamptz(3) not null,
   completed_at timestamptz(3),
-  -- Who is at it. A claim whose number is no longer the row's changes nothing.
+  -- The lease. A claim with an outdated fence can't write.
   process_id ulid,
   claimed_until timestamptz,
   fence int not null default 0,
@@ -257,7 +255,7 @@ create table goals (
 create unique index goals_one_active on goals (chat_id) where status = 'active';
 create index goals_chat on goals (chat_id, id desc);
 
--- Chats that somebody keeps at hand, each for themselves.
+-- Pinned chats, per account.
 create table chat_pins (
   id ulid primary key,
   account_id ulid not null references accounts on delete cascade,
@@ -266,7 +264,7 @@ create table chat_pins (
 );
 create index chat_pins_chat on chat_pins (chat_id);
 
--- Chats that were brought from elsewhere, by what they are known by there: brought again with another time each is the same.
+-- Imported chats by their ID at the source. Importing the same chat again changes nothing.
 create table imported_chats (
   workspace_id ulid not null references workspaces on delete cascade,
   source text not null,
@@ -276,8 +274,8 @@ create table imported_chats (
 );
 create index imported_chats_chat on imported_chats (chat_id);
 
--- Tools that a person lets an agent use in a chat without being asked again. They hold for runs that work for that person,
--- with that version of the agent, and where they were given by a key for runs of that key.
+-- Tools that a user allowed an agent to use in a chat without asking again. Valid for that user's runs with that
+-- version of the agent and, if given with a key, for runs of that key.
 create table chat_approvals (
   id ulid primary key,
   chat_id ulid not null references chats on delete cascade,
@@ -287,12 +285,12 @@ create table chat_approvals (
   agent_version int not null,
   tool text not null,
   created_at timestamptz(3) not null default now(),
-  -- SHA-256 of the definition that an outside server gave its tool. Null: a tool of this server.
+  -- SHA-256 of an outside tool's definition when it was allowed. Null: a tool of this server.
   definition text
 );
 create index chat_approvals_chat on chat_approvals (chat_id, account_id);
 create index chat_approvals_agent on chat_approvals (agent_id);
 create index chat_approvals_account on chat_approvals (account_id);
 
--- Ids of deleted temporary chats. Their calls stay in the ledger, and the request log shows them to their account alone.
+-- IDs of deleted temporary chats. Their calls stay in the ledger, visible in the request log only to their account.
 create table deleted_temporary_chats (id ulid primary key);

@@ -1,46 +1,46 @@
--- The drive: files and folders, what they held, and the bytes.
+-- The drive: files, folders, versions, and their bytes.
 
--- Bytes, once for all files that hold them. A row that nothing refers to is swept, and its bytes with it.
+-- Bytes, stored once for all files with the same content. Unreferenced rows are swept together with their bytes.
 create table blobs (
   sha256 char(64) collate "C" primary key,
   size_bytes bigint not null,
-  -- where the store keeps them
+  -- The location in the store.
   place text not null,
-  -- when something last began to refer to it: what was just kept is not swept
+  -- When it was last referenced, so the sweep skips new blobs.
   used_at timestamptz not null default now()
 );
 create index blobs_place on blobs (place);
 
--- A file or a folder, beside its row in the register (kind 'file' for both).
+-- Files and folders. Each has a row in the register, kind 'file' for both.
 create table files (
   id ulid primary key references resources on delete cascade,
-  -- as in the register
+  -- Copied from the register.
   workspace_id ulid not null,
-  -- null at the root of the workspace
+  -- Null: the workspace's root.
   parent_id ulid references files on delete set null,
   kind text not null check (kind in ('file', 'folder')),
-  -- NFC
+  -- Unicode NFC.
   name text collate "C" not null,
-  -- the names from the root on, joined by '/'
+  -- The names from the root, joined by '/'.
   path text collate "C" not null,
-  -- the folders from the root on, parent_id last
+  -- The folders from the root; parent_id is last.
   ancestors text[] collate "C" not null default '{}',
-  -- status = 'trashed' in the register
+  -- Copied from the register: status = 'trashed'.
   trashed boolean not null default false,
-  -- with what it was trashed: restoring that brings back exactly these
+  -- The resource it was trashed with; restoring that restores exactly these.
   trashed_with ulid,
   mime_type text,
   size_bytes bigint,
   sha256 char(64) collate "C" references blobs,
-  -- links to its bytes die when it is trashed, for good: they are signed with how often that has happened
+  -- Part of the signature of links: trashing a file invalidates its links permanently.
   trashings int not null default 0,
-  -- counts up with every change of the content
+  -- Grows with each change of the content.
   content_version int not null default 0,
   content_updated_at timestamptz(3),
   check ((kind = 'file') = (sha256 is not null))
 );
 
--- One of a name per folder. What is in the trash holds no name.
+-- Names are unique per folder. Trashed files don't reserve a name.
 create unique index files_name on files (workspace_id, parent_id, name) nulls not distinct where not trashed;
 create index files_list on files (workspace_id, parent_id, id bpchar_pattern_ops desc) where not trashed;
 create index files_parent on files (parent_id);
@@ -48,15 +48,15 @@ create index files_parent on files (parent_id);
 -- Everything below a folder: ancestors @> array[id].
 create index files_below on files using gin (ancestors);
 
--- One by its full path. A path can be longer than an entry of a btree.
+-- A file by path. Hash, since a path can be longer than a B-tree entry.
 create index files_path on files using hash (path);
 create index files_trashed on files (trashed_with) where trashed;
 create index files_sha256 on files (sha256);
 
--- Finds go through the drive in the order of paths. A path can be longer than an entry of an index.
+-- Path order for find. Paths can be longer than an index entry.
 create index files_in_order on files (left(path, 400) collate "C", id) where not trashed;
 
--- What a file held, the present content included.
+-- All versions of a file, including the current one.
 create table file_versions (
   id ulid primary key,
   file_id ulid not null references files on delete cascade,
@@ -65,7 +65,7 @@ create table file_versions (
   sha256 char(64) collate "C" not null references blobs,
   size_bytes bigint not null,
   mime_type text not null,
-  -- the version that this one brought back
+  -- The version that this one restored.
   restored_from int,
   created_by ulid,
   created_at timestamptz(3) not null default clock_timestamp(),
@@ -74,7 +74,7 @@ create table file_versions (
 create index file_versions_sha256 on file_versions (sha256);
 create index file_versions_workspace on file_versions (workspace_id);
 
--- How much a workspace keeps: the row and all changes since it was last added up, so that writers never wait for it.
+-- A workspace's storage is this row plus the changes since it was last added up, so writers never wait for it.
 create table storage (
   workspace_id ulid primary key references workspaces on delete cascade,
   bytes bigint not null
@@ -103,7 +103,7 @@ create trigger file_versions_gone after delete on file_versions referencing old 
 create trigger file_versions_moved after update on file_versions referencing old table as gone new table as come
   for each statement execute function count_storage();
 
--- Resumable uploads (tus 1.0). What came so far lies in parts, so that any process can go on.
+-- Resumable uploads (tus 1.0). Received bytes are stored in parts, so any process can continue.
 create table uploads (
   id ulid primary key,
   account_id ulid not null references accounts on delete cascade,
@@ -112,12 +112,12 @@ create table uploads (
   name text not null,
   mime_type text,
   on_conflict text not null,
-  -- Upload-Metadata as it was sent: tus answers it on every HEAD
+  -- Upload-Metadata as sent: tus returns it on each HEAD.
   metadata text,
-  -- null until it is known
+  -- Null until known.
   length_bytes bigint,
   offset_bytes bigint not null default 0,
-  -- the file that it became
+  -- The resulting file.
   file_id ulid,
   expires_at timestamptz(3) not null,
   created_at timestamptz(3) not null default now(),
@@ -134,23 +134,23 @@ create table upload_parts (
 );
 create index upload_parts_place on upload_parts (place);
 
--- Addresses that were used and hold only once.
+-- Used one-time links.
 create table spent_links (
   id ulid primary key,
   expires_at timestamptz not null
 );
 
--- Small pictures of pictures, by what they are made from.
+-- Thumbnails, by source.
 create table thumbnails (
   sha256 char(64) collate "C" not null,
   pixels int not null,
-  -- null: none can be made of it
+  -- Null: no thumbnail can be made.
   thumbnail char(64) collate "C" references blobs,
-  -- which maker found that there is none: a better one tries again
+  -- The version of the thumbnailer that failed: a newer one tries again.
   maker int not null default 0,
   primary key (sha256, pixels)
 );
 create index thumbnails_thumbnail on thumbnails (thumbnail);
 
--- What was changed last in a workspace is read from its end, however many files there are.
+-- Recently changed files of a workspace, independent of how many files it has.
 create index files_latest on files (workspace_id, content_updated_at desc, id desc) where kind = 'file' and not trashed;

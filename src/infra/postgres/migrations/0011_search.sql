@@ -1,23 +1,23 @@
--- Search: the text of bytes, and what can be found by words and by meaning.
+-- Search: extracted text, and the index of words and vectors.
 
--- What is known of the text of bytes, once for all files that hold them. A row comes with its blob and goes with it.
+-- The text of a blob, once for all files with that content.
 create table contents (
   sha256 char(64) collate "C" primary key references blobs on delete cascade,
-  -- null until it was looked at
+  -- Null until read.
   indexed_at timestamptz,
-  -- the bytes are UTF-8 text as they are: lines are searched in them
+  -- The bytes are UTF-8 text: lines are searched in them directly.
   plain boolean not null default false,
-  -- why there is no text: binary, too_large, damaged, encrypted, too_slow
+  -- Why there's no text: binary, too_large, damaged, encrypted, too_slow.
   reason text,
-  -- the text of a document, or of text in another encoding: searched where the bytes are not plain
+  -- The text of a document, or of a file in another encoding. Searched if the bytes aren't plain.
   text text,
   title text,
-  -- trigrams of what is searched, letters in lower case; null narrows nothing
+  -- Trigrams of the lower-case text. Null: no narrowing.
   grams int4[],
   attempts int not null default 0,
-  -- the reader that looked last
+  -- The version of the reader that looked last.
   reader int not null default 0,
-  -- The encoding of a text, named as in the WHATWG Encoding Standard. Null: no text.
+  -- The encoding, named as in the WHATWG Encoding Standard. Null: not text.
   charset text
 );
 create index contents_grams on contents using gin (grams);
@@ -32,11 +32,11 @@ end $$;
 create trigger blobs_come after insert on blobs referencing new table as come
   for each statement execute function expect_content();
 
--- Documents that took more time or memory to read than one may, by their bytes: nobody tries them again for a while.
+-- Documents that exceeded the limits of time or memory, by content: they aren't retried for a while.
 create table slow_documents (
   sha256 char(64) collate "C" not null,
   kind text not null,
-  -- which reader tried: a better one tries again
+  -- The version of the reader that failed: a newer one tries again.
   reader int not null,
   reason text not null,
   at timestamptz not null,
@@ -44,35 +44,35 @@ create table slow_documents (
 );
 create index slow_documents_at on slow_documents (at);
 
--- What can be found by words and by meaning: a row per file, chat, message, agent, … Access is not kept here but followed
--- from the register in the transaction that changes it, so that a find never shows more than a list.
+-- A row per searchable file, chat, message, agent, … Visibility follows the register in the same transaction, so search
+-- never returns more than a list.
 create table search_rows (
   row_id bigint generated always as identity primary key,
   type text not null,
-  -- of what is found
+  -- The ID of the result.
   id ulid not null unique,
-  -- whose workspace and status count: its own, or its chat's
+  -- The resource whose workspace and status apply: the row's own, or its chat.
   resource_id ulid not null references resources on delete cascade,
   workspace_id ulid not null,
   hidden boolean not null,
   title text not null,
   tsv tsvector not null,
-  -- the folder of a file, the chat of a message
+  -- A file's folder, or a message's chat.
   parent_id ulid,
-  -- the model whose vectors there are, null while there are none
+  -- The model of the vectors. Null: no vectors yet.
   embedded text,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
-  -- How the words were split and folded: a job rewrites rows of older versions.
+  -- The version of tokenizing and folding. A job rewrites rows of older versions.
   words_version int not null default 1
-  -- What follows the register touches no index, so half-full pages let it be cheap.
+  -- Updates that follow the register touch no index, so free space in the pages keeps them cheap.
 ) with (fillfactor = 80, toast_tuple_target = 256);
--- Long vectors of words lie apart: who looks for rows reads little.
+-- Long tsvectors are stored apart, so scanning rows reads little.
 alter table search_rows alter column tsv set storage external;
 create index search_rows_resource on search_rows (resource_id);
 
--- Words of few thousands of rows at a time, the newest first, and of some workspaces: a word that is everywhere costs no
--- more than what is ranked of it.
+-- Words by blocks of 4,096 rows and by workspace, so ranking reads the newest blocks first and a common word costs no
+-- more than its ranked rows.
 create index search_rows_words on search_rows
   using gin (tsv, (array[(row_id >> 12)::int4]), (array[workspace_id::text]));
 create index search_rows_title on search_rows using gin (title gin_trgm_ops);
@@ -83,8 +83,8 @@ create table search_bodies (
   body text not null
 );
 
--- Signs of vectors, which a question by meaning is held against all at once: rows as narrow as can be, and one number
--- (search_space) for all that decides whether a caller may see one of them, but for what is in the trash.
+-- Sign bits of vectors for a scan over all of them: the rows are narrow, and one number (search_space) decides whether
+-- a caller may see a row, except for trashed ones.
 create table search_vectors (
   row_id bigint not null references search_rows on delete cascade,
   space bigint not null,
@@ -95,13 +95,13 @@ create table search_vectors (
 ) with (fillfactor = 90);
 create index search_vectors_space on search_vectors (space);
 
--- One number for all that decides whether a question may be held against a vector, but for what is in the trash.
+-- The number that decides whether a query may be compared with a vector, except for trashed ones.
 create function search_space(model text, dimensions int, type text, workspace_id text) returns bigint
   language sql immutable parallel safe as
   $$ select ('x' || left(encode(sha256(convert_to(concat_ws(' ', model, dimensions, type, workspace_id), 'UTF8')), 'hex'), 16))::bit(64)::bigint $$;
 
--- Whole vectors apart from their signs: a row under 2 KB is never taken apart by itself, and who compares signs must not
--- read the vectors along with them.
+-- Full vectors, apart from their signs: rows under 2 KB aren't stored out of line, and the scan of signs must not read
+-- them.
 create table search_passages (
   row_id bigint not null,
   chunk int not null,
@@ -111,7 +111,7 @@ create table search_passages (
 );
 alter table search_passages alter column vector set storage external;
 
--- What is found is as visible as its resource, in the transaction that changes that.
+-- A row's visibility follows its resource in the same transaction.
 create function follow_resource() returns trigger language plpgsql as $$
 begin
   update search_rows set workspace_id = new.workspace_id, hidden = new.status = 'trashed' where resource_id = new.id;

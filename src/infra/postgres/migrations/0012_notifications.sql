@@ -1,10 +1,10 @@
--- What people are told, where they want to hear of it, and what became of each way out.
+-- Notifications, delivery preferences, and deliveries.
 
 create table notifications (
   id ulid primary key,
   account_id ulid not null references accounts on delete cascade,
   workspace_id ulid,
-  -- Who sent it; null for the server itself.
+  -- Null: the server.
   sender_id ulid,
   type text not null,
   title text not null,
@@ -15,9 +15,9 @@ create table notifications (
   action_url text,
   status text not null default 'unread' check (status in ('unread', 'read')),
   read_at timestamptz(3),
-  -- Not listed where the recipient wants this type elsewhere only.
+  -- Not listed if the recipient turned off in-app delivery for this type.
   in_app boolean not null default true,
-  -- What it tells of: one thing is told once.
+  -- Deduplication key: one notification per event.
   told_of text,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now()
@@ -26,7 +26,7 @@ create index notifications_list on notifications (account_id, id desc);
 create index notifications_unread on notifications (account_id) where status = 'unread' and in_app;
 create unique index notifications_once on notifications (account_id, told_of) where told_of is not null;
 
--- Ways out that are not the app: `sent` is what the mail queue or a push service has taken.
+-- Deliveries by email and push. `sent`: accepted by the mail queue or the push service.
 create table notification_deliveries (
   id ulid primary key,
   notification_id ulid not null references notifications on delete cascade,
@@ -34,7 +34,7 @@ create table notification_deliveries (
   channel text not null check (channel in ('email', 'push')),
   status text not null default 'waiting' check (status in ('waiting', 'sent', 'failed', 'skipped')),
   due_at timestamptz(3) not null,
-  -- Who pushes it now: two who look at once must not both. The claim of a process that died holds nothing up.
+  -- The process delivering it. A dead process's claim expires.
   claimed_by ulid,
   error text,
   created_at timestamptz(3) not null default now(),
@@ -43,7 +43,7 @@ create table notification_deliveries (
 create index notification_deliveries_of on notification_deliveries (notification_id);
 create index notification_deliveries_due on notification_deliveries (account_id, due_at) where status = 'waiting';
 
--- Only what differs from the defaults.
+-- Only differences from the defaults.
 create table notification_preferences (
   account_id ulid not null references accounts on delete cascade,
   type text not null,
@@ -60,7 +60,7 @@ create table notification_configs (
   sound boolean not null default true,
   quiet_hours jsonb,
   digest_at text not null default '08:00',
-  -- When they were last sent a mail to confirm their address.
+  -- When the last confirmation email was sent.
   confirmation_sent_at timestamptz(3),
   updated_at timestamptz(3) not null default now()
 );
@@ -68,7 +68,7 @@ create table notification_configs (
 create table push_subscriptions (
   id ulid primary key,
   account_id ulid not null references accounts on delete cascade,
-  -- The address is a secret of its own: who has it may push.
+  -- The endpoint URL is a secret: anyone who has it can push.
   endpoint_hash bytea not null unique,
   endpoint text not null,
   keys text not null,
@@ -76,7 +76,7 @@ create table push_subscriptions (
   last_success_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- Pushes end with the session or the key that subscribed.
+  -- Pushes stop with the session or key that subscribed.
   session_id ulid references sessions on delete cascade,
   key_id ulid references api_keys on delete cascade
 );
@@ -84,7 +84,7 @@ create index push_subscriptions_session on push_subscriptions (session_id);
 create index push_subscriptions_key on push_subscriptions (key_id) where key_id is not null;
 create index push_subscriptions_account on push_subscriptions (account_id, id desc);
 
--- Caps whose nearing end was told of, once per cap, period and step; and what a balance was when it was last filled.
+-- Budget warnings already sent, once per cap, period and threshold; and balances when last topped up.
 create table cap_marks (
   subject ulid not null,
   mark text not null,

@@ -1,4 +1,4 @@
--- Work that starts itself: by the clock or by a webhook.
+-- Automations, started by a schedule or a webhook.
 create table automations (
   id ulid primary key references resources on delete cascade,
   name text not null,
@@ -9,18 +9,18 @@ create table automations (
   overlap text not null,
   catch_up text not null,
   catch_up_window_seconds int not null,
-  -- What each run may spend.
+  -- The spend limit of a run.
   max_cost_nano bigint,
   timeout_seconds int not null,
-  -- In whose rights it runs: the account that made it, and no more than the credential that it was made with.
+  -- Runs have this account's permissions, limited to those of the credential that created the automation.
   account_id ulid not null references accounts on delete cascade,
   scopes text[],
   held_to ulid,
   key_id ulid,
-  -- The next tick. It only ever moves on.
+  -- The next scheduled time. It only moves forward.
   next_fire_at timestamptz(3),
   last_fired_at timestamptz(3),
-  -- Runs that failed one after the other; so many, and it is archived with this as its reason.
+  -- Consecutive failures. Too many archive the automation with this reason.
   failures int not null default 0,
   paused_reason text,
   paused_at timestamptz(3),
@@ -32,11 +32,11 @@ create table automations (
 create index automations_due on automations (next_fire_at) where next_fire_at is not null;
 create index automations_account on automations (account_id);
 
--- Which automations an agent is behind is asked with every change of one.
+-- Automations that use an agent, checked on each change of the agent.
 create index automations_agent on automations ((action ->> 'agent_id'));
 create index automations_chat on automations ((action ->> 'chat_id')) where action ->> 'chat_id' is not null;
 
--- Secrets of webhooks that were rotated away and still count: as many as there were rotations meanwhile.
+-- Rotated webhook secrets that are still accepted.
 create table automation_secrets (
   id ulid primary key,
   automation_id ulid not null references automations on delete cascade,
@@ -70,20 +70,20 @@ create table automation_runs (
   check ((status = 'skipped') = (skip_reason is not null))
 );
 
--- A tick is one row and a webhook is one row, whoever tries, however often.
+-- One row per tick and per webhook, however often it's attempted.
 create unique index automation_runs_tick on automation_runs (automation_id, scheduled_for) where scheduled_for is not null;
 create unique index automation_runs_webhook on automation_runs (automation_id, webhook_id) where webhook_id is not null;
 create index automation_runs_list on automation_runs (automation_id, id desc);
 create index automation_runs_workspace on automation_runs (workspace_id, id desc);
 
--- Runs that wait, workspace by workspace: each gets its share of the starts.
+-- Queued runs per workspace, so each workspace gets its share of the starts.
 create index automation_runs_waiting on automation_runs (workspace_id, id) where status = 'queued';
 create index automation_runs_busy on automation_runs (automation_id, id) where status in ('queued', 'running');
 create index automation_runs_running on automation_runs (started_at) where status = 'running';
 create index automation_runs_operation on automation_runs (operation_id) where operation_id is not null;
 create index automation_runs_run on automation_runs (run_id) where run_id is not null;
 
--- What the clock may still start for an account within the minute: a bucket that is filled up as time goes by.
+-- Token bucket: scheduled starts per account and minute.
 create table automation_starts (
   account_id ulid primary key references accounts on delete cascade,
   tokens double precision not null,

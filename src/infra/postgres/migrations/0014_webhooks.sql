@@ -1,4 +1,4 @@
--- Where a workspace has its events sent, and every delivery with what became of it.
+-- Outgoing webhooks and their deliveries.
 
 create table webhook_endpoints (
   id ulid primary key,
@@ -6,28 +6,28 @@ create table webhook_endpoints (
   name text not null,
   url text not null,
   events text[] not null,
-  -- What whoever set it up was allowed to read then; null is everything.
+  -- The creator's permissions at the time. Null: all.
   scopes text[],
   status text not null default 'enabled' check (status in ('enabled', 'disabled')),
   disabled_reason text check (disabled_reason in ('manual', 'failing', 'gone', 'rights_lost', 'account_recovered')),
   disabled_at timestamptz(3),
   secret text not null,
-  -- One of before webhook_endpoint_secrets, and when the last of those ends.
+  -- A secret from before webhook_endpoint_secrets, and when the newest rotated one expires.
   previous_secret text,
   previous_expires_at timestamptz(3),
-  -- Since when every attempt failed.
+  -- Since when all attempts have failed.
   failing_since timestamptz(3),
   last_success_at timestamptz(3),
   created_by ulid,
-  -- Who answers for what it is sent: whoever set it up, changed what is sent or where to, or switched it on last.
-  -- Nothing goes there any more once they may no longer have it sent.
+  -- The account responsible for the endpoint: it created it, changed its events or URL, or enabled it last. Deliveries
+  -- stop when that account loses access.
   account_id ulid,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now()
 );
 create index webhook_endpoints_workspace on webhook_endpoints (workspace_id, id desc);
 
--- Secrets of outgoing webhooks that were rotated away and still sign: as many as there were rotations meanwhile.
+-- Rotated secrets that still sign.
 create table webhook_endpoint_secrets (
   id ulid primary key,
   endpoint_id ulid not null references webhook_endpoints on delete cascade,
@@ -39,14 +39,14 @@ create index webhook_endpoint_secrets_of on webhook_endpoint_secrets (endpoint_i
 create table webhook_deliveries (
   id ulid primary key,
   endpoint_id ulid not null references webhook_endpoints on delete cascade,
-  -- The event's id, the same in every attempt and redelivery: what the receiver tells repeats by.
+  -- The event's ID, the same for every attempt and redelivery: receivers deduplicate by it.
   message_id ulid not null,
   event_type text not null,
   payload text not null,
   redelivery_of ulid,
   status text not null default 'waiting' check (status in ('waiting', 'succeeded', 'failed', 'cancelled')),
   attempts jsonb not null default '[]',
-  -- Of the next attempt; while one is made, when it counts as lost.
+  -- When the next attempt is due; during an attempt, when it counts as lost.
   due_at timestamptz(3),
   completed_at timestamptz(3),
   created_at timestamptz(3) not null default now(),

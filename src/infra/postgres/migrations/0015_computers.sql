@@ -1,5 +1,4 @@
--- Computers: rows of the register whose workspace owns them (a personal one stands for its account), what other workspaces
--- may do with them, the credentials of their daemons, and pairings that wait for a machine.
+-- Computers (owned by a workspace), the access of other workspaces, daemon credentials, and pairings.
 
 create table computers (
   id ulid primary key references resources on delete cascade,
@@ -13,21 +12,21 @@ create table computers (
   lifecycle text not null default 'running'
     check (lifecycle in ('provisioning', 'running', 'stopping', 'stopped', 'starting', 'error', 'deleted')),
   engine text not null default 'absent' check (engine in ('absent', 'stopped', 'starting', 'ready', 'error')),
-  -- What the machine's owner lets the server do, as its daemon said last.
+  -- What the machine's owner allows, as last reported by the daemon.
   allows text[] not null default '{}',
   driver text,
   image text,
   -- {cpu, memory_mb, processes, enforced}
   limits jsonb,
-  -- The server process that holds its link, which of its links that is, and when it was last heard of.
+  -- The server process that holds the link, the link's number, and when the daemon was last heard from.
   link_process_id ulid,
   link_epoch bigint not null default 0,
   last_seen_at timestamptz(3),
-  -- A manager of its workspace stands for what it says: they paired it there, or mapped one of its models.
+  -- A manager of the workspace trusts it: they paired it, or mapped one of its models.
   vouched boolean not null default false,
-  -- When its link broke without a goodbye: for a while it is expected back.
+  -- When the link broke unexpectedly. Null: it's connected, never was, or disconnected on purpose.
   lost_at timestamptz,
-  -- The order of questions: the answer to an older question changes nothing after that to a newer one.
+  -- The newest answered questions, so a late answer to an older one changes nothing.
   models_asked bigint not null default 0,
   engines_asked bigint not null default 0
 );
@@ -44,7 +43,7 @@ create table computer_exposures (
 );
 create index computer_exposures_workspace on computer_exposures (workspace_id, computer_id);
 
--- Null `expires_at`: good until it is replaced. While one is replaced there are two.
+-- Null `expires_at`: valid until replaced. During a replacement there are two.
 create table computer_credentials (
   id ulid primary key,
   computer_id ulid not null references computers on delete cascade,
@@ -56,7 +55,7 @@ create index computer_credentials_of on computer_credentials (computer_id);
 
 create table computer_pairings (
   id ulid primary key,
-  -- On whose behalf the machine is taken in, and with no more rights than they had.
+  -- The account that pairs it, and its permissions.
   account_id ulid not null references accounts on delete cascade,
   key_id ulid,
   scopes text[],
@@ -64,7 +63,7 @@ create table computer_pairings (
   workspace_id ulid not null references workspaces on delete cascade,
   name text,
   token_hash bytea not null unique,
-  -- The first half of the code says which pairing is meant, the second is what one must know.
+  -- The first half of the code selects the pairing, the second half is the secret.
   code_half text not null,
   code_hash bytea not null,
   wrong_codes int not null default 0,
@@ -77,7 +76,7 @@ create table computer_pairings (
 create index computer_pairings_code on computer_pairings (code_half) where redeemed_at is null;
 create index computer_pairings_account on computer_pairings (account_id, id desc);
 
--- What people call the ports of a computer, whatever listens there, and who may look at what does.
+-- Labels of ports, and access tickets.
 
 create table computer_ports (
   computer_id ulid not null references computers on delete cascade,
@@ -87,9 +86,8 @@ create table computer_ports (
   primary key (computer_id, port)
 );
 
--- A ticket lets somebody in who can send no credential, to a port of a computer or to one of its terminals. That of a port is
--- a ticket until it is redeemed, then what a browser has a cookie of. None lasts longer than the session or key that it was
--- made with.
+-- Tickets for clients that can't send credentials, to a port or a terminal of a computer. A port's ticket is redeemed
+-- for a browser cookie. Tickets expire with the session or key that created them.
 create table computer_tickets (
   token_hash bytea primary key,
   entered boolean not null default false,
@@ -109,7 +107,7 @@ create table computer_tickets (
 create index computer_tickets_computer on computer_tickets (computer_id);
 create index computer_tickets_expiry on computer_tickets (expires_at);
 
--- Models on computers, as their daemons last told of them, what is being installed, and the platform's names that they serve.
+-- Local models as last reported by daemons, installations, and mappings to platform models.
 create table local_models (
   id ulid primary key,
   computer_id ulid not null references computers on delete cascade,
@@ -122,18 +120,18 @@ create table local_models (
   embeds boolean not null default false,
   status text not null check (status in ('installing', 'ready', 'broken')),
   loaded boolean not null default false,
-  -- The platform's id of a model that this one answers for.
+  -- The platform model that it serves.
   mapping text,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   unique (computer_id, name)
 );
 
--- What an operation has to do with a computer's engines, beside what all operations have.
+-- Operations on a computer's engines.
 create table local_inference_operations (
   operation_id ulid primary key references operations on delete cascade,
   computer_id ulid not null references computers on delete cascade,
-  -- Null: it installs an engine.
+  -- Null: installs an engine.
   model_id ulid,
   phase text check (phase in ('resolving', 'downloading', 'verifying', 'loading', 'removing')),
   bytes_done bigint not null default 0,
@@ -141,16 +139,15 @@ create table local_inference_operations (
 );
 create index local_inference_operations_of on local_inference_operations (computer_id, operation_id desc);
 
--- Computers that a driver of this instance makes, what is left of those that were deleted until it is removed, and
--- snapshots of homes, which outlive their computers.
+-- Sandboxes of this instance, their removal, and snapshots of home directories, which outlive their computer.
 
 create sequence cloud_computer_numbers;
 create table cloud_computers (
   computer_id ulid primary key references computers on delete cascade,
   driver text not null,
-  -- The data dir that has its home: whose server processes look after it, one at a time.
+  -- The data directory with its home. Only that host's server processes manage it, one at a time.
   host text not null,
-  -- Its account on the host is made of it.
+  -- Determines its user account on the host.
   number bigint not null default nextval('cloud_computer_numbers'),
   image text not null,
   cpu real,
@@ -159,21 +156,21 @@ create table cloud_computers (
   network text not null,
   idle_stop_seconds int,
   from_snapshot ulid,
-  -- Its home is there: what starts it again leaves that alone.
+  -- Its home exists: starting it again keeps that.
   made boolean not null default false,
-  -- Why it is in `error`, for its owner.
+  -- Why it's in `error`, for its owner.
   reason text,
-  -- How often it ended by itself since it last ran for a while.
+  -- Unexpected exits since it last ran for a while.
   deaths int not null default 0,
   started_at timestamptz(3),
   used_at timestamptz(3) not null default now(),
-  -- The limit of its home on the host, and its size when last measured.
+  -- The disk limit of its home, and its last measured size.
   disk_mb int,
   disk_used_bytes bigint
 );
 create index cloud_computers_of_host on cloud_computers (host);
 
--- A deleted computer's sandbox and home, to be ended and removed. Written however the row goes: with its workspace, too.
+-- Sandboxes and homes of deleted computers, to be removed. Written by a trigger, so also when a workspace is deleted.
 create table cloud_remains (
   computer_id ulid primary key,
   driver text not null,
@@ -192,20 +189,20 @@ create trigger leave_cloud_remains after delete on cloud_computers for each row 
 create table computer_snapshots (
   id ulid primary key,
   workspace_id ulid not null references workspaces on delete cascade,
-  -- No reference: it stays when its computer goes.
+  -- No foreign key: snapshots outlive the computer.
   computer_id ulid not null,
   computer_name text not null,
   name text,
   created_by ulid,
   status text not null default 'creating' check (status in ('creating', 'ready', 'failed')),
-  -- Of the packed home, `tar` in Zstandard.
+  -- The packed home: tar, Zstandard.
   sha256 char(64) collate "C" references blobs,
   size_bytes bigint,
-  -- What was packed, and what was found when it was read again.
+  -- Number of entries packed and verified.
   entries bigint,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
-  -- What a home made from it takes, unpacked.
+  -- The unpacked size.
   home_bytes bigint
 );
 create index computer_snapshots_workspace on computer_snapshots (workspace_id, id desc);
@@ -213,8 +210,8 @@ create index computer_snapshots_computer on computer_snapshots (computer_id, id 
 create index computer_snapshots_creating on computer_snapshots (computer_id) where status = 'creating';
 create index computer_snapshots_blob on computer_snapshots (sha256) where sha256 is not null;
 
--- Commands in the background that may live on a computer, from before they begin until their end is known. One whose operation
--- has ended otherwise is ended there as soon as its computer is linked, whatever became of the server that was asked to.
+-- Background commands that may be running on a computer, from before their start until their end is known. If the
+-- operation has ended otherwise, the command is stopped when the computer connects.
 
 create table computer_commands (
   operation_id ulid primary key,
@@ -223,12 +220,12 @@ create table computer_commands (
 );
 create index computer_commands_computer on computer_commands (computer_id);
 
--- Whose the stdin of a command is that was begun with it open: those in the background are their operations' already.
+-- Open stdin streams of commands, except background commands, which belong to operations.
 create table open_stdins (
   exec_id ulid primary key,
   computer_id ulid not null references computers on delete cascade,
   account_id ulid not null,
-  -- By which it was begun; null: by none.
+  -- The workspace that it was started through, if any.
   workspace_id ulid,
   created_at timestamptz(3) not null default now()
 );

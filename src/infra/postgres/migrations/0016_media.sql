@@ -1,30 +1,30 @@
--- Calls of media: what was asked, whether it has left for a vendor, the jobs there, and what is held for it.
+-- Media calls: requests, jobs at vendors, and reservations.
 
 create table media_jobs (
   id ulid primary key,
-  -- For whom it goes on, as `operations` has it.
+  -- The account and credential, as in `operations`.
   account_id ulid not null,
   key_id ulid,
   scopes text[],
   held_to ulid,
   workspace_id ulid not null,
-  -- What shows it; null: a request waits for it.
+  -- The operation that shows it. Null: a request waits for it.
   operation_id ulid unique,
-  -- The server process that works on it; null, or gone: any may.
+  -- The process working on it. Null or dead: any process may take it.
   process_id ulid,
   kind text not null check (kind in ('image', 'video', 'speech', 'transcription')),
-  -- waiting: nothing of it has left. sent: a vendor may have it. made: what came of it is here, and not settled yet.
+  -- waiting: nothing sent yet. sent: a vendor may have it. made: results are here, not settled yet.
   status text not null default 'waiting' check (status in ('waiting', 'sent', 'made', 'over')),
   request jsonb not null,
-  -- Who pays, as the ledger has it.
+  -- The payer, as in the ledger.
   payer jsonb not null,
-  -- From here on known when it is sent: the call, the offer without its endpoint's secrets, and what is held.
+  -- Known once sent: the call, the offer without the endpoint's secrets, and the reservation.
   call jsonb,
   offer jsonb,
   reserved_nano bigint,
-  -- One per request to the vendor: how many it asks for, and the job there once it is known.
+  -- One per request to the vendor: the number of results, and the job once known.
   parts jsonb not null default '[]',
-  -- What it is settled on.
+  -- The settlement.
   outcome jsonb,
   result jsonb,
   error jsonb,
@@ -34,10 +34,10 @@ create table media_jobs (
 create index media_jobs_open on media_jobs (updated_at) where status <> 'over';
 create index media_jobs_ended on media_jobs (updated_at) where status = 'over';
 
--- Pictures and sound that a call brought, until it is over.
+-- Input pictures and sounds, until the job is over.
 create table media_job_inputs (
   job_id ulid not null references media_jobs on delete cascade,
-  -- The field of the request, and its place there.
+  -- The request's field, and the position in it.
   field text not null,
   place int not null,
   sha256 char(64) collate "C" not null references blobs,
