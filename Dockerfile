@@ -12,7 +12,7 @@ RUN --mount=type=cache,target=/root/.npm : >nothing.mjs && sh bin/run nothing.mj
 COPY . .
 # The app is built here, for whoever runs the server may write to its data alone; then only what the server loads is left. The
 # dependencies are those of this lock file, which may have been copied after them.
-RUN touch node_modules/.installed-server && sh bin/run src/lean.ts
+RUN touch node_modules/.installed-server && sh bin/run src/slim-image.ts
 
 FROM ${BASE_IMAGE}
 # By a name, which PostgreSQL asks for.

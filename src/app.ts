@@ -112,7 +112,7 @@ export async function startApp({
   rootKeys,
   log,
   waits,
-  versions: dated,
+  versions: versionList,
   services: further = [],
   sockets = [],
   operations: kinds = [],
@@ -141,7 +141,7 @@ export async function startApp({
   const requestLog = parts.use('the log of requests', createRequestLog({ postgres: server, log, config }))
   const jobs = parts.use('jobs', await startJobs({ postgres: server, process, log }))
   const blobs = parts.use('blobs', await openBlobs(config))
-  const versions = createVersions(dated)
+  const versions = createVersions(versionList)
   const limits = createLimits(config.limits, process.live)
   const metrics = createMetrics()
   const secrets = createSecrets(rootKeys)
@@ -222,9 +222,9 @@ export async function startApp({
     toolbox: {
       offer: tools.offer,
       reach: tools.reach,
-      async call(ctx, name, given) {
+      async call(ctx, name, input) {
         const caller = callerFor({ line, limits, origin: engine.origin() }, ctx)
-        const { structuredContent, isError } = await tools.run(name, given, caller, { signal: ctx.signal })
+        const { structuredContent, isError } = await tools.run(name, input, caller, { signal: ctx.signal })
         return { output: structuredContent, is_error: isError === true }
       },
     },
@@ -263,9 +263,9 @@ export async function startApp({
       consented = false,
       signal,
     }) {
-      const known = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
-      const bound = known && (await withinRightsOf(authority, known, lenders))
-      const principal = bound && withinRun(bound, run, automationId)
+      const actingPrincipal = await authority.onBehalf(accountId, scopes, workspaceId, payingKeyId)
+      const limitedPrincipal = actingPrincipal && (await withinRightsOf(authority, actingPrincipal, lenders))
+      const principal = limitedPrincipal && withinRun(limitedPrincipal, run, automationId)
       const caller = { ip: '', userAgent: null, loopback: false, origin: null }
       const agent = { consented }
       return (
@@ -296,8 +296,8 @@ export async function startApp({
     mounts: [
       ...gateway.mounts,
       bytesMount(LINK_PREFIX, origins, ({ method, url }) => openLink(engine, method, url)),
-      bytesMount(INSTALL_PREFIX, origins, (asked) =>
-        openInstall(releases, asked, originFor(config.publicUrl, origin, asked.host)),
+      bytesMount(INSTALL_PREFIX, origins, (request) =>
+        openInstall(releases, request, originFor(config.publicUrl, origin, request.host)),
       ),
       ...healthMounts({ metrics, postgres: watch, draining: () => door.draining() }),
       mcpMount(createAgentDoor({ ...entrance, closing })),

@@ -286,15 +286,15 @@ function isRange(words: string): boolean {
 const elsewhere = ['UK_TEST_ALL', 'UK_KEY', 'UK_ORIGIN']
 
 function unknownSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const known = settings.map((setting) => setting.name)
+  const names = settings.map((setting) => setting.name)
   return Object.keys(environment)
-    .filter((name) => name.startsWith('UK_') && !known.includes(name) && !elsewhere.includes(name))
-    .map((name) => `${name} is not a setting; did you mean ${nearest(name, known)}? \`uk config\` lists them all`)
+    .filter((name) => name.startsWith('UK_') && !names.includes(name) && !elsewhere.includes(name))
+    .map((name) => `${name} is not a setting; did you mean ${nearest(name, names)}? \`uk config\` lists them all`)
 }
 
 /** The known word with the fewest edits however many. */
-export function nearest(word: string, known: readonly string[]): string {
-  return known.reduce((best, name) => (edits(word, name) < edits(word, best) ? name : best))
+export function nearest(word: string, candidates: readonly string[]): string {
+  return candidates.reduce((best, name) => (edits(word, name) < edits(word, best) ? name : best))
 }
 
 /** For `uk config`: each setting with its present value; secrets only say that they are set. */

@@ -29,8 +29,8 @@ try {
   else await serve()
   // What a part has left open keeps nobody waiting.
   process.exit()
-} catch (thrown) {
-  const error = explainStart(thrown, 'the server does not start')
+} catch (cause) {
+  const error = explainStart(cause, 'the server does not start')
   process.exitCode = 1
   if (error instanceof StartRefused || error instanceof ConfigRefused) process.stderr.write(`ukiyo: ${error.message}\n`)
   else process.stderr.write(`ukiyo: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
@@ -42,7 +42,7 @@ async function serve(): Promise<void> {
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
   const log = createLog(config.logLevel, config.logFormat)
   // Before the database is started: a signal in between must not leave it behind.
-  const stopped = stopSignal()
+  const stopRequest = stopSignal()
   await using stack = new AsyncDisposableStack()
   stack.use(lockDataDir(config.dataDir))
   const port = await tryPort(config)
@@ -51,7 +51,7 @@ async function serve(): Promise<void> {
   loading?.catch(() => {})
   const database = stack.use(await openDatabase(config, (line) => log.info(line)))
   await sayToken(config, database.connection, log)
-  const failed = database.failed.then((reason) => {
+  const databaseFailure = database.failed.then((reason) => {
     throw new StartRefused(`the database has stopped: ${reason}`)
   })
   if (loading !== null) {
@@ -60,12 +60,14 @@ async function serve(): Promise<void> {
     process.stdout.write(`ready ${app.origin}\n`)
     prepareApp(config, log)
     forgetStart()
-    await Promise.race([stopped, failed]).finally(() => boundStop(config, log, () => app.down ?? 'the database'))
+    await Promise.race([stopRequest, databaseFailure]).finally(() =>
+      boundStop(config, log, () => app.down ?? 'the database'),
+    )
   } else {
     const workers = stack.use(await startWorkers(config, { connection: database.connection, rootKeys: keys, port }))
     process.stdout.write(`ready ${workers.origin}\n`)
     prepareApp(config, log)
-    await Promise.race([stopped, failed, workers.failed]).finally(() =>
+    await Promise.race([stopRequest, databaseFailure, workers.failed]).finally(() =>
       boundStop(
         { ...config, stopSeconds: config.stopSeconds + WORKERS_FIRST_SECONDS },
         log,
@@ -121,7 +123,7 @@ function boundStop(
   setTimeout(late, (drainSeconds + stopSeconds) * 1_000).unref()
 }
 
-interface Inherited {
+interface InheritedState {
   connection: pg.PoolConfig
   rootKeys: string[]
   /** The same for all of them, and for those that take the place of one that died: where all died at once, nobody else knows any more what `ready` said. */
@@ -131,17 +133,17 @@ interface Inherited {
 /** Several processes behind one port: each is a whole server, and they share nothing but the database. */
 async function startWorkers(
   config: Config,
-  inherited: Inherited,
+  state: InheritedState,
 ): Promise<AsyncDisposable & { origin: string; failed: Promise<never>; readonly down: string | null }> {
   const failure = Promise.withResolvers<never>()
   failure.promise.catch(() => {})
   let stopping = false
-  const left = new Set<number | undefined>()
+  const stoppingPids = new Set<number | undefined>()
   const start = () =>
     new Promise<string>((resolve, reject) => {
       const worker = cluster.fork()
       closeHandedOver(worker)
-      worker.on('online', () => worker.send(inherited))
+      worker.on('online', () => worker.send(state))
       worker.on('message', (message: { origin?: string; refused?: string }) => {
         if (message.origin) resolve(message.origin)
         if (message.refused) reject(new StartRefused(message.refused))
@@ -162,12 +164,12 @@ async function startWorkers(
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
     await Promise.all(
       workers.map(async (worker) => {
-        const ended = new Promise<number | null>((resolve) => worker.once('exit', resolve))
+        const exit = new Promise<number | null>((resolve) => worker.once('exit', resolve))
         worker.kill('SIGTERM')
-        left.add(worker.process.pid)
+        stoppingPids.add(worker.process.pid)
         // One that did not stop in time has said so.
-        if ((await ended) === 1) process.exitCode = 1
-        left.delete(worker.process.pid)
+        if ((await exit) === 1) process.exitCode = 1
+        stoppingPids.delete(worker.process.pid)
       }),
     )
   })
@@ -177,7 +179,7 @@ async function startWorkers(
     origin: origins[0]!,
     failed: failure.promise,
     get down() {
-      return left.size === 0 ? null : `server processes ${[...left].join(', ')}`
+      return stoppingPids.size === 0 ? null : `server processes ${[...stoppingPids].join(', ')}`
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
@@ -186,29 +188,29 @@ async function startWorkers(
 async function work(): Promise<void> {
   const loading = loadApp()
   loading.catch(() => {})
-  const inherited = await new Promise<Inherited>((resolve) =>
+  const state = await new Promise<InheritedState>((resolve) =>
     process.once('message', resolve as (message: unknown) => void),
   )
-  const { port, ...given } = inherited
-  const { config: asked } = readConfig(process.env)
-  const config = { ...asked, port }
+  const { port, ...appOptions } = state
+  const { config: envConfig } = readConfig(process.env)
+  const config = { ...envConfig, port }
   const log = createLog(config.logLevel, config.logFormat)
-  const stopped = stopSignal()
+  const stopRequest = stopSignal()
   // Without its parent nobody would stop it.
-  const orphaned = new Promise<void>((resolve) => process.once('disconnect', resolve))
+  const parentExit = new Promise<void>((resolve) => process.once('disconnect', resolve))
   try {
     const { startApp } = await loading
-    await using app = await startApp({ config, ...given, log })
+    await using app = await startApp({ config, ...appOptions, log })
     process.send!({ origin: app.origin })
     forgetStart()
-    await Promise.race([stopped, orphaned])
+    await Promise.race([stopRequest, parentExit])
     boundStop(config, log, () => app.down ?? 'its end')
-  } catch (thrown) {
-    const error = explainStart(thrown, 'a server process does not start')
+  } catch (reason) {
+    const error = explainStart(reason, 'a server process does not start')
     if (!(error instanceof StartRefused)) log.error({ error }, 'a server process failed')
     // The parent says why, once for all of them, and ends this one.
     process.send!({ refused: error instanceof Error ? error.message : String(error) })
-    await Promise.race([stopped, orphaned])
+    await Promise.race([stopRequest, parentExit])
     process.exit(1)
   }
   process.exit(0)

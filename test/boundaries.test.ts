@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { measure, readImports } from '../tools/rooms.ts'
-import { allowed, diagram, roomOf, table } from './boundaries.ts'
+import { isAllowed, diagram, roomOf, table } from './boundaries.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Files that may lie in one folder: what a newcomer reads at one look. */
@@ -12,8 +12,8 @@ const imports = readImports(root)
 
 test('every import goes where the house allows it', () => {
   assert.ok(imports.length > 1000, 'the imports were read')
-  const broken = imports.filter(({ from, to }) => !allowed(from, to)).map(({ from, to }) => `${from} → ${to}`)
-  assert.deepEqual(broken, [])
+  const violations = imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} → ${to}`)
+  assert.deepEqual(violations, [])
 })
 
 test('imports run down: no circle of files or of folders, no folder too full, no file or test too long', () => {
@@ -28,7 +28,7 @@ test('imports run down: no circle of files or of folders, no folder too full, no
   assert.deepEqual(lines.over, [], 'files over 350 lines')
 })
 
-for (const [name, drawn] of [
+for (const [name, expected] of [
   ['rooms', table()],
   ['imports', diagram(imports.map(({ from, to }) => [roomOf(from), roomOf(to)] as const))],
 ] as const)
@@ -40,7 +40,7 @@ for (const [name, drawn] of [
     if (process.argv.includes('--draw'))
       writeFileSync(
         path,
-        text.replace(marks, (_, a: string, __, b: string) => a + drawn + b),
+        text.replace(marks, (_, a: string, __, b: string) => a + expected + b),
       )
-    else assert.equal(marks.exec(text)![2], drawn, 'run: sh bin/run test/boundaries.test.ts --draw')
+    else assert.equal(marks.exec(text)![2], expected, 'run: sh bin/run test/boundaries.test.ts --draw')
   })

@@ -133,7 +133,7 @@ export const roomOf = (path: string): string => /^(web|packages)\//.exec(path)?.
 const homeOf = (path: string): string => /^src\/modules\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
 const isContract = (path: string): boolean => /^src\/modules\/[^/]+\/contract[^/]*\.ts$/.test(path)
 
-export function allowed(from: string, to: string): boolean {
+export function isAllowed(from: string, to: string): boolean {
   const row = rowOf(from)
   if (row === undefined) return false
   if (homeOf(from) === homeOf(to) && (row.own !== null || isContract(to))) return true

@@ -20,17 +20,17 @@ const checks: [string, string[]][] = [
   ['unused', ['node_modules/knip/bin/knip.js', '--no-progress']],
 ]
 
-const passed = await Promise.all(
+const results = await Promise.all(
   checks.map(async ([name, [program, ...args]]) => {
     const child = spawn(process.execPath, [join(root, program!), ...args], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (said += part.toString()))
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (output += part.toString()))
     const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
-    process.stdout.write(`${said}${code === 0 ? '✔' : '✖'} ${name}\n`)
+    process.stdout.write(`${output}${code === 0 ? '✔' : '✖'} ${name}\n`)
     return code === 0
   }),
 )
-process.exit(passed.every(Boolean) ? 0 : 1)
+process.exit(results.every(Boolean) ? 0 : 1)

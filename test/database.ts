@@ -77,8 +77,8 @@ export function databaseUrl({ connection: { user, password, host, port, database
 }
 
 async function serverConnection(): Promise<pg.PoolConfig> {
-  const shared = process.env.UKIYO_TEST_POSTGRES
-  if (shared !== undefined) return JSON.parse(shared) as pg.PoolConfig
+  const sharedUrl = process.env.UKIYO_TEST_POSTGRES
+  if (sharedUrl !== undefined) return JSON.parse(sharedUrl) as pg.PoolConfig
   server ??= startTestPostgres()
   return (await server).connection
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Caller } from './server.ts'
 
 /** A server-sent event as a reader gets it. */
-export interface Sent {
+export interface SentEvent {
   id: string
   event: string
   // Tests look into answers freely.
@@ -14,7 +14,7 @@ export async function* readEvents(
   { origin, headers: credentials }: Caller,
   path: string,
   { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},
-): AsyncGenerator<Sent, void, undefined> {
+): AsyncGenerator<SentEvent, void, undefined> {
   const leave = new AbortController()
   const response = await fetch(new URL(`/v1${path}`, origin), {
     method: body === undefined ? 'GET' : 'POST',
@@ -36,11 +36,12 @@ export async function* readEvents(
 }
 
 /** All of a stream. */
-export const allEvents = (...of: Parameters<typeof readEvents>): Promise<Sent[]> => Array.fromAsync(readEvents(...of))
+export const allEvents = (...of: Parameters<typeof readEvents>): Promise<SentEvent[]> =>
+  Array.fromAsync(readEvents(...of))
 
-export const types = (events: readonly Sent[]): string[] => events.map(({ event }) => event)
+export const types = (events: readonly SentEvent[]): string[] => events.map(({ event }) => event)
 
-function parse(frame: string): Sent {
+function parse(frame: string): SentEvent {
   const fields = Object.fromEntries(
     frame.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
   )

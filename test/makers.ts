@@ -5,19 +5,19 @@ type Maker = Caller & Pick<Person, 'workspaceId'>
 
 /** Makes one of each kind that a path can name, for the derived tests, in a workspace or the personal one. Answers its id. */
 export const makers: Record<string, (person: Maker, workspaceId?: string) => Promise<string>> = {
-  workspace: (person) => made(person, '/workspaces', { name: 'Team' }),
-  agent: (person, workspace_id = person.workspaceId) => made(person, '/agents', { name: 'Helper', workspace_id }),
-  chat: (person, workspace_id = person.workspaceId) => made(person, '/chats', { title: 'Talk', workspace_id }),
+  workspace: (person) => create(person, '/workspaces', { name: 'Team' }),
+  agent: (person, workspace_id = person.workspaceId) => create(person, '/agents', { name: 'Helper', workspace_id }),
+  chat: (person, workspace_id = person.workspaceId) => create(person, '/chats', { title: 'Talk', workspace_id }),
   file: (person, workspace_id = person.workspaceId) =>
-    made(person, '/drive/files', { workspace_id, name: `${Math.random()}.txt`, content: 'hello' }),
+    create(person, '/drive/files', { workspace_id, name: `${Math.random()}.txt`, content: 'hello' }),
   automation: async (person, workspace_id = person.workspaceId) =>
-    made(person, '/automations', {
+    create(person, '/automations', {
       workspace_id,
       name: 'Report',
       kind: 'webhook',
       action: { type: 'agent', agent_id: await makers.agent!(person, workspace_id), prompt: 'Report.' },
     }),
-  computer_pairing: (person, workspace_id) => made(person, '/computer-pairings', { workspace_id }),
+  computer_pairing: (person, workspace_id) => create(person, '/computer-pairings', { workspace_id }),
   computer: async (person, workspace_id) => (await pairedComputer(person, { workspace_id })).id,
   async upload(person, workspaceId = person.workspaceId) {
     const about = `workspace_id ${Buffer.from(workspaceId).toString('base64')}`
@@ -29,27 +29,27 @@ export const makers: Record<string, (person: Maker, workspaceId?: string) => Pro
     return answer.headers.get('location')!.split('/').at(-1)!
   },
   operation: (person, workspace_id = person.workspaceId) =>
-    made(person, '/inference/text', {
+    create(person, '/inference/text', {
       workspace_id,
       model: 'sim/echo',
       messages: [{ role: 'user', content: 'hello' }],
       background: true,
     }),
-  notification: (person) => made(person, '/notifications', { title: 'Hello' }),
+  notification: (person) => create(person, '/notifications', { title: 'Hello' }),
   push_subscription: (person) =>
-    made(person, '/notifications/push-subscriptions', {
+    create(person, '/notifications/push-subscriptions', {
       endpoint: `https://push.example.com/${Math.random()}`,
       keys: values.keys,
     }),
   webhook_endpoint: (person, workspace_id = person.workspaceId) =>
-    made(person, '/webhook-endpoints', {
+    create(person, '/webhook-endpoints', {
       workspace_id,
       name: 'Ours',
       url: 'https://hooks.example.com/x',
       events: ['*'],
     }),
   provider_endpoint: (person, workspace_id) =>
-    made(person, '/ai-gateway/provider-endpoints', {
+    create(person, '/ai-gateway/provider-endpoints', {
       workspace_id,
       name: 'Mine',
       slug: `mine-${Math.random().toString(36).slice(2, 8)}`,
@@ -121,7 +121,7 @@ export async function teamOf(owner: Person, people: readonly (readonly [Person, 
   return id
 }
 
-async function made(person: Caller, path: string, body: object): Promise<string> {
+async function create(person: Caller, path: string, body: object): Promise<string> {
   const answer = await person.post(path, body)
   if (answer.status >= 300) throw new Error(`POST ${path}: ${answer.status} ${answer.text}`)
   return answer.body.data.id

@@ -9,8 +9,8 @@ import { loadContracts } from '#modules/contracts.ts'
 import { type AnyEndpoint, pathNames } from '#core/contract.ts'
 import { describeCode } from '#core/errors.ts'
 import { newId } from '#core/ids.ts'
-import { type Listed, inputSchemas, list } from '#core/registry.ts'
-import { pathOf, required, validBody } from './pipeline/least-call.ts'
+import { type ListedEndpoint, inputSchemas, list } from '#core/registry.ts'
+import { pathOf, requiredFields, validBody } from './pipeline/least-call.ts'
 import { makers } from './makers.ts'
 import { type Caller, type Person, type TestServer, testServer } from './server.ts'
 
@@ -35,7 +35,7 @@ after(() => server[Symbol.asyncDispose]())
 /** With the least that its schema needs in the query, so that what is refused is what the test sends. */
 const request = (
   caller: Caller,
-  { endpoint }: Listed,
+  { endpoint }: ListedEndpoint,
   id: string,
   body?: unknown,
   query = '',
@@ -45,13 +45,13 @@ const request = (
 
 const isOpen = ({ auth }: AnyEndpoint): boolean => auth === 'open' || auth === 'sign_in'
 
-for (const listed of list(await loadContracts())) {
-  const { name, endpoint } = listed
+for (const item of list(await loadContracts())) {
+  const { name, endpoint } = item
   describe(`${name}: ${endpoint.method} ${endpoint.path}`, () => {
     if (endpoint.refused !== undefined)
       return test('it is refused, whoever asks and for whatever', async () => {
         for (const caller of [server.stranger, alice, key]) {
-          const answer = await request(caller, listed, newId(), { no_such_field: 1 }, '?no_such_parameter=1')
+          const answer = await request(caller, item, newId(), { no_such_field: 1 }, '?no_such_parameter=1')
           assert.deepEqual(
             [answer.status, answer.body.error.code],
             [describeCode(endpoint.refused!).status, endpoint.refused],
@@ -61,14 +61,14 @@ for (const listed of list(await loadContracts())) {
     const callerFor = (): Caller => (endpoint.auth === 'session' ? alice : key)
 
     test('carries a request id and a version', async () => {
-      const answer = await request(server.stranger, listed, newId(), {})
+      const answer = await request(server.stranger, item, newId(), {})
       assert.match(answer.headers.get('x-request-id') ?? '', /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
       assert.equal(answer.headers.get('x-service-version'), '2026-11-21')
     })
 
     if (!isOpen(endpoint))
       test('without a key it is 401', async () => {
-        const answer = await request(server.stranger, listed, newId(), {})
+        const answer = await request(server.stranger, item, newId(), {})
         assert.deepEqual([answer.status, answer.body.error.type], [401, 'unauthenticated'])
       })
 
@@ -79,14 +79,14 @@ for (const listed of list(await loadContracts())) {
           { 'x-api-key': 'uk_nonsense' },
           { ...key.headers, 'x-api-key': 'uk_other' },
         ]) {
-          const answer = await request(server.stranger, listed, newId(), {}, '', headers)
+          const answer = await request(server.stranger, item, newId(), {}, '', headers)
           assert.deepEqual([answer.status, answer.body.error.code], [403, 'cookie_session_required'])
         }
       })
 
     if (endpoint.scope !== null && endpoint.scope !== 'user:read')
       test('without its scope it is 403 and names the scope', async () => {
-        const answer = await request(bare, listed, newId(), {})
+        const answer = await request(bare, item, newId(), {})
         assert.deepEqual(
           [answer.status, answer.body.error.code, answer.body.error.details?.required_scope],
           [403, 'missing_scope', endpoint.scope],
@@ -95,7 +95,7 @@ for (const listed of list(await loadContracts())) {
 
     if (!isOpen(endpoint)) {
       test('an unknown query parameter is 400 and named', async () => {
-        const answer = await request(callerFor(), listed, newId(), undefined, '?no_such_parameter=1')
+        const answer = await request(callerFor(), item, newId(), undefined, '?no_such_parameter=1')
         assert.deepEqual(
           [answer.status, answer.body.error.code, answer.body.error.param],
           [400, 'unknown_parameter', 'no_such_parameter'],
@@ -103,11 +103,11 @@ for (const listed of list(await loadContracts())) {
       })
       if (inputSchemas(endpoint).body !== null) {
         test('an unknown field, malformed JSON and another content type are refused', async () => {
-          const unknown = await request(callerFor(), listed, newId(), { no_such_field: 1 }, required(endpoint))
+          const unknown = await request(callerFor(), item, newId(), { no_such_field: 1 }, requiredFields(endpoint))
           assert.deepEqual([unknown.status, unknown.body.error.type], [400, 'invalid_request'])
-          const malformed = await request(callerFor(), listed, newId(), '{"a":', required(endpoint))
-          assert.deepEqual([malformed.status, malformed.body.error.code], [400, 'malformed_json'])
-          const other = await request(callerFor(), listed, newId(), 'a=1', required(endpoint), {
+          const malformedReply = await request(callerFor(), item, newId(), '{"a":', requiredFields(endpoint))
+          assert.deepEqual([malformedReply.status, malformedReply.body.error.code], [400, 'malformed_json'])
+          const other = await request(callerFor(), item, newId(), 'a=1', requiredFields(endpoint), {
             'content-type': 'text/plain',
           })
           assert.equal(other.status, 415)
@@ -115,12 +115,12 @@ for (const listed of list(await loadContracts())) {
       }
       if (pathNames(endpoint.path).some((word) => !endpoint.params?.[word]))
         test('an id of another shape is 404', async () => {
-          const answer = await request(callerFor(), listed, 'not-an-id', validBody(endpoint), required(endpoint))
+          const answer = await request(callerFor(), item, 'not-an-id', validBody(endpoint), requiredFields(endpoint))
           assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'])
         })
       if (pathNames(endpoint.path).length > 0 && !endpoint.params?.[pathNames(endpoint.path)[0]!])
         test('an unknown id is 404', async () => {
-          const answer = await request(callerFor(), listed, newId(), validBody(endpoint), required(endpoint))
+          const answer = await request(callerFor(), item, newId(), validBody(endpoint), requiredFields(endpoint))
           assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'], answer.text)
         })
     }
@@ -131,7 +131,7 @@ for (const listed of list(await loadContracts())) {
         assert.ok(make, `test/makers.ts makes no ${endpoint.on}`)
         const id = await make(alice)
         const stranger = endpoint.auth === 'session' ? bob : await bob.key()
-        const answer = await request(stranger, listed, id, validBody(endpoint), required(endpoint))
+        const answer = await request(stranger, item, id, validBody(endpoint), requiredFields(endpoint))
         assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'], answer.text)
       })
     }
@@ -144,7 +144,7 @@ for (const listed of list(await loadContracts())) {
         const id = make ? await make(alice) : newId()
         for (const [field, value] of numbers) {
           const body = { ...validBody(endpoint), [field]: value }
-          const answer = await request(by, listed, id, body, required(endpoint))
+          const answer = await request(by, item, id, body, requiredFields(endpoint))
           assert.notEqual(answer.status, 500, `${field}: ${value}: ${answer.text}`)
         }
       })
@@ -154,13 +154,13 @@ for (const listed of list(await loadContracts())) {
     if (listable && (pathNames(endpoint.path).length === 0 || (make && pathNames(endpoint.path).length === 1)))
       test('its answer matches its schema, field by field', async () => {
         const id = make ? await make(alice) : newId()
-        const answer = await request(callerFor(), listed, id, undefined, required(endpoint))
+        const answer = await request(callerFor(), item, id, undefined, requiredFields(endpoint))
         if (answer.status === 403 || answer.status === 404 || answer.status === 409) return
         assert.equal(answer.status, 200, answer.text)
         const single = reply.kind === 'one' ? reply.of : Array.isArray(answer.body.data) ? null : (reply.or ?? null)
         const schema = single ?? z.array(reply.of)
-        const checked = strictly(schema).safeParse(answer.body.data)
-        assert.ok(checked.success, checked.error && z.prettifyError(checked.error))
+        const result = strictly(schema).safeParse(answer.body.data)
+        assert.ok(result.success, result.error && z.prettifyError(result.error))
       })
   })
 }

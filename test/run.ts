@@ -25,13 +25,13 @@ const files = all && process.env.UK_TEST_ALL !== '1' ? matches.filter((file) => 
 const checking = all ? check() : Promise.resolve(true)
 // In a fresh clone every server that a test starts would start to build the app, and be stopped before the build ends.
 const [{ environment, stop }] = await Promise.all([database(), all && buildApp(tmpdir())])
-const [counts, checked] = await Promise.all([long ? runLong(files, environment) : run(), checking])
+const [counts, checksPassed] = await Promise.all([long ? runLong(files, environment) : run(), checking])
 await stop()
 if (files.length < matches.length)
   process.stdout.write(
     `\n${matches.length - files.length} thorough files did not run: UK_TEST_ALL=1 npm test, or npm test -- NAME\n`,
   )
-const { text, status } = summaryOf(counts, checked)
+const { text, status } = summaryOf(counts, checksPassed)
 process.stdout.write(text)
 process.exit(status)
 
@@ -46,8 +46,8 @@ async function run(): Promise<Counts> {
 
 function optionsOrExit(): Options {
   try {
-    const read = readOptions(process.argv.slice(2))
-    if (!read.help) return read
+    const options = readOptions(process.argv.slice(2))
+    if (!options.help) return options
     process.stdout.write(USAGE)
     process.exit(0)
   } catch (error) {
@@ -62,8 +62,8 @@ function filesOrExit(): string[] {
     folders.map((each) => `${each}/**/${name}`),
     { cwd: root },
   ).filter((file) => !file.includes('node_modules'))
-  const unmatched = words.filter((word) => !every.some((file) => file.includes(word)))
-  if (unmatched.length > 0) exit(`No ${name} file has "${unmatched.join('" or "')}" in its path.`)
+  const unmatchedWords = words.filter((word) => !every.some((file) => file.includes(word)))
+  if (unmatchedWords.length > 0) exit(`No ${name} file has "${unmatchedWords.join('" or "')}" in its path.`)
   if (every.length === 0) exit(`There is no ${name} file in ${folders.join(', ')}.`)
   return every.filter((file) => words.length === 0 || words.some((word) => file.includes(word))).sort()
 }

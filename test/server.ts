@@ -98,7 +98,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
     ...(options.programRoot !== undefined && { programRoot: options.programRoot }),
   })
   const { origin } = app
-  const owned = options.database === undefined
+  const ownsDatabase = options.database === undefined
   return {
     origin,
     app,
@@ -109,7 +109,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
       testServer({ ...options, ...more, environment: { ...options.environment, ...environment }, database }),
     async [Symbol.asyncDispose]() {
       await app[Symbol.asyncDispose]()
-      if (owned) await database[Symbol.asyncDispose]()
+      if (ownsDatabase) await database[Symbol.asyncDispose]()
     },
   }
 }
@@ -170,9 +170,9 @@ export async function signUp(origin: string, name: string, setupToken: () => Pro
     password,
     workspaceId: answer.body.data.personal_workspace_id,
     async key(more = {}) {
-      const made = await session.post('/api-keys', { name: 'test', scopes: ['*'], ...more })
-      if (made.status !== 201) throw new Error(`a key for ${name}: ${made.status} ${made.text}`)
-      const { key, id } = made.body.data
+      const response = await session.post('/api-keys', { name: 'test', scopes: ['*'], ...more })
+      if (response.status !== 201) throw new Error(`a key for ${name}: ${response.status} ${response.text}`)
+      const { key, id } = response.body.data
       return { ...caller(origin, { authorization: `Bearer ${key}` }), key, keyId: id }
     },
   }

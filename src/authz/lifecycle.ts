@@ -61,8 +61,8 @@ export interface LifecycleKind<Shown> {
  * Each is a compare-and-set in one transaction with its event; a repeat changes nothing. An area that has more to do
  * calls the door within a transaction of its own, which it joins.
  */
-export function lifecycleOf<Shown>(kept: LifecycleKind<Shown>) {
-  const { kind, read, channels } = kept
+export function lifecycleOf<Shown>(lifecycleKind: LifecycleKind<Shown>) {
+  const { kind, read, channels } = lifecycleKind
 
   const tell = (ctx: Context, verb: string, row: ResourceRow): Promise<void> =>
     // No titles in here: not everybody in the workspace may read this kind.
@@ -134,7 +134,7 @@ export function lifecycleOf<Shown>(kept: LifecycleKind<Shown>) {
 
 /** Deletes for good what has been in the trash for 30 days, whatever its kind. Answers how many went. */
 export async function emptyTrash({ postgres, bus }: Pick<Engine, 'postgres' | 'bus'>): Promise<number> {
-  for (let gone = 0; ;) {
+  for (let deletedCount = 0; ;) {
     const rows = await postgres.db.transaction().execute(async (db) => {
       const rows = await db
         .deleteFrom('resources')
@@ -157,8 +157,8 @@ export async function emptyTrash({ postgres, bus }: Pick<Engine, 'postgres' | 'b
       }
       return rows
     })
-    gone += rows.length
+    deletedCount += rows.length
     if (rows.length > 0) bus.poke('outbox')
-    if (rows.length < BATCH) return gone
+    if (rows.length < BATCH) return deletedCount
   }
 }

@@ -39,8 +39,8 @@ export async function checkMet(
   param: string,
   message = 'Nobody in the workspaces you share has this id.',
 ): Promise<void> {
-  const shared = reachableWorkspaces(ctx.principal, null)
-  if (accountId !== ctx.principal.accountId && !(await isInOneOf(ctx.db, accountId, shared)))
+  const workspaceIds = reachableWorkspaces(ctx.principal, null)
+  if (accountId !== ctx.principal.accountId && !(await isInOneOf(ctx.db, accountId, workspaceIds)))
     refuse('not_found', { param, message })
 }
 

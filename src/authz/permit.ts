@@ -1,5 +1,5 @@
 import type { Context } from '#infra/context.ts'
-import type { Found } from '#core/context.ts'
+import type { Resource } from '#core/context.ts'
 import { thingAt } from '#core/contract.ts'
 import { sharedPlace } from './shares.ts'
 import { absent, refuse } from '#core/errors.ts'
@@ -23,23 +23,23 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
   if (finder !== null) {
     const [name] = /:(\w+)/.exec(endpoint.path)!.slice(1)
     const id = input[name!] as Id
-    const gone = { param: name!, message: absent(thingAt(endpoint.path, name!), id) }
-    const found = await finder.find(ctx, id)
-    if (found === null) refuse('not_found', gone)
-    ctx.found = found
-    const membership = placeOf(ctx, found) ?? (await placeByShare(ctx, entry, found))
-    if (membership === null) refuse('not_found', gone)
-    if (found.workspace_id !== null) ctx.workspace = { id: found.workspace_id, membership }
-    else if (found.place == null && !onlyReads(entry)) checkStandsForAccount(ctx)
+    const notFound = { param: name!, message: absent(thingAt(endpoint.path, name!), id) }
+    const resource = await finder.find(ctx, id)
+    if (resource === null) refuse('not_found', notFound)
+    ctx.resource = resource
+    const membership = placeOf(ctx, resource) ?? (await placeByShare(ctx, entry, resource))
+    if (membership === null) refuse('not_found', notFound)
+    if (resource.workspace_id !== null) ctx.workspace = { id: resource.workspace_id, membership }
+    else if (resource.place == null && !onlyReads(entry)) checkStandsForAccount(ctx)
     checkPlace(membership, endpoint.onScope ?? endpoint.scope, endpoint.role)
-    checkStatus(entry, found, membership)
-    if (endpoint.capability !== undefined) found.checkCapability?.(endpoint.capability, endpoint.scope)
+    checkStatus(entry, resource, membership)
+    if (endpoint.capability !== undefined) resource.checkCapability?.(endpoint.capability, endpoint.scope)
     return
   }
   if (endpoint.within !== undefined) {
-    const asked = input[endpoint.within] as Id | undefined
+    const workspaceId = input[endpoint.within] as Id | undefined
     const { credential, personalWorkspaceId } = ctx.principal
-    const id = asked ?? (credential.kind === 'session' ? null : credential.workspaceId) ?? personalWorkspaceId
+    const id = workspaceId ?? (credential.kind === 'session' ? null : credential.workspaceId) ?? personalWorkspaceId
     const membership = membershipIn(ctx.principal, id)
     if (membership === null) refuse('not_found', { param: endpoint.within, message: absent('workspace', id) })
     ctx.workspace = { id, membership }
@@ -65,34 +65,38 @@ const own: Membership = { role: 'owner', permissions: null, status: 'active' }
  * The caller's place with a resource: by membership of the workspace it lives in, and only where it lives in none as the
  * account that it belongs to. Having made a thing gives no right that outlives the place. Null is a stranger's.
  */
-function placeOf({ principal }: Context, found: Found): Membership | null {
-  if (found.place) return found.place
-  if (found.workspace_id !== null) return membershipIn(principal, found.workspace_id)
-  return found.account_id != null && found.account_id === principal.accountId ? own : null
+function placeOf({ principal }: Context, resource: Resource): Membership | null {
+  if (resource.place) return resource.place
+  if (resource.workspace_id !== null) return membershipIn(principal, resource.workspace_id)
+  return resource.account_id != null && resource.account_id === principal.accountId ? own : null
 }
 
 /** The place that a share gives, if it is enough for this endpoint. What is in the trash is not shared. */
-async function placeByShare(ctx: Context, { endpoint }: Entry<Context>, found: Found): Promise<Membership | null> {
-  if (found.status === 'trashed') return null
-  const place = await sharedPlace(ctx.db, ctx.principal, endpoint.on!, found)
+async function placeByShare(
+  ctx: Context,
+  { endpoint }: Entry<Context>,
+  resource: Resource,
+): Promise<Membership | null> {
+  if (resource.status === 'trashed') return null
+  const place = await sharedPlace(ctx.db, ctx.principal, endpoint.on!, resource)
   if (place === null) return null
   const reads = (endpoint.onScope ?? endpoint.scope)?.endsWith(':read') === true
-  const needed = endpoint.onShare ?? (reads && endpoint.role === undefined ? 'view' : 'none')
-  if (needed === 'none')
+  const requiredAccess = endpoint.onShare ?? (reads && endpoint.role === undefined ? 'view' : 'none')
+  if (requiredAccess === 'none')
     refuse('insufficient_role', {
       message: `This ${endpoint.on} is shared with you; only members of its workspace may do this.`,
     })
-  if (needed === 'edit' && place.access === 'view')
+  if (requiredAccess === 'edit' && place.access === 'view')
     refuse('insufficient_role', { message: `This ${endpoint.on} is shared with you to view, not to edit.` })
   return place
 }
 
-function checkStatus(entry: Entry<Context>, found: Found | null, membership: Membership): void {
+function checkStatus(entry: Entry<Context>, resource: Resource | null, membership: Membership): void {
   const { endpoint } = entry
   if (onlyReads(entry)) return
   if (endpoint.on !== 'workspace' && !endpoint.inArchivedWorkspace) checkWritable(membership)
-  if (endpoint.inAnyStatus || found?.status === undefined || found.status === 'active') return
-  if (found.status === 'trashed')
+  if (endpoint.inAnyStatus || resource?.status === undefined || resource.status === 'active') return
+  if (resource.status === 'trashed')
     refuse('invalid_state', {
       message: `This ${endpoint.on} is in the trash, so it is read-only.`,
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },

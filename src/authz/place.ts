@@ -4,11 +4,11 @@ import { type Role, type Scope, atLeast, roleFor } from '#core/scopes.ts'
 
 /** Refuses what the caller's role in a workspace, or the permissions that narrow it, do not include. */
 export function checkPlace({ role, permissions }: Membership, scope: Scope | null, atLeastRole?: Role): void {
-  const needed = atLeastRole ?? (scope === null ? 'viewer' : roleFor(scope))
-  if (!atLeast(role, needed))
+  const requiredRole = atLeastRole ?? (scope === null ? 'viewer' : roleFor(scope))
+  if (!atLeast(role, requiredRole))
     refuse('insufficient_role', {
-      message: `This needs the role ${needed} in the workspace; yours is ${role}.`,
-      details: { required_role: needed, role },
+      message: `This needs the role ${requiredRole} in the workspace; yours is ${role}.`,
+      details: { required_role: requiredRole, role },
     })
   if (scope !== null && permissions !== null && !permissions.has(scope))
     refuse('insufficient_role', {

@@ -71,8 +71,8 @@ export async function lockResource(ctx: Context, kind: string, id: Id): Promise<
       .where('kind', '=', kind)
       .forUpdate()
       .executeTakeFirst()) ?? refuse('not_found', { param: 'id' })
-  if (ctx.found?.id === id) {
-    if (ctx.found.workspace_id !== row.workspace_id) refuse('not_found', { param: 'id' })
+  if (ctx.resource?.id === id) {
+    if (ctx.resource.workspace_id !== row.workspace_id) refuse('not_found', { param: 'id' })
     if (ctx.unchangedSince && ctx.unchangedSince.getTime() !== row.updated_at.getTime()) refuse('precondition_failed')
   }
   return row
@@ -185,8 +185,8 @@ const step = (limit: number): number => [26, 101].find((most) => limit <= most) 
  */
 export function visibleWorkspaces(ctx: Context, scope: Scope, workspaceId: Id | undefined): Id[] {
   if (workspaceId === undefined) return reachableWorkspaces(ctx.principal, scope)
-  const gone = { param: 'workspace_id', message: absent('workspace', workspaceId) }
-  checkPlace(placeIn(ctx, workspaceId, gone), scope)
+  const notFound = { param: 'workspace_id', message: absent('workspace', workspaceId) }
+  checkPlace(placeIn(ctx, workspaceId, notFound), scope)
   return [workspaceId]
 }
 
@@ -203,8 +203,8 @@ const noWorkspace = absent('workspace')
 export const placeIn = (
   ctx: Context,
   workspaceId: Id,
-  gone: RefusalMore = { param: 'workspace_id', message: noWorkspace },
-): Membership => membershipIn(ctx.principal, workspaceId) ?? refuse('not_found', gone)
+  notFound: RefusalMore = { param: 'workspace_id', message: noWorkspace },
+): Membership => membershipIn(ctx.principal, workspaceId) ?? refuse('not_found', notFound)
 
 /** The fields that every resource shows of its row in the register; `resourceFields` of the kernel is their schema. */
 export const showResource = (row: ResourceRow) => ({

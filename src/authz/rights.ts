@@ -32,9 +32,9 @@ export async function judgeNow<T>(
     return await judge(principal)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    const renewed = await authority.renew(principal)
-    if (renewed === principal) throw error
-    return judge(renewed)
+    const current = await authority.renew(principal)
+    if (current === principal) throw error
+    return judge(current)
   }
 }
 
@@ -64,14 +64,14 @@ export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promi
   let from = (await postgres.pool.query<{ x: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as x'))
     .rows[0]!.x
   /** The last read's changes, by transaction and account: while one is still open elsewhere, they come again. */
-  let told: ReadonlySet<string> = new Set()
+  let reported: ReadonlySet<string> = new Set()
   let heardAt = performance.now()
   /** The last caller waited in vain: until the database is heard of, the others need not. */
-  let lost = false
+  let isLost = false
   let running: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
 
-  async function read(): Promise<void> {
+  async function readChanges(): Promise<void> {
     const startedAt = performance.now()
     const { rows } = await postgres.pool.query<{ x: string; changes: string[] | null }>({
       name: 'rights_poll',
@@ -80,20 +80,20 @@ export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promi
       values: [from],
     })
     const changes = new Set(rows[0]!.changes)
-    const fresh = changes.difference(told)
+    const fresh = changes.difference(reported)
     // A change that cannot be told now is read again.
     for (const id of new Set([...fresh].map((change) => change.slice(change.indexOf(' ') + 1))))
       for (const onChange of hearing) onChange(id)
     from = rows[0]!.x
-    told = changes
+    reported = changes
     heardAt = startedAt
-    lost = false
+    isLost = false
   }
   /** A read that began after this was called: one in flight may have missed what was committed meanwhile. */
   function poll(): Promise<void> {
     next ??= running.then(() => {
       next = null
-      running = read().catch((error: unknown) => log.warn({ error }, 'changes of rights cannot be read'))
+      running = readChanges().catch((error: unknown) => log.warn({ error }, 'changes of rights cannot be read'))
       return running
     })
     return next
@@ -110,9 +110,9 @@ export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promi
     },
     inTouch,
     async catchUp() {
-      if (!lost) await Promise.race([poll(), wait(CATCH_UP_MS, undefined, { ref: false })])
-      lost = !inTouch()
-      if (lost)
+      if (!isLost) await Promise.race([poll(), wait(CATCH_UP_MS, undefined, { ref: false })])
+      isLost = !inTouch()
+      if (isLost)
         refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
     },
     poll,

@@ -3,19 +3,19 @@ import type { Db } from '#infra/postgres/client.ts'
 import type { SearchDocument, Searchable } from '#infra/text/index/searchable.ts'
 import type { Id } from '#core/ids.ts'
 
-type Found = Pick<SearchDocument, 'id' | 'title' | 'keywords' | 'body' | 'created_at' | 'updated_at'>
+type SearchFields = Pick<SearchDocument, 'id' | 'title' | 'keywords' | 'body' | 'created_at' | 'updated_at'>
 
 /** Search for a kind of resource where each resource is one document. `table` holds one row per resource. */
 export const searchableResource = (
   kind: 'agent' | 'computer',
   table: string,
-  read: (db: Db, ids: readonly Id[]) => Promise<Found[]>,
+  read: (db: Db, ids: readonly Id[]) => Promise<SearchFields[]>,
 ): Searchable => ({
   kinds: [kind],
-  changed: async (_, events) => events.flatMap(({ resource_id }) => (resource_id === null ? [] : [resource_id])),
+  findChanged: async (_, events) => events.flatMap(({ resource_id }) => (resource_id === null ? [] : [resource_id])),
   async read({ postgres: { db } }, ids) {
-    const found = await read(db, ids)
-    return found.map((one) => ({ ...one, type: kind, resource_id: one.id, parent_id: null }))
+    const rows = await read(db, ids)
+    return rows.map((one) => ({ ...one, type: kind, resource_id: one.id, parent_id: null }))
   },
   async all({ postgres: { db } }, after, limit) {
     const { rows } = await sql<{ id: Id }>`select id from ${sql.table(table)}

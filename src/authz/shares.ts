@@ -46,14 +46,14 @@ interface ShareTable {
 export type ShareRow = Selectable<ShareTable>
 
 /** The scopes that each access gives on a thing of a kind. */
-const given: Readonly<Record<string, Readonly<Record<Access, readonly Scope[]>>>> = {
+const scopesByAccess: Readonly<Record<string, Readonly<Record<Access, readonly Scope[]>>>> = {
   chat: { view: ['chat:read'], edit: ['chat:read', 'chat:write', 'chat:run'] },
   agent: { view: ['agent:read'], edit: ['agent:read', 'agent:write'] },
   file: { view: ['drive:read'], edit: ['drive:read', 'drive:write'] },
 }
 
 /** Kinds, as paths name them, that can be shared. */
-export const isShareable = (kind: string): boolean => kind in given
+export const isShareable = (kind: string): boolean => kind in scopesByAccess
 
 /** The scope that reads a kind, and the one that changes it. */
 export const scopesOf = (type: SharedType): { read: Scope; write: Scope } =>
@@ -84,7 +84,7 @@ export async function sharedThings(
 }
 
 /** A thing that may have been shared: by itself, or with a folder that it lies in. */
-export interface Shared {
+export interface ShareTarget {
   id: Id
   workspace_id: Id | null
   ancestors?: readonly Id[]
@@ -95,10 +95,10 @@ export async function sharedPlace(
   db: Db,
   principal: Principal,
   kind: string,
-  { id, workspace_id, ancestors = [] }: Shared,
+  { id, workspace_id, ancestors = [] }: ShareTarget,
 ): Promise<(Membership & { access: Access }) | null> {
   if (workspace_id === null || !isShareable(kind) || principal.accountId === '') return null
-  const [read, write] = given[kind]!.edit
+  const [read, write] = scopesByAccess[kind]!.edit
   const { rows } = await sql<{ access: Access; workspace_id: Id | null; status: Membership['status'] }>`
     select s.access, s.workspace_id, (select status from workspaces where id = ${workspace_id}) as status
     from ${sharesOf(principal, read!)} s where s.resource_id = any(${[id, ...ancestors]}::ulid[])`.execute(db)
@@ -110,7 +110,7 @@ export async function sharedPlace(
   const access = edits ? 'edit' : 'view'
   return {
     role: edits ? 'member' : 'viewer',
-    permissions: grants(given[kind]![access]),
+    permissions: grants(scopesByAccess[kind]![access]),
     status: rows[0]!.status,
     access,
   }
@@ -135,9 +135,9 @@ export async function guestOf(db: Db, principal: Principal, workspaceId: Id): Pr
     models: string[] | null
   }>`select spend_cap_nano as nano, spend_cap_period as period, keys, allowed_models as models
     from workspaces where id = ${workspaceId}`.execute(db)
-  const [held] = rows
-  if (held === undefined) return undefined
-  const { nano, period, keys, models } = held
+  const [workspace] = rows
+  if (workspace === undefined) return undefined
+  const { nano, period, keys, models } = workspace
   return {
     ...(nano !== null && { budget: { nano, period } }),
     ...(models !== null && { rules: [{ kind: 'allowed', of: 'workspace', models }] }),

@@ -10,16 +10,16 @@ export async function withinRightsOf(
   lenders: readonly Lender[],
 ): Promise<Principal> {
   const others = distinctLenders(lenders)
-  const known = await Promise.all(
+  const principals = await Promise.all(
     others.map(async ({ account_id, scopes, held_to }) =>
       account_id === null ? null : authority.onBehalf(account_id, scopes ?? allScopes, held_to),
     ),
   )
-  const bound = known.reduce<Principal>(narrowedTo, principal)
-  const { credential } = bound
+  const restricted = principals.reduce<Principal>(narrowedTo, principal)
+  const { credential } = restricted
   return credential.kind === 'server' && others.length > 0
-    ? { ...bound, credential: { ...credential, lenders: others } }
-    : bound
+    ? { ...restricted, credential: { ...credential, lenders: others } }
+    : restricted
 }
 
 /** The server acting for an account within a run or for an automation. */

@@ -23,10 +23,10 @@ export interface Background {
 export interface Bytes {
   status?: number
   headers: Record<string, string>
-  body: AsyncIterable<Uint8Array> | Uint8Array | string | null | Stored
+  body: AsyncIterable<Uint8Array> | Uint8Array | string | null | StoredBytes
 }
 /** Bytes that are stored: a part of them may be asked for, or only whether they are still the same. */
-export interface Stored {
+export interface StoredBytes {
   size: number
   /** A strong entity tag, quotes included. */
   etag: string
@@ -34,7 +34,7 @@ export interface Stored {
   /** Reads from `start` to before `end`. A part holds only until the next is asked for. */
   read(range: { start: number; end: number }): AsyncIterable<Uint8Array>
 }
-export const isStored = (body: Bytes['body']): body is Stored =>
+export const isStored = (body: Bytes['body']): body is StoredBytes =>
   body !== null && typeof body === 'object' && 'etag' in body
 /** A server-sent event; `id` lets the reader resume. */
 export interface Event<D = unknown> {
@@ -44,14 +44,14 @@ export interface Event<D = unknown> {
 }
 
 /** The answer to a call by an endpoint's name for callers in this process: the agent tool, and runs of agents. */
-export type Answered =
+export type EndpointReply =
   | { kind: 'json'; body: Record<string, unknown> }
   /** `ended` fires when the caller leaves, the server closes, or, with a Refusal as its reason, its rights end. */
   | { kind: 'stream'; events: AsyncIterable<Event>; ended: AbortSignal }
   | { kind: 'bytes'; bytes: Bytes }
   | { kind: 'none' }
 /** The endpoint that a call of the agent tool by some name would reach. */
-export interface Reached {
+export interface ToolTarget {
   /** `find`, `describe`, `do`, or an endpoint's name. */
   tool: string
   /** The endpoint that is called in the end; null where none is, or none of that name. */

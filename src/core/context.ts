@@ -3,7 +3,7 @@ import type { Membership, Principal } from './principal.ts'
 import type { Capability, Scope } from './scopes.ts'
 
 /** A resource that `permit` found: what every stored row carries. */
-export interface Found {
+export interface Resource {
   id: Id
   /** The workspace it lives in; null for what belongs to an account. */
   workspace_id: Id | null
@@ -56,7 +56,7 @@ export interface CallContext {
   /** Aborted when the caller leaves, its rights end, or the server shuts down. */
   signal: AbortSignal
   /** The resource that the path names, found by `permit`; read it through its area's `Finder`. */
-  found: Found | null
+  resource: Resource | null
   /** The workspace the call works in, and the caller's place there. Null where a call has none. */
   workspace: { id: Id; membership: Membership } | null
   /** The state that the caller saw (`If-Match`), which a change must still find. */
@@ -82,13 +82,13 @@ export interface CallContext {
 }
 
 /** Finds the resources of a kind for `permit`, and gives a service the row that was found, typed. */
-export interface Finder<C extends CallContext = CallContext, Row extends Found = Found> {
+export interface Finder<C extends CallContext = CallContext, Row extends Resource = Resource> {
   kind: string
   find(ctx: C, id: Id): Promise<Row | null>
   of(ctx: C): Row
 }
 
-export function finder<C extends CallContext, Row extends Found>(
+export function finder<C extends CallContext, Row extends Resource>(
   kind: string,
   find: (ctx: C, id: Id) => Promise<Row | null>,
 ): Finder<C, Row> {
@@ -96,8 +96,8 @@ export function finder<C extends CallContext, Row extends Found>(
     kind,
     find,
     of(ctx) {
-      if (ctx.found === null) throw new Error(`no ${kind} was found for this call: its contract lacks on: '${kind}'`)
-      return ctx.found as Row
+      if (ctx.resource === null) throw new Error(`no ${kind} was found for this call: its contract lacks on: '${kind}'`)
+      return ctx.resource as Row
     },
   }
 }

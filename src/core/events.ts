@@ -30,7 +30,7 @@ export interface EventTable {
    * The channels that an event goes to, of those that its teller named. A type that nobody declared goes to all of
    * them.
    */
-  channelsOf(type: string, named: readonly string[]): string[]
+  channelsOf(type: string, channels: readonly string[]): string[]
   scopeOf(type: string, resourceType: string | null): Scope | null
 }
 
@@ -43,15 +43,15 @@ export function eventTable(list: readonly EventType[]): EventTable {
   return {
     list,
     has: (type) => table.has(type),
-    channelsOf(type, named) {
+    channelsOf(type, channels) {
       const kinds = table.get(type)?.channels
-      const once = [...new Set(named)]
+      const once = [...new Set(channels)]
       if (kinds === undefined) return once
       return once.filter((channel) => (kinds as readonly string[]).includes(channel.slice(0, channel.indexOf(':'))))
     },
     scopeOf(type, resourceType) {
-      const declared = table.get(type)
-      if (declared !== undefined) return declared.scope
+      const eventType = table.get(type)
+      if (eventType !== undefined) return eventType.scope
       const scope = `${resourceType}:read`
       return isScope(scope) ? scope : null
     },

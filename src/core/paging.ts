@@ -45,22 +45,22 @@ export function pageOf<R, T>(
   next: (last: R) => string,
   show: (row: R) => T,
 ): { rows: T[]; next: string | null } {
-  const shown: T[] = []
+  const visible: T[] = []
   let characters = 0
   for (const row of rows.slice(0, limit)) {
     const one = show(row)
     characters += charactersOf(one)
-    if (characters > MOST_CHARACTERS && shown.length > 0) break
-    shown.push(one)
+    if (characters > MOST_CHARACTERS && visible.length > 0) break
+    visible.push(one)
   }
-  return { rows: shown, next: rows.length > shown.length ? next(rows[shown.length - 1]!) : null }
+  return { rows: visible, next: rows.length > visible.length ? next(rows[visible.length - 1]!) : null }
 }
 
 function fingerprint(list: string, filters: unknown): string {
-  return createHash('sha256').update(list).update(JSON.stringify(filters, sorted)).digest('base64url').slice(0, 8)
+  return createHash('sha256').update(list).update(JSON.stringify(filters, sortKeys)).digest('base64url').slice(0, 8)
 }
 
-const sorted = (_: string, value: unknown): unknown =>
+const sortKeys = (_: string, value: unknown): unknown =>
   value && typeof value === 'object' && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value

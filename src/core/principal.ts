@@ -220,8 +220,8 @@ export interface Authority {
 /** The caller as they act in a workspace that the credential is not bound to: they use what it has first. */
 export function actingIn(principal: Principal, workspaceId: Id): Principal {
   const { credential, personalWorkspaceId } = principal
-  const bound = credential.kind === 'session' ? null : credential.workspaceId
-  if (workspaceId === (bound ?? personalWorkspaceId)) return principal
+  const boundWorkspaceId = credential.kind === 'session' ? null : credential.workspaceId
+  if (workspaceId === (boundWorkspaceId ?? personalWorkspaceId)) return principal
   return {
     ...principal,
     credential: {

@@ -4,7 +4,7 @@ import type { CallContext, Finder } from './context.ts'
 import type { Service } from './implement.ts'
 
 /** An endpoint as the faces read it. */
-export interface Listed {
+export interface ListedEndpoint {
   /** `chats.list`: the agent tool's name; operationId with `_` for `.`. */
   name: string
   verb: string
@@ -12,7 +12,7 @@ export interface Listed {
   endpoint: AnyEndpoint
 }
 
-export interface Entry<C extends CallContext = CallContext> extends Listed {
+export interface Entry<C extends CallContext = CallContext> extends ListedEndpoint {
   // Variance: each handler takes its own input, and as a method a context with more on it.
   handle(ctx: C, input: any): unknown
   finder: Finder<C> | null
@@ -24,7 +24,7 @@ export interface Entry<C extends CallContext = CallContext> extends Listed {
 }
 
 /** Every endpoint of these contracts. */
-export const list = (areas: readonly Area[]): Listed[] =>
+export const list = (areas: readonly Area[]): ListedEndpoint[] =>
   areas.flatMap((area) =>
     Object.entries(area.endpoints).map(([verb, endpoint]) => ({ name: `${area.name}.${verb}`, verb, area, endpoint })),
   )
@@ -33,19 +33,19 @@ export const list = (areas: readonly Area[]): Listed[] =>
 export function registry<C extends CallContext>(services: readonly Service<C>[]): Entry<C>[] {
   const finders = new Map(services.flatMap((service) => service.finders.map((finder) => [finder.kind, finder])))
   const handlers = new Map(services.map((service) => [service.area.name, service.handlers]))
-  const seen = new Set<string>()
-  return list(services.map((service) => service.area)).map((listed) => {
-    const { endpoint, name, verb, area } = listed
+  const headings = new Set<string>()
+  return list(services.map((service) => service.area)).map((item) => {
+    const { endpoint, name, verb, area } = item
     const heading = `${endpoint.method} ${endpoint.path.replace(/:\w+/g, ':')}`
-    if (seen.has(heading)) throw new Error(`${name}: ${heading} is taken`)
-    seen.add(heading)
+    if (headings.has(heading)) throw new Error(`${name}: ${heading} is taken`)
+    headings.add(heading)
     const handle = handlers.get(area.name)?.[verb]
     if (!handle) throw new Error(`${name} has no handler`)
     const finder = endpoint.on === undefined ? null : finders.get(endpoint.on)
     if (finder === undefined) throw new Error(`${name}: nobody finds a ${endpoint.on}`)
     const { query, body, headers } = inputSchemas(endpoint)
     const emptyQuery = query.safeParse({}).data ?? null
-    return { ...listed, handle, finder: finder as Finder<C> | null, query, body, headers, emptyQuery }
+    return { ...item, handle, finder: finder as Finder<C> | null, query, body, headers, emptyQuery }
   })
 }
 
@@ -56,12 +56,12 @@ interface InputSchemas {
   body: z.ZodObject | null
   headers: z.ZodObject | null
 }
-const made = new WeakMap<AnyEndpoint, InputSchemas>()
+const schemaCache = new WeakMap<AnyEndpoint, InputSchemas>()
 
 /** The strict schemas of an endpoint's query, body and headers: made once, for each is compiled when it first reads. */
 export function inputSchemas(endpoint: AnyEndpoint): InputSchemas {
-  const schemas = made.get(endpoint) ?? makeSchemas(endpoint)
-  made.set(endpoint, schemas)
+  const schemas = schemaCache.get(endpoint) ?? makeSchemas(endpoint)
+  schemaCache.set(endpoint, schemas)
   return schemas
 }
 

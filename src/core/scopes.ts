@@ -41,13 +41,13 @@ export const scopes = [
 export type Scope = (typeof scopes)[number]
 
 /** Every scope that these grant, `user:read` and what `write` implies included. */
-export function grants(given: readonly string[]): ReadonlySet<Scope> {
+export function grants(patterns: readonly string[]): ReadonlySet<Scope> {
   const all = new Set<Scope>(['user:read'])
-  for (const scope of given) {
+  for (const scope of patterns) {
     if (!isScope(scope)) continue
     all.add(scope)
-    const read = scope.replace(':write', ':read')
-    if (isScope(read)) all.add(read)
+    const readScope = scope.replace(':write', ':read')
+    if (isScope(readScope)) all.add(readScope)
   }
   return all
 }
@@ -57,7 +57,7 @@ export const isScope = (words: string): words is Scope => (scopes as readonly st
 /** Roles of a workspace, weakest first. */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
-export const atLeast = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed)
+export const atLeast = (role: Role, minimum: Role): boolean => roles.indexOf(role) >= roles.indexOf(minimum)
 
 /** The role that a scope's verb needs where an endpoint names none: reading viewer, the rest member. */
 export const roleFor = (scope: Scope): Role => (scope.endsWith(':read') ? 'viewer' : 'member')

@@ -88,7 +88,7 @@ const EMPTY: Usage = usageOf({ requests: 0 })
 export const usageFields = Object.keys(EMPTY) as (keyof Usage)[]
 
 /** A usage as it was kept: buckets that came later count 0. */
-export const keptUsage = (kept: Partial<Usage> | null): Usage | null => kept && { ...EMPTY, ...kept }
+export const keptUsage = (usage: Partial<Usage> | null): Usage | null => usage && { ...EMPTY, ...usage }
 
 /** The sum of two usages, bucket by bucket. */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {

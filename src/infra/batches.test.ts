@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { createBatches } from './batches.ts'
 
 /** Answers each item with itself, and keeps what went together. */
-function recorded(pace?: Parameters<typeof createBatches>[2]) {
+function createRecorder(pace?: Parameters<typeof createBatches>[2]) {
   const batches: string[] = []
   const ask = createBatches(
     3,
@@ -19,7 +19,7 @@ function recorded(pace?: Parameters<typeof createBatches>[2]) {
 }
 
 test('callers who ask while a batch is under way go with the next one, and a batch has an end', async () => {
-  const { batches, ask } = recorded()
+  const { batches, ask } = createRecorder()
   const first = ask('a')
   await setImmediate()
   assert.deepEqual(await Promise.all([first, ...['b', 'c', 'd', 'e'].map(ask)]), ['a', 'b', 'c', 'd', 'e'])
@@ -39,14 +39,14 @@ test('an error is told to the callers of its batch alone', async () => {
 })
 
 test('after a batch in company the next one waits for more callers, and one without company for none', async () => {
-  const { batches, ask } = recorded({ company: 2, apartMs: 20 })
+  const { batches, ask } = createRecorder({ company: 2, apartMs: 20 })
   await Promise.all([ask('a'), ask('b')])
   const third = ask('c')
   for (let turns = 0; turns < 3; turns++) await setImmediate()
   await Promise.all([third, ask('d')])
   assert.deepEqual(batches, ['ab', 'cd'])
 
-  const alone = recorded({ company: 2, apartMs: 3_600_000 })
+  const alone = createRecorder({ company: 2, apartMs: 3_600_000 })
   for (const item of ['a', 'b', 'c']) await alone.ask(item)
   assert.deepEqual(alone.batches, ['a', 'b', 'c'])
 })

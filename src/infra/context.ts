@@ -14,7 +14,7 @@ import type { Log } from './log.ts'
 import type { Media } from './media/media.ts'
 import type { Scanner } from './text/scan/scanner.ts'
 import type { Outbound } from './http-client/outbound.ts'
-import type { Emitted } from './outbox/outbox.ts'
+import type { EmittedEvent } from './outbox/outbox.ts'
 import type { Db, Postgres } from './postgres/client.ts'
 import type { PictureMaker } from './pictures/maker.ts'
 import type { RequestLog } from './request-log/request-log.ts'
@@ -103,7 +103,7 @@ export interface Context<H = unknown> extends CallContext {
    */
   transaction<T>(work: (ctx: Context<H>) => Promise<T>): Promise<T>
   /** Must be called inside `transaction`, so that the event is as durable as its change. */
-  emit(...events: Emitted[]): Promise<void>
+  emit(...events: EmittedEvent[]): Promise<void>
   /** Runs once the transaction is durable; at once outside of one. */
   afterCommit(work: () => void): void
 }

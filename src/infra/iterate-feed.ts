@@ -9,11 +9,11 @@ export async function* iterate(
   const waiting: Event[] = []
   let over = signal.aborted
   let wake = (): void => {}
-  let taken = (): void => {}
+  let onDrained = (): void => {}
   let unread = 0
   const stop = (): void => {
     over = true
-    taken()
+    onDrained()
     wake()
   }
   signal.addEventListener('abort', stop, { once: true })
@@ -25,7 +25,7 @@ export async function* iterate(
       wake()
       return (unread += batch.bytes.length)
     },
-    drained: () => (waiting.length === 0 || over ? Promise.resolve() : new Promise((resolve) => (taken = resolve))),
+    drained: () => (waiting.length === 0 || over ? Promise.resolve() : new Promise((resolve) => (onDrained = resolve))),
     end: stop,
     recheck,
   })
@@ -35,7 +35,7 @@ export async function* iterate(
     else if (over) return
     else {
       unread = 0
-      taken()
+      onDrained()
       await new Promise<void>((resolve) => (wake = resolve))
     }
   }

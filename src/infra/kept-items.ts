@@ -44,7 +44,7 @@ export function createKeptItems({
   const bounding = new Set<Id>()
 
   /** Bounds an account's items, one round at a time; items that come meanwhile are bounded by the next round. */
-  async function bound(accountId: Id): Promise<void> {
+  async function trim(accountId: Id): Promise<void> {
     if (bounding.has(accountId)) return
     bounding.add(accountId)
     try {
@@ -78,14 +78,14 @@ export function createKeptItems({
         heldTo,
       ],
     )
-    await bound(accountId)
+    await trim(accountId)
   }
 
   /**
    * The opened item; none where it cannot be opened: while the root key is being replaced, another process may have sealed it under a key that
    * this one does not have yet.
    */
-  function opened({ id, sealed }: { id: string; sealed: string }): [id: string, json: object][] {
+  function openItem({ id, sealed }: { id: string; sealed: string }): [id: string, json: object][] {
     try {
       return [[id, JSON.parse(secrets.open(sealed, id)) as object]]
     } catch (error) {
@@ -98,10 +98,10 @@ export function createKeptItems({
     async keep(whom, items) {
       let timer: NodeJS.Timeout | undefined
       const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))
-      const kept = insert(whom, items).catch((error: unknown) =>
+      const insertion = insert(whom, items).catch((error: unknown) =>
         log.warn({ error }, 'items of an answer could not be kept'),
       )
-      await Promise.race([kept, patience])
+      await Promise.race([insertion, patience])
       clearTimeout(timer)
     },
     async find({ accountId, heldTo }, ids) {
@@ -111,7 +111,7 @@ export function createKeptItems({
          where bytes <= $3`,
         [accountId, ids, MOST_FOUND, heldTo],
       )
-      return new Map(rows.flatMap(opened))
+      return new Map(rows.flatMap(openItem))
     },
   }
 }

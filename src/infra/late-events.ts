@@ -9,45 +9,45 @@ import type { Event } from '#core/answers.ts'
 export async function eventsSoon<S extends AsyncDisposable>(
   start: Promise<S>,
   waitMs: number,
-  events: (started: S) => AsyncIterable<Event>,
-  failed: (error: unknown) => Event | null,
+  events: (value: S) => AsyncIterable<Event>,
+  failureEvent: (error: unknown) => Event | null,
 ): Promise<AsyncIterable<Event>> {
   const waiting = Promise.withResolvers<null>()
   const timer = setTimeout(() => waiting.resolve(null), waitMs)
   try {
-    const started = await Promise.race([start, waiting.promise])
-    if (started !== null) return events(started)
+    const value = await Promise.race([start, waiting.promise])
+    if (value !== null) return events(value)
   } finally {
     clearTimeout(timer)
   }
   // Its failure is read below, unless the reader leaves before.
   start.catch(() => {})
-  return { [Symbol.asyncIterator]: () => new LateEvents(start, events, failed) }
+  return { [Symbol.asyncIterator]: () => new LateEvents(start, events, failureEvent) }
 }
 
 class LateEvents<S extends AsyncDisposable> implements AsyncIterator<Event, void, undefined> {
   readonly #start: Promise<S>
-  readonly #events: (started: S) => AsyncIterable<Event>
+  readonly #events: (value: S) => AsyncIterable<Event>
   readonly #failed: (error: unknown) => Event | null
   #inner: AsyncIterator<Event> | null = null
   #over = false
 
   constructor(
     start: Promise<S>,
-    events: (started: S) => AsyncIterable<Event>,
-    failed: (error: unknown) => Event | null,
+    events: (value: S) => AsyncIterable<Event>,
+    failureEvent: (error: unknown) => Event | null,
   ) {
     this.#start = start
     this.#events = events
-    this.#failed = failed
+    this.#failed = failureEvent
   }
 
   async next(): Promise<IteratorResult<Event, void>> {
     if (this.#over) return { done: true, value: undefined }
     if (this.#inner === null)
       try {
-        const started = await this.#start
-        this.#inner = this.#events(started)[Symbol.asyncIterator]()
+        const value = await this.#start
+        this.#inner = this.#events(value)[Symbol.asyncIterator]()
       } catch (error) {
         this.#over = true
         const event = this.#failed(error)
@@ -59,7 +59,7 @@ class LateEvents<S extends AsyncDisposable> implements AsyncIterator<Event, void
   async return(): Promise<IteratorResult<Event, void>> {
     this.#over = true
     if (this.#inner !== null) await this.#inner.return?.()
-    else this.#start.then((started) => started[Symbol.asyncDispose]()).catch(() => {})
+    else this.#start.then((value) => value[Symbol.asyncDispose]()).catch(() => {})
     return { done: true, value: undefined }
   }
 }

@@ -22,14 +22,14 @@ test('large secrets are sealed again one at a time: hundreds of them together wo
       before.seal(words, id),
     ])
   let largest = 0
-  const measured: KyselyPlugin = {
+  const plugin: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
       largest = Math.max(largest, JSON.stringify(result.rows).length)
       return result
     },
   }
-  const engine = { postgres: { ...postgres, db: postgres.db.withPlugin(measured) }, secrets, log }
+  const engine = { postgres: { ...postgres, db: postgres.db.withPlugin(plugin) }, secrets, log }
   await resealAll(engine, places, new AbortController().signal)
   assert.ok(largest < 2 * words.length, `${largest} characters at once`)
 

@@ -35,19 +35,21 @@ async function resealSome(
   column: string,
   after: string,
 ): Promise<string | null> {
-  const [at, sealed] = [sql.table(table), sql.ref(column)]
-  const { rows } = await sql<{ id: string; head: string }>`select id, left(${sealed}, ${HEAD}) as head from ${at}
-    where id > ${after} and ${sealed} is not null order by id limit ${AT_ONCE}`.execute(db)
+  const [at, ciphertext] = [sql.table(table), sql.ref(column)]
+  const { rows } = await sql<{ id: string; head: string }>`select id, left(${ciphertext}, ${HEAD}) as head from ${at}
+    where id > ${after} and ${ciphertext} is not null order by id limit ${AT_ONCE}`.execute(db)
   for (const { id, head } of rows)
     try {
       if (!secrets.isStale(head)) continue
       const [before] = (
-        await sql<{ sealed: string }>`select ${sealed} as sealed from ${at}
-        where id = ${id} and ${sealed} is not null`.execute(db)
+        await sql<{ sealed: string }>`select ${ciphertext} as sealed from ${at}
+        where id = ${id} and ${ciphertext} is not null`.execute(db)
       ).rows
       if (before === undefined) continue
       const again = secrets.seal(secrets.open(before.sealed, id), id)
-      await sql`update ${at} set ${sealed} = ${again} where id = ${id} and ${sealed} = ${before.sealed}`.execute(db)
+      await sql`update ${at} set ${ciphertext} = ${again} where id = ${id} and ${ciphertext} = ${before.sealed}`.execute(
+        db,
+      )
     } catch (error) {
       log.error({ error, table, row: id }, 'a stored secret cannot be opened')
     }

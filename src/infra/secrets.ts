@@ -9,9 +9,9 @@ import { StartRefused } from './start-refused.ts'
  */
 export interface Secrets {
   seal(plain: string, rowId: string): string
-  open(sealed: string, rowId: string): string
+  open(ciphertext: string, rowId: string): string
   /** Sealed under an older key of the list: to be sealed again. */
-  isStale(sealed: string): boolean
+  isStale(ciphertext: string): boolean
   /** HMAC-SHA256 under a key derived for this purpose from the newest root key. */
   sign(purpose: string, words: string): Buffer
 }
@@ -32,17 +32,17 @@ export function createSecrets(rootKeys: readonly string[]): Secrets {
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
       return `v1:${newest.id}:${iv.toString('base64url')}:${body.toString('base64url')}`
     },
-    open(sealed, rowId) {
-      const [form, keyId, iv, body] = sealed.split(':')
-      const found = ring.find(({ id }) => id === keyId)
+    open(ciphertext, rowId) {
+      const [form, keyId, iv, body] = ciphertext.split(':')
+      const rootKey = ring.find(({ id }) => id === keyId)
       if (form !== 'v1' || !iv || !body) throw new Error('a stored secret has an unknown form')
-      if (!found) throw new Error(`a stored secret was sealed with key ${keyId}, which UK_SECRET_KEY does not hold`)
+      if (!rootKey) throw new Error(`a stored secret was sealed with key ${keyId}, which UK_SECRET_KEY does not hold`)
       const bytes = Buffer.from(body, 'base64url')
-      const decipher = createDecipheriv('aes-256-gcm', found.key, Buffer.from(iv, 'base64url'), { authTagLength: 16 })
+      const decipher = createDecipheriv('aes-256-gcm', rootKey.key, Buffer.from(iv, 'base64url'), { authTagLength: 16 })
       decipher.setAAD(Buffer.from(rowId)).setAuthTag(bytes.subarray(-16))
       return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
     },
-    isStale: (sealed) => sealed.split(':')[1] !== newest.id,
+    isStale: (ciphertext) => ciphertext.split(':')[1] !== newest.id,
     sign(purpose, words) {
       const key = Buffer.from(hkdfSync('sha256', newest.root, '', `ukiyo sign ${purpose}`, 32))
       return createHmac('sha256', key).update(words).digest()
@@ -54,8 +54,8 @@ export function createSecrets(rootKeys: readonly string[]): Secrets {
 const LEAST_ROOT_KEY = 32
 
 /** The root keys: those given, else one that is made once and kept 0600 in the data dir. */
-export function rootKeys(given: readonly string[], dataDir: string): string[] {
-  if (given.length > 0) return [...given]
+export function rootKeys(configuredKeys: readonly string[], dataDir: string): string[] {
+  if (configuredKeys.length > 0) return [...configuredKeys]
   const path = join(dataDir, 'secret-key')
   if (!existsSync(path)) {
     writeFileSync(`${path}.new`, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true })

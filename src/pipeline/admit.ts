@@ -33,9 +33,9 @@ export interface AdmittedCaller {
   /** Their connection: on it a key that came before is known at once. */
   readonly connection: object
   /** Room for this call in flight, until it is disposed of. */
-  entered(flight: Disposable, principal: Principal): void
+  onEnter(flight: Disposable, principal: Principal): void
   /** A token of their rate is taken. `headers` say how many are left. */
-  counted(headers: Record<string, string>, principal: Principal): void
+  onCount(headers: Record<string, string>, principal: Principal): void
 }
 
 /**
@@ -44,26 +44,26 @@ export interface AdmittedCaller {
  */
 export function admit(
   desk: AdmissionParts,
-  shown: PresentedCredential,
-  wanted: AdmissionRule,
+  credential: PresentedCredential,
+  rule: AdmissionRule,
   entrant: AdmittedCaller,
 ): Principal | Promise<Principal> {
-  const principal = authenticate(desk.authority, shown, entrant.connection)
+  const principal = authenticate(desk.authority, credential, entrant.connection)
   return principal instanceof Promise
-    ? principal.then((known) => take(desk, shown, known, wanted, entrant))
-    : take(desk, shown, principal, wanted, entrant)
+    ? principal.then((caller) => take(desk, credential, caller, rule, entrant))
+    : take(desk, credential, principal, rule, entrant)
 }
 
 function take(
   { authority, limits }: AdmissionParts,
-  shown: PresentedCredential,
+  credential: PresentedCredential,
   principal: Principal,
   { limit, scope }: AdmissionRule,
   entrant: AdmittedCaller,
 ): Principal | Promise<Principal> {
-  const payer = principal === anonymous ? addressOf(shown) : countedAs(principal)
-  entrant.entered(limits.enter(payer), principal)
-  entrant.counted(limits.take(payer, limit), principal)
+  const payer = principal === anonymous ? addressOf(credential) : countedAs(principal)
+  entrant.onEnter(limits.enter(payer), principal)
+  entrant.onCount(limits.take(payer, limit), principal)
   return withScope(authority, principal, scope)
 }
 
@@ -74,14 +74,16 @@ export function withScope(
   scope: Scope | null,
 ): Principal | Promise<Principal> {
   if (scope === null || hasScope(principal, scope)) return principal
-  return authority.renew(principal).then((renewed) => {
-    checkScope(renewed, scope)
-    return renewed
+  return authority.renew(principal).then((current) => {
+    checkScope(current, scope)
+    return current
   })
 }
 
-const addressOf = (shown: PresentedCredential): string =>
-  shown !== null && typeof shown === 'object' && 'address' in shown ? `address ${shown.address}` : ''
+const addressOf = (credential: PresentedCredential): string =>
+  credential !== null && typeof credential === 'object' && 'address' in credential
+    ? `address ${credential.address}`
+    : ''
 
 /** The subject of rate and room: its key, so that no key of an account starves another; sessions share an account's. */
 export const countedAs = ({ accountId, credential }: Principal): Id =>
@@ -90,13 +92,13 @@ export const countedAs = ({ accountId, credential }: Principal): Id =>
 /** Refuses with 401, or 503 when rights may be stale. */
 export function authenticate(
   authority: AdmissionParts['authority'],
-  shown: PresentedCredential,
+  credential: PresentedCredential,
   connection?: object,
 ): Principal | Promise<Principal> {
-  if (typeof shown === 'string') return shown === '' ? refuseForm() : authority.byKey(shown, connection)
-  if (shown === null) return refuse('missing_credentials')
-  if ('principal' in shown) return shown.principal()
-  return 'session' in shown ? authority.bySession(shown.session) : anonymous
+  if (typeof credential === 'string') return credential === '' ? refuseForm() : authority.byKey(credential, connection)
+  if (credential === null) return refuse('missing_credentials')
+  if ('principal' in credential) return credential.principal()
+  return 'session' in credential ? authority.bySession(credential.session) : anonymous
 }
 
 /** The scope of an endpoint, from the credential alone. */
@@ -113,7 +115,7 @@ export const limitOf = (endpoint: Pick<AnyEndpoint, 'limit' | 'method'> | undefi
   endpoint?.limit ?? (endpoint === undefined || endpoint.method === 'GET' ? 'reads' : 'writes')
 
 /** The credential of a request. A key, valid or not, beats the cookie. */
-export function presented(headers: IncomingHttpHeaders, cookieName: string): PresentedCredential {
+export function readCredential(headers: IncomingHttpHeaders, cookieName: string): PresentedCredential {
   const secret = keyIn(headers)
   if (secret !== null) return secret
   const session = cookieIn(headers.cookie, cookieName)
@@ -157,12 +159,12 @@ export abstract class RightsWatch implements Disposable {
 
   constructor(
     authority: AdmissionParts['authority'],
-    shown: PresentedCredential,
+    credential: PresentedCredential,
     principal: Principal,
     connection: object,
   ) {
     this.#authority = authority
-    this.#shown = shown
+    this.#shown = credential
     this.#heard = authority.onChange(principal.accountId, () => void this.recheck())
     this.#setTimer(principal)
     // Changes since the caller was admitted, while its body came or its stream was prepared, were not heard here.
@@ -171,7 +173,7 @@ export abstract class RightsWatch implements Disposable {
 
   /** Throws the reason for which the caller has lost its right. */
   protected abstract check(principal: Principal): void | Promise<void>
-  protected abstract lost(why: unknown): void
+  protected abstract onLost(why: unknown): void
 
   async recheck(): Promise<void> {
     this.#asked = true
@@ -191,7 +193,7 @@ export abstract class RightsWatch implements Disposable {
       this.#setTimer(principal)
       await this.check(principal)
     } catch (error) {
-      if (!this.#over) this.lost(error)
+      if (!this.#over) this.onLost(error)
     }
   }
 
@@ -204,7 +206,7 @@ export abstract class RightsWatch implements Disposable {
     }
     if (present instanceof Promise)
       void present.then(
-        (known) => (known === principal ? undefined : this.recheck()),
+        (current) => (current === principal ? undefined : this.recheck()),
         () => this.recheck(),
       )
     // Not here and now: whoever extends this is not made yet.
@@ -213,12 +215,15 @@ export abstract class RightsWatch implements Disposable {
 
   #setTimer({ credential }: Principal): void {
     if (this.#timer) clearTimeout(this.#timer)
-    const shown = this.#shown
-    const ticket = typeof shown === 'object' && shown !== null && 'until' in shown ? shown.until : null
+    const ownCredential = this.#shown
+    const ticket =
+      typeof ownCredential === 'object' && ownCredential !== null && 'until' in ownCredential
+        ? ownCredential.until
+        : null
     const expiresAt = credential.kind === 'server' ? ticket : credential.expiresAt
     if (expiresAt === null || this.#over) return
-    const left = Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)
-    this.#timer = setTimeout(() => void this.recheck(), left).unref()
+    const remainingMs = Math.min(2 ** 31 - 1, expiresAt.getTime() - Date.now() + 10)
+    this.#timer = setTimeout(() => void this.recheck(), remainingMs).unref()
   }
 
   [Symbol.dispose](): void {

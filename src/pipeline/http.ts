@@ -77,15 +77,15 @@ export function createDoor(parts: DoorParts): Door {
     if (draining) response.setHeader('connection', 'close')
     if (wrong !== null) {
       allowCors(request, response)
-      sendWrittenRefusal(request, response, said(mount, wrong, requestId))
+      sendWrittenRefusal(request, response, writeRefusal(mount, wrong, requestId))
       return boundRemainder(request)
     }
     if (mount) {
       // A mount answers its own refusals in its own shape; what escapes it is a fault.
       try {
-        const handled = mount.handle(request, response, requestId)
-        if (handled)
-          handled
+        const result = mount.handle(request, response, requestId)
+        if (result)
+          result
             .catch((error: unknown) => sendRefusal(request, response, error, requestId, engine.log))
             .finally(() => boundRemainder(request))
         else if (mount.ownHead !== true) boundRemainder(request)
@@ -102,7 +102,12 @@ export function createDoor(parts: DoorParts): Door {
   server.on('checkExpectation', take)
   server.on('upgrade', (request, socket, head) => upgrades.take(request, socket, head, draining))
   server.on('clientError', (error, socket) =>
-    answerMalformed(error, socket, versions.newest, (url, why, requestId) => said(mountOf(url), why, requestId).body),
+    answerMalformed(
+      error,
+      socket,
+      versions.newest,
+      (url, why, requestId) => writeRefusal(mountOf(url), why, requestId).body,
+    ),
   )
   const fast = engine.config.fastHttp ? answerFast(server, parts, KEEP_ALIVE_SECONDS, engine.log) : null
 
@@ -144,5 +149,5 @@ export function createDoor(parts: DoorParts): Door {
 
 const KEEP_ALIVE_SECONDS = 65
 
-const said = (mount: Mount | undefined, why: Refusal, requestId: Id): WrittenRefusal =>
+const writeRefusal = (mount: Mount | undefined, why: Refusal, requestId: Id): WrittenRefusal =>
   mount?.refusal?.(why, requestId) ?? refusedAnswer(why)

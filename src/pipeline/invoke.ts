@@ -1,6 +1,6 @@
 import type { Context, Engine } from '#infra/context.ts'
 import { type Caller, asCaller } from '#infra/postgres/fair/callers.ts'
-import { type Emitted, writeOutboxAll } from '#infra/outbox/outbox.ts'
+import { type EmittedEvent, writeOutboxAll } from '#infra/outbox/outbox.ts'
 import type { Answer } from '#core/context.ts'
 import { pathNames } from '#core/contract.ts'
 import { refuse } from '#core/errors.ts'
@@ -93,7 +93,7 @@ export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Contex
       const caller = callerOf(ctx, entry)
       await asCaller(caller, () => permitNow(ctx, entry, input))
       checkConsent(ctx, entry)
-      const handle: typeof entry.handle = (of, given) => asCaller(caller, () => entry.handle(of, given))
+      const handle: typeof entry.handle = (of, input) => asCaller(caller, () => entry.handle(of, input))
       return { ctx, entry: { ...entry, handle }, input }
     },
     async invoke(outer, name, raw) {
@@ -118,7 +118,7 @@ function createContext<H>(engine: Engine<H>, start: CallStart, invoke: Invoke): 
     answer,
     wantsEvents: false,
     upload: null,
-    found: null,
+    resource: null,
     workspace: null,
     unchangedSince: null,
     engine,
@@ -144,7 +144,7 @@ async function transaction<H, T>(outer: Context<H>, work: (ctx: Context<H>) => P
       ...outer,
       db,
       transaction: (further) => further(inner),
-      emit: (...events: Emitted[]) => {
+      emit: (...events: EmittedEvent[]) => {
         if (after.length === 0 || !after.includes(wakeRelay)) after.push(wakeRelay)
         return writeOutboxAll(db, events, actorOf(principal))
       },

@@ -47,7 +47,7 @@ export function createLimits(
 
   const quotaOf = (limit: LimitClass): number => Math.max(1, Math.floor(quotas[limit] / processes()))
 
-  function filled(caller: Id, limit: LimitClass): Bucket {
+  function createBucket(caller: Id, limit: LimitClass): Bucket {
     const quota = quotaOf(limit)
     const at = now()
     const bucket = buckets[limit].get(caller)
@@ -74,17 +74,17 @@ export function createLimits(
     take(caller, limit) {
       if (quotas[limit] === 0) return {}
       sweep()
-      const bucket = filled(caller, limit)
+      const bucket = createBucket(caller, limit)
       const quota = quotaOf(limit)
       const perSecond = quota / WINDOW_SECONDS
-      const refused = bucket.tokens < 1
-      if (!refused) bucket.tokens -= 1
+      const isRefused = bucket.tokens < 1
+      if (!isRefused) bucket.tokens -= 1
       const remaining = Math.floor(bucket.tokens)
       const headers = {
         'ratelimit-policy': `"${limit}";q=${quota};w=${WINDOW_SECONDS}`,
         ratelimit: `"${limit}";r=${remaining};t=${Math.ceil((quota - bucket.tokens) / perSecond)}`,
       }
-      if (refused) {
+      if (isRefused) {
         // Never before a token is there, as the draft asks.
         const wait = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
         refuse('rate_limited', {
@@ -114,7 +114,7 @@ export function createLimits(
           name,
           quota: quotaOf(name),
           window_seconds: WINDOW_SECONDS,
-          remaining: Math.floor(filled(caller, name).tokens),
+          remaining: Math.floor(createBucket(caller, name).tokens),
         })),
   }
 }

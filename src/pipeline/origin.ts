@@ -28,7 +28,7 @@ export interface Origins {
 export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' | 'trustedProxies' | 'host'>): Origins {
   const publicUrl = config.publicUrl === null ? null : new URL(config.publicUrl)
   const secure = publicUrl?.protocol === 'https:'
-  const allowed = new Set(
+  const allowedOrigins = new Set(
     [...config.allowedHosts, ...(publicUrl ? [publicUrl.hostname, publicUrl.host] : [])].map((host) =>
       host.toLowerCase(),
     ),
@@ -62,7 +62,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     checkHost(request) {
       const host = (request.headers.host ?? '').toLowerCase()
       const name = hostName(host)
-      if (isLoopbackName(name) || allowed.has(host) || allowed.has(name)) return
+      if (isLoopbackName(name) || allowedOrigins.has(host) || allowedOrigins.has(name)) return
       refuse('misdirected_request')
     },
     checkCrossSite({ headers }) {
@@ -76,9 +76,9 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     checkOrigin({ headers }) {
       if (headers.origin === undefined) return
       const origin = URL.canParse(headers.origin) ? new URL(headers.origin) : null
-      const known = (url: URL): boolean =>
-        isLoopbackName(hostName(url.host)) || allowed.has(url.host) || allowed.has(url.hostname)
-      if (origin && (origin.host === headers.host?.toLowerCase() || known(origin))) return
+      const isKnown = (url: URL): boolean =>
+        isLoopbackName(hostName(url.host)) || allowedOrigins.has(url.host) || allowedOrigins.has(url.hostname)
+      if (origin && (origin.host === headers.host?.toLowerCase() || isKnown(origin))) return
       refuse('cross_site', { message: 'Pages of other sites may not call this. Name their host in UK_ALLOWED_HOSTS.' })
     },
     callerOf: (request) => ({
@@ -90,11 +90,11 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     clientIp(request) {
       let ip = peer(request)
       // Right to left: each address is believed only as far as the one that named it is trusted.
-      const named = String(request.headers['x-forwarded-for'] ?? '')
+      const addresses = String(request.headers['x-forwarded-for'] ?? '')
         .split(',')
         .map((part) => part.trim())
         .filter(Boolean)
-      while (named.length > 0 && ipaddr.isValid(ip) && trusts(ip)) ip = plainIp(named.pop()!)
+      while (addresses.length > 0 && ipaddr.isValid(ip) && trusts(ip)) ip = plainIp(addresses.pop()!)
       return ip
     },
     isLoopback(request) {

@@ -40,8 +40,8 @@ export function createVersions(list: readonly Version[] = versions): Versions {
         ? input
         : older(date)
             .toReversed()
-            .reduce((lifted, { lift }) => lift?.[name]?.(lifted) ?? lifted, input),
+            .reduce((value, { lift }) => lift?.[name]?.(value) ?? value, input),
     lower: (date, name, body) =>
-      date === newest ? body : older(date).reduce((lowered, { lower }) => lower?.[name]?.(lowered) ?? lowered, body),
+      date === newest ? body : older(date).reduce((value, { lower }) => lower?.[name]?.(value) ?? value, body),
   }
 }

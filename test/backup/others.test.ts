@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
-import { inOrder, quoted, sequencesOf, tablesOf } from '#infra/backup/database.ts'
+import { inOrder, quoteIdentifier, sequencesOf, tablesOf } from '#infra/backup/database.ts'
 import { writeManifest } from '#infra/backup/layout/manifest.ts'
 import { openTarget } from '#infra/backup/layout/target.ts'
 import { migrate } from '#infra/postgres/migrate.ts'
@@ -188,16 +188,17 @@ async function pourInto(older: TestDatabase, from: TestDatabase): Promise<void> 
   const known = new Set((await tablesOf(origin)).map(({ name }) => name))
   for (const { name, columns } of await inOrder(target, await tablesOf(target))) {
     if (name === 'migrations' || !known.has(name)) continue
-    const { rows } = await origin.query<{ row: object }>(`select to_jsonb(t) as row from ${quoted(name)} t`)
-    const list = columns.map(quoted).join(', ')
-    await target.query(`delete from ${quoted(name)}`)
+    const { rows } = await origin.query<{ row: object }>(`select to_jsonb(t) as row from ${quoteIdentifier(name)} t`)
+    const list = columns.map(quoteIdentifier).join(', ')
+    await target.query(`delete from ${quoteIdentifier(name)}`)
     for (const { row } of rows)
       await target.query(
-        `insert into ${quoted(name)} (${list}) overriding system value select ${list} from jsonb_populate_record(null::${quoted(name)}, $1)`,
+        `insert into ${quoteIdentifier(name)} (${list}) overriding system value select ${list} from jsonb_populate_record(null::${quoteIdentifier(name)}, $1)`,
         [JSON.stringify(row)],
       )
   }
   const ours = new Set((await sequencesOf(target)).map(({ name }) => name))
   for (const { name, value, called } of await sequencesOf(origin))
-    if (ours.has(name)) await target.query('select setval($1::regclass, $2::bigint, $3)', [quoted(name), value, called])
+    if (ours.has(name))
+      await target.query('select setval($1::regclass, $2::bigint, $3)', [quoteIdentifier(name), value, called])
 }

@@ -1,9 +1,9 @@
-import { type Sent, allEvents, readEvents } from '../events.ts'
+import { type SentEvent, allEvents, readEvents } from '../events.ts'
 import type { Caller } from '../server.ts'
 import { script } from './chats.ts'
 
 /** The text that was said, as the deltas of a stream tell it. */
-export const joined = (events: readonly Sent[]): string =>
+export const joined = (events: readonly SentEvent[]): string =>
   events.map(({ event, data }) => (event === 'text.delta' ? data.delta : '')).join('')
 
 /** The steps that somebody takes with runs of chats that `sim/script` answers. */
@@ -19,5 +19,5 @@ export const chatting = (who: Caller) => ({
   },
   runOf: async (chat: string, run: string) => (await who.get(`/chats/${chat}/runs/${run}`)).body.data,
   /** All that is told of a run, until it has ended. */
-  ended: (chat: string, run: string): Promise<Sent[]> => allEvents(who, `/chats/${chat}/runs/${run}/events`),
+  ended: (chat: string, run: string): Promise<SentEvent[]> => allEvents(who, `/chats/${chat}/runs/${run}/events`),
 })

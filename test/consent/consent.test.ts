@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { loadContracts } from '#modules/contracts.ts'
 import { openapi } from '#interfaces/openapi/openapi.ts'
 import type { AnyEndpoint } from '#core/contract.ts'
-import { type Listed, list } from '#core/registry.ts'
+import { type ListedEndpoint, list } from '#core/registry.ts'
 
 const areas = await loadContracts()
 const all = list(areas)
@@ -84,7 +84,7 @@ const grounds: Readonly<Record<string, (endpoint: AnyEndpoint) => boolean>> = {
 /** An endpoint of a person at sign-in, or one where a secret of its own proves who calls. */
 const isAPersonsOwn = ({ auth }: AnyEndpoint): boolean => auth === 'sign_in' || auth === 'open'
 
-const why = ({ name, endpoint }: Listed): string[] =>
+const why = ({ name, endpoint }: ListedEndpoint): string[] =>
   isAPersonsOwn(endpoint)
     ? []
     : Object.keys(grounds).filter((ground) => grounds[ground]!(endpoint) && spared[name]?.[ground] === undefined)

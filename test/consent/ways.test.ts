@@ -7,7 +7,7 @@ import { forAgents } from '#interfaces/mcp/catalogue/catalogue.ts'
 import { convert } from '#interfaces/schemas.ts'
 import { pathNames } from '#core/contract.ts'
 import { newId } from '#core/ids.ts'
-import { type Listed, inputSchema, list } from '#core/registry.ts'
+import { type ListedEndpoint, inputSchema, list } from '#core/registry.ts'
 import { isOver, runIs } from '../automations/hooks.ts'
 import { call, results, say, script, tools } from '../chats/chats.ts'
 import { makers, values } from '../makers.ts'
@@ -42,7 +42,7 @@ const further: Record<string, unknown> = {
   api_key: 'sk-0123456789',
 }
 
-async function inputFor({ endpoint }: Listed): Promise<Record<string, unknown>> {
+async function inputFor({ endpoint }: ListedEndpoint): Promise<Record<string, unknown>> {
   const { schemas, defs } = convert('input', { input: inputSchema(endpoint) })
   const least = leastExample(schemas.input!, defs)
   const known = Object.keys(least).flatMap((name) => {

@@ -13,11 +13,11 @@ const postgres = connectPostgres(JSON.parse(connection!), () => {})
 const { id: processId } = await startProcess({ postgres, log })
 const ledger = createLedger({ postgres, processId, log, journalDir: journalDir! })
 const payer = JSON.parse(words!) as Payer
-const [ended, open, unsent] = [call(payer), call(payer), call(payer)]
-for (const each of [ended, open, unsent]) ledger.sent(each)
-ledger.settle(ended, outcome(300n, { finishReason: 'a\tword\nof theirs' }))
+const [endedCall, open, unsent] = [call(payer), call(payer), call(payer)]
+for (const each of [endedCall, open, unsent]) ledger.markSent(each)
+ledger.settle(endedCall, outcome(300n, { finishReason: 'a\tword\nof theirs' }))
 ledger.release(unsent)
 // Longer than a line waits, shorter than a settlement does.
 await sleep(20)
-process.stdout.write(`${JSON.stringify([ended, open, unsent].map(({ id }) => id))}\n`)
+process.stdout.write(`${JSON.stringify([endedCall, open, unsent].map(({ id }) => id))}\n`)
 Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

@@ -11,16 +11,18 @@ const log = createLog('error')
 const postgres = connectPostgres(JSON.parse(connection!), () => {})
 const { id: processId } = await startProcess({ postgres, log })
 const ledger = createLedger({ postgres, processId, log })
-const given = JSON.parse(words!) as Omit<Payer, 'key'> & { key: { id: string; cap: { nano: string; period: 'total' } } }
+const payerOptions = JSON.parse(words!) as Omit<Payer, 'key'> & {
+  key: { id: string; cap: { nano: string; period: 'total' } }
+}
 const payer: Payer = {
-  ...given,
-  key: { id: given.key.id, cap: { ...given.key.cap, nano: BigInt(given.key.cap.nano) } },
+  ...payerOptions,
+  key: { id: payerOptions.key.id, cap: { ...payerOptions.key.cap, nano: BigInt(payerOptions.key.cap.nano) } },
 }
 const calls = [call(payer), call(payer), call(payer)]
 await Promise.all(calls.map((each) => ledger.reserve(each, 1_000n)))
-ledger.sent(calls[0]!, 300n)
-const marked = async () =>
+ledger.markSent(calls[0]!, 300n)
+const readMark = async () =>
   (await postgres.pool.query('select 1 from reservations where sent_at is not null')).rowCount === 1
-while (!(await marked())) await new Promise((resolve) => setImmediate(resolve))
+while (!(await readMark())) await new Promise((resolve) => setImmediate(resolve))
 process.stdout.write(`${JSON.stringify(calls.map(({ id }) => id))}\n`)
 setInterval(() => {}, 1_000)

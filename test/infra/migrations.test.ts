@@ -105,16 +105,16 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
   )
   const tables = Map.groupBy(rows, ({ name }) => name)
   // The values in the row of each table, by column.
-  const made = new Map<string, Map<string, unknown>>()
-  while (made.size < tables.size) {
+  const tableContents = new Map<string, Map<string, unknown>>()
+  while (tableContents.size < tables.size) {
     const ready = [...tables].filter(
-      ([name, columns]) => !made.has(name) && columns.every(({ to }) => to === null || made.has(to)),
+      ([name, columns]) => !tableContents.has(name) && columns.every(({ to }) => to === null || tableContents.has(to)),
     )
     assert.ok(ready.length > 0, 'the references of the tables go in a circle')
     for (const [name, columns] of ready) {
       const id = newId()
       const values = columns.map(({ column, type, check, to, to_column: key }) => {
-        if (to !== null && key !== null) return made.get(to)!.get(key)
+        if (to !== null && key !== null) return tableContents.get(to)!.get(key)
         // A file needs bytes, a folder none.
         if (name === 'files' && column === 'kind') return 'folder'
         if (column === 'owner_id') return '0'.repeat(26)
@@ -132,18 +132,18 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
         names.push(column)
         values.push(together[name][column]!)
       }
-      const { rows: written } = await pool.query<Record<string, unknown>>(
+      const { rows } = await pool.query<Record<string, unknown>>(
         `insert into ${name} (${names.map((column) => `"${column}"`).join(', ')}) values (${values.map((_, i) => `$${i + 1}`).join(', ')}) on conflict do nothing returning *`,
         values,
       )
       // A trigger may have been quicker, or there is only one such row.
-      const row = written[0] ?? (await pool.query<Record<string, unknown>>(`select * from ${name} limit 1`)).rows[0]!
-      made.set(name, new Map(Object.entries(row)))
+      const row = rows[0] ?? (await pool.query<Record<string, unknown>>(`select * from ${name} limit 1`)).rows[0]!
+      tableContents.set(name, new Map(Object.entries(row)))
     }
   }
   // Triggers may have made more than one.
   const counts = new Map<string, number>()
-  for (const name of made.keys()) counts.set(name, await countOf(pool, name))
+  for (const name of tableContents.keys()) counts.set(name, await countOf(pool, name))
   return counts
 }
 
@@ -167,18 +167,18 @@ test('rows that were written in every older schema are all there in the newest, 
   await using fresh = await emptyDatabase()
   assert.deepEqual(await migrate(fresh.pool), names)
   const newest = await shapeOf(fresh.pool)
-  await using aged = await emptyDatabase()
-  const { pool } = aged
-  let written = new Map<string, number>()
+  await using agedDatabase = await emptyDatabase()
+  const { pool } = agedDatabase
+  let counts = new Map<string, number>()
   for (const [i, name] of names.entries()) {
     assert.deepEqual(await migrate(pool, name), [name])
-    for (const [table, count] of written) assert.equal(await countOf(pool, table), count, `${table}, by ${name}`)
+    for (const [table, count] of counts) assert.equal(await countOf(pool, table), count, `${table}, by ${name}`)
     if (i === names.length - 1) break
     // In one go: every commit waits for the disk.
     await pool.query('begin')
-    written = await fill(pool, name)
+    counts = await fill(pool, name)
     await pool.query('commit')
-    assert.ok(written.size > 0)
+    assert.ok(counts.size > 0)
   }
   assert.deepEqual(await migrate(pool), [], 'a second time there is nothing to do')
   assert.deepEqual(await shapeOf(pool), newest)
@@ -225,10 +225,10 @@ test('a database from before the folding keeps every row, gets the schema of a f
   await using process = await startProcess({ postgres, log })
   await using ledger = createLedger({ postgres, processId: process.id, log })
   const by = payer()
-  const made = call(by)
+  const meteredCall = call(by)
   await ledger.grant(postgres.db, by.accountId, 1_000n, 'welcome', null)
-  assert.equal(await ledger.reserve(made, 400n), 400n)
-  ledger.settle(made, outcome(150n))
+  assert.equal(await ledger.reserve(meteredCall, 400n), 400n)
+  ledger.settle(meteredCall, outcome(150n))
   await ledger.flush()
   assert.equal(await ledger.balance(by.accountId), 850n)
 })
@@ -248,7 +248,7 @@ test('a database that had some of the migrations after that commit gets only the
 
 test('a refused start leaves the database as it was, so that the program from before starts on it', async () => {
   const newer = /knows migration 0[25]70-of-a-branch\.sql, which this program does not/
-  const refused: readonly [why: string, damage: string, says: RegExp][] = [
+  const cases: readonly [why: string, damage: string, says: RegExp][] = [
     ['it knows more', `insert into migrations (name) values ('0270-of-a-branch.sql')`, newer],
     [
       'one is missing and one is more',
@@ -263,7 +263,7 @@ test('a refused start leaves the database as it was, so that the program from be
     ],
     ['only the first is there', `delete from migrations where name > '0002'`, /stopped at migration 0001-/],
   ]
-  for (const [why, damage, says] of refused) {
+  for (const [why, damage, says] of cases) {
     await using old = await databaseFromBefore()
     await old.pool.query(damage)
     const names = async () => (await old.pool.query('select name from migrations order by name')).rows

@@ -7,18 +7,21 @@ const [source, dataDir] = process.argv.slice(2) as [string, string]
 const { lockDataDir }: { lockDataDir: typeof Lock } = await import(`${source}/embedded/datadir.ts`)
 const { startPostgres }: { startPostgres: typeof Start } = await import(`${source}/embedded/supervisor.ts`)
 
-const logged: string[] = []
+const logLines: string[] = []
 // First of all: a signal that comes during the start must not leave a postgres behind.
-const asked = Promise.withResolvers<void>()
-process.once('SIGTERM', asked.resolve)
+const request = Promise.withResolvers<void>()
+process.once('SIGTERM', request.resolve)
 try {
   using data = lockDataDir(dataDir)
-  await using postgres = await startPostgres({ dataDir: data.dir, log: (line) => logged.push(line) })
-  console.log(JSON.stringify({ connection: postgres.connection, pid: postgres.pid, logged }))
-  await Promise.race([asked.promise, postgres.exited])
+  await using postgres = await startPostgres({ dataDir: data.dir, log: (line) => logLines.push(line) })
+  console.log(JSON.stringify({ connection: postgres.connection, pid: postgres.pid, logged: logLines }))
+  await Promise.race([request.promise, postgres.exited])
 } catch (error) {
   console.log(
-    JSON.stringify({ refused: error instanceof Error ? `${error.name}: ${error.message}` : String(error), logged }),
+    JSON.stringify({
+      refused: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+      logged: logLines,
+    }),
   )
   process.exitCode = 1
 }

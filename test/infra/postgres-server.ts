@@ -22,10 +22,10 @@ export function tempDir(): Disposable & { path: string; dir: string } {
 }
 
 /** Lock and database in this process, as `app.ts` takes them. */
-export async function start(dataDir: string, logged: string[] = []): Promise<EmbeddedPostgres> {
+export async function start(dataDir: string, logLines: string[] = []): Promise<EmbeddedPostgres> {
   const data = lockDataDir(dataDir)
   try {
-    const postgres = await startPostgres({ dataDir: data.dir, log: (line) => logged.push(line) })
+    const postgres = await startPostgres({ dataDir: data.dir, log: (line) => logLines.push(line) })
     const stop = async () => {
       await postgres[Symbol.asyncDispose]()
       data[Symbol.dispose]()

@@ -48,10 +48,10 @@ const until = (what: () => boolean): Promise<void> => becomes(what, true)
 
 test('the first start makes a database, the second finds its rows', async (t) => {
   using temp = tempDir()
-  let begun = performance.now()
+  let startedAt = performance.now()
   {
     await using first = await start(temp.dir)
-    t.diagnostic(`first start ${(performance.now() - begun).toFixed()} ms`)
+    t.diagnostic(`first start ${(performance.now() - startedAt).toFixed()} ms`)
     await query(first.connection, 'create table notes (text text)')
     await query(first.connection, `insert into notes values ('kept')`)
     assert.match(String(await query(first.connection, 'show server_version')), /^18\./)
@@ -75,17 +75,17 @@ test('the first start makes a database, the second finds its rows', async (t) =>
       true,
     ])
   }
-  begun = performance.now()
-  const logged: string[] = []
-  const second = await start(temp.dir, logged)
-  t.diagnostic(`second start ${(performance.now() - begun).toFixed()} ms`)
+  startedAt = performance.now()
+  const logLines: string[] = []
+  const second = await start(temp.dir, logLines)
+  t.diagnostic(`second start ${(performance.now() - startedAt).toFixed()} ms`)
   assert.deepEqual(await query(second.connection, 'select text from notes'), ['kept'])
   const { host } = second.connection
   await second[Symbol.asyncDispose]()
   assert.deepEqual(await second.exited, { expected: true, reason: 'PostgreSQL was stopped' })
   assert.ok(!existsSync(host), 'the folder of the socket is removed')
   assert.ok(!existsSync(join(temp.dir, 'postgres/postmaster.pid')), 'the stop was clean')
-  assert.deepEqual(logged, [], 'a healthy start and stop has nothing to say')
+  assert.deepEqual(logLines, [], 'a healthy start and stop has nothing to say')
 })
 
 test('kill -9 of the server leaves a postgres behind; the next start replaces it and has every committed row', async (t) => {
@@ -95,13 +95,13 @@ test('kill -9 of the server leaves a postgres behind; the next start replaces it
   await query(server.connection, `insert into notes values ('committed')`)
   await end(server.process, 'SIGKILL')
   assert.ok(alive(server.pid), 'the orphan lives on')
-  const logged: string[] = []
-  const begun = performance.now()
-  await using next = await start(temp.dir, logged)
-  t.diagnostic(`start over an orphan ${(performance.now() - begun).toFixed()} ms`)
+  const logLines: string[] = []
+  const startedAt = performance.now()
+  await using next = await start(temp.dir, logLines)
+  t.diagnostic(`start over an orphan ${(performance.now() - startedAt).toFixed()} ms`)
   assert.ok(!alive(server.pid))
   assert.deepEqual(await query(next.connection, 'select text from notes'), ['committed'])
-  assert.deepEqual(logged, [`stopping the PostgreSQL (process ${server.pid}) that an earlier server left behind`])
+  assert.deepEqual(logLines, [`stopping the PostgreSQL (process ${server.pid}) that an earlier server left behind`])
   assert.ok(!existsSync(server.connection.host), 'its socket is removed')
 })
 
@@ -117,23 +117,25 @@ test('kill -9 of server and postgres: it recovers, even when its pid now belongs
   await using bystander = await start(other.dir)
   const note = join(temp.dir, 'postgres/postmaster.pid')
   writeFileSync(note, readFileSync(note, 'utf8').replace(/^\d+/, String(bystander.pid)))
-  const begun = performance.now()
+  const startedAt = performance.now()
   await using next = await start(temp.dir)
-  t.diagnostic(`start with recovery ${(performance.now() - begun).toFixed()} ms`)
+  t.diagnostic(`start with recovery ${(performance.now() - startedAt).toFixed()} ms`)
   assert.deepEqual(await query(next.connection, 'select text from notes'), ['committed'])
   assert.deepEqual(await query(bystander.connection, 'select 1'), [1], 'the other one was left alone')
 })
 
 test('a postgres that dies by itself is reported, and a backend that outlives it does not stop the next start', async () => {
   using temp = tempDir()
-  const logged: string[] = []
-  const postgres = await start(temp.dir, logged)
+  const logLines: string[] = []
+  const postgres = await start(temp.dir, logLines)
   const busy = new Client(postgres.connection)
   busy.on('error', () => {})
   await busy.connect()
   const [backend] = (await busy.query('select pg_backend_pid() pid')).rows
   // Computes without ever waiting, so it does not notice that the postmaster is gone.
-  const lost = assert.rejects(busy.query('select count(*) from generate_series(1, 1e12::bigint) g where g % 7 = 9'))
+  const rejection = assert.rejects(
+    busy.query('select count(*) from generate_series(1, 1e12::bigint) g where g % 7 = 9'),
+  )
   const computes = `select count(*)::int from pg_stat_activity where pid = ${backend.pid} and state = 'active' and query like '%generate_series%'`
   while ((await query(postgres.connection, computes))[0] !== 1) await sleep(10)
   process.kill(postgres.pid, 'SIGKILL')
@@ -142,7 +144,7 @@ test('a postgres that dies by itself is reported, and a backend that outlives it
   assert.ok(alive(backend.pid))
   await using next = await start(temp.dir)
   assert.ok(!alive(backend.pid))
-  await lost
+  await rejection
   assert.deepEqual(await query(next.connection, 'select 1'), [1])
 })
 
@@ -256,10 +258,10 @@ test(
       await query(first.connection, 'create table notes (text text)')
       await end(first.process)
       // The clone moves; the link in the data dir still leads to its database. A copy of it may not run at the same time.
-      const moved = join(temp.path, 'moved')
-      renameSync(temp.dir, moved)
-      cpSync(moved, temp.dir, { recursive: true, verbatimSymlinks: true })
-      const second = await startChild(moved, { source })
+      const movedPath = join(temp.path, 'moved')
+      renameSync(temp.dir, movedPath)
+      cpSync(movedPath, temp.dir, { recursive: true, verbatimSymlinks: true })
+      const second = await startChild(movedPath, { source })
       assert.deepEqual(await query(second.connection, 'select count(*)::int from notes'), [0])
       assert.match((await startChild(temp.dir, { source })).refused!, /is in use by process \d+/)
       await end(second.process)

@@ -23,8 +23,8 @@ test('the way to the database goes dead without a word: waiting callers are answ
   const alice = await near.person('Alice')
   const elsewhere: Caller = { ...alice, ...(await far.person('Bob')) }
   const { id: teamId } = (await alice.post('/workspaces', { name: 'Team' })).body.data
-  const invited = await alice.post(`/workspaces/${teamId}/invitations`, { email: 'bob@example.com' })
-  assert.equal((await elsewhere.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
+  const invitation = await alice.post(`/workspaces/${teamId}/invitations`, { email: 'bob@example.com' })
+  assert.equal((await elsewhere.post('/invitations/accept', { token: invitation.body.data.token })).status, 200)
   const events = readEvents(alice, `/realtime/subscribe?channels=custom:${teamId}:room`)
   assert.equal((await events.next()).value!.event, 'subscribed')
   // Several connections, so that several go dead.
@@ -37,12 +37,12 @@ test('the way to the database goes dead without a word: waiting callers are answ
   for (const { status, text } of answers) assert.ok([200, 201, 503].includes(status), text)
   await becomes(async () => (await alice.get('/chats')).status, 200)
 
-  const said = setInterval(
+  const ticker = setInterval(
     () => void elsewhere.post(`/realtime/custom:${teamId}:room/broadcast`, { event: 'again' }).catch(() => {}),
     250,
   )
   assert.equal((await events.next()).value!.data.event, 'again')
-  clearInterval(said)
+  clearInterval(ticker)
   await events.return()
 })
 
@@ -64,7 +64,7 @@ test('connections that break in the middle of transactions end those, and not th
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { pool, db } = server.app.engine.postgres
-  const broken = await db
+  const queryError = await db
     .transaction()
     .execute(async (tx) => {
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx)
@@ -72,6 +72,6 @@ test('connections that break in the middle of transactions end those, and not th
       await sql`select 1`.execute(tx)
     })
     .catch((error: Error) => error)
-  assert.ok(broken instanceof Error)
+  assert.ok(queryError instanceof Error)
   assert.equal((await alice.get('/chats')).status, 200)
 })

@@ -8,18 +8,18 @@ import { loadContracts } from '#modules/contracts.ts'
 import { newId } from '#core/ids.ts'
 import { list } from '#core/registry.ts'
 import { call, results, say, script, tools } from '../chats/chats.ts'
-import { pathOf, required, validBody } from './least-call.ts'
+import { pathOf, requiredFields, validBody } from './least-call.ts'
 import { type Caller, type Person, type TestServer, testServer } from '../server.ts'
 
 const all = list(await loadContracts())
-const unplaced = all.filter(({ endpoint: { auth = 'any', method, scope, on, within, refused } }) => {
+const unplacedEndpoints = all.filter(({ endpoint: { auth = 'any', method, scope, on, within, refused } }) => {
   const writes = method !== 'GET' && scope?.endsWith(':read') !== true
   return writes && auth === 'any' && on === undefined && within === undefined && refused === undefined
 })
-const ofAccount = unplaced.filter(({ endpoint }) => endpoint.ofAccount)
+const ofAccount = unplacedEndpoints.filter(({ endpoint }) => endpoint.ofAccount)
 
 /** Endpoints that change nothing of the account, and why. */
-const judged: Record<string, string> = {
+const verdicts: Record<string, string> = {
   'shares.create': 'the workspace of the resource it names',
   'shares.update': 'the workspace of the resource it names',
   'shares.revoke': 'the workspace of the resource it names',
@@ -35,8 +35,8 @@ const judged: Record<string, string> = {
 }
 
 test('each endpoint that writes belongs to the account or is judged', () => {
-  const names = unplaced.filter(({ endpoint }) => !endpoint.ofAccount).map(({ name }) => name)
-  assert.deepEqual(names.toSorted(), Object.keys(judged).toSorted())
+  const names = unplacedEndpoints.filter(({ endpoint }) => !endpoint.ofAccount).map(({ name }) => name)
+  assert.deepEqual(names.toSorted(), Object.keys(verdicts).toSorted())
   assert.ok(ofAccount.length >= 8)
 })
 
@@ -53,8 +53,8 @@ before(async () => {
     [vera, 'viewer'],
     [eve, 'admin'],
   ] as const) {
-    const invited = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role })
-    assert.equal((await person.post('/invitations/accept', { token: invited.body.data.token })).status, 200)
+    const invitation = await alice.post(`/workspaces/${team}/invitations`, { email: person.email, role })
+    assert.equal((await person.post('/invitations/accept', { token: invitation.body.data.token })).status, 200)
   }
 })
 after(() => server[Symbol.asyncDispose]())
@@ -73,7 +73,7 @@ async function stateOf(person: Person): Promise<string[]> {
   return [...texts.map((text) => text.replace(/"unread_count":\d+/, '')), ...data.map(({ id }: { id: string }) => id)]
 }
 
-const held: Record<string, () => Promise<[Person, Caller]>> = {
+const cases: Record<string, () => Promise<[Person, Caller]>> = {
   'an owner’s key to the team': async () => [alice, await alice.key({ workspace_id: team })],
   'a key to the personal workspace': async () => [alice, await alice.key({ workspace_id: alice.workspaceId })],
   'a viewer’s key to the team': async () => [vera, await vera.key({ workspace_id: team })],
@@ -83,12 +83,12 @@ const held: Record<string, () => Promise<[Person, Caller]>> = {
     return [eve, key]
   },
 }
-for (const [title, arrange] of Object.entries(held))
+for (const [title, arrange] of Object.entries(cases))
   test(`${title} changes nothing of the account`, async () => {
     const [person, key] = await arrange()
     const state = await stateOf(person)
     for (const { name, endpoint } of ofAccount) {
-      const path = pathOf(endpoint, newId()) + required(endpoint)
+      const path = pathOf(endpoint, newId()) + requiredFields(endpoint)
       const answer = await key.request(endpoint.method, path, validBody(endpoint))
       assert.deepEqual([answer.status, answer.body.error?.code], [403, 'capability_denied'], name)
     }
@@ -98,7 +98,7 @@ for (const [title, arrange] of Object.entries(held))
 test('a key to all of an account, and a session, are let in', async () => {
   for (const who of [alice, await alice.key()])
     for (const { name, endpoint } of ofAccount) {
-      const path = pathOf(endpoint, newId()) + required(endpoint)
+      const path = pathOf(endpoint, newId()) + requiredFields(endpoint)
       const answer = await who.request(endpoint.method, path, validBody(endpoint))
       assert.notEqual(answer.body?.error?.code, 'capability_denied', name)
     }
@@ -107,18 +107,19 @@ test('a key to all of an account, and a session, are let in', async () => {
 test('an agent at work in a workspace changes nothing of the account either', async () => {
   const names = ofAccount.filter(({ endpoint }) => endpoint.consent === undefined).map(({ name }) => name)
   assert.ok(names.length > 0)
-  const allowed = tools(Object.fromEntries(names.map((name) => [name, 'allow'])))
-  const agent = (await alice.post('/agents', { name: 'Worker', model: 'sim/script', tools: allowed })).body.data.id
+  const allowPolicies = tools(Object.fromEntries(names.map((name) => [name, 'allow'])))
+  const agent = (await alice.post('/agents', { name: 'Worker', model: 'sim/script', tools: allowPolicies })).body.data
+    .id
   const chat = (await alice.post('/chats', { agent_id: agent })).body.data.id
   const calls = ofAccount
     .filter(({ name }) => names.includes(name))
     .map(({ name, endpoint }) => call(name.replace('.', '_'), validBody(endpoint) ?? {}))
   const state = await stateOf(alice)
-  const sent = await alice.post(`/chats/${chat}/messages`, { content: script(calls, [say('done')]) })
-  assert.equal(sent.status, 200, sent.text)
-  const told = results(sent.body.data.message ?? sent.body.data)
-  assert.equal(told.length, names.length, sent.text)
-  for (const { output, is_error } of told) {
+  const message = await alice.post(`/chats/${chat}/messages`, { content: script(calls, [say('done')]) })
+  assert.equal(message.status, 200, message.text)
+  const outcomes = results(message.body.data.message ?? message.body.data)
+  assert.equal(outcomes.length, names.length, message.text)
+  for (const { output, is_error } of outcomes) {
     assert.equal(is_error, true)
     assert.match(JSON.stringify(output), /capability_denied/)
   }
@@ -134,8 +135,8 @@ test('what a held key makes without naming a place is of its workspace alone', a
     base_url: 'https://api.example.com/v1',
     api_key: 'sk-1',
   }
-  const made = await key.post('/ai-gateway/provider-endpoints', provider)
-  assert.deepEqual([made.status, made.body.data?.workspace_id], [201, team], made.text)
+  const response = await key.post('/ai-gateway/provider-endpoints', provider)
+  assert.deepEqual([response.status, response.body.data?.workspace_id], [201, team], response.text)
   await alice.post('/notifications', { title: 'Of no workspace' })
   assert.equal((await key.post('/notifications', { title: 'Of the team' })).body.data.workspace_id, team)
   assert.equal((await key.post('/notifications/read-all', {})).status, 200)

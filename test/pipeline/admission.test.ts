@@ -48,9 +48,9 @@ test('on every way in a key is as good as another’s, its rate is told, and nob
     assert.match(answer.headers.get('ratelimit') ?? '', /r=\d+/, way)
     const nobody = await ask(server.stranger)
     assert.equal(nobody.status, 401, way)
-    const said = JSON.stringify(nobody.body)
-    assert.match(said, /Send an API key/, way)
-    assert.equal(/sign in/.test(said), way.startsWith('REST'), way)
+    const bodyText = JSON.stringify(nobody.body)
+    assert.match(bodyText, /Send an API key/, way)
+    assert.equal(/sign in/.test(bodyText), way.startsWith('REST'), way)
   }
 })
 
@@ -63,9 +63,9 @@ test('calls in flight are counted by key on every way in: a stream of one leaves
     const answer = await open(busy, 0, leaving.signal)
     assert.equal(answer.status, 200, stream)
     for (const [way, ask] of Object.entries(ways)) {
-      const refused = await ask(busy)
-      assert.equal(refused.status, 429, `${way} beside a stream of ${stream}`)
-      assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/, way)
+      const refusal = await ask(busy)
+      assert.equal(refusal.status, 429, `${way} beside a stream of ${stream}`)
+      assert.match(refusal.headers.get('retry-after') ?? '', /^\d+$/, way)
       assert.equal((await ask(free)).status, 200, `${way} of another key beside a stream of ${stream}`)
     }
     leaving.abort()

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { loadContracts } from '#modules/contracts.ts'
 import { list } from '#core/registry.ts'
-import { pathOf, required, validBody } from './least-call.ts'
+import { pathOf, requiredFields, validBody } from './least-call.ts'
 import { makers } from '../makers.ts'
 import { readableLog } from './readable-log.ts'
 import { type Caller, type Person, type TestServer, caller, testServer } from '../server.ts'
@@ -90,7 +90,7 @@ async function whileDeleting<T>(kind: string, id: string, work: () => Promise<T>
 }
 
 /** Once nothing waits any more that parts of the server are to be told of. */
-const handled = () =>
+const countHandled = () =>
   until(
     () =>
       deleter.query<{ n: number }>(
@@ -104,7 +104,7 @@ for (const { name, endpoint } of writing)
     const before = errors().length
     const id = await makers[endpoint.on!]!(alice)
     const { status, text } = await whileDeleting(endpoint.on!, id, () =>
-      alice.request(endpoint.method, pathOf(endpoint, id) + required(endpoint), validBody(endpoint)),
+      alice.request(endpoint.method, pathOf(endpoint, id) + requiredFields(endpoint), validBody(endpoint)),
     )
     assert.ok(status < 500, `${status} ${text}`)
     assert.deepEqual(errors().slice(before), [])
@@ -113,16 +113,16 @@ for (const { name, endpoint } of writing)
 test('an event whose receiver is deleted meanwhile is told to all others', async () => {
   const before = errors().length
   const receiver = { workspace_id: alice.workspaceId, name: 'Ours', url: slow, events: ['agent.created'] }
-  const [gone, kept] = await Promise.all(
+  const [deletedId, keptId] = await Promise.all(
     [1, 2].map(async () => (await alice.post('/webhook-endpoints', receiver)).body.data.id as string),
   )
-  await handled()
-  await whileDeleting('webhook_endpoint', gone!, async () => {
+  await countHandled()
+  await whileDeleting('webhook_endpoint', deletedId!, async () => {
     await makers.agent!(alice)
-    await handled()
+    await countHandled()
   })
-  const told = (await alice.get(`/webhook-endpoints/${kept}/deliveries`)).body.data
-  assert.equal(told.length, 1)
+  const deliveries = (await alice.get(`/webhook-endpoints/${keptId}/deliveries`)).body.data
+  assert.equal(deliveries.length, 1)
   assert.deepEqual(errors().slice(before), [])
 })
 
@@ -140,12 +140,12 @@ test('endpoints of providers and of webhooks that are deleted at once after they
   const rounds = Array.from({ length: 24 }, async (_, i) => {
     const [here, there] = i % 2 === 0 ? [alice, beyond] : [beyond, alice]
     for (const [at, body] of Object.entries(kinds)) {
-      const made = await here.post(at, body())
-      assert.equal(made.status, 201, made.text)
-      const path = `${at}/${made.body.data.id}`
-      const tested = i % 3 === 0 ? [] : [here.post(`${path}/test`), there.get('/models')]
+      const response = await here.post(at, body())
+      assert.equal(response.status, 201, response.text)
+      const path = `${at}/${response.body.data.id}`
+      const tests = i % 3 === 0 ? [] : [here.post(`${path}/test`), there.get('/models')]
       if (i % 3 === 1) await sleep(i)
-      const answers = await Promise.all([...tested, there.delete(path)])
+      const answers = await Promise.all([...tests, there.delete(path)])
       assert.ok(
         answers.every(({ status }) => status < 500),
         answers.map(({ text }) => text).join(),
@@ -153,6 +153,6 @@ test('endpoints of providers and of webhooks that are deleted at once after they
     }
   })
   await Promise.all(rounds)
-  await handled()
+  await countHandled()
   assert.deepEqual(errors().slice(before), [])
 })

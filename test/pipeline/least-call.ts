@@ -11,10 +11,12 @@ export const pathOf = ({ path, params }: AnyEndpoint, id: string): string =>
   path.replace(/:(\w+)/g, (_: string, name: string) => (params?.[name] ? (values[name] ?? 'x') : id))
 
 /** The query parameters without which an endpoint cannot be asked at all. */
-export function required(endpoint: AnyEndpoint): string {
+export function requiredFields(endpoint: AnyEndpoint): string {
   const query = inputSchemas(endpoint).query
-  const needed = Object.entries(query.shape).filter(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success)
-  const pairs = needed.map(([name]) => [name, values[name] ?? newId()])
+  const requiredEntries = Object.entries(query.shape).filter(
+    ([, schema]) => !(schema as z.ZodType).safeParse(undefined).success,
+  )
+  const pairs = requiredEntries.map(([name]) => [name, values[name] ?? newId()])
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][]).toString()}`
 }
 
@@ -22,8 +24,10 @@ export function required(endpoint: AnyEndpoint): string {
 export function validBody(endpoint: AnyEndpoint): Record<string, unknown> | undefined {
   const { body } = inputSchemas(endpoint)
   if (body === null) return undefined
-  const needed = Object.entries(body.shape).filter(([, schema]) => !(schema as z.ZodType).safeParse(undefined).success)
-  return Object.fromEntries(needed.map(([name, schema]) => [name, sample(name, schema as z.ZodType)]))
+  const requiredEntries = Object.entries(body.shape).filter(
+    ([, schema]) => !(schema as z.ZodType).safeParse(undefined).success,
+  )
+  return Object.fromEntries(requiredEntries.map(([name, schema]) => [name, sample(name, schema as z.ZodType)]))
 }
 
 function sample(name: string, schema: z.ZodType): unknown {
@@ -43,7 +47,7 @@ function sample(name: string, schema: z.ZodType): unknown {
     {},
     [{ type: 'text', text: 'x' }],
   ]
-  const found = candidates.find((value) => value !== undefined && schema.safeParse(value).success)
-  assert.notEqual(found, undefined, `test/makers.ts has no value for ${name}`)
-  return found
+  const match = candidates.find((value) => value !== undefined && schema.safeParse(value).success)
+  assert.notEqual(match, undefined, `test/makers.ts has no value for ${name}`)
+  return match
 }

@@ -34,13 +34,13 @@ test('reads beyond the quota are 429 with the time to wait, and say what is left
   await using server = await testServer({ environment: { UK_LIMIT_READS: '3' } })
   const alice = await server.person('Alice')
   const key = await alice.key()
-  const left: (string | null)[] = []
-  for (let i = 0; i < 3; i++) left.push((await key.get('/me')).headers.get('ratelimit'))
-  assert.match(left[0]!, /^"reads";r=2;t=\d+$/)
-  const refused = await key.get('/me')
-  assert.deepEqual([refused.status, refused.body.error.type], [429, 'rate_limited'])
-  assert.ok(Number(refused.headers.get('retry-after')) >= 1)
-  assert.equal(refused.headers.get('ratelimit-policy'), '"reads";q=3;w=60')
+  const leftovers: (string | null)[] = []
+  for (let i = 0; i < 3; i++) leftovers.push((await key.get('/me')).headers.get('ratelimit'))
+  assert.match(leftovers[0]!, /^"reads";r=2;t=\d+$/)
+  const refusal = await key.get('/me')
+  assert.deepEqual([refusal.status, refusal.body.error.type], [429, 'rate_limited'])
+  assert.ok(Number(refusal.headers.get('retry-after')) >= 1)
+  assert.equal(refusal.headers.get('ratelimit-policy'), '"reads";q=3;w=60')
 })
 
 test('bodies that are too large, too deep or no JSON are refused by name', async () => {
@@ -75,18 +75,18 @@ test('a page goes on where the last one ended, also when rows come and go; a cur
   assert.equal(first.body.pagination.has_more, true)
   await alice.key({ name: 'new' })
   await alice.delete(`/api-keys/${first.body.data[1].id}`)
-  const seen = [...first.body.data]
+  const rows = [...first.body.data]
   for (let cursor = first.body.pagination.next_cursor; cursor;) {
     const page = await alice.get(`/api-keys?limit=2&cursor=${cursor}`)
-    seen.push(...page.body.data)
+    rows.push(...page.body.data)
     cursor = page.body.pagination.next_cursor
   }
   assert.deepEqual(
-    seen.map((row) => row.name),
+    rows.map((row) => row.name),
     ['key 4', 'key 3', 'key 2', 'key 1', 'key 0'],
   )
-  const bound = await alice.get(`/api-keys?status=active&cursor=${first.body.pagination.next_cursor}`)
-  assert.equal(bound.body.error.code, 'invalid_cursor')
+  const reply = await alice.get(`/api-keys?status=active&cursor=${first.body.pagination.next_cursor}`)
+  assert.equal(reply.body.error.code, 'invalid_cursor')
   for (const limit of ['0', '101', 'x'])
     assert.equal((await alice.get(`/api-keys?limit=${limit}`)).body.error.param, 'limit')
   assert.equal((await alice.get('/auth/sessions?cursor=garbage')).body.error.code, 'invalid_cursor')
@@ -111,21 +111,24 @@ test('an older version of the contract is lifted on its way in and lowered on it
     ],
   })
   const alice = await server.person('Alice')
-  const pinned = await alice.key({ version: '2026-01-01' })
-  const old = await pinned.patch('/settings', { colour: 'dark' })
+  const pinnedKey = await alice.key({ version: '2026-01-01' })
+  const old = await pinnedKey.patch('/settings', { colour: 'dark' })
   assert.deepEqual(
     [old.status, old.body.data.colour, old.headers.get('x-service-version')],
     [200, 'dark', '2026-01-01'],
   )
-  const newer = await pinned.patch('/settings', { theme: 'light' }, { 'x-service-version': '2026-11-21' })
+  const newer = await pinnedKey.patch('/settings', { theme: 'light' }, { 'x-service-version': '2026-11-21' })
   assert.deepEqual([newer.body.data.theme, newer.body.data.colour], ['light', undefined])
-  assert.equal((await pinned.patch('/settings', { colour: 'dark' }, { 'x-service-version': '2026-11-21' })).status, 400)
+  assert.equal(
+    (await pinnedKey.patch('/settings', { colour: 'dark' }, { 'x-service-version': '2026-11-21' })).status,
+    400,
+  )
   for (const [param, answer] of [
-    ['X-Service-Version', await pinned.get('/me', { 'x-service-version': '2025-01-01' })],
+    ['X-Service-Version', await pinnedKey.get('/me', { 'x-service-version': '2025-01-01' })],
     ['version', await alice.post('/api-keys', { name: 'old', scopes: ['*'], version: '2025-01-01' })],
   ] as const) {
-    const { code, param: named, message } = answer.body.error
-    assert.deepEqual([answer.status, code, named], [400, 'unsupported_version', param])
+    const { code, param: field, message } = answer.body.error
+    assert.deepEqual([answer.status, code, field], [400, 'unsupported_version', param])
     assert.match(message, /2026-11-21, 2026-01-01/)
   }
 })
@@ -147,13 +150,13 @@ test('a rotated key works on for its overlap, keeps name and scopes, and the old
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key({ name: 'ci', scopes: ['settings:read'] })
-  const rotated = await alice.post(`/api-keys/${key.keyId}/rotate`, { overlap_seconds: 60 })
-  assert.deepEqual([rotated.body.data.name, rotated.body.data.id], ['ci', key.keyId])
-  assert.notEqual(rotated.body.data.key, key.key)
+  const rotation = await alice.post(`/api-keys/${key.keyId}/rotate`, { overlap_seconds: 60 })
+  assert.deepEqual([rotation.body.data.name, rotation.body.data.id], ['ci', key.keyId])
+  assert.notEqual(rotation.body.data.key, key.key)
   assert.equal((await key.get('/settings')).status, 200)
-  assert.equal((await server.stranger.get('/settings', { 'x-api-key': rotated.body.data.key })).status, 200)
+  assert.equal((await server.stranger.get('/settings', { 'x-api-key': rotation.body.data.key })).status, 200)
   await alice.post(`/api-keys/${key.keyId}/rotate`, {})
-  assert.equal((await server.stranger.get('/settings', { 'x-api-key': rotated.body.data.key })).status, 401)
+  assert.equal((await server.stranger.get('/settings', { 'x-api-key': rotation.body.data.key })).status, 401)
   assert.equal((await key.get('/settings')).status, 401)
 })
 

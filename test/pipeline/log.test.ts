@@ -38,10 +38,10 @@ test('a caller that leaves the agent tool is not logged as a fault', async () =>
     await using server = await testServer({ log, services: [service] })
     const alice = await server.person('Alice')
     const key = await alice.key()
-    const left = new AbortController()
+    const controller = new AbortController()
     const call = fetch(new URL('/mcp', server.origin), {
       method: 'POST',
-      signal: left.signal,
+      signal: controller.signal,
       headers: { ...key.headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
       body: JSON.stringify({
         jsonrpc: '2.0',
@@ -51,7 +51,7 @@ test('a caller that leaves the agent tool is not logged as a fault', async () =>
       }),
     }).then((answer) => answer.text())
     await waiting.promise
-    left.abort()
+    controller.abort()
     await assert.rejects(call, { name: 'AbortError' })
   }
   assert.deepEqual(

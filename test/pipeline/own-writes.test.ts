@@ -22,7 +22,7 @@ const { server, twin, alice } = await twoServers({
 })
 const at = (who: Caller): Caller => caller(twin.origin, who.headers)
 
-interface Made {
+interface Scenario {
   /** The caller at the other process. */
   there: Caller
   use(there: Caller): Promise<Answer>
@@ -52,7 +52,7 @@ async function join(workspace: string, who: Person, role: string): Promise<void>
   ok(await who.post('/invitations/accept', { token: await invite(workspace, who, role) }))
 }
 
-const rights: Record<string, () => Promise<Made>> = {
+const rights: Record<string, () => Promise<Scenario>> = {
   'a new workspace, read': async () => {
     let id = ''
     return {
@@ -281,9 +281,9 @@ test('strangers who are refused share one look at what changed, and look nobody 
   let statements = 0
   const pool: pg.Pool = Object.create(connections.pool, {
     query: {
-      value: (...given: Parameters<pg.Pool['query']>) => {
+      value: (...args: Parameters<pg.Pool['query']>) => {
         statements += 1
-        return connections.pool.query(...given)
+        return connections.pool.query(...args)
       },
     },
   })
@@ -293,8 +293,8 @@ test('strangers who are refused share one look at what changed, and look nobody 
   await using authority = createAuthority({ postgres, bus, log, rights: changes, processes: () => 2 })
   const principal = await authority.byKey((await alice.key()).key)
   statements = 0
-  const renewed = await Promise.all(Array.from({ length: 500 }, () => authority.renew(principal)))
-  assert.equal(new Set(renewed).size, 1)
+  const principals = await Promise.all(Array.from({ length: 500 }, () => authority.renew(principal)))
+  assert.equal(new Set(principals).size, 1)
   // Changes are also read by a timer, and a busy machine may meet it here.
   assert.ok(statements < 20, `${statements} statements`)
 })

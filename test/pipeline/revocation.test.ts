@@ -68,7 +68,7 @@ test('a process that is cut off does not know who was locked out: after 5 s it s
   const cutAt = performance.now()
   let askedAt = cutAt
   assert.equal((await far.stranger.request('DELETE', `/api-keys/${key.keyId}`, undefined, alice.headers)).status, 200)
-  const refused = await until(
+  const refusal = await until(
     () => {
       askedAt = performance.now()
       return ask()
@@ -79,7 +79,7 @@ test('a process that is cut off does not know who was locked out: after 5 s it s
       return /lost its database/.test(body.error?.message)
     },
   )
-  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '1'])
+  assert.deepEqual([refusal.status, refusal.headers.get('retry-after')], [503, '1'])
   const rest = await key.get('/me')
   assert.deepEqual([rest.status, rest.body.error.type], [503, 'unavailable'])
   way.open = true
@@ -91,15 +91,15 @@ test('a process that stood still for six seconds serves what waited for it, and 
   await using database = await testDatabase()
   await using far = await testServer({ database })
   const alice = await far.person('Alice')
-  const [kept, revoked] = [await alice.key(), await alice.key()]
+  const [keptKey, revokedKey] = [await alice.key(), await alice.key()]
   await using program = startProgram({ UK_DATA_DIR: database.dataDir, DATABASE_URL: databaseUrl(database) })
-  const near = caller(await program.ready, kept.headers)
-  const stranger = caller(await program.ready, revoked.headers)
+  const near = caller(await program.ready, keptKey.headers)
+  const stranger = caller(await program.ready, revokedKey.headers)
   for (const one of [near, stranger]) assert.equal((await one.get('/me')).status, 200)
   const hello = { model: 'sim/echo', messages: [{ role: 'user', content: 'hello' }] }
 
   program.child.kill('SIGSTOP')
-  assert.equal((await alice.delete(`/api-keys/${revoked.keyId}`)).status, 200)
+  assert.equal((await alice.delete(`/api-keys/${revokedKey.keyId}`)).status, 200)
   const waiting = Promise.all([
     near.get('/me'),
     near.post('/compat-a/v1/chat/completions', hello),

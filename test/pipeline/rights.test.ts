@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
 import { type AnyEndpoint, pathNames } from '#core/contract.ts'
-import { type Listed, list } from '#core/registry.ts'
+import { type ListedEndpoint, list } from '#core/registry.ts'
 import { type Role, atLeast, roleFor } from '#core/scopes.ts'
-import { pathOf, required, validBody } from './least-call.ts'
+import { pathOf, requiredFields, validBody } from './least-call.ts'
 import { makers } from '../makers.ts'
 import { type Answer, type Caller, type Person, type TestServer, testServer } from '../server.ts'
 
@@ -28,7 +28,7 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]())
 
 /** The answer that `permit` must give: it lets the call in, or refuses with this status and code. */
-type Judged = 'in' | readonly [status: number, code: string]
+type Verdict = 'in' | readonly [status: number, code: string]
 const hidden = [404, 'not_found'] as const
 const role = [403, 'insufficient_role'] as const
 const denied = [403, 'capability_denied'] as const
@@ -50,9 +50,9 @@ interface Situation {
   change?: Change
   caller?: (team: Team) => Promise<Caller>
   /** Of the things that live in a workspace. */
-  judge: (endpoint: AnyEndpoint) => Judged
+  judge: (endpoint: AnyEndpoint) => Verdict
   /** Of those that belong to an account; they stay theirs. */
-  judgeOwn?: (endpoint: AnyEndpoint) => Judged
+  judgeOwn?: (endpoint: AnyEndpoint) => Verdict
   /** Nothing that was made may show in any list or search. */
   unseen?: true
   kinds?: ReadonlySet<string>
@@ -62,7 +62,7 @@ interface Team {
   maker: Person
 }
 interface Thing {
-  listed: Listed
+  item: ListedEndpoint
   id: string
   /** The workspace that it was made in. */
   team: Team
@@ -77,19 +77,19 @@ const remove: Change = async ({ id, maker }) => ok(await owner.delete(`/workspac
 /** The answer that a share leaves: 404 where there is none, 403 for more than it gives. */
 const byShare =
   (access: 'view' | 'edit') =>
-  (endpoint: AnyEndpoint): Judged => {
-    const needed =
+  (endpoint: AnyEndpoint): Verdict => {
+    const requiredShare =
       endpoint.onShare ??
       (scopeOn(endpoint)?.endsWith(':read') === true && endpoint.role === undefined ? 'view' : 'none')
-    return needed === 'none' || (needed === 'edit' && access === 'view') ? role : 'in'
+    return requiredShare === 'none' || (requiredShare === 'edit' && access === 'view') ? role : 'in'
   }
 const share =
   (access: string): Change =>
   async (team, things) => {
-    for (const { listed, id } of things)
+    for (const { item, id } of things)
       ok(
         await owner.post('/shares', {
-          resource_type: listed.endpoint.on,
+          resource_type: item.endpoint.on,
           resource_id: id,
           grantee: { email: team.maker.email },
           access,
@@ -101,10 +101,10 @@ const share =
     await remove(team, things)
   }
 /** A key of one workspace hears of what came from there, and changes nothing of the account. */
-const ofKey = (endpoint: AnyEndpoint): Judged => (endpoint.on === 'notification' ? hidden : denied)
+const ofKey = (endpoint: AnyEndpoint): Verdict => (endpoint.on === 'notification' ? hidden : denied)
 const trash: Change = async (_, things) => {
-  for (const { listed, id } of things) {
-    const at = all.find(({ area, verb }) => area === listed.area && verb === 'trash')!
+  for (const { item, id } of things) {
+    const at = all.find(({ area, verb }) => area === item.area && verb === 'trash')!
     ok(await owner.request('DELETE', pathOf(at.endpoint, id)))
   }
 }
@@ -178,29 +178,29 @@ const situations: Record<string, Situation> = {
   },
 }
 
-let made = 0
+let madeCount = 0
 for (const [title, situation] of Object.entries(situations))
   describe(title, () => {
     const { kinds, change, judge, judgeOwn = () => 'in' } = situation
-    const asked = finding.filter(({ endpoint }) => kinds === undefined || kinds.has(endpoint.on!))
+    const targets = finding.filter(({ endpoint }) => kinds === undefined || kinds.has(endpoint.on!))
 
-    test(`${asked.length} endpoints`, async () => {
-      const maker = await server.person(`Maker ${(made += 1)}`)
-      const shared = await teamOf(maker)
-      const expectedOf = ({ endpoint }: Listed): Judged =>
+    test(`${targets.length} endpoints`, async () => {
+      const maker = await server.person(`Maker ${(madeCount += 1)}`)
+      const sharedTeam = await teamOf(maker)
+      const expectedOf = ({ endpoint }: ListedEndpoint): Verdict =>
         ofAccount.has(endpoint.on!) ? judgeOwn(endpoint) : judge(endpoint)
       const things: Thing[] = []
-      const unchanged = new Map<string, Thing>()
-      for (const listed of asked) {
-        const on = listed.endpoint.on!
+      const unchangedThings = new Map<string, Thing>()
+      for (const item of targets) {
+        const on = item.endpoint.on!
         // A call that is let in may change its thing, or its workspace: each has its own. The others share one.
-        const changes = expectedOf(listed) === 'in' && listed.endpoint.method !== 'GET'
-        const known = changes ? undefined : unchanged.get(on)
-        const team = on === 'workspace' && changes ? await teamOf(maker) : shared
-        const id = known?.id ?? (on === 'workspace' ? team.id : await makers[on]!(maker, team.id))
-        const thing = { listed, team, id }
+        const changes = expectedOf(item) === 'in' && item.endpoint.method !== 'GET'
+        const cachedThing = changes ? undefined : unchangedThings.get(on)
+        const team = on === 'workspace' && changes ? await teamOf(maker) : sharedTeam
+        const id = cachedThing?.id ?? (on === 'workspace' ? team.id : await makers[on]!(maker, team.id))
+        const thing = { item, team, id }
         things.push(thing)
-        if (!changes) unchanged.set(on, thing)
+        if (!changes) unchangedThings.set(on, thing)
       }
       const each = [...new Map(things.map((thing) => [thing.id, thing])).values()]
       const teams = [...new Set(things.map(({ team }) => team))]
@@ -212,10 +212,10 @@ for (const [title, situation] of Object.entries(situations))
       const wrong: unknown[] = []
       const callers = new Map<Team, Caller>()
       for (const team of teams) callers.set(team, (await situation.caller?.(team)) ?? maker)
-      for (const { listed, id, team } of things) {
-        const { endpoint, name } = listed
-        const expected = expectedOf(listed)
-        const answer = await ask(callers.get(team)!, listed, id)
+      for (const { item, id, team } of things) {
+        const { endpoint, name } = item
+        const expected = expectedOf(item)
+        const answer = await ask(callers.get(team)!, item, id)
         if (!fits(answer, endpoint, expected)) wrong.push([name, expected, answer.status, answer.body?.error])
       }
       assert.deepEqual(wrong, [])
@@ -223,13 +223,13 @@ for (const [title, situation] of Object.entries(situations))
 
     if (situation.unseen)
       test('lists, searches and channels', async () => {
-        const maker = await server.person(`Maker ${(made += 1)}`)
+        const maker = await server.person(`Maker ${(madeCount += 1)}`)
         const team = await teamOf(maker)
         const things: Thing[] = []
-        for (const listed of new Map(asked.map((listed) => [listed.endpoint.on, listed])).values()) {
-          const kind = listed.endpoint.on!
+        for (const item of new Map(targets.map((target) => [target.endpoint.on, target])).values()) {
+          const kind = item.endpoint.on!
           if (kind !== 'workspace' && !ofAccount.has(kind))
-            things.push({ listed, team, id: await makers[kind]!(maker, team.id) })
+            things.push({ item, team, id: await makers[kind]!(maker, team.id) })
         }
         const ids = [team.id, ...things.map(({ id }) => id)]
         await change?.(team, things)
@@ -242,7 +242,7 @@ for (const [title, situation] of Object.entries(situations))
           if (!lists || endpoint.reply.kind === 'stream') continue
           if (pathNames(endpoint.path).length > 0) continue
           for (const within of [{}, { workspace_id: team.id }]) {
-            const query = new URLSearchParams(required(endpoint))
+            const query = new URLSearchParams(requiredFields(endpoint))
             for (const [key, value] of Object.entries(within)) if (key in (endpoint.query ?? {})) query.set(key, value)
             if ('q' in (endpoint.query ?? {})) query.set('q', 'Helper Talk Report hello Team')
             const answer = await caller.get(`${endpoint.path}?${query.toString()}`)
@@ -263,8 +263,8 @@ for (const [title, situation] of Object.entries(situations))
 /** A workspace of the owner's with this maker as an admin. */
 async function teamOf(maker: Person): Promise<Team> {
   const { id } = ok(await owner.post('/workspaces', { name: 'Team of many' })).body.data
-  const invited = ok(await owner.post(`/workspaces/${id}/invitations`, { email: maker.email, role: 'admin' }))
-  ok(await maker.post('/invitations/accept', { token: invited.body.data.token }))
+  const invitation = ok(await owner.post(`/workspaces/${id}/invitations`, { email: maker.email, role: 'admin' }))
+  ok(await maker.post('/invitations/accept', { token: invitation.body.data.token }))
   return { id, maker }
 }
 
@@ -273,14 +273,14 @@ function ok(answer: Answer): Answer {
   return answer
 }
 
-async function ask(caller: Caller, { endpoint }: Listed, id: string): Promise<Answer> {
+async function ask(caller: Caller, { endpoint }: ListedEndpoint, id: string): Promise<Answer> {
   const body = endpoint.takes === 'bytes' ? '' : validBody(endpoint)
   const headers = endpoint.takes === 'bytes' ? { 'content-type': 'application/offset+octet-stream' } : {}
-  const sent = endpoint.method === 'GET' ? undefined : body
-  return caller.request(endpoint.method, pathOf(endpoint, id) + required(endpoint), sent, headers)
+  const payload = endpoint.method === 'GET' ? undefined : body
+  return caller.request(endpoint.method, pathOf(endpoint, id) + requiredFields(endpoint), payload, headers)
 }
 
-function fits({ status, body }: Answer, { path, on }: AnyEndpoint, expected: Judged): boolean {
+function fits({ status, body }: Answer, { path, on }: AnyEndpoint, expected: Verdict): boolean {
   const error = body?.error ?? {}
   const code = error.code ?? error.type
   if (expected !== 'in') return status === expected[0] && code === expected[1]

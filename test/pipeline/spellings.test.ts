@@ -10,7 +10,7 @@ import { signed } from '../automations/senders.ts'
 import { mailbox } from '../outside/mailbox.ts'
 import { type Answer, type Person, type TestServer, caller, testServer } from '../server.ts'
 
-interface Verified {
+interface VerificationCase {
   given: string
   /** Headers carry no space around what they hold, so there is nothing to refuse. */
   inHeader?: true
@@ -35,7 +35,7 @@ after(async () => {
 
 const team = async (): Promise<string> => (await alice.post('/workspaces', { name: 'Team' })).body.data.id
 
-const verified: Record<string, () => Promise<Verified>> = {
+const cases: Record<string, () => Promise<VerificationCase>> = {
   async 'the signature of a link to a file'() {
     const about = { workspace_id: alice.workspaceId, name: `${Math.random()}.txt`, content: 'hello' }
     const { id } = (await alice.post('/drive/files', about)).body.data
@@ -123,12 +123,12 @@ const verified: Record<string, () => Promise<Verified>> = {
     const at = `/workspaces/${await team()}/invitations`
     const email = `guest.${Math.random()}@example.com`
     const { token } = (await alice.post(at, { email })).body.data
-    const invited = await server.twin({ UK_SIGN_UP: 'invite' })
-    after(() => invited[Symbol.asyncDispose]())
+    const inviteServer = await server.twin({ UK_SIGN_UP: 'invite' })
+    after(() => inviteServer[Symbol.asyncDispose]())
     return {
       given: token,
       ask: (text) =>
-        invited.stranger.post(
+        inviteServer.stranger.post(
           '/auth/sign-up',
           { email, name: 'Guest', password: 'a long password', invitation_token: text },
           { 'x-uk-csrf': '1' },
@@ -153,7 +153,7 @@ function spellings(text: string, inHeader: boolean): string[] {
   const bare = text.replace(/=+$/, '')
   const last = [...`${base64}-_+/`].map((end) => bare.slice(0, -1) + end)
   const middle = text.length >> 1
-  const cut = (by: string): string => text.slice(0, middle) + by + text.slice(middle)
+  const splitText = (by: string): string => text.slice(0, middle) + by + text.slice(middle)
   const all = [
     bare,
     ...['=', '==', '===', '.', '%3D', '&'].map((more) => bare + more),
@@ -163,8 +163,8 @@ function spellings(text: string, inHeader: boolean): string[] {
     text.toUpperCase(),
     text.toLowerCase(),
     Buffer.from(bare, 'base64').toString('hex'),
-    cut(' '),
-    cut('='),
+    splitText(' '),
+    splitText('='),
     `"${text}"`,
     `0${text}`,
     `+${text}`,
@@ -172,23 +172,23 @@ function spellings(text: string, inHeader: boolean): string[] {
     `${text}e0`,
     ...(inHeader
       ? []
-      : [' ', '\n', '\r\n', '\t', '\u00A0'].flatMap((space) => [text + space, space + text, cut(space)])),
+      : [' ', '\n', '\r\n', '\t', '\u00A0'].flatMap((space) => [text + space, space + text, splitText(space)])),
   ]
   return [...new Set(all)].filter((each) => each !== text)
 }
 
-let asked = 0
-for (const [title, arrange] of Object.entries(verified))
+let askCount = 0
+for (const [title, arrange] of Object.entries(cases))
   test(`${title} counts as it was handed out`, async () => {
     const { given, inHeader = false, ask } = await arrange()
-    const taken: string[] = []
+    const acceptedSpellings: string[] = []
     for (const text of spellings(given, inHeader)) {
-      asked += 1
+      askCount += 1
       const { status } = await ask(text)
-      if (status < 400) taken.push(text)
+      if (status < 400) acceptedSpellings.push(text)
       else assert.ok(status < 500, `${status} for ${JSON.stringify(text)}`)
     }
-    assert.deepEqual(taken, [])
+    assert.deepEqual(acceptedSpellings, [])
     assert.ok((await ask(given)).status < 300)
   })
-after(() => console.log(`${asked} spellings`))
+after(() => console.log(`${askCount} spellings`))

@@ -24,7 +24,7 @@ async function world(drainSeconds: string, environment: Record<string, string>) 
   const anthropic = new Anthropic({ apiKey: alice.key, baseURL: `${origin}/compat-b`, maxRetries: 0 })
 
   /** Reads one event; the rest of the stream is read by `rest`. */
-  async function begun<T>(stream: AsyncIterable<T>) {
+  async function startReading<T>(stream: AsyncIterable<T>) {
     const iterator = stream[Symbol.asyncIterator]()
     const first = (await iterator.next()).value as T
     return {
@@ -41,16 +41,16 @@ async function world(drainSeconds: string, environment: Record<string, string>) 
     openai,
     anthropic,
     chat: async (messages: ReturnType<typeof words>) =>
-      begun(await openai.chat.completions.create({ model: 'sim/script', messages, stream: true })),
+      startReading(await openai.chat.completions.create({ model: 'sim/script', messages, stream: true })),
     message: async (messages: ReturnType<typeof words>) =>
-      begun(await anthropic.messages.create({ model: 'sim/script', max_tokens: 1000, messages, stream: true })),
+      startReading(await anthropic.messages.create({ model: 'sim/script', max_tokens: 1000, messages, stream: true })),
     async inference(messages: ReturnType<typeof words>) {
       const response = await fetch(`${origin}/v1/inference/text/stream`, {
         method: 'POST',
         headers: { ...alice.headers, 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'sim/script', messages }),
       })
-      return begun(response.body!.pipeThrough(new TextDecoderStream()))
+      return startReading(response.body!.pipeThrough(new TextDecoderStream()))
     },
   }
 }
@@ -58,20 +58,20 @@ async function world(drainSeconds: string, environment: Record<string, string>) 
 for (const { read, environment } of READERS) {
   test(`a server that stops lets answers of models run to their end, ${read}`, async () => {
     const { server, chat, message, inference } = await world('10', environment)
-    const asked = words(8, 100)
-    const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
-    const stopped = server[Symbol.asyncDispose]()
+    const messages = words(8, 100)
+    const streams = await Promise.all([chat(messages), message(messages), inference(messages)])
+    const stop = server[Symbol.asyncDispose]()
     const [chunks, events, text] = await Promise.all([streams[0].rest(), streams[1].rest(), streams[2].rest()])
     assert.equal(chunks.at(-1)!.choices[0]!.finish_reason, 'stop')
     assert.equal(events.at(-1)!.type, 'message_stop')
     assert.match(text.join(''), /"delta":"7 "[^]*event: run\.completed\n/)
-    await stopped
+    await stop
   })
 
   test(`what outlasts the time that a stopping server has is told so, each in its own way, ${read}`, async () => {
     const { server, alice, openai, anthropic, chat, message, inference } = await world('1', environment)
-    const asked = words(600, 100)
-    const body = { model: 'sim/script', messages: asked }
+    const messages = words(600, 100)
+    const body = { model: 'sim/script', messages }
     const refusalOf = (call: Promise<unknown>) =>
       call.then(
         () => assert.fail('answered'),
@@ -81,9 +81,9 @@ for (const { read, environment } of READERS) {
       refusalOf(openai.chat.completions.create(body)),
       refusalOf(anthropic.messages.create({ ...body, max_tokens: 1000 })),
     ]
-    const answered = alice.post('/inference/text', body)
-    const streams = await Promise.all([chat(asked), message(asked), inference(asked)])
-    const stopped = server[Symbol.asyncDispose]()
+    const answer = alice.post('/inference/text', body)
+    const streams = await Promise.all([chat(messages), message(messages), inference(messages)])
+    const stop = server[Symbol.asyncDispose]()
     await assert.rejects(streams[0].rest(), (error) => {
       assert.ok(error instanceof OpenAI.APIError)
       return /shutting down/.test(error.message)
@@ -98,8 +98,8 @@ for (const { read, environment } of READERS) {
       assert.equal(status, 503)
       assert.match(why, /shutting down/)
     }
-    const { status, body: refused } = await answered
-    assert.deepEqual([status, refused.error.type, refused.error.code], [503, 'unavailable', 'shutting_down'])
-    await stopped
+    const { status, body: errorBody } = await answer
+    assert.deepEqual([status, errorBody.error.type, errorBody.error.code], [503, 'unavailable', 'shutting_down'])
+    await stop
   })
 }

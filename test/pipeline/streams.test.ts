@@ -44,7 +44,7 @@ function ticks(
   return { service, started: started.promise }
 }
 
-const gone = ({ signal }: Context): Promise<void> =>
+const waitForAbort = ({ signal }: Context): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())))
 
 test('a server that stops lets a call run to its end, and ends who only follows', async () => {
@@ -66,40 +66,40 @@ test('a server that stops lets a call run to its end, and ends who only follows'
   const { service } = ticks(async function* (ctx) {
     following.resolve()
     yield { event: 'tick', data: { words: '1' } }
-    await gone(ctx)
+    await waitForAbort(ctx)
   })
   const server = await testServer({ services: [service, works], environment: { UK_DRAIN_SECONDS: '5' } })
   const alice = await server.person('Alice')
   const work = alice.post('/works', {})
   await working.promise
-  const followed = alice.get('/ticks')
+  const response = alice.get('/ticks')
   await following.promise
-  const stopped = server[Symbol.asyncDispose]()
-  await followed
+  const stop = server[Symbol.asyncDispose]()
+  await response
   rest.resolve()
   assert.equal((await work).status, 204)
-  await stopped
+  await stop
 })
 
 test('HEAD of a stream is answered, and does not follow it', async () => {
-  let followed = 0
+  let followCount = 0
   const { service } = ticks(async function* (ctx) {
-    followed++
+    followCount++
     yield { event: 'tick', data: { words: '1' } }
-    await gone(ctx)
+    await waitForAbort(ctx)
   })
   await using server = await testServer({ services: [service] })
   const alice = await server.person('Alice')
   const head = await alice.request('HEAD', '/ticks')
   assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8'])
-  assert.equal(followed, 0)
+  assert.equal(followCount, 0)
 })
 
 test('a key that is revoked while its stream is prepared does not get to keep it', async () => {
   const prepared = Promise.withResolvers<void>()
   const { service, started } = ticks(async function* (ctx) {
     yield { event: 'tick', data: { words: '1' } }
-    await gone(ctx)
+    await waitForAbort(ctx)
   }, prepared.promise)
   await using server = await testServer({ services: [service] })
   const alice = await server.person('Alice')
@@ -116,7 +116,7 @@ test('a stream keeps no event that was sent', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const early: WeakRef<object>[] = []
-  let kept = -1
+  let keptCount = -1
   const { service } = ticks(async function* () {
     for (let i = 0; i < 200; i++) {
       const event = { event: 'tick', data: { words: 'x'.repeat(100) } }
@@ -127,12 +127,12 @@ test('a stream keeps no event that was sent', async () => {
     }
     collect()
     await new Promise((resolve) => setImmediate(resolve))
-    kept = early.filter((ref) => ref.deref() !== undefined).length
+    keptCount = early.filter((ref) => ref.deref() !== undefined).length
   })
   await using server = await testServer({ services: [service] })
   const alice = await server.person('Alice')
   assert.equal((await alice.get('/ticks')).text.split('event: tick').length, 201)
-  assert.ok(kept >= 0 && kept < 10, `${kept} of 100 events were kept`)
+  assert.ok(keptCount >= 0 && keptCount < 10, `${keptCount} of 100 events were kept`)
 })
 
 test('who follows a feed keeps nothing of the call that it began with', async () => {
@@ -161,7 +161,7 @@ test('who follows a feed keeps nothing of the call that it began with', async ()
   const sink = await attached.promise
   const turn = () => new Promise((resolve) => setTimeout(resolve, 10))
   // A look at it keeps it until the next turn of the loop.
-  for (let kept = true; kept; kept = call!.deref() !== undefined) {
+  for (let isKept = true; isKept; isKept = call!.deref() !== undefined) {
     await turn()
     collect()
     await turn()
@@ -175,7 +175,7 @@ test('a stream lasts as long as its session, which lasts longer when it is used'
   const { service } = ticks(async function* (ctx) {
     following.resolve()
     yield { event: 'tick', data: { words: '1' } }
-    await gone(ctx)
+    await waitForAbort(ctx)
   })
   await using server = await testServer({ services: [service] })
   const alice = await server.person('Alice')
@@ -194,27 +194,27 @@ test('a stream lasts as long as its session, which lasts longer when it is used'
   await following.promise
   await ends(8_000)
   await answer
-  const lasted = performance.now() - startedAt
-  assert.ok(lasted > 7_800, `${lasted} ms`)
+  const durationMs = performance.now() - startedAt
+  assert.ok(durationMs > 7_800, `${durationMs} ms`)
 })
 
 test('events that come faster than they are read all arrive; who reads nothing is cut off', async () => {
   const words = 'x'.repeat(1 << 20)
-  let told = 0
+  let count = 0
   const cut = Promise.withResolvers<void>()
   const { service } = ticks(async function* (ctx) {
     try {
       // More than any socket buffers, without a breath in between.
       for (let n = 0; n < 16; n++) yield { event: 'tick', data: { words } }
-      for (; ctx.caller.userAgent === 'sleeper'; told++) yield { event: 'tick', data: { words } }
+      for (; ctx.caller.userAgent === 'sleeper'; count++) yield { event: 'tick', data: { words } }
     } finally {
       if (ctx.caller.userAgent === 'sleeper') cut.resolve()
     }
   })
   await using server = await testServer({ services: [service] })
   const alice = await server.person('Alice')
-  const read = await alice.get('/ticks')
-  assert.equal(read.text.split('event: tick\n').length - 1, 16)
+  const response = await alice.get('/ticks')
+  assert.equal(response.text.split('event: tick\n').length - 1, 16)
 
   const { hostname, port } = new URL(server.origin)
   const sleeper = connect(Number(port), hostname)
@@ -224,6 +224,6 @@ test('events that come faster than they are read all arrive; who reads nothing i
     `GET /v1/ticks HTTP/1.1\r\nhost: ${hostname}\r\nuser-agent: sleeper\r\ncookie: ${alice.headers.cookie}\r\n\r\n`,
   )
   await cut.promise
-  assert.ok(told < 8, `${told} events were asked for beyond what was unread`)
+  assert.ok(count < 8, `${count} events were asked for beyond what was unread`)
   sleeper.destroy()
 })

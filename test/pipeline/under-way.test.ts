@@ -16,23 +16,23 @@ test('bob is removed while a file of his is still coming: it is refused at its l
   const form = (end: string) =>
     `--x\r\ncontent-disposition: form-data; name="workspace_id"\r\n\r\n${team}\r\n` +
     `--x\r\ncontent-disposition: form-data; name="file"; filename="late.txt"\r\n\r\nsome words${end}`
-  const sent = request(new URL('/v1/drive/files', server.origin), {
+  const clientRequest = request(new URL('/v1/drive/files', server.origin), {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'multipart/form-data; boundary=x' },
   })
-  const answered = new Promise<{ status: number; body: any }>((resolve, reject) => {
-    sent.once('error', reject)
-    sent.once(
+  const answer = new Promise<{ status: number; body: any }>((resolve, reject) => {
+    clientRequest.once('error', reject)
+    clientRequest.once(
       'response',
       (response) => void json(response).then((body) => resolve({ status: response.statusCode!, body }), reject),
     )
   })
-  sent.write(form(''))
+  clientRequest.write(form(''))
   // Known to be in: another call of the same key has been answered since.
   assert.equal((await bob.get('/me')).status, 200)
   assert.equal((await alice.delete(`/workspaces/${team}/members/${bob.id}`)).status, 200)
-  sent.end(' and more\r\n--x--\r\n')
-  const { status, body } = await answered
+  clientRequest.end(' and more\r\n--x--\r\n')
+  const { status, body } = await answer
   assert.deepEqual([status, body.error?.type], [404, 'not_found'], JSON.stringify(body))
   assert.deepEqual((await alice.get(`/drive/files?workspace_id=${team}`)).body.data, [])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { testDatabase } from '../database.ts'
-import { type Sent, readEvents } from '../events.ts'
+import { type SentEvent, readEvents } from '../events.ts'
 import { caller, testServer } from '../server.ts'
 import type { Broker } from './broker.ts'
 import { type Child, startChild } from './children.ts'
@@ -60,8 +60,8 @@ export async function killsUnderSubscribers({
   let resumed = 0
 
   /** From the first change on, until it has heard of all that was made. */
-  async function follow(i: number, ready: () => void): Promise<Sent[]> {
-    const got: Sent[] = []
+  async function follow(i: number, ready: () => void): Promise<SentEvent[]> {
+    const got: SentEvent[] = []
     const missing = new Set<string>()
     let last = ''
     for (let turn = i; ; turn++) {

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve as resolvePath } from 'node:path'
 import { ProcessorWatch } from './processor-watch.ts'
-import { expected, readTimes } from './times.ts'
+import { estimateSeconds, readTimes } from './times.ts'
 import type { Outcome } from './worker.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -56,7 +56,7 @@ export async function runFiles(
     .map((file) => ({ file, text: readFileSync(resolvePath(root, file), 'utf8') }))
     .map(({ file, text }): Waiting => {
       const network = NETWORK.find(([, uses]) => uses.test(text))?.[0]
-      const seconds = expected(times, file, text)
+      const seconds = estimateSeconds(times, file, text)
       return { file, alone: ALONE.test(text), seconds, network }
     })
     // What is begun last is waited for: it should be short. What many may not run beside is over before they begin.
@@ -119,25 +119,25 @@ function startWorker(environment: Record<string, string>): Worker {
     execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=32', `--test-timeout=${TEST_MS}`],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  let said = ''
-  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part: Buffer) => (said += part.toString()))
-  let fit = true
+  let output = ''
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part: Buffer) => (output += part.toString()))
+  let isFit = true
   const closed = new Promise<string>((resolve) =>
     child.on('close', (code, signal) => resolve(signal ?? `code ${code}`)),
   )
   return {
     async run(file) {
-      const started = performance.now()
+      const startedAt = performance.now()
       const late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
       child.send(file)
-      const outcome = await Promise.race([answer(child), closed.then((how) => broken(file, how, started))])
+      const outcome = await Promise.race([answer(child), closed.then((how) => brokenOutcome(file, how, startedAt))])
       clearTimeout(late)
-      fit = outcome.quiet && outcome.memory < MOST_BYTES
-      const text = said + outcome.text
-      said = ''
+      isFit = outcome.quiet && outcome.memory < MOST_BYTES
+      const text = output + outcome.text
+      output = ''
       return { ...outcome, text }
     },
-    usable: () => child.connected && fit,
+    usable: () => child.connected && isFit,
     async end() {
       // Nothing of its files is open any more. (After a `disconnect` of ours its `close` would never be told.)
       child.kill('SIGKILL')
@@ -149,13 +149,13 @@ function startWorker(environment: Record<string, string>): Worker {
 const answer = (child: ChildProcess): Promise<Outcome> =>
   new Promise((resolve) => child.once('message', (outcome) => resolve(outcome as Outcome)))
 
-const broken = (file: string, how: string, started: number): Outcome => ({
+const brokenOutcome = (file: string, how: string, startedAt: number): Outcome => ({
   file,
   text: `✖ the process of ${file} ended with ${how}\n`,
   passed: 0,
   failed: 1,
   skipped: 0,
-  seconds: (performance.now() - started) / 1000,
+  seconds: (performance.now() - startedAt) / 1000,
   processor: 0,
   memory: Infinity,
   quiet: false,

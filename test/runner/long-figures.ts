@@ -88,13 +88,13 @@ function keepFigures(lines: string): void {
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as LongRun)
-  const known = existsSync(raw) ? (JSON.parse(readFileSync(raw, 'utf8')) as LongRun[]) : []
+  const savedRuns = existsSync(raw) ? (JSON.parse(readFileSync(raw, 'utf8')) as LongRun[]) : []
   const files = new Set(fresh.map(({ file }) => file))
   const titles = new Set(fresh.map(({ file, title }) => `${file} ${title}`))
-  const kept = known.filter(
+  const otherRuns = savedRuns.filter(
     ({ file, title }) => !titles.has(`${file} ${title}`) && (!files.has(file) || existsSync(join(root, file))),
   )
-  const runs = [...kept, ...fresh].sort((a, b) => (a.file === b.file ? 0 : a.file < b.file ? -1 : 1))
+  const runs = [...otherRuns, ...fresh].sort((a, b) => (a.file === b.file ? 0 : a.file < b.file ? -1 : 1))
   writeFileSync(raw, `${JSON.stringify(runs, null, 1)}\n`)
   writeFileSync(page, pageOf(runs))
 }
@@ -107,22 +107,22 @@ themselves (\`test/long-runs.json\`).
 
 | what | took | said | on |
 |---|--:|---|---|
-${runs.map((run) => `| ${run.title} | ${run.seconds} s | ${run.passed ? ['passed', ...said(run.figures)].join('; ') : '**failed**'} | ${run.day} |`).join('\n')}
+${runs.map((run) => `| ${run.title} | ${run.seconds} s | ${run.passed ? ['passed', ...describeFigures(run.figures)].join('; ') : '**failed**'} | ${run.day} |`).join('\n')}
 `
 
-const said = (figures: readonly string[]): string[] =>
+const describeFigures = (figures: readonly string[]): string[] =>
   figures.map((text) => (text.startsWith('{') ? fields(JSON.parse(text) as object) : text))
 
 const fields = (figures: object): string =>
   Object.entries(figures)
-    .map(([name, value]) => `${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${shown(value)}`)
+    .map(([name, value]) => `${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${format(value)}`)
     .join(', ')
 
-const shown = (value: unknown): string =>
+const format = (value: unknown): string =>
   typeof value === 'number'
     ? value.toLocaleString('en', { maximumFractionDigits: 1 })
     : Array.isArray(value)
-      ? value.map(shown).join(' ')
+      ? value.map(format).join(' ')
       : typeof value === 'object' && value !== null
         ? `(${fields(value)})`
         : String(value)

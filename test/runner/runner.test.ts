@@ -99,15 +99,15 @@ test('a flaky file does not hide one that fails twice', async () => {
 
 test('three flaky files pass, four fail the run', async () => {
   const three = { one: FAILS_ONCE, two: FAILS_ONCE, three: FAILS_ONCE }
-  const allowed = await runFixtures(three, ['--retry-failed'])
-  assert.equal(allowed.status, 0)
-  assert.deepEqual(allowed.counts, { passed: 6, failed: 0, skipped: 0 })
-  assert.deepEqual(allowed.flaky.toSorted(), ['one', 'three', 'two'])
+  const allowedRun = await runFixtures(three, ['--retry-failed'])
+  assert.equal(allowedRun.status, 0)
+  assert.deepEqual(allowedRun.counts, { passed: 6, failed: 0, skipped: 0 })
+  assert.deepEqual(allowedRun.flaky.toSorted(), ['one', 'three', 'two'])
 
-  const refused = await runFixtures({ ...three, four: FAILS_ONCE }, ['--retry-failed'])
-  assert.equal(refused.status, 1)
-  assert.deepEqual(refused.counts, { passed: 4, failed: 4, skipped: 0 })
-  assert.deepEqual(refused.flaky.toSorted(), ['four', 'one', 'three', 'two'])
+  const refusedRun = await runFixtures({ ...three, four: FAILS_ONCE }, ['--retry-failed'])
+  assert.equal(refusedRun.status, 1)
+  assert.deepEqual(refusedRun.counts, { passed: 4, failed: 4, skipped: 0 })
+  assert.deepEqual(refusedRun.flaky.toSorted(), ['four', 'one', 'three', 'two'])
 })
 
 test('without the option a file that fails once fails the run', async () => {

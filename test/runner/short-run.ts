@@ -24,26 +24,26 @@ export async function runShort(
     first.push(outcome)
     print(outcome)
   })
-  const failed = first.filter(isFailed)
+  const failures = first.filter(isFailed)
   const second = new Map<string, Outcome>()
-  if (retryAfter && failed.length > MOST_RETRIED)
-    process.stdout.write(`\n${failed.length} files failed; no second run with more than ${MOST_RETRIED}\n`)
-  else if (retryAfter && failed.length > 0) {
+  if (retryAfter && failures.length > MOST_RETRIED)
+    process.stdout.write(`\n${failures.length} files failed; no second run with more than ${MOST_RETRIED}\n`)
+  else if (retryAfter && failures.length > 0) {
     await retryAfter
     process.stdout.write(`\nsecond run of failed files, each alone:\n`)
-    for (const { file } of failed) {
+    for (const { file } of failures) {
       const outcome = await runAlone(file, environment)
       second.set(file, outcome)
       print(outcome)
     }
   }
-  const flaky = failed.filter(({ file }) => second.has(file) && !isFailed(second.get(file)!))
-  const tolerated = flaky.length <= MOST_FLAKY
-  const outcomes = first.map((outcome) => (tolerated ? (second.get(outcome.file) ?? outcome) : outcome))
+  const flaky = failures.filter(({ file }) => second.has(file) && !isFailed(second.get(file)!))
+  const isTolerated = flaky.length <= MOST_FLAKY
+  const outcomes = first.map((outcome) => (isTolerated ? (second.get(outcome.file) ?? outcome) : outcome))
   // Repeats failures at the end, where the reader looks. A flaky file's first run is the only one with a reason.
-  for (const outcome of failed) process.stdout.write(`\n✖ ${outcome.file}\n${partsOf(outcome).failures}\n`)
+  for (const outcome of failures) process.stdout.write(`\n✖ ${outcome.file}\n${partsOf(outcome).failures}\n`)
   if (flaky.length > 0) process.stdout.write(`\nflaky:\n${flaky.map(({ file }) => `  ${file}\n`).join('')}`)
-  if (!tolerated)
+  if (!isTolerated)
     process.stdout.write(
       `\n${flaky.length} flaky files fail the run, as at most ${MOST_FLAKY} are accepted; their first runs count\n`,
     )
@@ -57,9 +57,9 @@ export async function runShort(
 }
 
 /** Programs read the last line: it has this form whatever failed, and its count of failures is 0 only in a green run. */
-export function summaryOf({ passed, failed, skipped }: Counts, checked: boolean): { text: string; status: 0 | 1 } {
-  const failures = failed + Number(!checked)
-  const checks = checked ? '' : '\n✖ types, lint, format or unused code, counted as one failure (see above)\n'
+export function summaryOf({ passed, failed, skipped }: Counts, checksPassed: boolean): { text: string; status: 0 | 1 } {
+  const failures = failed + Number(!checksPassed)
+  const checks = checksPassed ? '' : '\n✖ types, lint, format or unused code, counted as one failure (see above)\n'
   return {
     text: `${checks}\n${passed} passed, ${failures} failed, ${skipped} skipped\n`,
     status: failures === 0 ? 0 : 1,

@@ -19,13 +19,13 @@ const LETTERS_PER_SECOND = 4_000
 
 export const readTimes = (): Record<string, Time> => JSON.parse(readFileSync(path, 'utf8')) as Record<string, Time>
 
-export const expected = (times: Record<string, Time>, file: string, text: string): number =>
+export const estimateSeconds = (times: Record<string, Time>, file: string, text: string): number =>
   times[file]?.seconds ?? Math.min(text.length / LETTERS_PER_SECOND, NOTED_S)
 
 export function noteTimes(outcomes: readonly Outcome[]): void {
-  const noted = outcomes
+  const entries = outcomes
     .filter(({ seconds }) => seconds >= NOTED_S)
     .toSorted((a, b) => b.seconds - a.seconds)
     .map(({ file, seconds, processor }) => [file, { seconds: Math.round(seconds), processor: Math.round(processor) }])
-  writeFileSync(path, `${JSON.stringify(Object.fromEntries(noted), null, 2)}\n`)
+  writeFileSync(path, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`)
 }

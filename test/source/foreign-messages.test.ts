@@ -11,7 +11,7 @@ import { compile as compilePattern } from '#infra/search-engine/regex/pattern.ts
 const root = join(import.meta.dirname, '../..')
 
 /** Places that read the message of any error, and where it goes. */
-const known: Readonly<Record<string, string>> = {
+const knownMessages: Readonly<Record<string, string>> = {
   'src/app.ts': 'the administrator who starts the server',
   'src/infra/start-refused.ts': 'the administrator who starts the server',
   'src/infra/blobs/s3.ts': 'the administrator, at the start and in `uk doctor`',
@@ -37,7 +37,7 @@ test('messages of unknown errors are read only where no caller sees them', () =>
         source,
       )
     })
-  assert.deepEqual(readers.toSorted(), Object.keys(known).toSorted())
+  assert.deepEqual(readers.toSorted(), Object.keys(knownMessages).toSorted())
 })
 
 /** Words of the libraries behind our fields. */

@@ -43,13 +43,13 @@ const SENDS =
 const passing = ['src/gateway/providers/dispatch.ts']
 
 test('whoever sends something out says on whose connections', () => {
-  const found = globSync('src/**/*.ts', { cwd: root }).filter(
+  const files = globSync('src/**/*.ts', { cwd: root }).filter(
     (file) =>
       !/\.(test|long)\.ts$|^src\/infra\/http-client\//.test(file) &&
       !passing.includes(file) &&
       SENDS.test(readFileSync(join(root, file), 'utf8')),
   )
-  assert.deepEqual(found.toSorted(), Object.keys(users).toSorted(), 'each user of the way out has its row above')
+  assert.deepEqual(files.toSorted(), Object.keys(users).toSorted(), 'each user of the way out has its row above')
   for (const [file, [credential, party]] of Object.entries(users)) {
     const text = readFileSync(join(root, file), 'utf8')
     const said = (name: string): string[] =>

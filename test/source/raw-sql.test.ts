@@ -17,13 +17,13 @@ function argument(source: string, from: number): string {
 }
 
 /** Whether it is put together from words of the source alone: no value of a call can be in it. */
-function isFixed(given: string, source: string): boolean {
+function isFixed(argumentText: string, source: string): boolean {
   const words = /^'[^'\\]*'$/
-  if (words.test(given)) return true
-  const either = /^[^?]+\? ('[^'\\]*') : ('[^'\\]*')$/.exec(given)
+  if (words.test(argumentText)) return true
+  const either = /^[^?]+\? ('[^'\\]*') : ('[^'\\]*')$/.exec(argumentText)
   if (either) return true
   // A constant of the file, or a word of a table of words, whatever it is looked up by.
-  const name = /^(\w+)(?:\[\w+\]|\.\w+)?$/.exec(given)?.[1]
+  const name = /^(\w+)(?:\[\w+\]|\.\w+)?$/.exec(argumentText)?.[1]
   return name !== undefined && new RegExp(`^(?:export )?const (?:${name}\\b|\\[[^\\]]*\\b${name}\\b)`, 'm').test(source)
 }
 
@@ -36,8 +36,9 @@ test('sql.raw is given words of the source and never a value', () => {
       calls += 1
       const open = /^sql\s*\.\s*raw\s*\(/.exec(source.slice(index))
       // Handed on instead of called, it is given whatever comes.
-      const given = open === null ? null : argument(source, index + open[0].length)
-      if (given === null || !isFixed(given, source)) wrong.push(`${path}: sql.raw(${given ?? ' …'})`)
+      const argumentText = open === null ? null : argument(source, index + open[0].length)
+      if (argumentText === null || !isFixed(argumentText, source))
+        wrong.push(`${path}: sql.raw(${argumentText ?? ' …'})`)
     }
   }
   assert.ok(calls >= 5, `${calls} calls of sql.raw were read`)

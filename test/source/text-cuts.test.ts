@@ -19,7 +19,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/modules/drive/find/find-store.ts: inside': 'the bound of a range, never shown',
   'src/infra/bus/bus.ts: message': 'the random ID before a message',
   'src/infra/ledger/reserve.ts: name': 'an ID',
-  'src/infra/media/programs.ts: said': 'a line reduced to ASCII',
+  'src/infra/media/programs.ts: output': 'a line reduced to ASCII',
   'src/interfaces/cli/commands/sign-in/login.ts: key': 'the prefix of a key',
   'src/interfaces/cli/output/table.ts: text': 'a date',
   'src/interfaces/cli/server/credentials.ts: UK_KEY': 'the prefix of a key',

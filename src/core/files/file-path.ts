@@ -11,7 +11,7 @@ export const pathText = (path: Buffer): string => (isUtf8(path) ? path.toString(
 
 /** Refuses a text that is neither an absolute path nor the URI of one. */
 export function pathBytes(text: string): Buffer {
-  const bytes = text.startsWith(`${URI}/`) ? decoded(text.slice(URI.length)) : Buffer.from(text)
+  const bytes = text.startsWith(`${URI}/`) ? decodeText(text.slice(URI.length)) : Buffer.from(text)
   if (bytes[0] !== 0x2f || bytes.includes(0))
     refuse('invalid_parameter', {
       param: 'path',
@@ -38,7 +38,7 @@ function percentEncoded(bytes: Buffer): string {
   return text
 }
 
-function decoded(text: string): Buffer {
+function decodeText(text: string): Buffer {
   if (/%(?![0-9A-Fa-f]{2})/.test(text) || /[?#]/.test(text))
     refuse('invalid_parameter', {
       param: 'path',

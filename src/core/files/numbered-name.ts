@@ -6,7 +6,7 @@ export const MOST_NAME_BYTES = 255
 /** `name (2).ext` for 2; the name gives way where both do not fit. */
 export function numberedName(name: string, n: number): string {
   const { stem, ending } = partsOf(name)
-  return clipped(stem, ` (${n})${ending}`)
+  return clip(stem, ` (${n})${ending}`)
 }
 
 /** More than files that fit any disk. */
@@ -17,7 +17,7 @@ export function aroundNumber(name: string): { before: string[]; after: string } 
   const { stem, ending } = partsOf(name)
   const after = `)${ending}`
   const beforeOf = (digits: number): string =>
-    clipped(stem, ` (${'0'.repeat(digits)}${after}`).slice(0, -(digits + after.length))
+    clip(stem, ` (${'0'.repeat(digits)}${after}`).slice(0, -(digits + after.length))
   return { before: Array.from({ length: MOST_DIGITS }, (_, n) => beforeOf(n + 1)), after }
 }
 
@@ -28,5 +28,5 @@ function partsOf(name: string): { stem: string; ending: string } {
 }
 
 /** A name with this ending, cut before it where both don't fit. */
-export const clipped = (stem: string, ending: string): string =>
+export const clip = (stem: string, ending: string): string =>
   shortenBytes(stem, MOST_NAME_BYTES - Buffer.byteLength(ending)).normalize('NFC') + ending

@@ -71,11 +71,11 @@ test('the entries of an archive have different paths on systems that ignore case
   const pathFor = portablePaths('export')
   const folders = ['export']
   const paths: string[] = []
-  const given = new Set<string>()
+  const usedNames = new Set<string>()
   for (const [index, name] of names(4_000).entries()) {
     const path = `${folders[index % folders.length]!}/${name}`
-    if (given.has(path) || path.length > 3_000) continue
-    given.add(path)
+    if (usedNames.has(path) || path.length > 3_000) continue
+    usedNames.add(path)
     const isFolder = index % 5 === 0
     if (isFolder) folders.push(path)
     paths.push(pathFor(path, isFolder ? 'folder' : 'file'))

@@ -17,12 +17,12 @@ const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?
 
 /** The nearest name to this one that is allowed everywhere. */
 export function portableName(name: string): string {
-  const allowed = name
+  const safeName = name
     .normalize('NFC')
     // oxlint-disable-next-line no-control-regex -- Windows allows no control characters either.
     .replaceAll(/[<>:"/\\|?*\x00-\x1f\x7f]/g, '_')
     .replace(/[. ]+$/, (end) => '_'.repeat(end.length))
-  return RESERVED.test(allowed) ? `_${allowed}` : allowed
+  return RESERVED.test(safeName) ? `_${safeName}` : safeName
 }
 
 /** Names that are one to a system that doesn't tell cases or Unicode forms apart have the same key. */
@@ -45,10 +45,10 @@ export class PortableFolder {
     return this.path.length < LONGEST_PARENT
   }
 
-  pathFor(given: string): string {
+  pathFor(original: string): string {
     const parent = this.path === '' ? '' : `${this.path}/`
     const room = LONGEST_PATH - parent.length
-    const name = fitting(portableName(given), room)
+    const name = fitting(portableName(original), room)
     const key = keyOf(name)
     let free = name
     for (let n = this.#numbers.get(key) ?? 2; this.#taken.has(keyOf(free)); n++) {
@@ -67,9 +67,9 @@ export function portablePaths(top: string): (path: string, kind: 'file' | 'folde
   const folders = new Map([[top, first]])
   return (path, kind) => {
     if (path === top && kind === 'folder') return first.path
-    const cut = path.lastIndexOf('/')
-    const above = cut < 0 ? all : folders.get(path.slice(0, cut))!
-    const free = (above.isRoomy ? above : first).pathFor(path.slice(cut + 1))
+    const slash = path.lastIndexOf('/')
+    const above = slash < 0 ? all : folders.get(path.slice(0, slash))!
+    const free = (above.isRoomy ? above : first).pathFor(path.slice(slash + 1))
     if (kind === 'folder') folders.set(path, new PortableFolder(free))
     return free
   }

@@ -121,12 +121,12 @@ class Counter {
   /** The name between two quotes, shortened. */
   #nameAt(start: number, end: number): string {
     const raw = this.#bytes.subarray(start + 1, Math.min(end, start + 101))
-    return raw.includes(BACKSLASH) ? unescaped(this.#bytes.toString('utf8', start, end + 1)) : raw.toString()
+    return raw.includes(BACKSLASH) ? unescapeJson(this.#bytes.toString('utf8', start, end + 1)) : raw.toString()
   }
 }
 
 /** The name that is written with escapes, as the parser will read it. */
-function unescaped(text: string): string {
+function unescapeJson(text: string): string {
   try {
     return shorten(JSON.parse(text) as string, 100)
   } catch {

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { nearWord } from './near-word.ts'
 
 test('the nearest known word is the one with a letter too many, too few, wrong or swapped; what is far is not guessed at', () => {
-  const known = ['title', 'model', 'workspace_id', 'instructions', 'tools', 'name', 'id']
-  for (const [typed, meant] of [
+  const fields = ['title', 'model', 'workspace_id', 'instructions', 'tools', 'name', 'id']
+  for (const [input, target] of [
     ['titel', 'title'],
     ['Title', 'title'],
     ['nmae', 'name'],
@@ -17,5 +17,5 @@ test('the nearest known word is the one with a letter too many, too few, wrong o
     ['', null],
     ['t'.repeat(1_000_000), null],
   ] as const)
-    assert.equal(nearWord(typed, known), meant, typed.slice(0, 20))
+    assert.equal(nearWord(input, fields), target, input.slice(0, 20))
 })

@@ -5,18 +5,18 @@ const LETTERS_PER_EDIT = 3
 const MOST_EDITS = 3
 
 /** The known word that was meant, as far as can be told: the one with the fewest edits, and few they must be. Null: none is near. */
-export function nearWord(word: string, known: Iterable<string>): string | null {
+export function nearWord(word: string, candidates: Iterable<string>): string | null {
   if (word.length > LONGEST) return null
-  const asked = plain(word)
-  let found: string | null = null
-  let least = Math.min(MOST_EDITS, Math.max(1, Math.floor(asked.length / LETTERS_PER_EDIT))) + 1
-  for (const one of known) {
+  const target = plain(word)
+  let nearest: string | null = null
+  let least = Math.min(MOST_EDITS, Math.max(1, Math.floor(target.length / LETTERS_PER_EDIT))) + 1
+  for (const one of candidates) {
     if (one.length > LONGEST) continue
-    const count = edits(asked, plain(one))
+    const count = edits(target, plain(one))
     if (count >= least) continue
-    ;[found, least] = [one, count]
+    ;[nearest, least] = [one, count]
   }
-  return found
+  return nearest
 }
 
 /** `workspaceId`, `workspace-id` and `workspace_id` are one word. */
@@ -28,9 +28,9 @@ export function edits(a: string, b: string): number {
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
-      const changed = row[j - 1]! + Number(a[i - 1] !== b[j - 1])
+      const substitution = row[j - 1]! + Number(a[i - 1] !== b[j - 1])
       const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      next[j] = Math.min(next[j - 1]! + 1, row[j]! + 1, changed, isSwapped ? before[j - 2]! + 1 : changed)
+      next[j] = Math.min(next[j - 1]! + 1, row[j]! + 1, substitution, isSwapped ? before[j - 2]! + 1 : substitution)
     }
     ;[before, row] = [row, next]
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
-import { isSigned, newWebhookSecret, signed } from './standard-webhooks.ts'
+import { isSigned, newWebhookSecret, signWebhook } from './standard-webhooks.ts'
 
 const now = new Date(Math.floor(Date.now() / 1000) * 1000)
 
@@ -10,7 +10,7 @@ test('the library of Standard Webhooks takes our signatures, and we take its own
   const secrets = [newWebhookSecret(), newWebhookSecret()]
   fc.assert(
     fc.property(fc.uuid(), fc.json(), fc.nat(1), (id, body, which) => {
-      const ours = signed(secrets, { id, at: now, body })
+      const ours = signWebhook(secrets, { id, at: now, body })
       for (const secret of secrets) assert.deepEqual(new Webhook(secret).verify(body, ours), JSON.parse(body))
       const signature = new Webhook(secrets[which]!).sign(id, now, body)
       const theirs = { id, timestamp: ours['webhook-timestamp']!, signature, body: Buffer.from(body) }
@@ -23,21 +23,24 @@ test('the library of Standard Webhooks takes our signatures, and we take its own
 test('a signature holds for its bytes alone, and for five minutes', () => {
   const secret = newWebhookSecret()
   const body = Buffer.from([0x7b, 0xff, 0x7d])
-  const headers = signed([secret], { id: 'one', at: now, body: '' })
+  const headers = signWebhook([secret], { id: 'one', at: now, body: '' })
   const timestamp = headers['webhook-timestamp']!
-  const given = { id: 'one', timestamp, signature: headers['webhook-signature']!, body: Buffer.alloc(0) }
-  assert.ok(isSigned(given, [secret], now))
-  assert.equal(isSigned({ ...given, body }, [secret], now), false)
+  const delivery = { id: 'one', timestamp, signature: headers['webhook-signature']!, body: Buffer.alloc(0) }
+  assert.ok(isSigned(delivery, [secret], now))
+  assert.equal(isSigned({ ...delivery, body }, [secret], now), false)
   // Two bodies that are not UTF-8 are two bodies, though both read as replacement characters.
-  const read = new Webhook(secret).sign('one', now, body)
-  assert.equal(isSigned({ ...given, body: Buffer.from([0x7b, 0xfe, 0x7d]), signature: read }, [secret], now), false)
+  const reference = new Webhook(secret).sign('one', now, body)
+  assert.equal(
+    isSigned({ ...delivery, body: Buffer.from([0x7b, 0xfe, 0x7d]), signature: reference }, [secret], now),
+    false,
+  )
   for (const [seconds, holds] of [
     [299, true],
     [302, false],
     [-299, true],
     [-302, false],
   ] as const)
-    assert.equal(isSigned(given, [secret], new Date(now.getTime() + seconds * 1000)), holds, String(seconds))
+    assert.equal(isSigned(delivery, [secret], new Date(now.getTime() + seconds * 1000)), holds, String(seconds))
   for (const wrong of [`${timestamp}x`, '', '-1', `${timestamp}.0`])
-    assert.equal(isSigned({ ...given, timestamp: wrong }, [secret], now), false, wrong)
+    assert.equal(isSigned({ ...delivery, timestamp: wrong }, [secret], now), false, wrong)
 })

@@ -6,7 +6,7 @@ import { isSameText } from './same-text.ts'
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 /** The headers of a delivery: one signature per secret, so that the receiver may know either. */
-export function signed(
+export function signWebhook(
   secrets: readonly string[],
   { id, at, body }: { id: string; at: Date; body: string },
 ): Record<string, string> {
@@ -18,7 +18,7 @@ export function signed(
 /** The most that the sender's clock may be off (Standard Webhooks, "Verifying webhook authenticity"). */
 const TOLERANCE_SECONDS = 300
 
-export interface Signed {
+export interface SignedRequest {
   id: string
   /** Seconds since 1970, as it was sent. */
   timestamp: string
@@ -28,16 +28,20 @@ export interface Signed {
 }
 
 /** Whether one of the secrets made one of the signatures, over the raw body, not long ago. */
-export function isSigned({ id, timestamp, signature, body }: Signed, secrets: readonly string[], now: Date): boolean {
+export function isSigned(
+  { id, timestamp, signature, body }: SignedRequest,
+  secrets: readonly string[],
+  now: Date,
+): boolean {
   if (!/^\d{1,12}$/.test(timestamp)) return false
   if (Math.abs(now.getTime() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) return false
-  const given = signature
+  const signatures = signature
     .split(' ')
     .filter((each) => each.startsWith('v1,'))
     .slice(0, 20)
   return secrets.some((secret) => {
     const own = signatureOf(secret, id, timestamp, body)
-    return given.some((each) => isSameText(each, own))
+    return signatures.some((each) => isSameText(each, own))
   })
 }
 

@@ -202,7 +202,7 @@ export class Call implements AttemptOwner {
 
   logInRecord({ candidate }: Attempt): AnsweredRequest | null {
     const { handler } = this
-    if (this.#past !== null || this.#losses.length > 0 || !handler.gateway.engine.requestLog.kept) return null
+    if (this.#past !== null || this.#losses.length > 0 || !handler.gateway.engine.requestLog.isEnabled) return null
     this.#logged = true
     const { path, model, bytes } = handler.asked()
     return { path, askedModel: model, bytes, why: candidate.reason }

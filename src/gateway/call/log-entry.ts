@@ -1,4 +1,4 @@
-import type { LoggedRequest, Tried } from '#infra/request-log/request-log.ts'
+import type { LoggedRequest, ProviderAttempt } from '#infra/request-log/request-log.ts'
 import type { Loss } from '../model/canonical-request.ts'
 import { type FaultWords, askerOf, faultWords } from '../request/logged.ts'
 import type { Attempt, CallHandler } from './attempt.ts'
@@ -6,7 +6,7 @@ import type { Attempt, CallHandler } from './attempt.ts'
 /** A candidate that was asked and did not answer. */
 export interface Past {
   attempt: Attempt
-  outcome: Exclude<Tried['outcome'], 'answered'>
+  outcome: Exclude<ProviderAttempt['outcome'], 'answered'>
   /** The fault, without secrets, or what refused it; null: nothing was wrong. */
   why: unknown
   /** The time, by the clock of `performance.now()`. */
@@ -43,10 +43,10 @@ export function callEntry(handler: CallHandler, { last, past, losses, ...ending 
 
 const triedBy = (
   { id, candidate: { offer, reason }, startedAt }: Attempt,
-  outcome: Tried['outcome'],
+  outcome: ProviderAttempt['outcome'],
   words: FaultWords | null,
   at: number,
-): Tried => ({
+): ProviderAttempt => ({
   call_id: id,
   provider: offer.endpoint.slug,
   model: offer.slug,

@@ -1,4 +1,4 @@
-import { explained } from '#infra/http-client/retrieve.ts'
+import { explainError } from '#infra/http-client/retrieve.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { readFault } from '../wire/faults/faults.ts'
@@ -53,7 +53,7 @@ export function faultOf(
 export function brokenOff({ why, sent }: ExchangeBroke, url: URL): MediaFault {
   if (why instanceof MediaFault) return why
   if (why instanceof TooManyBytes) return new MediaFault('bad_answer', why.message)
-  const told = explained(why, url)
+  const told = explainError(why, url)
   const late = 'why' in told && told.why === 'too_slow'
   return new MediaFault(late ? 'timeout' : 'unreachable', told.message, { sent })
 }

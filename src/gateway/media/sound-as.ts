@@ -1,6 +1,6 @@
 import { Busy } from '#infra/confined/turns.ts'
 import { type ConvertOptions, type Converter, FormatNotMade } from '#infra/media/convert/converter.ts'
-import { resampled } from '#infra/media/convert/samples.ts'
+import { resample } from '#infra/media/convert/samples.ts'
 import { waveSamples } from '#infra/media/convert/wave.ts'
 import type { Pcm, SoundFormat } from '#infra/media/facts.ts'
 import { ProgramFailed } from '#infra/media/programs.ts'
@@ -30,7 +30,7 @@ export async function soundAs(
   if (format === wanted && format !== 'pcm') return { ...sound, seconds: () => null }
   try {
     const made = await samplesOf(sound, converter, options)
-    const { pcm, seconds } = counted(wanted === 'pcm' && rate !== undefined ? resampled(made, rate) : made)
+    const { pcm, seconds } = counted(wanted === 'pcm' && rate !== undefined ? resample(made, rate) : made)
     const bytes = explained(converter.fromPcm(pcm, wanted, options))
     return { format: wanted, sampleRate: wanted === 'pcm' ? pcm.sampleRate : null, bytes, units, seconds }
   } catch (error) {

@@ -91,14 +91,14 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     return this.incoming.socket
   }
 
-  entered(flight: Disposable, principal: Principal): void {
+  onEnter(flight: Disposable, principal: Principal): void {
     this.caller = callerOf(principal)
     this.#flight = flight
     // It left while its key was looked up.
     if (this.closed) this.#close()
   }
 
-  counted(headers: Record<string, string>): void {
+  onCount(headers: Record<string, string>): void {
     for (const name in headers) this.head.push(name, headers[name]!)
   }
 
@@ -308,7 +308,7 @@ class StreamRights extends RightsWatch {
     if (!this.#directory.mayUse(principal, this.#serving)) refuse('not_found')
   }
 
-  protected lost(): void {
+  protected onLost(): void {
     this.#response.destroy()
   }
 }

@@ -1,4 +1,4 @@
-import { RetrieveFailed, type Retrieved, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, type RetrieveResult, retrieve } from '#infra/http-client/retrieve.ts'
 import { refuse } from '#core/errors.ts'
 import { parseForeign } from '#core/json/json-text.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
@@ -94,7 +94,7 @@ async function ask(
   endpoint: ProviderEndpoint,
   path: string,
   signal: AbortSignal,
-): Promise<Retrieved | UpstreamFault> {
+): Promise<RetrieveResult | UpstreamFault> {
   const { origin, base, headers, mayBePrivate, credential } = upstreamOf(endpoint)
   try {
     return await retrieve(gateway.outbound, {

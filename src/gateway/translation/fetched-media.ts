@@ -1,6 +1,6 @@
 import type { Outbound } from '#infra/http-client/outbound.ts'
 import { idsWhere } from '../providers/every-provider.ts'
-import { RetrieveFailed, type Wanted, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, type RetrieveRequest, retrieve } from '#infra/http-client/retrieve.ts'
 import type { Id } from '#core/ids.ts'
 import { type Body, mention } from '../model/body.ts'
 import { isObject } from '../model/json.ts'
@@ -117,7 +117,7 @@ async function fetchOne(
   address: string,
   type: Media['type'],
   outside: Outbound,
-  how: Pick<Wanted, 'mostBytes' | 'timeoutMs' | 'party' | 'signal'>,
+  how: Pick<RetrieveRequest, 'mostBytes' | 'timeoutMs' | 'party' | 'signal'>,
 ): Promise<Extract<MediaSource, { kind: 'base64' }> | string> {
   const url = URL.parse(address)
   if (url === null) return 'this is not an address.'

@@ -4,15 +4,15 @@
  */
 export async function eachAtOnce<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<void>): Promise<void> {
   const waiting = items[Symbol.iterator]()
-  const failed = new AbortController()
+  const controller = new AbortController()
   const worker = async (): Promise<void> => {
-    for (let next = waiting.next(); !failed.signal.aborted && next.done !== true; next = waiting.next())
+    for (let next = waiting.next(); !controller.signal.aborted && next.done !== true; next = waiting.next())
       await work(next.value).catch((error: unknown) => {
-        failed.abort()
+        controller.abort()
         throw error
       })
   }
   const ends = await Promise.allSettled(Array.from({ length: most }, worker))
-  const broken = ends.find((end) => end.status === 'rejected')
-  if (broken) throw broken.reason
+  const failure = ends.find((end) => end.status === 'rejected')
+  if (failure) throw failure.reason
 }

@@ -5,7 +5,7 @@ export const LEFT_OUT: readonly string[] = ['processes', 'leases', 'presence', '
 /** Tables that a server fills at its first start, before anybody has signed up. */
 export const FILLED_AT_START: readonly string[] = ['instance', 'leases', 'processes', 'migrations']
 
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** The tables of this database and their columns. Numbers of transactions mean nothing in another database, and what is generated generates itself. */
 export async function tablesOf(client: pg.ClientBase): Promise<{ name: string; columns: string[] }[]> {
@@ -26,18 +26,18 @@ export async function inOrder<T extends { name: string }>(client: pg.ClientBase,
     where c.contype = 'f' and c.conrelid <> c.confrelid and f.relnamespace = current_schema()::regnamespace`)
   const before = Map.groupBy(rows, ({ from }) => from)
   const byName = new Map(tables.map((table) => [table.name, table]))
-  const ordered = new Set<T>()
+  const order = new Set<T>()
   const place = (table: T, under: ReadonlySet<string>): void => {
-    if (ordered.has(table)) return
+    if (order.has(table)) return
     if (under.has(table.name)) throw new Error(`the tables around ${table.name} refer to each other in a circle`)
     for (const { to } of before.get(table.name) ?? []) {
       const other = byName.get(to)
       if (other) place(other, new Set([...under, table.name]))
     }
-    ordered.add(table)
+    order.add(table)
   }
   for (const table of tables) place(table, new Set())
-  return [...ordered]
+  return [...order]
 }
 
 export interface Sequence {
@@ -56,12 +56,12 @@ export async function sequencesOf(client: pg.ClientBase): Promise<Sequence[]> {
       left join pg_class t on t.oid = d.refobjid
       where s.relkind = 'S' and s.relnamespace = current_schema()::regnamespace order by s.relname`,
   )
-  const found = []
+  const tables = []
   for (const { name, table } of rows) {
     const { rows: state } = await client.query<{ value: string; called: boolean }>(
-      `select last_value::text as value, is_called as called from ${quoted(name)}`,
+      `select last_value::text as value, is_called as called from ${quoteIdentifier(name)}`,
     )
-    found.push({ name, table, ...state[0]! })
+    tables.push({ name, table, ...state[0]! })
   }
-  return found
+  return tables
 }

@@ -9,7 +9,7 @@ import { earlierMigrations, foldedMigrations, stoppedAt, tooOld } from '../postg
 import { migrateWithin, migrationNames } from '../postgres/migrate.ts'
 import { ownNames } from '../postgres/own-names.ts'
 import type { Database } from '../postgres/tables.ts'
-import { FILLED_AT_START, inOrder, quoted, tablesOf } from './database.ts'
+import { FILLED_AT_START, inOrder, quoteIdentifier, tablesOf } from './database.ts'
 import { BackupRefused } from './layout/refused.ts'
 import type { Manifest } from './layout/manifest.ts'
 import { linesOf, readPieces } from './layout/pieces.ts'
@@ -27,8 +27,8 @@ export interface WaitingJob {
 
 /** Refuses a backup of a program that knows more migrations than this one. */
 export function checkMigrations({ migrations, version }: Manifest): void {
-  const known = new Set([...migrationNames(), ...earlierMigrations])
-  const unknown = migrations.filter((name) => !known.has(name))
+  const migrationSet = new Set([...migrationNames(), ...earlierMigrations])
+  const unknown = migrations.filter((name) => !migrationSet.has(name))
   if (unknown.length > 0)
     throw new BackupRefused(
       `this backup is of a newer Ukiyo (${version}, with ${unknown.at(-1)!}): restore it with that version or a newer one`,
@@ -44,28 +44,30 @@ const migrationsOf = ({ migrations }: Manifest): readonly string[] =>
 /** Refuses a database that holds anything, and names it. Answers whether it has its tables already. */
 export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Promise<boolean> {
   const migrations = migrationsOf(manifest)
-  const found = await tablesOf(client)
-  if (!found.some(({ name }) => name === 'migrations')) {
-    const [other] = found
+  const tables = await tablesOf(client)
+  if (!tables.some(({ name }) => name === 'migrations')) {
+    const [other] = tables
     if (other)
       throw new BackupRefused(`this database has a table "${other.name}" of another program: give Ukiyo one of its own`)
     return false
   }
-  for (const { name } of found) {
+  for (const { name } of tables) {
     if (FILLED_AT_START.includes(name)) continue
-    const { rows } = await client.query(`select exists (select from ${quoted(name)}) as filled`)
+    const { rows } = await client.query(`select exists (select from ${quoteIdentifier(name)}) as filled`)
     if (rows[0].filled)
       throw new BackupRefused(
         `the table "${name}" of this instance is not empty, and a restore overwrites nothing: restore into an empty UK_DATA_DIR, or another database`,
       )
   }
-  if (found.some(({ name }) => name === 'processes')) {
+  if (tables.some(({ name }) => name === 'processes')) {
     const { rows } = await client.query('select exists (select from processes where expires_at > now()) as alive')
     if (rows[0].alive)
       throw new BackupRefused('a server is running on this database, or was killed a moment ago: stop it first')
   }
-  const done = (await client.query<{ name: string }>('select name from migrations')).rows.map(({ name }) => name)
-  const same = done.length === migrations.length && done.every((name) => migrations.includes(name))
+  const appliedNames = (await client.query<{ name: string }>('select name from migrations')).rows.map(
+    ({ name }) => name,
+  )
+  const same = appliedNames.length === migrations.length && appliedNames.every((name) => migrations.includes(name))
   if (!same)
     throw new BackupRefused(
       'this database was begun by another version of Ukiyo than the backup is of: restore into one that no server was started on',
@@ -105,17 +107,17 @@ export async function loadDatabase(
   const ours = new Map((await tablesOf(client)).map(({ name, columns }) => [name, columns]))
   await client.query(
     `truncate ${FILLED_AT_START.filter((name) => name !== 'migrations')
-      .map(quoted)
+      .map(quoteIdentifier)
       .join(', ')}`,
   )
-  for (const { name } of tables) await client.query(`alter table ${quoted(name)} disable trigger user`)
+  for (const { name } of tables) await client.query(`alter table ${quoteIdentifier(name)} disable trigger user`)
   for (const table of tables) {
     const strange = table.columns.find((column) => !ours.get(table.name)?.includes(column))
     if (strange !== undefined || !ours.has(table.name))
       throw new BackupRefused(`the table "${table.name}" of this backup does not fit: it is damaged`)
     await copyIn(client, source, table, progress)
   }
-  for (const { name } of tables) await client.query(`alter table ${quoted(name)} enable trigger user`)
+  for (const { name } of tables) await client.query(`alter table ${quoteIdentifier(name)} enable trigger user`)
   for (const { name, value, called } of manifest.sequences)
     await client.query(
       `select setval(c.oid::regclass, $2::bigint, $3) from pg_class c
@@ -141,7 +143,9 @@ async function copyIn(
   { name, columns, rows, pieces }: Manifest['tables'][number],
   progress: Progress,
 ): Promise<void> {
-  const stream = client.query(copyFrom(`copy ${quoted(name)} (${columns.map(quoted).join(', ')}) from stdin`))
+  const stream = client.query(
+    copyFrom(`copy ${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')}) from stdin`),
+  )
   await pipeline(Readable.from(readPieces(source, pieces)), stream)
   for (const { bytes } of pieces) progress.add(bytes)
   if (stream.rowCount !== rows)

@@ -4,7 +4,7 @@ import { to as copyTo } from 'pg-copy-streams'
 import { type Blobs, BlobMissing } from '../blobs/blobs.ts'
 import { holdBlobs } from '../blobs/hold.ts'
 import { eachAtOnce } from './at-once.ts'
-import { LEFT_OUT, quoted, sequencesOf, tablesOf } from './database.ts'
+import { LEFT_OUT, quoteIdentifier, sequencesOf, tablesOf } from './database.ts'
 import { BackupRefused } from './layout/refused.ts'
 import { FORMAT, type Manifest, type Piece, writeManifest } from './layout/manifest.ts'
 import { writePieces } from './layout/pieces.ts'
@@ -17,7 +17,7 @@ import { ownNames } from '../postgres/own-names.ts'
 import { type Target, WrongBytes, isFolder, openTarget } from './layout/target.ts'
 
 /** The parts of an instance that a backup is made from. */
-export interface Backed {
+export interface BackupOptions {
   connection: pg.ClientConfig
   blobs: Blobs
   version: string
@@ -28,7 +28,7 @@ export interface Backed {
   sealed: readonly { table: string; columns: readonly string[] }[]
 }
 
-export interface Made {
+export interface BackupResult {
   manifest: Manifest
   where: string
   /** The number of older backups that were removed. */
@@ -46,10 +46,10 @@ const HOLD_MS = 20_000
  * `keep`: so many backups of this instance are left in the folder; null leaves all.
  */
 export async function makeBackup(
-  { connection, blobs, version, key, signWith, sealed }: Backed,
+  { connection, blobs, version, key, signWith, sealed }: BackupOptions,
   { to, keep, at }: { to: string; keep: number | null; at: Date },
   progress: Progress,
-): Promise<Made> {
+): Promise<BackupResult> {
   const client = new pg.Client({
     ...connection,
     application_name: 'ukiyo backup',
@@ -71,10 +71,10 @@ export async function makeBackup(
     )
     await client.query('begin isolation level repeatable read read only')
     const { leftOut, ...database } = await copyDatabase(client, target, sealed, progress)
-    const named = await blobsOf(client)
+    const namedBlobs = await blobsOf(client)
     await client.query('commit')
-    const lists = await writePieces(target, 'files', Readable.from(listOf(named)), 'list')
-    const missing = await copyBlobs(blobs, named, target, progress)
+    const lists = await writePieces(target, 'files', Readable.from(listOf(namedBlobs)), 'list')
+    const missing = await copyBlobs(blobs, namedBlobs, target, progress)
     const manifest: Manifest = {
       format: FORMAT,
       product: 'ukiyo',
@@ -82,7 +82,7 @@ export async function makeBackup(
       instance,
       at: at.toISOString(),
       ...database,
-      blobs: { count: named.length, bytes: named.reduce((sum, { size }) => sum + size, 0), lists, missing },
+      blobs: { count: namedBlobs.length, bytes: namedBlobs.reduce((sum, { size }) => sum + size, 0), lists, missing },
       key,
     }
     const where = await target.finish(writeManifest(manifest, signWith))
@@ -98,14 +98,15 @@ async function instanceOf(client: pg.Client): Promise<string | null> {
   return rows[0]?.id ?? null
 }
 
-type Copied = Pick<Manifest, 'migrations' | 'tables' | 'sequences' | 'jobs' | 'sealed_values'> & Pick<Made, 'leftOut'>
+type DatabaseContents = Pick<Manifest, 'migrations' | 'tables' | 'sequences' | 'jobs' | 'sealed_values'> &
+  Pick<BackupResult, 'leftOut'>
 
 async function copyDatabase(
   client: pg.Client,
   target: Target,
-  sealed: Backed['sealed'],
+  sealed: BackupOptions['sealed'],
   progress: Progress,
-): Promise<Copied> {
+): Promise<DatabaseContents> {
   const { rows: size } = await client.query<{ bytes: string }>(
     'select pg_database_size(current_database())::text as bytes',
   )
@@ -121,8 +122,10 @@ async function copyDatabase(
       leftOut.push(name)
       continue
     }
-    const stream = client.query(copyTo(`copy ${quoted(name)} (${columns.map(quoted).join(', ')}) to stdout`))
-    const pieces = await writePieces(target, `database/${name}`, counted(stream, progress))
+    const stream = client.query(
+      copyTo(`copy ${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')}) to stdout`),
+    )
+    const pieces = await writePieces(target, `database/${name}`, countBytes(stream, progress))
     tables.push({ name, columns, rows: (stream as { rowCount?: number }).rowCount ?? 0, pieces })
   }
   return {
@@ -139,8 +142,8 @@ async function copyDatabase(
 
 /** Refuses a database whose tables this program doesn't know: it would take them for another program's. */
 function checkKnown(migrations: readonly string[]): void {
-  const known = new Set(migrationNames())
-  const unknown = migrations.find((name) => !known.has(name) && !earlierMigrations.includes(name))
+  const migrationSet = new Set(migrationNames())
+  const unknown = migrations.find((name) => !migrationSet.has(name) && !earlierMigrations.includes(name))
   if (unknown !== undefined)
     throw new BackupRefused(`a newer Ukiyo has migrated this database (${unknown}): back it up with that version`)
 }
@@ -158,12 +161,12 @@ async function copyJobs(client: pg.Client, target: Target): Promise<Piece[]> {
   return writePieces(target, 'jobs', stream, 'lines')
 }
 
-async function countSealed(client: pg.Client, sealed: Backed['sealed']): Promise<Record<string, number>> {
+async function countSealed(client: pg.Client, sealed: BackupOptions['sealed']): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { table, columns } of sealed)
     for (const column of columns) {
       const { rows } = await client.query<{ n: number }>(
-        `select count(*)::int as n from ${quoted(table)} where ${quoted(column)} is not null`,
+        `select count(*)::int as n from ${quoteIdentifier(table)} where ${quoteIdentifier(column)} is not null`,
       )
       if (rows[0]!.n > 0) counts[`${table}.${column}`] = rows[0]!.n
     }
@@ -184,10 +187,10 @@ async function blobsOf(client: pg.Client): Promise<NamedBlob[]> {
   return rows.map((row) => ({ ...row, size: Number(row.size) }))
 }
 
-function* listOf(named: readonly NamedBlob[]): Generator<Buffer> {
-  for (let at = 0; at < named.length; at += 1_000)
+function* listOf(namedBlobs: readonly NamedBlob[]): Generator<Buffer> {
+  for (let at = 0; at < namedBlobs.length; at += 1_000)
     yield Buffer.from(
-      named
+      namedBlobs
         .slice(at, at + 1_000)
         .map(({ sha256, size }) => `${sha256} ${size}\n`)
         .join(''),
@@ -197,19 +200,19 @@ function* listOf(named: readonly NamedBlob[]): Generator<Buffer> {
 /** Answers the hashes of those that the store had not, or not as they were: the rest is worth keeping all the same. */
 async function copyBlobs(
   blobs: Blobs,
-  named: readonly NamedBlob[],
+  namedBlobs: readonly NamedBlob[],
   target: Target,
   progress: Progress,
 ): Promise<string[]> {
   progress.begin(
     'files',
-    named.reduce((sum, { size }) => sum + size, 0),
+    namedBlobs.reduce((sum, { size }) => sum + size, 0),
   )
   const missing: string[] = []
-  await eachAtOnce(named, target.atOnce, async ({ sha256, size, place }) => {
+  await eachAtOnce(namedBlobs, target.atOnce, async ({ sha256, size, place }) => {
     if (await target.hasBlob(sha256, size)) return progress.add(size)
     try {
-      await target.putBlob(sha256, size, counted(blobs.read(place, { reuse: true }), progress))
+      await target.putBlob(sha256, size, countBytes(blobs.read(place, { reuse: true }), progress))
     } catch (error) {
       if (!(error instanceof BlobMissing) && !(error instanceof WrongBytes)) throw error
       missing.push(sha256)
@@ -218,7 +221,7 @@ async function copyBlobs(
   return missing.toSorted()
 }
 
-async function* counted(source: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<Uint8Array> {
+async function* countBytes(source: AsyncIterable<Uint8Array>, progress: Progress): AsyncGenerator<Uint8Array> {
   for await (const part of source) {
     progress.add(part.length)
     yield part

@@ -17,13 +17,13 @@ export async function keepNewest(folder: string, keep: number, instance: string 
     await rename(path, `${path}.partial`)
     await rm(`${path}.partial`, { recursive: true, force: true })
   }
-  const needed = new Set<string>()
+  const requiredHashes = new Set<string>()
   for (const path of await backupsIn(folder)) {
     await using source = await openSource(path)
-    for (const { sha256 } of await listedBlobs(source)) needed.add(sha256)
+    for (const { sha256 } of await listedBlobs(source)) requiredHashes.add(sha256)
   }
   for (const part of await readdir(join(folder, 'blobs')))
     for (const name of /^[0-9a-f]{2}$/.test(part) ? await readdir(join(folder, 'blobs', part)) : [])
-      if (!needed.has(name)) await rm(join(folder, 'blobs', part, name), { force: true })
+      if (!requiredHashes.has(name)) await rm(join(folder, 'blobs', part, name), { force: true })
   return old.length
 }

@@ -5,7 +5,7 @@ import { eachAtOnce } from './at-once.ts'
 import { type Afterwards, checkEmpty, loadDatabase } from './load.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './layout/source.ts'
-import { type ListedBlob, damaged } from './verify.ts'
+import { type ListedBlob, damagedBlob } from './verify.ts'
 
 const AT_ONCE = 8
 
@@ -17,7 +17,7 @@ const AT_ONCE = 8
 export async function restoreBackup(
   { connection, blobs }: { connection: pg.ClientConfig; blobs: Blobs },
   source: Source,
-  listed: readonly ListedBlob[],
+  blobList: readonly ListedBlob[],
   afterwards: Afterwards,
   progress: Progress,
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function restoreBackup(
   await client.connect()
   try {
     await checkEmpty(client, source.manifest)
-    const places = await bringBlobs(blobs, source, listed, progress)
+    const places = await bringBlobs(blobs, source, blobList, progress)
     // The queue's own tables, which a backup holds no copy of.
     await makeQueue(connection)
     await loadDatabase(client, source, places, afterwards, progress)
@@ -43,7 +43,7 @@ export async function restoreBackup(
 export async function tryRestore(
   connection: pg.ClientConfig,
   source: Source,
-  listed: readonly ListedBlob[],
+  blobList: readonly ListedBlob[],
   afterwards: Afterwards,
   progress: Progress,
 ): Promise<void> {
@@ -52,7 +52,7 @@ export async function tryRestore(
   await client.connect()
   try {
     await makeQueue(connection)
-    const places = new Map(listed.map(({ sha256 }) => [sha256, sha256]))
+    const places = new Map(blobList.map(({ sha256 }) => [sha256, sha256]))
     await loadDatabase(client, source, places, afterwards, progress)
   } finally {
     await client.end().catch(() => {})
@@ -73,27 +73,31 @@ async function makeQueue(connection: pg.ClientConfig): Promise<void> {
 async function bringBlobs(
   blobs: Blobs,
   source: Source,
-  listed: readonly ListedBlob[],
+  blobList: readonly ListedBlob[],
   progress: Progress,
 ): Promise<Map<string, string>> {
   progress.begin(
     'files',
-    listed.reduce((sum, { size }) => sum + size, 0),
+    blobList.reduce((sum, { size }) => sum + size, 0),
   )
   const places = new Map<string, string>()
-  await eachAtOnce(listed, AT_ONCE, async ({ sha256, size }) => {
-    const staged = await blobs.stage(cut(source.readBlob(sha256), size, progress))
-    if (staged.sha256 !== sha256) {
-      await staged.discard()
-      throw damaged(sha256)
+  await eachAtOnce(blobList, AT_ONCE, async ({ sha256, size }) => {
+    const stagedBlob = await blobs.stage(limitBytes(source.readBlob(sha256), size, progress))
+    if (stagedBlob.sha256 !== sha256) {
+      await stagedBlob.discard()
+      throw damagedBlob(sha256)
     }
-    places.set(sha256, await staged.keep())
+    places.set(sha256, await stagedBlob.keep())
   })
   return places
 }
 
 /** Yields `size` bytes of the source, and one more where it is longer, so that its hash differs. */
-async function* cut(source: AsyncIterable<Uint8Array>, size: number, progress: Progress): AsyncGenerator<Uint8Array> {
+async function* limitBytes(
+  source: AsyncIterable<Uint8Array>,
+  size: number,
+  progress: Progress,
+): AsyncGenerator<Uint8Array> {
   let length = 0
   for await (const part of source) {
     length += part.length

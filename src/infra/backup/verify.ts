@@ -12,21 +12,21 @@ export interface ListedBlob {
   size: number
 }
 
-export const damaged = (sha256: string): BackupRefused =>
+export const damagedBlob = (sha256: string): BackupRefused =>
   new BackupRefused(`the bytes of file ${sha256} in this backup are damaged: take another backup`)
 
 /** The bytes that a backup has: what the store had lost already is not among them. */
 export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
   const { blobs } = source.manifest
   const missing = new Set(blobs.missing)
-  const listed: ListedBlob[] = []
+  const blobList: ListedBlob[] = []
   for await (const line of linesOf(source, blobs.lists)) {
     const [sha256 = '', size = ''] = line.split(' ')
     if (!/^[0-9a-f]{64}$/.test(sha256) || !/^\d+$/.test(size))
       throw new BackupRefused('the list of files in this backup is damaged: take another backup')
-    if (!missing.has(sha256)) listed.push({ sha256, size: Number(size) })
+    if (!missing.has(sha256)) blobList.push({ sha256, size: Number(size) })
   }
-  return listed
+  return blobList
 }
 
 /** Holds all of a backup but the bytes of files against its hashes; throws `BackupRefused` with the first thing that is not as it was written. */
@@ -44,9 +44,9 @@ const sizeOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, { bytes
 
 /** The same for all of a backup. */
 export async function verify(source: Source, progress: Progress): Promise<ListedBlob[]> {
-  const listed = await verifyDatabase(source, progress)
+  const blobList = await verifyDatabase(source, progress)
   progress.begin('verifying files', source.manifest.blobs.bytes)
-  await eachAtOnce(listed, 4, async ({ sha256, size }) => {
+  await eachAtOnce(blobList, 4, async ({ sha256, size }) => {
     const hash = createHash('sha256')
     let length = 0
     for await (const part of source.readBlob(sha256)) {
@@ -54,7 +54,7 @@ export async function verify(source: Source, progress: Progress): Promise<Listed
       length += part.length
       progress.add(part.length)
     }
-    if (length !== size || hash.digest('hex') !== sha256) throw damaged(sha256)
+    if (length !== size || hash.digest('hex') !== sha256) throw damagedBlob(sha256)
   })
-  return listed
+  return blobList
 }

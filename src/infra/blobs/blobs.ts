@@ -4,7 +4,7 @@ export interface Blobs extends AsyncDisposable {
    * Takes bytes to a place of their own and hashes them on the way; a part of the source need hold only until the next. Nothing is to be seen of them until they are kept.
    * When the source breaks off or `signal` fires nothing of it stays, and this throws.
    */
-  stage(source: AsyncIterable<Uint8Array>, more?: StageMore): Promise<Staged>
+  stage(source: AsyncIterable<Uint8Array>, more?: StageMore): Promise<StagedBlob>
   /**
    * The bytes from `start` to before `end`, in large parts. Throws `BlobMissing` before the first part.
    * With `reuse` a part holds only until the next is asked for: what is written to a socket part by part needs no copies.
@@ -31,7 +31,7 @@ export interface Range {
 }
 
 /** Bytes that are there and belong to nobody yet. `keep`, `park` or `discard`, once. */
-export interface Staged {
+export interface StagedBlob {
   /** 64 hex digits. */
   sha256: string
   size: number

@@ -18,10 +18,10 @@ export async function mayRemoveBlobs(db: Db): Promise<boolean> {
  * another backup has them, after so many milliseconds of trying.
  */
 export async function holdBlobs(client: pg.ClientBase, ms: number): Promise<boolean> {
-  for (let left = ms; ; left -= AGAIN_MS) {
+  for (let remainingMs = ms; ; remainingMs -= AGAIN_MS) {
     const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [LOCK])
     if (rows[0]!.held) return true
-    if (left <= 0) return false
+    if (remainingMs <= 0) return false
     await sleep(AGAIN_MS)
   }
 }

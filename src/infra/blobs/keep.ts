@@ -1,6 +1,6 @@
 import { type Generated, sql } from 'kysely'
 import type { Db, Postgres } from '../postgres/client.ts'
-import type { Blobs, Range, Staged } from './blobs.ts'
+import type { Blobs, Range, StagedBlob } from './blobs.ts'
 
 declare module '../postgres/tables.ts' {
   interface Database {
@@ -19,13 +19,13 @@ interface BlobTable {
  * until then, so the sweep can't take the bytes away in between; the same bytes are kept once. A row without a place is
  * one whose bytes a sweep was about to take, or has taken.
  */
-export async function keepBlob(ctx: { db: Db }, staged: Staged): Promise<void> {
+export async function keepBlob(ctx: { db: Db }, stagedBlob: StagedBlob): Promise<void> {
   const { rows } = await sql<{ place: string }>`insert into blobs (sha256, size_bytes, place)
-    values (${staged.sha256}, ${String(staged.size)}, '') on conflict (sha256) do update set used_at = now()
+    values (${stagedBlob.sha256}, ${String(stagedBlob.size)}, '') on conflict (sha256) do update set used_at = now()
     returning place`.execute(ctx.db)
-  if (rows[0]!.place !== '') return staged.discard()
-  const place = await staged.keep()
-  await ctx.db.updateTable('blobs').set({ place }).where('sha256', '=', staged.sha256).execute()
+  if (rows[0]!.place !== '') return stagedBlob.discard()
+  const place = await stagedBlob.keep()
+  await ctx.db.updateTable('blobs').set({ place }).where('sha256', '=', stagedBlob.sha256).execute()
 }
 
 /**

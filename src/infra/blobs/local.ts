@@ -22,20 +22,20 @@ const FIRST_BYTES = 16 * 1024
 export function localBlobs(root: string): Blobs {
   const incoming = join(root, 'incoming')
   const pathOf = (place: string): string => join(root, place)
-  let made: Promise<unknown> | null = null
+  let creation: Promise<unknown> | null = null
 
   return {
     async stage(source, more = {}) {
-      await (made ??= mkdir(incoming, { recursive: true, mode: 0o700 }))
+      await (creation ??= mkdir(incoming, { recursive: true, mode: 0o700 }))
       const path = join(incoming, newId())
       const file = await open(path, 'wx', 0o600)
-      const written = await synced(file, source, more).catch(async (error: unknown) => {
+      const digest = await writeAndSync(file, source, more).catch(async (error: unknown) => {
         await rm(path, { force: true })
         throw error
       })
-      const { sha256 } = written
+      const { sha256 } = digest
       return {
-        ...written,
+        ...digest,
         async keep() {
           const place = join(sha256.slice(0, 2), sha256.slice(2, 4), sha256)
           const folder = dirname(pathOf(place))
@@ -60,8 +60,8 @@ export function localBlobs(root: string): Blobs {
 
     async *list() {
       for (const place of await readdir(root, { recursive: true }).catch(() => [])) {
-        const found = await stat(pathOf(place)).catch(() => null)
-        if (found?.isFile()) yield { place, modifiedAt: found.mtime }
+        const stats = await stat(pathOf(place)).catch(() => null)
+        if (stats?.isFile()) yield { place, modifiedAt: stats.mtime }
       }
     },
 
@@ -70,11 +70,11 @@ export function localBlobs(root: string): Blobs {
 }
 
 /** Closes the file in any case. */
-async function synced(file: FileHandle, source: AsyncIterable<Uint8Array>, more: StageMore) {
+async function writeAndSync(file: FileHandle, source: AsyncIterable<Uint8Array>, more: StageMore) {
   try {
-    const written = await writeDown(file, source, more)
+    const digest = await writeDown(file, source, more)
     await file.sync()
-    return written
+    return digest
   } finally {
     await file.close()
   }
@@ -95,11 +95,11 @@ async function writeDown(
   // A small file needs no large block.
   let block: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   let spare: Buffer | null = null
-  let used = 0
+  let offset = 0
   let writing: Promise<void> = Promise.resolve()
 
   const flush = async (): Promise<void> => {
-    const full = block.subarray(0, used)
+    const full = block.subarray(0, offset)
     hash.update(full)
     await writing
     writing = writeAll(file, full)
@@ -108,7 +108,7 @@ async function writeDown(
     const next: Buffer = spare ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
     spare = block.length === BLOCK_BYTES ? block : null
     block = next
-    used = 0
+    offset = 0
   }
   try {
     for await (const part of source) {
@@ -117,14 +117,14 @@ async function writeDown(
       size += part.length
       if (size > limit) throw tooLarge(limit)
       for (let at = 0; at < part.length;) {
-        const some = part.subarray(at, at + block.length - used)
-        block.set(some, used)
-        used += some.length
+        const some = part.subarray(at, at + block.length - offset)
+        block.set(some, offset)
+        offset += some.length
         at += some.length
-        if (used === block.length) await flush()
+        if (offset === block.length) await flush()
       }
     }
-    if (used > 0) await flush()
+    if (offset > 0) await flush()
   } finally {
     await writing
   }
@@ -137,7 +137,7 @@ let largeReaders = 0
 async function* readParts(
   path: string,
   place: string,
-  { start = 0, end: asked = Infinity, reuse = false }: Range & { reuse?: boolean },
+  { start = 0, end: requestedEnd = Infinity, reuse = false }: Range & { reuse?: boolean },
 ): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOENT' ? new BlobMissing(place) : error
@@ -145,7 +145,7 @@ async function* readParts(
   let ahead: Promise<Buffer> | null = null
   let large = false
   try {
-    const end = Math.min(asked, (await file.stat()).size)
+    const end = Math.min(requestedEnd, (await file.stat()).size)
     large = end - start > 4 * LARGE_PART_BYTES && largeReaders < MOST_LARGE
     if (large) largeReaders += 1
     const most = large ? LARGE_PART_BYTES : PART_BYTES

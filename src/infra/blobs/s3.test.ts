@@ -50,9 +50,9 @@ test('files live in a bucket: in parts, by ranges, once per content, and gone af
   const alice = await server.person('Alice')
   const bytes = randomBytes(18_000_000)
   const put = (bytes: Buffer, name: string) => upload(alice, { workspace_id: alice.workspaceId }, bytes, name)
-  const made = await put(bytes, 'big.bin')
-  assert.equal(made.status, 201, made.text)
-  const { id, sha256 } = made.body.data
+  const uploadReply = await put(bytes, 'big.bin')
+  assert.equal(uploadReply.status, 201, uploadReply.text)
+  const { id, sha256 } = uploadReply.body.data
   assert.equal(sha256, createHash('sha256').update(bytes).digest('hex'))
   assert.deepEqual(
     [...s3.objects.values()].map((object) => object.bytes.equals(bytes)),
@@ -71,7 +71,7 @@ test('files live in a bucket: in parts, by ranges, once per content, and gone af
   assert.equal((await alice.get(`/drive/files/${empty.body.data.id}/content`)).body.data.total_lines, 0)
   assert.equal(s3.objects.size, 2)
 
-  const cut = new AbortController()
+  const controller = new AbortController()
   const form = new FormData()
   form.append('workspace_id', alice.workspaceId)
   form.append('file', new Blob([bytes]), 'cut.bin')
@@ -79,13 +79,13 @@ test('files live in a bucket: in parts, by ranges, once per content, and gone af
     method: 'POST',
     headers: alice.headers,
     body: form,
-    signal: cut.signal,
+    signal: controller.signal,
   })
   await until(
     async () => s3.uploads.size,
     (size) => size > 0,
   )
-  cut.abort()
+  controller.abort()
   await sending.catch(() => {})
   // What was cut off leaves no parts.
   await becomes(() => s3.uploads.size, 0)
@@ -115,12 +115,12 @@ test('a file in a bucket is sent on where it broke off, read by lines, grepped, 
   const words = Buffer.from(`${'tea leaves\n'.repeat(2_000)}a kettle\n`)
   const tus = { 'tus-resumable': '1.0.0' }
   const [workspace, name] = [alice.workspaceId, 'tea.txt'].map((text) => Buffer.from(text).toString('base64'))
-  const begun = await alice.post('/drive/uploads', undefined, {
+  const uploadResponse = await alice.post('/drive/uploads', undefined, {
     ...tus,
     'upload-length': String(words.length),
     'upload-metadata': `workspace_id ${workspace},filename ${name}`,
   })
-  const at = new URL(begun.headers.get('location')!).pathname
+  const at = new URL(uploadResponse.headers.get('location')!).pathname
   const bytes = { ...tus, 'content-type': 'application/offset+octet-stream' }
   await alice.request('PATCH', at, words.subarray(0, 9_000), { ...bytes, 'upload-offset': '0' })
   const last = await fetch(`${twin.origin}${at}`, {
@@ -138,12 +138,15 @@ test('a file in a bucket is sent on where it broke off, read by lines, grepped, 
   assert.deepEqual([tail.lines[0].text, tail.total_lines], ['a kettle', 2_001])
   const [row] = (await alice.get('/drive/grep?pattern=a%20k.ttle&before=1')).body.data
   assert.deepEqual([row.line, row.before], [2_001, ['tea leaves']])
-  let found = await alice.get('/search?q=kettle')
-  for (const until = Date.now() + PATIENCE_MS; found.body.data.length === 0 && Date.now() < until;)
-    found = await alice.get('/search?q=kettle')
-  assert.deepEqual([found.body.data[0]?.id, found.body.data[0]?.snippet.includes('a kettle')], [id, true])
-  const copied = await alice.post(`/drive/files/${top.id}/copy`, { workspace_id: alice.workspaceId, name: 'Again' })
-  assert.equal(copied.status, 201, copied.text)
+  let results = await alice.get('/search?q=kettle')
+  for (const until = Date.now() + PATIENCE_MS; results.body.data.length === 0 && Date.now() < until;)
+    results = await alice.get('/search?q=kettle')
+  assert.deepEqual([results.body.data[0]?.id, results.body.data[0]?.snippet.includes('a kettle')], [id, true])
+  const copyResponse = await alice.post(`/drive/files/${top.id}/copy`, {
+    workspace_id: alice.workspaceId,
+    name: 'Again',
+  })
+  assert.equal(copyResponse.status, 201, copyResponse.text)
   assert.equal(s3.objects.size, 1, 'once per content')
   const archive = await fetch(`${server.origin}/v1/drive/files/${top.id}/archive`, { headers: alice.headers })
   const zip = await fromBufferPromise(Buffer.from(await archive.arrayBuffer()))
@@ -173,9 +176,9 @@ test('with the vendor itself every part carries its checksum, and what is read b
     await using blobs = await openBlobs(configOf(environment))
     const bytes = randomBytes(17 << 20)
     for (const some of [bytes, bytes.subarray(0, 100)]) {
-      const staged = await blobs.stage(Readable.from([some]))
-      const read = await Array.fromAsync(blobs.read(await staged.keep()))
-      assert.ok(Buffer.concat(read).equals(some))
+      const stagedBlob = await blobs.stage(Readable.from([some]))
+      const parts = await Array.fromAsync(blobs.read(await stagedBlob.keep()))
+      assert.ok(Buffer.concat(parts).equals(some))
     }
     assert.ok(s3.summed() >= 3, `${s3.summed()} checksums came`)
     assert.deepEqual(s3.refused, [])
@@ -230,7 +233,7 @@ test('the S3 of the tests takes nothing that is not signed as it came', async ()
   const quarter = 15 * 60_000
   assert.equal(await put(), '200')
   assert.equal(await put({ ago: quarter - 20_000 }), '200')
-  const refused: [Parameters<typeof put>[0], string][] = [
+  const rejections: [Parameters<typeof put>[0], string][] = [
     [{ ago: quarter + 20_000 }, 'RequestTimeTooSkewed'],
     [{ ago: -quarter - 20_000 }, 'RequestTimeTooSkewed'],
     [{ secret: 'another' }, 'SignatureDoesNotMatch'],
@@ -244,6 +247,6 @@ test('the S3 of the tests takes nothing that is not signed as it came', async ()
     [{ region: 'us-east-1' }, 'AccessDenied'],
     [{ key: 'AKOTHER' }, 'InvalidAccessKeyId'],
   ]
-  for (const [change, code] of refused) assert.equal(await put(change), code, JSON.stringify(change))
+  for (const [change, code] of rejections) assert.equal(await put(change), code, JSON.stringify(change))
   assert.deepEqual([...s3.objects.keys()], ['a b'])
 })

@@ -44,8 +44,8 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
 
   const remove = async (place: string): Promise<void> => {
     const [key = '', UploadId] = place.split('#')
-    if (UploadId === undefined) await client.send(new DeleteObjectCommand(keyOf(key))).catch(failed)
-    else await client.send(new AbortMultipartUploadCommand({ ...keyOf(key), UploadId })).catch(failed)
+    if (UploadId === undefined) await client.send(new DeleteObjectCommand(keyOf(key))).catch(rethrow)
+    else await client.send(new AbortMultipartUploadCommand({ ...keyOf(key), UploadId })).catch(rethrow)
   }
 
   return {
@@ -56,7 +56,7 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
       const hash = createHash('sha256')
       const head: Buffer[] = []
       let size = 0
-      let broken: unknown = null
+      let cause: unknown = null
       const body = async function* () {
         try {
           for await (const part of source) {
@@ -70,7 +70,7 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
             yield Buffer.from(part)
           }
         } catch (error) {
-          broken = error
+          cause = error
           throw error
         }
       }
@@ -82,7 +82,7 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
       })
       await upload.done().catch(async (error: unknown) => {
         await upload.abort().catch(() => {})
-        throw broken ?? failure(error)
+        throw cause ?? failure(error)
       })
       const stay = async () => place
       return {
@@ -116,16 +116,16 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
       for (let after: string | undefined; ;) {
         const page = await client
           .send(new ListObjectsV2Command({ Bucket: bucket, Prefix: base, ContinuationToken: after }))
-          .catch(failed)
+          .catch(rethrow)
         for (const { Key, LastModified } of page.Contents ?? [])
           if (Key !== undefined) yield { place: Key.slice(base.length), modifiedAt: LastModified ?? new Date() }
         after = page.NextContinuationToken
         if (after === undefined) break
       }
-      const unfinished = await client
+      const uploads = await client
         .send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: base }))
-        .catch(failed)
-      for (const { Key, UploadId, Initiated } of unfinished.Uploads ?? [])
+        .catch(rethrow)
+      for (const { Key, UploadId, Initiated } of uploads.Uploads ?? [])
         if (Key !== undefined && UploadId !== undefined)
           yield { place: `${Key.slice(base.length)}#${UploadId}`, modifiedAt: Initiated ?? new Date() }
     },
@@ -164,6 +164,6 @@ const wordsOf = (error: unknown): string => {
 /** A new error in place of the original, whose code would be taken for one of the database. */
 const failure = (error: unknown): Error =>
   new Error(`the file store cannot be used: ${wordsOf(error)}`, { cause: error })
-const failed = (error: unknown): never => {
+const rethrow = (error: unknown): never => {
   throw failure(error)
 }

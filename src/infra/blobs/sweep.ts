@@ -14,7 +14,7 @@ const referrers = [
   ['computer_snapshots', 'sha256'],
   ['media_job_inputs', 'sha256'],
 ] as const
-const unreferenced = sql.join(
+const conditions = sql.join(
   referrers.map(
     ([table, column]) => sql`not exists (select from ${sql.table(table)} t where t.${sql.ref(column)} = b.sha256)`,
   ),
@@ -39,22 +39,22 @@ export async function sweepBlobs(
   { postgres: { db }, blobs }: { postgres: Postgres; blobs: Blobs },
   { graceMinutes = 60, strayMinutes = 1_440, signal }: SweepMore = {},
 ): Promise<{ unreferenced: number; stray: number }> {
-  const gone = { unreferenced: 0, stray: 0 }
+  const counts = { unreferenced: 0, stray: 0 }
   for (let after = ''; ;) {
-    if (signal?.aborted) return gone
+    if (signal?.aborted) return counts
     const { rows } = await sql<{ sha256: string }>`select b.sha256 from blobs b
-      where b.sha256 > ${after} and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced}
+      where b.sha256 > ${after} and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${conditions}
       order by b.sha256 limit ${BATCH}`.execute(db)
-    for (const { sha256 } of rows) gone.unreferenced += await dropBlob(db, blobs, sha256, graceMinutes)
+    for (const { sha256 } of rows) counts.unreferenced += await dropBlob(db, blobs, sha256, graceMinutes)
     if (rows.length < BATCH) break
     after = rows.at(-1)!.sha256
   }
   for await (const places of batches(blobs, Date.now() - strayMinutes * 60_000)) {
     if (signal?.aborted) break
     for (const place of await unknownOf(db, places))
-      gone.stray += await db.transaction().execute((db) => dropStray(db, blobs, place))
+      counts.stray += await db.transaction().execute((db) => dropStray(db, blobs, place))
   }
-  return gone
+  return counts
 }
 
 /**
@@ -62,22 +62,21 @@ export async function sweepBlobs(
  * Then the bytes go, while the row is held: who brings the same ones waits.
  */
 async function dropBlob(db: Db, blobs: Blobs, sha256: string, graceMinutes: number): Promise<number> {
-  const given = await db.transaction().execute(async (db) => {
+  const candidate = await db.transaction().execute(async (db) => {
     if (!(await mayRemoveBlobs(db))) return undefined
     const { rows } = await sql<{ place: string }>`with held as (
         select b.sha256, b.place from blobs b where b.sha256 = ${sha256}
-          and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${unreferenced} for update)
+          and b.used_at < now() - make_interval(mins => ${graceMinutes}) and ${conditions} for update)
       update blobs b set place = '' from held where b.sha256 = held.sha256 returning held.place`.execute(db)
     return rows[0]
   })
-  if (given === undefined) return 0
+  if (candidate === undefined) return 0
   // A backup that begins in between finds a row without a place, and does not ask for its bytes.
   return await db.transaction().execute(async (db) => {
-    const gone = await sql`delete from blobs b where b.sha256 = ${sha256} and b.place = '' and ${unreferenced}`.execute(
-      db,
-    )
-    if (gone.numAffectedRows !== 1n) return 0
-    if (given.place !== '') await blobs.remove(given.place)
+    const deletion =
+      await sql`delete from blobs b where b.sha256 = ${sha256} and b.place = '' and ${conditions}`.execute(db)
+    if (deletion.numAffectedRows !== 1n) return 0
+    if (candidate.place !== '') await blobs.remove(candidate.place)
     return 1
   })
 }

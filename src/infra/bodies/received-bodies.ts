@@ -31,8 +31,8 @@ export class ReceivedBodies {
 
   /** Counts bytes that came, or refuses them. */
   add(account: string, bytes: number): void {
-    const held = (this.#byAccount.get(account) ?? 0) + bytes
-    if (held > this.#mostOfAccount)
+    const total = (this.#byAccount.get(account) ?? 0) + bytes
+    if (total > this.#mostOfAccount)
       refuse('concurrency_limited', {
         message: `Your requests in progress hold more than ${this.#mostOfAccount >> 20} MiB. Try again when some of them are done.`,
         headers: { 'retry-after': '2' },
@@ -42,14 +42,14 @@ export class ReceivedBodies {
         message: `All requests in progress hold more than ${this.#most >> 20} MiB. Try again in a moment.`,
         headers: { 'retry-after': '5' },
       })
-    this.#byAccount.set(account, held)
+    this.#byAccount.set(account, total)
     this.#bytes += bytes
   }
 
   remove(account: string, bytes: number): void {
     this.#bytes -= bytes
-    const held = (this.#byAccount.get(account) ?? 0) - bytes
-    if (held > 0) this.#byAccount.set(account, held)
+    const total = (this.#byAccount.get(account) ?? 0) - bytes
+    if (total > 0) this.#byAccount.set(account, total)
     else this.#byAccount.delete(account)
   }
 

@@ -68,9 +68,9 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
       wakes.on(topic, wake)
       return { [Symbol.dispose]: () => void wakes.off(topic, wake) }
     },
-    send(topic, said) {
-      asServer(() => words.emit(topic, said))
-      messages.push(`${self}${WORDS}${topic}\n${said}`)
+    send(topic, message) {
+      asServer(() => words.emit(topic, message))
+      messages.push(`${self}${WORDS}${topic}\n${message}`)
       later()
     },
     hear(topic, listen) {

@@ -7,19 +7,19 @@ import { startRounds } from './rounds.ts'
 test('a wake leads to a round at whichever moment it comes, also in the very one in which a round ends', async () => {
   await using server = await testServer()
   const { bus } = server.app.engine
-  let begun = 0
+  let startCount = 0
   let end = (): void => {}
   await using rounds = startRounds(
     { bus, poke: 'rounds of a test', pollMs: 3_600_000 },
     () => {
-      begun++
+      startCount++
       return new Promise<void>((resolve) => (end = resolve))
     },
     (error) => assert.fail(String(error)),
   )
   for (let later = 0; later < 12; later++) {
     await until(
-      () => Promise.resolve(begun),
+      () => Promise.resolve(startCount),
       (n) => n === later + 1,
     )
     end()
@@ -27,7 +27,7 @@ test('a wake leads to a round at whichever moment it comes, also in the very one
     rounds.wake()
   }
   await until(
-    () => Promise.resolve(begun),
+    () => Promise.resolve(startCount),
     (n) => n === 13,
   )
   end()

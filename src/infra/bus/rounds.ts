@@ -15,34 +15,34 @@ export interface Rounds extends AsyncDisposable {
 export function startRounds(
   { bus, poke, pollMs, paceMs }: { bus: Bus; poke: string; pollMs: number; paceMs?: number },
   work: Work,
-  failed: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): Rounds {
-  const rounds = createRounds({ paceMs }, work, failed)
-  const woken = bus.on(poke, rounds.wake)
+  const rounds = createRounds({ paceMs }, work, onError)
+  const subscription = bus.on(poke, rounds.wake)
   const timer = setInterval(rounds.poll, pollMs)
   rounds.poll()
   return {
     wake: rounds.wake,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      woken[Symbol.dispose]()
+      subscription[Symbol.dispose]()
       await rounds[Symbol.asyncDispose]()
     },
   }
 }
 
 /** `poked`: somebody knows of work to do; else it is only looked whether there is some. */
-type Work = (closing: AbortSignal, poked: boolean) => Promise<boolean | void>
+type Work = (closing: AbortSignal, isPoked: boolean) => Promise<boolean | void>
 
 /** The same, where the caller alone says when a round comes: on a word of somebody, or to look whether one was lost. */
 export function createRounds(
   { paceMs = 0 }: { paceMs?: number | undefined },
   work: Work,
-  failed: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): Rounds & { poll(): void } {
   const closing = new AbortController()
   let again = false
-  let poked = false
+  let isPoked = false
   let running: Promise<void> | null = null
   let lastAt = -Infinity
 
@@ -50,13 +50,13 @@ export function createRounds(
     while (again && !closing.signal.aborted) {
       const wait = lastAt + paceMs - performance.now()
       if (wait > 0) await sleep(wait)
-      const known = poked
-      again = poked = false
+      const wasPoked = isPoked
+      again = isPoked = false
       lastAt = performance.now()
       try {
-        if (await work(closing.signal, known)) again = poked = true
+        if (await work(closing.signal, wasPoked)) again = isPoked = true
       } catch (error) {
-        failed(error)
+        onError(error)
       }
     }
     // In the same moment as the last look at it: whoever wakes a promise's turn later would find it running still.
@@ -69,7 +69,7 @@ export function createRounds(
   return {
     poll,
     wake() {
-      poked = true
+      isPoked = true
       poll()
     },
     async [Symbol.asyncDispose]() {

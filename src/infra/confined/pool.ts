@@ -39,7 +39,7 @@ export function createPool<Request, Answer>(
   const turns = createTurns(limits)
   const idle: Worker<Request, Answer>[] = []
   const alive = new Set<Worker<Request, Answer>>()
-  let closed = false
+  let isClosed = false
 
   async function work(
     turn: Disposable,
@@ -47,12 +47,12 @@ export function createPool<Request, Answer>(
     conclude: (outcome: Outcome<Answer>) => Promise<void> = async () => {},
   ): Promise<Outcome<Answer>> {
     using _turn = turn
-    const asked = await load()
-    if (closed) return { lost: 'unsent' }
+    const request = await load()
+    if (isClosed) return { lost: 'unsent' }
     const worker = idle.pop() ?? start()
     clearTimeout(worker.idle)
-    const outcome = await worker.ask(asked)
-    if (worker.gone || worker.answered >= MOST_ANSWERED || closed) drop(worker)
+    const outcome = await worker.ask(request)
+    if (worker.gone || worker.answered >= MOST_ANSWERED || isClosed) drop(worker)
     else {
       idle.push(worker)
       worker.idle = setTimeout(() => drop(worker), limits.idleMs).unref()
@@ -81,7 +81,7 @@ export function createPool<Request, Answer>(
       return work(turn, load, conclude)
     },
     async [Symbol.asyncDispose]() {
-      closed = true
+      isClosed = true
       turns[Symbol.dispose]()
       const ends = [...alive].map((worker) => worker.ended)
       for (const worker of alive) drop(worker)

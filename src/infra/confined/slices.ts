@@ -18,12 +18,12 @@ export async function visitInSlices<T>(
 ): Promise<void> {
   for (let at = 0; at < items.length;) {
     const turn = await turns.take(account, signal)
-    const begun = performance.now()
+    const startedAt = performance.now()
     try {
       do if (!visit(items[at++]!)) return
-      while (at < items.length && performance.now() < begun + SLICE_MS)
+      while (at < items.length && performance.now() < startedAt + SLICE_MS)
     } finally {
-      if (performance.now() < begun + SHORT_MS) turn[Symbol.dispose]()
+      if (performance.now() < startedAt + SHORT_MS) turn[Symbol.dispose]()
       else void setImmediate().then(() => turn[Symbol.dispose]())
     }
   }

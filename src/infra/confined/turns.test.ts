@@ -6,28 +6,28 @@ const limits = { atOnce: 3, each: 2, waitingEach: 4, waiting: 7 }
 
 test('accounts are served in turn, two at most in progress each, however many of one wait', async () => {
   using turns = createTurns(limits)
-  const served: string[] = []
-  const held: Disposable[] = []
+  const order: string[] = []
+  const holds: Disposable[] = []
   const ask = (who: string): Promise<void> =>
     turns.take(who).then((turn) => {
-      served.push(who)
-      held.push(turn)
+      order.push(who)
+      holds.push(turn)
     })
-  const asked = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask)
-  await asked[5]
-  assert.deepEqual(served, ['a', 'a', 'b'], 'the third place is not hers')
+  const requests = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'].map(ask)
+  await requests[5]
+  assert.deepEqual(order, ['a', 'a', 'b'], 'the third place is not hers')
   for (let i = 0; i < 5; i++) {
-    held[i]![Symbol.dispose]()
-    held[i]![Symbol.dispose]()
+    holds[i]![Symbol.dispose]()
+    holds[i]![Symbol.dispose]()
     await new Promise((go) => setImmediate(go))
   }
-  await Promise.all(asked)
-  assert.deepEqual(served, ['a', 'a', 'b', 'a', 'b', 'c', 'a', 'a'])
+  await Promise.all(requests)
+  assert.deepEqual(order, ['a', 'a', 'b', 'a', 'b', 'c', 'a', 'a'])
 })
 
 test('where the line is full, who has the most in it gives one up for who has less; nobody is kept out by a few', async () => {
   using turns = createTurns({ ...limits, atOnce: 1, waiting: 6 })
-  const held = await turns.take('a')
+  const hold = await turns.take('a')
   const outcomes: Promise<string>[] = ['a', 'a', 'a', 'a', 'b', 'b', 'c', 'd', 'e', 'f', 'g'].map((who) =>
     turns.take(who).then(
       (turn) => {
@@ -37,7 +37,7 @@ test('where the line is full, who has the most in it gives one up for who has le
       (error: Error) => error.name,
     ),
   )
-  held[Symbol.dispose]()
+  hold[Symbol.dispose]()
   assert.deepEqual(
     await Promise.all(outcomes),
     ['served', 'Busy', 'Busy', 'Busy', 'served', 'Busy', 'served', 'served', 'served', 'served', 'Busy'],
@@ -49,15 +49,15 @@ test('the lines are bounded, each and all; who leaves makes room, and at the end
   const turns = createTurns({ ...limits, atOnce: 1 })
   const first = await turns.take('a')
   const leaving = new AbortController()
-  const gone = turns.take('a', leaving.signal)
-  const left = ['a', 'a', 'a', 'b', 'b', 'b'].map((who) => turns.take(who))
+  const abandonedTurn = turns.take('a', leaving.signal)
+  const remaining = ['a', 'a', 'a', 'b', 'b', 'b'].map((who) => turns.take(who))
   await assert.rejects(turns.take('a'), { name: 'Busy' })
   await assert.rejects(turns.take('b'), { name: 'Busy' }, 'seven wait')
   leaving.abort(new Error('left'))
-  await assert.rejects(gone, { message: 'left' })
+  await assert.rejects(abandonedTurn, { message: 'left' })
   const room = turns.take('c')
   turns[Symbol.dispose]()
-  for (const one of [...left, room]) await assert.rejects(one, { name: 'Busy' })
+  for (const one of [...remaining, room]) await assert.rejects(one, { name: 'Busy' })
   first[Symbol.dispose]()
   await assert.rejects(turns.take('d'), { name: 'Busy' })
 })

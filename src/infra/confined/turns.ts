@@ -26,22 +26,22 @@ interface Waiting {
 export function createTurns(limits: TurnLimits): Turns {
   /** The waiting calls, by account; the account that was served last stands last. */
   const lines = new Map<string, Waiting[]>()
-  const held = new Map<string, number>()
+  const countByAccount = new Map<string, number>()
   let [running, waiting] = [0, 0]
-  let closed = false
+  let isClosed = false
 
   function turnOf(account: string): Disposable {
     running += 1
-    held.set(account, (held.get(account) ?? 0) + 1)
+    countByAccount.set(account, (countByAccount.get(account) ?? 0) + 1)
     let over = false
     return {
       [Symbol.dispose]() {
         if (over) return
         over = true
         running -= 1
-        const left = held.get(account)! - 1
-        if (left === 0) held.delete(account)
-        else held.set(account, left)
+        const remaining = countByAccount.get(account)! - 1
+        if (remaining === 0) countByAccount.delete(account)
+        else countByAccount.set(account, remaining)
         next()
       },
     }
@@ -49,9 +49,9 @@ export function createTurns(limits: TurnLimits): Turns {
 
   function next(): void {
     while (running < limits.atOnce) {
-      const found = [...lines].find(([account]) => (held.get(account) ?? 0) < limits.each)
-      if (found === undefined) return
-      const [account, line] = found
+      const next = [...lines].find(([account]) => (countByAccount.get(account) ?? 0) < limits.each)
+      if (next === undefined) return
+      const [account, line] = next
       const { go } = line.shift()!
       waiting -= 1
       lines.delete(account)
@@ -74,10 +74,10 @@ export function createTurns(limits: TurnLimits): Turns {
     take(account, signal) {
       signal?.throwIfAborted()
       const line = lines.get(account) ?? []
-      if (closed || line.length >= limits.waitingEach || !isRoom(line.length))
-        return Promise.reject(new Busy(closed ? 'The server is shutting down.' : 'Too many wait already.'))
+      if (isClosed || line.length >= limits.waitingEach || !isRoom(line.length))
+        return Promise.reject(new Busy(isClosed ? 'The server is shutting down.' : 'Too many wait already.'))
       return new Promise((resolve, reject) => {
-        const left = (): void => {
+        const onLeave = (): void => {
           const at = line.indexOf(one)
           if (at < 0) return
           line.splice(at, 1)
@@ -85,14 +85,14 @@ export function createTurns(limits: TurnLimits): Turns {
           if (line.length === 0) lines.delete(account)
           reject(signal!.reason as Error)
         }
-        const settled = <T>(say: (said: T) => void) => {
-          return (said: T): void => {
-            signal?.removeEventListener('abort', left)
-            say(said)
+        const settle = <T>(say: (value: T) => void) => {
+          return (value: T): void => {
+            signal?.removeEventListener('abort', onLeave)
+            say(value)
           }
         }
-        const one: Waiting = { go: settled(resolve), leave: settled(reject) }
-        signal?.addEventListener('abort', left, { once: true })
+        const one: Waiting = { go: settle(resolve), leave: settle(reject) }
+        signal?.addEventListener('abort', onLeave, { once: true })
         line.push(one)
         lines.set(account, line)
         waiting += 1
@@ -100,7 +100,7 @@ export function createTurns(limits: TurnLimits): Turns {
       })
     },
     [Symbol.dispose]() {
-      closed = true
+      isClosed = true
       for (const { leave } of [...lines.values()].flat()) leave(new Busy('The server is shutting down.'))
       lines.clear()
       waiting = 0

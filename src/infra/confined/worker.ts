@@ -47,24 +47,24 @@ export class Worker<Request, Answer> {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    this.#child.on('message', (said: Answer) => this.#answer?.({ said }))
+    this.#child.on('message', (answer: Answer) => this.#answer?.({ said: answer }))
     this.#child.on('error', () => this.#child.kill('SIGKILL'))
     this.ended = new Promise((resolve) =>
       this.#child.on('close', (_, signal) => {
-        const stopped = this.gone || (signal !== null && STOPS.has(signal))
+        const isStopped = this.gone || (signal !== null && STOPS.has(signal))
         this.gone = true
         // Else out of memory, or broken by what it was given.
-        this.#answer?.({ lost: stopped ? 'unsent' : 'too_large' })
+        this.#answer?.({ lost: isStopped ? 'unsent' : 'too_large' })
         resolve()
       }),
     )
   }
 
-  ask(asked: Request): Promise<Outcome<Answer>> {
+  ask(request: Request): Promise<Outcome<Answer>> {
     const { timeMs, memoryMb } = this.#limits
     const { promise, resolve } = Promise.withResolvers<Outcome<Answer>>()
-    const stop = (lost: WorkerFailure): void => {
-      resolve({ lost })
+    const stop = (failure: WorkerFailure): void => {
+      resolve({ lost: failure })
       this.end()
     }
     const late = setTimeout(() => stop('too_slow'), timeMs)
@@ -74,7 +74,7 @@ export class Worker<Request, Answer> {
       })
     }, LOOK_MS)
     this.#answer = resolve
-    this.#child.send(asked as object, (error) => error && stop('unsent'))
+    this.#child.send(request as object, (error) => error && stop('unsent'))
     return promise.finally(() => {
       this.answered++
       this.#answer = null

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 type Ip = ipaddr.IPv4 | ipaddr.IPv6
 
 /** One line of `UK_UPSTREAM_ALLOW` or `UK_FETCH_ALLOW`: a network or a host name, with or without a port. */
-type Allowed = { range: [Ip, number]; port: number | null } | { host: string; port: number }
+type AllowRule = { range: [Ip, number]; port: number | null } | { host: string; port: number }
 
 export interface AddressPolicy {
   /**
@@ -15,14 +15,14 @@ export interface AddressPolicy {
 
 /** Throws with a sentence for people when a line is neither `host:port` nor `CIDR[:port]`. */
 export function addressPolicy(lines: readonly string[]): AddressPolicy {
-  const allowed = lines.map(readLine)
+  const rules = lines.map(readLine)
   return {
     permits(host, address, port) {
       const ip = parseIp(address)
       if (ip === null) return false
       if (isPublic(ip)) return true
       const name = host.toLowerCase()
-      return allowed.some((line) => {
+      return rules.some((line) => {
         if (line.port !== null && line.port !== port) return false
         return 'host' in line ? line.host === name : line.range[0].kind() === ip.kind() && ip.match(line.range)
       })
@@ -30,13 +30,13 @@ export function addressPolicy(lines: readonly string[]): AddressPolicy {
   }
 }
 
-function readLine(line: string): Allowed {
-  const [, bracketed, bare, port] = /^(?:\[([^\]]+)\]|([^:]+|[^:]*(?::[^:]*){2,}))(?::(\d{1,5}))?$/.exec(line) ?? []
-  const words = bracketed ?? bare
+function readLine(line: string): AllowRule {
+  const [, bracketedHost, bare, port] = /^(?:\[([^\]]+)\]|([^:]+|[^:]*(?::[^:]*){2,}))(?::(\d{1,5}))?$/.exec(line) ?? []
+  const words = bracketedHost ?? bare
   if (words !== undefined && (port === undefined || Number(port) <= 65_535)) {
     const range = readRange(words)
     if (range) return { range, port: port === undefined ? null : Number(port) }
-    if (bracketed === undefined && port !== undefined && /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i.test(words))
+    if (bracketedHost === undefined && port !== undefined && /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i.test(words))
       return { host: words.toLowerCase(), port: Number(port) }
   }
   throw new RangeError(`"${line}" is neither host:port nor CIDR[:port], such as gpu.local:8000 or 10.0.0.0/8:11434`)

@@ -2,11 +2,11 @@ import type { Dispatcher } from 'undici'
 import { ValueCounter } from '#core/json/json-text.ts'
 import type { Outbound } from './outbound.ts'
 import type { Send, ExchangeOwner } from './send.ts'
-import { RetrieveFailed, explained } from './retrieve.ts'
+import { RetrieveFailed, explainError } from './retrieve.ts'
 
 /** Bytes that may still be read; who begins something new fills it again. */
 export interface Meter {
-  left: number
+  remaining: number
   /** Values of JSON that may still come; absent: it isn't JSON that is read. */
   values?: number
 }
@@ -42,44 +42,44 @@ export const fetchThrough =
     }
     const leave = (): void => stop(signal?.reason)
     const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(given) {
-        if (over) return given.abort(new Error('given up while it waited for a connection'))
-        controller = given
+      onRequestStart(dispatchController) {
+        if (over) return dispatchController.abort(new Error('given up while it waited for a connection'))
+        controller = dispatchController
       },
-      onResponseStart(given, status, fields) {
-        const known = new Headers()
+      onResponseStart(controller, status, fields) {
+        const headers = new Headers()
         for (const [name, value] of Object.entries(fields))
-          for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) known.append(name, each)
-        const packed = known.get('content-encoding')
-        if (status < 200 || status > 599 || (packed !== null && packed !== 'identity'))
+          for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) headers.append(name, each)
+        const encoding = headers.get('content-encoding')
+        if (status < 200 || status > 599 || (encoding !== null && encoding !== 'identity'))
           return stop(new RetrieveFailed('garbled', 'The server answered in a form that was not asked for.'))
         const answer = WITHOUT_BODY.has(status)
           ? null
           : new ReadableStream<Uint8Array>(
               {
                 start: (own) => void (stream = own),
-                pull: () => given.resume(),
+                pull: () => controller.resume(),
                 cancel: () => stop(new Error('the rest is not wanted')),
               },
               { highWaterMark: BUFFERED, size: (piece) => piece?.byteLength ?? 0 },
             )
-        resolve(new Response(answer, { status, headers: known }))
+        resolve(new Response(answer, { status, headers }))
       },
-      onResponseData(given, piece) {
+      onResponseData(controller, piece) {
         if (over) return
-        meter.left -= piece.length
+        meter.remaining -= piece.length
         if (meter.values !== undefined) meter.values -= counter.push(piece)
-        if (meter.left < 0 || (meter.values ?? 0) < 0)
+        if (meter.remaining < 0 || (meter.values ?? 0) < 0)
           return stop(new RetrieveFailed('too_large', 'The server sent more than is read of it.'))
         stream?.enqueue(new Uint8Array(piece))
-        if (stream !== null && (stream.desiredSize ?? 0) <= 0) given.pause()
+        if (stream !== null && (stream.desiredSize ?? 0) <= 0) controller.pause()
       },
       onResponseEnd() {
         if (over) return
         over = true
         stream?.close()
       },
-      onResponseError: (_, error) => stop(explained(error, url)),
+      onResponseError: (_, error) => stop(explainError(error, url)),
     }
     if (signal?.aborted) leave()
     else {

@@ -4,13 +4,13 @@ import type { Send } from './send.ts'
 const OWN: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te'])
 
 // Of the endpoints whose calls add nothing to their own headers: an array that is known is not read again.
-const known = new WeakMap<readonly string[], string>()
+const headCache = new WeakMap<readonly string[], string>()
 
 /** Request line and fields with the empty line behind them (RFC 9112). Throws for what would be read as more than it is. */
 export function headOf({ origin, method, path, headers, body, lead = '', streamed }: Send): string {
   if (!/^\/[\x21-\x7e]*$/.test(path)) throw new TypeError('the path of a request holds what no URL may hold')
-  let fields = known.get(headers)
-  if (fields === undefined) known.set(headers, (fields = fieldsOf(headers)))
+  let fields = headCache.get(headers)
+  if (fields === undefined) headCache.set(headers, (fields = fieldsOf(headers)))
   const length =
     streamed !== undefined
       ? `content-length: ${streamed.length}\r\n`

@@ -36,7 +36,7 @@ test('no answer holds a connection for ever, in whatever way it does not end', a
   const times = { headMs: 1_000, idleMs: 1_000, wholeMs: 1_500, streamMs: 2_000, errorMs: 400 }
   await using short = createOutbound(policy, times)
   await using small = createOutbound(policy, { mostBytes: 4 << 20 })
-  const told = await Promise.all(
+  const outcomes = await Promise.all(
     endlessKinds.map(
       (kind) =>
         new Promise<[string, string]>((resolve) =>
@@ -59,7 +59,7 @@ test('no answer holds a connection for ever, in whatever way it does not end', a
         ),
     ),
   )
-  assert.deepEqual(Object.fromEntries(told), ends)
+  assert.deepEqual(Object.fromEntries(outcomes), ends)
   await until(
     () => Promise.resolve(server.open()),
     (open) => open === 0,

@@ -46,7 +46,7 @@ export interface OutsideMcp extends AsyncDisposable {
   /** Calls a tool, until the signal fires. An error of the tool is an answer with `is_error`. */
   call(
     name: string,
-    given: Record<string, unknown>,
+    input: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<{ output: unknown; is_error: boolean }>
 }
@@ -63,13 +63,13 @@ const OPEN_MS = 10_000
 const LEAVE_MS = 2_000
 const MOST_PAGES = 20
 /** Of one call's answer. */
-const OF_A_CALL: Meter = { left: 8 << 20, values: 50_000 }
+const OF_A_CALL: Meter = { remaining: 8 << 20, values: 50_000 }
 /** Of the handshake and all pages of a listing. */
-const OF_A_LISTING: Meter = { left: 1 << 20, values: 50_000 }
+const OF_A_LISTING: Meter = { remaining: 1 << 20, values: 50_000 }
 const LONGEST_MESSAGE = 1_000
 
 /** A server's words about its results are taken as they come: its schemas are never compiled. */
-const unchecked: jsonSchemaValidator = {
+const noValidation: jsonSchemaValidator = {
   // Whatever type it is asked for.
   getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
 }
@@ -97,7 +97,7 @@ export function outsideMcp(
       { name: 'ukiyo', version: '1' },
       {
         versionNegotiation: { mode: 'auto' },
-        jsonSchemaValidator: unchecked,
+        jsonSchemaValidator: noValidation,
         listMaxPages: MOST_PAGES,
         inputRequired: { autoFulfill: false },
       },
@@ -119,16 +119,16 @@ export function outsideMcp(
   async function within<T>(most: Meter, use: (client: Client) => Promise<T>): Promise<T> {
     Object.assign(meter, most)
     try {
-      const known = opening !== null
+      const wasOpen = opening !== null
       try {
         return await use((await session()).client)
       } catch (error) {
-        if (!known || statusOf(error) !== 404) throw error
+        if (!wasOpen || statusOf(error) !== 404) throw error
         opening = null
         return await use((await session()).client)
       }
     } catch (error) {
-      throw told(error)
+      throw toOutsideFailure(error)
     }
   }
 
@@ -138,10 +138,10 @@ export function outsideMcp(
         const { tools } = await inTurn(() => client.listTools(undefined, { signal, timeout: openMs }))
         return tools.map(({ name, description = '', inputSchema }) => ({ name, description, parameters: inputSchema }))
       }),
-    call: (name, given, signal) =>
+    call: (name, input, signal) =>
       within(OF_A_CALL, async (client) => {
         const { content, structuredContent, isError } = await client.callTool(
-          { name, arguments: given },
+          { name, arguments: input },
           { signal, timeout: timeoutMs },
         )
         return { output: structuredContent ?? plain(content), is_error: isError === true }
@@ -173,7 +173,7 @@ const statusOf = (error: unknown): number | null => {
   return typeof data?.status === 'number' ? data.status : null
 }
 
-function told(error: unknown): OutsideFailed {
+function toOutsideFailure(error: unknown): OutsideFailed {
   for (let at: unknown = error; at instanceof Error; at = at.cause)
     if (at instanceof RetrieveFailed) return new OutsideFailed(at.message, { tooLarge: at.why === 'too_large' })
   const status = statusOf(error)

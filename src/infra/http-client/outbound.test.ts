@@ -23,14 +23,14 @@ test('public addresses are permitted', () => {
 })
 
 test('private, local and reserved addresses are refused in every form', () => {
-  const refused = [
+  const rejectedAddresses = [
     '127.0.0.1 127.8.8.8 0.0.0.0 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 100.64.0.1 192.0.0.8',
     '198.18.0.1 203.0.113.7 224.0.0.1 240.0.0.1 255.255.255.255 2130706433 0x7f000001 0177.0.0.1 :: ::1 ::127.0.0.1',
     '::ffff:127.0.0.1 ::ffff:a00:1 fc00::1 fd12:3456::1 fe80::1 fe80::1%eth0 fec0::1 ff02::1 2001:db8::1 2002:7f00:1::',
     '64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 2001::1 localhost',
   ].flatMap((line) => line.split(' '))
-  refused.push('', 'not an address')
-  for (const address of refused) assert.equal(permits(address), false, address)
+  rejectedAddresses.push('', 'not an address')
+  for (const address of rejectedAddresses) assert.equal(permits(address), false, address)
 })
 
 test('a policy opens what it lists and nothing beside it', () => {
@@ -52,7 +52,7 @@ test('a policy opens what it lists and nothing beside it', () => {
     ['::1', '::1', 8080],
     ['c', 'fd12::1', 443],
   ]
-  const shut: [string, string, number][] = [
+  const cases: [string, string, number][] = [
     ['gpu.local', '192.168.1.9', 8001],
     ['other.local', '192.168.1.9', 8000],
     ['127.0.0.1', '127.0.0.1', 9001],
@@ -62,7 +62,7 @@ test('a policy opens what it lists and nothing beside it', () => {
     ['c', 'fc00::1', 443],
   ]
   for (const line of open) assert.equal(policy.permits(...line), true, line.join(' '))
-  for (const line of shut) assert.equal(policy.permits(...line), false, line.join(' '))
+  for (const line of cases) assert.equal(policy.permits(...line), false, line.join(' '))
 })
 
 test('a line that is neither host:port nor a network is refused with an example', () => {
@@ -152,22 +152,22 @@ test('a server that never answers is left after the time', async () => {
 test('a request that nobody waits for any more is not sent', async () => {
   await using outbound = createOutbound(none)
   hits = 0
-  const wanted = { mostBytes: 1_000, timeoutMs: 1_000, hops: 0, mayBePrivate: true, credential: '', party: 'anybody' }
-  const left = AbortSignal.abort(new Error('gone'))
+  const options = { mostBytes: 1_000, timeoutMs: 1_000, hops: 0, mayBePrivate: true, credential: '', party: 'anybody' }
+  const abortedSignal = AbortSignal.abort(new Error('gone'))
   const url = new URL(`http://127.0.0.1:${port}/`)
-  await assert.rejects(retrieve(outbound, { ...wanted, url, signal: left }), /gone/)
+  await assert.rejects(retrieve(outbound, { ...options, url, signal: abortedSignal }), /gone/)
   // The second call comes after whatever the first one sent.
-  assert.equal((await retrieve(outbound, { ...wanted, url })).status, 200)
+  assert.equal((await retrieve(outbound, { ...options, url })).status, 200)
   assert.equal(hits, 1)
 })
 
 test('a body that is too large to be held is sent as it is read, and one of another length than announced breaks the request', async () => {
-  const taken: { length: string | undefined; size: number }[] = []
+  const requests: { length: string | undefined; size: number }[] = []
   await using server = createServer((request, response) => {
     let size = 0
     request.on('data', (part: Buffer) => (size += part.length))
     request.on('end', () => {
-      taken.push({ length: request.headers['content-length'], size })
+      requests.push({ length: request.headers['content-length'], size })
       response.end('taken')
     })
   })
@@ -198,7 +198,7 @@ test('a body that is too large to be held is sent as it is read, and one of anot
   await assert.rejects(post(3 << 20, 2), /should have 3145728 bytes/)
   await assert.rejects(post(1 << 20, 2), /should have 1048576 bytes/)
   assert.equal(await post(2 << 20, 2), 200)
-  assert.deepEqual(taken, [
+  assert.deepEqual(requests, [
     { length: String(24 << 20), size: 24 << 20 },
     { length: String(2 << 20), size: 2 << 20 },
   ])

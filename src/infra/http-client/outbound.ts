@@ -30,8 +30,8 @@ export interface Outbound extends AsyncDisposable {
 /** A call that waits too long is given up within this much after its time. */
 const CLOCK_MS = 1_000
 
-export function createOutbound(policy: AddressPolicy, given: Partial<Limits> = {}): Outbound {
-  const limits = { ...LIMITS, ...given }
+export function createOutbound(policy: AddressPolicy, overrides: Partial<Limits> = {}): Outbound {
+  const limits = { ...LIMITS, ...overrides }
   const { connectMs } = limits
   const lanes = new Lanes((origin, mayBePrivate) => {
     const to = destinationOf(origin)
@@ -50,7 +50,7 @@ export function createOutbound(policy: AddressPolicy, given: Partial<Limits> = {
         return handler.onResponseError?.(NO_CONNECTION, error as Error)
       }
       if (lead !== undefined) head += lead
-      lanes.of(send).dispatch({ method, head, body, streamed, handler, party, limits, withinMs, taken: 0 })
+      lanes.of(send).dispatch({ method, head, body, streamed, handler, party, limits, withinMs, elapsedMs: 0 })
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
@@ -79,13 +79,13 @@ function checkedConnector(policy: AddressPolicy, to: Destination, timeoutMs: num
 /** The very look-up whose answer is connected to: a second answer of a rebinding name is never asked for. */
 function checkedLookup(policy: AddressPolicy, host: string, port: number): LookupFunction {
   return (name, how, done) => {
-    const answered = (addresses: readonly LookupAddress[]): void => {
-      const permitted = addresses.filter(({ address }) => policy.permits(host, address, port))
-      if (permitted.length === 0) return done(new AddressRefused(host), '', 0)
-      if (how.all) return done(null, permitted)
-      done(null, permitted[0]!.address, permitted[0]!.family)
+    const onAddresses = (addresses: readonly LookupAddress[]): void => {
+      const permittedAddresses = addresses.filter(({ address }) => policy.permits(host, address, port))
+      if (permittedAddresses.length === 0) return done(new AddressRefused(host), '', 0)
+      if (how.all) return done(null, permittedAddresses)
+      done(null, permittedAddresses[0]!.address, permittedAddresses[0]!.family)
     }
-    lookUp(name, how).then(answered, (error: NodeJS.ErrnoException) => done(error, '', 0))
+    lookUp(name, how).then(onAddresses, (error: NodeJS.ErrnoException) => done(error, '', 0))
   }
 }
 
@@ -97,15 +97,15 @@ const underWay = new Map<string, Promise<LookupAddress[]>>()
  */
 function lookUp(name: string, how: LookupOptions): Promise<LookupAddress[]> {
   const key = `${name} ${how.family ?? 0} ${how.hints ?? 0}`
-  let asked = underWay.get(key)
-  if (asked !== undefined) return asked
-  asked = new Promise((resolve, reject) => {
+  let pendingLookup = underWay.get(key)
+  if (pendingLookup !== undefined) return pendingLookup
+  pendingLookup = new Promise((resolve, reject) => {
     lookup(name, { ...how, all: true }, (error, addresses) => {
       underWay.delete(key)
       if (error) reject(error)
       else resolve(addresses)
     })
   })
-  underWay.set(key, asked)
-  return asked
+  underWay.set(key, pendingLookup)
+  return pendingLookup
 }

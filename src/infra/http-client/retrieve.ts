@@ -5,7 +5,7 @@ import type { Outbound } from './outbound.ts'
 import type { Send, ExchangeOwner } from './send.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-export interface Wanted extends ExchangeOwner {
+export interface RetrieveRequest extends ExchangeOwner {
   url: URL
   method?: 'GET' | 'POST' | 'DELETE'
   /** Name, value, name, value. They go to every hop, so no keys in here unless `hops` is 0. */
@@ -23,7 +23,7 @@ export interface Wanted extends ExchangeOwner {
   signal?: AbortSignal
 }
 
-export interface Retrieved {
+export interface RetrieveResult {
   /** The address that the last hop led to. */
   url: URL
   status: number
@@ -48,20 +48,23 @@ const redirects = new Set([301, 302, 303, 307, 308])
  * Fetches one resource whole, following redirects: every hop goes through `outbound`, which checks the address it
  * connects to.
  */
-export async function retrieve(outbound: Pick<Outbound, 'dispatch'>, wanted: Wanted): Promise<Retrieved> {
-  const until = performance.now() + wanted.timeoutMs
-  let url = wanted.url
-  let method = wanted.method ?? 'GET'
+export async function retrieve(
+  outbound: Pick<Outbound, 'dispatch'>,
+  request: RetrieveRequest,
+): Promise<RetrieveResult> {
+  const until = performance.now() + request.timeoutMs
+  let url = request.url
+  let method = request.method ?? 'GET'
   for (let hop = 0; ; hop++) {
     if (!/^https?:$/.test(url.protocol))
       throw new RetrieveFailed('refused', 'Only http and https addresses are fetched.')
-    await wanted.before?.(url)
-    const left = until - performance.now()
-    if (left <= 0) throw tooSlow(wanted)
-    const answer = await exchange(outbound, wanted, url, method, left)
+    await request.before?.(url)
+    const remainingMs = until - performance.now()
+    if (remainingMs <= 0) throw tooSlow(request)
+    const answer = await exchange(outbound, request, url, method, remainingMs)
     const location = redirects.has(answer.status) ? answer.headers.location : undefined
-    if (location === undefined) return { ...answer, url, bytes: await unpacked(answer, wanted.mostBytes) }
-    if (hop >= wanted.hops) throw new RetrieveFailed('lost', `It redirects more than ${wanted.hops} times.`)
+    if (location === undefined) return { ...answer, url, bytes: await decodeBody(answer, request.mostBytes) }
+    if (hop >= request.hops) throw new RetrieveFailed('lost', `It redirects more than ${request.hops} times.`)
     const next = URL.parse(location, url.href)
     if (next === null) throw new RetrieveFailed('garbled', 'It redirects to what is not an address.')
     if (answer.status === 303 || (method === 'POST' && answer.status < 303)) method = 'GET'
@@ -69,11 +72,11 @@ export async function retrieve(outbound: Pick<Outbound, 'dispatch'>, wanted: Wan
   }
 }
 
-type Answer = Pick<Retrieved, 'status' | 'headers' | 'bytes'>
+type Answer = Pick<RetrieveResult, 'status' | 'headers' | 'bytes'>
 
 function exchange(
   outbound: Pick<Outbound, 'dispatch'>,
-  wanted: Wanted,
+  request: RetrieveRequest,
   url: URL,
   method: 'GET' | 'POST' | 'DELETE',
   timeMs: number,
@@ -82,30 +85,30 @@ function exchange(
   const pieces: Buffer[] = []
   let size = 0
   let answer: Omit<Answer, 'bytes'> = { status: 0, headers: {} }
-  let stopped: Error | null = null
+  let stopReason: Error | null = null
   let stop = (error: Error): void => {
-    stopped = error
+    stopReason = error
     reject(error)
   }
-  const timer = setTimeout(() => stop(tooSlow(wanted)), timeMs)
-  const leave = (): void => stop(wanted.signal!.reason as Error)
-  if (wanted.signal?.aborted) leave()
-  wanted.signal?.addEventListener('abort', leave, { once: true })
+  const timer = setTimeout(() => stop(tooSlow(request)), timeMs)
+  const leave = (): void => stop(request.signal!.reason as Error)
+  if (request.signal?.aborted) leave()
+  request.signal?.addEventListener('abort', leave, { once: true })
   const send: Send = {
     origin: url.origin,
     path: url.pathname + url.search,
     method,
-    headers: ['accept-encoding', 'gzip, deflate, br', ...(wanted.headers ?? [])],
-    body: method === 'POST' ? (wanted.body ?? null) : null,
-    ...(wanted.mayBePrivate && { mayBePrivate: true }),
-    credential: wanted.credential,
-    party: wanted.party,
+    headers: ['accept-encoding', 'gzip, deflate, br', ...(request.headers ?? [])],
+    body: method === 'POST' ? (request.body ?? null) : null,
+    ...(request.mayBePrivate && { mayBePrivate: true }),
+    credential: request.credential,
+    party: request.party,
     withinMs: timeMs,
   }
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
       // Given up while it waited for a connection: nobody wants it sent.
-      if (stopped !== null) return controller.abort(stopped)
+      if (stopReason !== null) return controller.abort(stopReason)
       stop = (error) => {
         reject(error)
         controller.abort(error)
@@ -116,16 +119,16 @@ function exchange(
     },
     onResponseData(_, piece) {
       size += piece.length
-      if (size > wanted.mostBytes) stop(tooLarge(wanted.mostBytes))
+      if (size > request.mostBytes) stop(tooLarge(request.mostBytes))
       else pieces.push(piece)
     },
     onResponseEnd: () => resolve({ ...answer, bytes: Buffer.concat(pieces) }),
-    onResponseError: (_, error) => reject(explained(error, url)),
+    onResponseError: (_, error) => reject(explainError(error, url)),
   }
   outbound.dispatch(send, handler)
   return promise.finally(() => {
     clearTimeout(timer)
-    wanted.signal?.removeEventListener('abort', leave)
+    request.signal?.removeEventListener('abort', leave)
   })
 }
 
@@ -144,7 +147,7 @@ const unpackers = {
 }
 
 /** Our client does not unpack, so the bound holds for what comes out too. */
-async function unpacked({ headers, bytes }: Answer, most: number): Promise<Buffer> {
+async function decodeBody({ headers, bytes }: Answer, most: number): Promise<Buffer> {
   const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (coding === 'identity' || coding === '' || bytes.length === 0) return bytes
   const unpack = unpackers[coding as keyof typeof unpackers]
@@ -158,7 +161,7 @@ async function unpacked({ headers, bytes }: Answer, most: number): Promise<Buffe
   }
 }
 
-const tooSlow = ({ timeoutMs }: Wanted) =>
+const tooSlow = ({ timeoutMs }: RetrieveRequest) =>
   new RetrieveFailed('too_slow', `It did not answer in full within ${timeoutMs / 1000} s.`)
 const tooLarge = (most: number) => new RetrieveFailed('too_large', `It is larger than ${most} bytes.`)
 
@@ -174,7 +177,7 @@ const reasons: Record<string, string> = {
   UK_NO_HTTP: 'The server answered with something that is not HTTP.',
 }
 
-export function explained(error: Error, url: URL): Error {
+export function explainError(error: Error, url: URL): Error {
   if (error instanceof RetrieveFailed) return error
   const code = 'code' in error ? String(error.code) : ''
   if (code === 'UK_ADDRESS_REFUSED')

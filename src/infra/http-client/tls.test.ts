@@ -30,7 +30,7 @@ hZTMSR06XYphiBcvDEZdCqDuD0soyWel6g==
 const LARGE = Buffer.alloc(3_000_000, Array.from({ length: 251 }, (_, i) => String.fromCharCode(i)).join(''), 'latin1')
 
 async function secureServer() {
-  const reused: boolean[] = []
+  const reuses: boolean[] = []
   const server = createServer({ key: KEY, cert: CERTIFICATE }, (request, response) => {
     // Without a length: its end is that of the connection.
     if (request.url === '/closing')
@@ -38,11 +38,11 @@ async function secureServer() {
     if (request.url === '/closing') response.write(LARGE.subarray(0, 10))
     response.end(request.url === '/closing' ? LARGE.subarray(10) : LARGE)
   })
-  server.on('secureConnection', (socket: TLSSocket) => void reused.push(socket.isSessionReused()))
+  server.on('secureConnection', (socket: TLSSocket) => void reuses.push(socket.isSessionReused()))
   await new Promise<void>((resolve) => server.listen(0, resolve))
   return {
     port: (server.address() as AddressInfo).port,
-    reused,
+    reused: reuses,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -80,8 +80,8 @@ const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).diges
 test('what came over TLS stays what it was, whoever reads beside it, and the next connection of the same party takes the session up', async () => {
   await using server = await secureServer()
   const origin = `https://localhost:${server.port}`
-  const known = getCACertificates()
-  setDefaultCACertificates([...known, CERTIFICATE])
+  const certificates = getCACertificates()
+  setDefaultCACertificates([...certificates, CERTIFICATE])
   try {
     await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
     const first = await pieces(outbound, origin)
@@ -92,7 +92,7 @@ test('what came over TLS stays what it was, whoever reads beside it, and the nex
     await pieces(outbound, origin, { party: 'somebody else' })
     assert.deepEqual(server.reused, [false, true, false], 'a session is not lent to another party either')
   } finally {
-    setDefaultCACertificates(known)
+    setDefaultCACertificates(certificates)
   }
 })
 
@@ -100,13 +100,13 @@ test('a server without a trusted certificate, or with one of another name, is no
   await using server = await secureServer()
   await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
   await assert.rejects(pieces(outbound, `https://localhost:${server.port}`), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
-  const known = getCACertificates()
-  setDefaultCACertificates([...known, CERTIFICATE])
+  const certificates = getCACertificates()
+  setDefaultCACertificates([...certificates, CERTIFICATE])
   try {
     await using other = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
     await assert.rejects(pieces(other, `https://127.0.0.1:${server.port}`), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   } finally {
-    setDefaultCACertificates(known)
+    setDefaultCACertificates(certificates)
   }
 })
 
@@ -135,14 +135,14 @@ test('an answer that comes together with another one, each in a record of its ow
   // Bytes that come within some milliseconds travel on in one piece.
   const relay = createTcpServer((outer) => {
     const inner = connect((server.address() as AddressInfo).port)
-    let held: Buffer[] = []
+    let chunks: Buffer[] = []
     let timer: NodeJS.Timeout | undefined
     inner.on('data', (piece) => {
-      held.push(piece)
+      chunks.push(piece)
       clearTimeout(timer)
       timer = setTimeout(() => {
-        outer.write(Buffer.concat(held))
-        held = []
+        outer.write(Buffer.concat(chunks))
+        chunks = []
       }, 10)
     })
     outer.on('error', () => {}).on('close', () => inner.destroy())
@@ -150,8 +150,8 @@ test('an answer that comes together with another one, each in a record of its ow
     outer.pipe(inner)
   })
   await new Promise<void>((resolve) => relay.listen(0, resolve))
-  const known = getCACertificates()
-  setDefaultCACertificates([...known, CERTIFICATE])
+  const certificates = getCACertificates()
+  setDefaultCACertificates([...certificates, CERTIFICATE])
   try {
     await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
     const origin = `https://localhost:${(relay.address() as AddressInfo).port}`
@@ -159,7 +159,7 @@ test('an answer that comes together with another one, each in a record of its ow
       assert.equal(Buffer.concat(await pieces(outbound, origin, { path: `/${round}` })).toString(), `/${round}`)
     assert.equal(connections, 20)
   } finally {
-    setDefaultCACertificates(known)
+    setDefaultCACertificates(certificates)
     server.close()
     relay.close()
   }

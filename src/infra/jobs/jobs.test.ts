@@ -37,11 +37,11 @@ async function instance(t: TestContext) {
 test('a job is done once its transaction is committed, never when that is rolled back, and again when it fails', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process()
-  const seen: { n: number; attempt: number; lastAttempt: boolean }[] = []
+  const runs: { n: number; attempt: number; lastAttempt: boolean }[] = []
   const done = Promise.withResolvers<void>()
   await jobs.work({
     'test.note': async ({ n }: { n: number }, { attempt, lastAttempt }) => {
-      seen.push({ n, attempt, lastAttempt })
+      runs.push({ n, attempt, lastAttempt })
       if (n === 2 && attempt === 1) throw new Error('not yet')
       if (n === 2) done.resolve()
     },
@@ -54,7 +54,7 @@ test('a job is done once its transaction is committed, never when that is rolled
   )
   await postgres.db.transaction().execute((db) => jobs.add({ db }, 'test.note', { n: 2 }, { attempts: 2 }))
   await done.promise
-  assert.deepEqual(seen, [
+  assert.deepEqual(runs, [
     { n: 2, attempt: 1, lastAttempt: false },
     { n: 2, attempt: 2, lastAttempt: true },
   ])
@@ -95,25 +95,25 @@ test('jobs are announced to the worker, and one key is one waiting job', async (
 test('every connection of the queue is cut, again and again, while jobs begin, fail and end: each is done, and those that come later', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process()
-  const done = new Set<number>()
+  const finishedRuns = new Set<number>()
   await jobs.work({
     'test.some': async ({ n }: { n: number }, { attempt }) => {
       await sleep(5)
       if (n % 3 === 0 && attempt === 1) throw new Error('not yet')
-      done.add(n)
+      finishedRuns.add(n)
     },
   })
-  const cut = () =>
+  const cutConnections = () =>
     postgres.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'ukiyo jobs'`)
   for (let round = 0; round < 8; round++) {
     for (let n = 0; n < 30; n++) await jobs.add(postgres, 'test.some', { n: round * 30 + n })
-    await cut()
+    await cutConnections()
     await sleep(round * 20)
-    await cut()
+    await cutConnections()
   }
   await jobs.add(postgres, 'test.some', { n: 240 })
-  while (done.size < 241) {
+  while (finishedRuns.size < 241) {
     await sleep(50, undefined, { signal: t.signal })
     // One that was cut four times would come again e⁴ seconds later.
     await postgres.pool.query(`update graphile_worker._private_jobs set run_at = now()
@@ -167,49 +167,49 @@ test('a queue whose connection is cut before it knows the names of its jobs does
 test('jobs whose ends were cut off together are done again, and what comes after them too', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process()
-  const seen: number[] = []
-  const begun = Promise.withResolvers<void>()
+  const runs: number[] = []
+  const started = Promise.withResolvers<void>()
   const may = Promise.withResolvers<void>()
   await jobs.work({
     'test.some': async ({ n }: { n: number }) => {
-      seen.push(n)
-      if (seen.length === 5) begun.resolve()
+      runs.push(n)
+      if (runs.length === 5) started.resolve()
       await may.promise
       // Each end is a statement of its own.
       await sleep(n * 20)
     },
   })
   for (let n = 0; n < 5; n++) await jobs.add(postgres, 'test.some', { n })
-  await begun.promise
+  await started.promise
   await cutWhileWaiting(postgres.pool, 'lock table graphile_worker._private_jobs in exclusive mode', async () => {
     may.resolve()
     await waitFor(postgres.pool, 4, '_private_jobs')
   })
   await jobs.add(postgres, 'test.some', { n: 5 })
-  const left = `select 1 from graphile_worker.jobs where task_identifier = 'test.some'`
+  const remainingQuery = `select 1 from graphile_worker.jobs where task_identifier = 'test.some'`
   await until(
-    () => postgres.pool.query(left),
+    () => postgres.pool.query(remainingQuery),
     ({ rows }) => rows.length === 0,
   )
-  assert.deepEqual([...new Set(seen)].toSorted(), [0, 1, 2, 3, 4, 5])
-  assert.ok(seen.length > 6, 'some were done again')
+  assert.deepEqual([...new Set(runs)].toSorted(), [0, 1, 2, 3, 4, 5])
+  assert.ok(runs.length > 6, 'some were done again')
 })
 
 test('a queue that waits long for the database keeps its jobs', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process(TURN_MS)
-  const begun = Promise.withResolvers<AbortSignal>()
+  const started = Promise.withResolvers<AbortSignal>()
   const may = Promise.withResolvers<void>()
   const next = Promise.withResolvers<void>()
   await jobs.work({
     'test.long': (_, { signal }) => {
-      begun.resolve(signal)
+      started.resolve(signal)
       return may.promise
     },
     'test.next': async () => next.resolve(),
   })
   await jobs.add(postgres, 'test.long', {})
-  const signal = await begun.promise
+  const signal = await started.promise
   const holder = await postgres.pool.connect()
   await holder.query('begin; lock table graphile_worker._private_jobs in exclusive mode')
   // Longer than a queue may be silent that waits for nothing, and than its jobs then have.
@@ -228,14 +228,14 @@ test('a schedule comes again after each end, also after a failure, and stopping 
   const waiting = Promise.withResolvers<void>()
   const thrice = Promise.withResolvers<void>()
   let rounds = 0
-  let stopped = false
+  let isStopped = false
   await jobs.work(
     {
       'test.waits': (_, { signal }) =>
         new Promise<void>((resolve) => {
           waiting.resolve()
           signal.addEventListener('abort', () => {
-            stopped = true
+            isStopped = true
             resolve()
           })
         }),
@@ -252,7 +252,7 @@ test('a schedule comes again after each end, also after a failure, and stopping 
   await waiting.promise
   await thrice.promise
   await jobs[Symbol.asyncDispose]()
-  assert.equal(stopped, true)
+  assert.equal(isStopped, true)
 })
 
 test('a schedule goes by the clock of the database, and comes also when that was set back', async (t) => {
@@ -306,8 +306,8 @@ test('the jobs that a killed process was doing or held go to a living one', asyn
   assert.equal(await again.promise, 2)
   assert.equal(after.process.inTouch(), true)
   await lease[Symbol.asyncDispose]()
-  await using taken = await before.leases.acquire('one')
-  assert.equal(taken?.fence, 3n)
+  await using oneLease = await before.leases.acquire('one')
+  assert.equal(oneLease?.fence, 3n)
 })
 
 test('a lease that somebody took is lost to its holder', async (t) => {

@@ -63,7 +63,7 @@ const DAY_SECONDS = 86_400
 const FIRST_SECONDS = 60
 
 /** A runner, the name under which it locks jobs, and its end, with the error that it came to. */
-interface Taken {
+interface ActiveRunner {
   runner: Runner
   name: string
   ended: Promise<unknown>
@@ -96,7 +96,7 @@ export async function startJobs({
   const utils = await makeWorkerUtils({ pgPool: pool, logger: loggerFor(log) })
   await utils.migrate()
   const stopping = new AbortController()
-  let taken: Taken | null = null
+  let active: ActiveRunner | null = null
   let taking: Promise<void> | null = null
   let unlocking: NodeJS.Timeout | null = null
 
@@ -134,7 +134,7 @@ export async function startJobs({
     )
 
   /** The next round is added whether this one fails or not; one that a crash takes with it is unlocked and run again. */
-  const scheduled =
+  const scheduledTask =
     ({ name, seconds, run: work }: Schedule): JobHandler =>
     async (_, { signal }) => {
       try {
@@ -146,10 +146,10 @@ export async function startJobs({
     }
 
   /** A runner of the queue, which ends when a connection fails it. */
-  async function take(taskList: TaskList): Promise<Taken> {
+  async function take(taskList: TaskList): Promise<ActiveRunner> {
     const events: WorkerEvents = new EventEmitter()
-    const named = once(events, 'pool:create')
-    const queued = once(events, 'localQueue:init')
+    const poolEvent = once(events, 'pool:create')
+    const queueEvent = once(events, 'localQueue:init')
     const runner = await run({
       pgPool: pool,
       logger: loggerFor(log),
@@ -169,33 +169,33 @@ export async function startJobs({
         },
       },
     })
-    const [{ workerPool }] = (await named) as [WorkerEventMap['pool:create']]
-    const [{ localQueue }] = (await queued) as [WorkerEventMap['localQueue:init']]
-    const ended = endOf(runner, events, localQueue, () => pool.query('select 1'), turnMs)
+    const [{ workerPool }] = (await poolEvent) as [WorkerEventMap['pool:create']]
+    const [{ localQueue }] = (await queueEvent) as [WorkerEventMap['localQueue:init']]
+    const end = endOf(runner, events, localQueue, () => pool.query('select 1'), turnMs)
     await process.locksJobsAs(workerPool.id).catch(async (error: unknown) => {
       void runner.stop().catch(() => {})
-      await ended
+      await end
       await pool.query('select graphile_worker.force_unlock_workers($1)', [[workerPool.id]])
       throw error
     })
-    return { runner, name: workerPool.id, ended }
+    return { runner, name: workerPool.id, ended: end }
   }
 
   /** The next one takes over what the last one held, for as long as the server runs. */
-  async function keepTaking(taskList: TaskList, first: Taken): Promise<void> {
-    taken = first
+  async function keepTaking(taskList: TaskList, first: ActiveRunner): Promise<void> {
+    active = first
     for (;;) {
-      const error = await taken.ended
+      const error = await active.ended
       if (stopping.signal.aborted) return
       log.warn({ error }, 'jobs could not be taken any more; taking them again')
-      for (let next: Taken | null = null; next === null;) {
+      for (let next: ActiveRunner | null = null; next === null;) {
         await sleep(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {})
         if (stopping.signal.aborted) return
         try {
-          await pool.query('select graphile_worker.force_unlock_workers($1)', [[taken.name]])
-          taken = next = await take(taskList)
+          await pool.query('select graphile_worker.force_unlock_workers($1)', [[active.name]])
+          active = next = await take(taskList)
           // The caller who stopped the last one did not know of this one.
-          if (stopping.signal.aborted) await taken.runner.stop().catch(() => {})
+          if (stopping.signal.aborted) await active.runner.stop().catch(() => {})
         } catch (error) {
           log.warn({ error }, 'jobs cannot be taken now')
         }
@@ -205,15 +205,15 @@ export async function startJobs({
 
   return {
     add,
-    async work(handlers, given = []) {
+    async work(handlers, scheduleList = []) {
       const schedules = [
-        ...given,
+        ...scheduleList,
         every('jobs.clean', DAY_SECONDS, () =>
           utils.cleanup({ tasks: ['DELETE_PERMAFAILED_JOBS', 'GC_TASK_IDENTIFIERS'], taskIdentifiersToKeep: names }),
         ),
       ]
       const all: Record<string, JobHandler> = { ...handlers }
-      for (const schedule of schedules) all[schedule.name] = scheduled(schedule)
+      for (const schedule of schedules) all[schedule.name] = scheduledTask(schedule)
       const names = Object.keys(all)
       const taskList = Object.fromEntries(Object.entries(all).map(([name, handler]) => [name, task(handler)]))
       await unlockDead()
@@ -232,10 +232,10 @@ export async function startJobs({
       if (stopping.signal.aborted) return
       stopping.abort(new Error('the server stops'))
       if (unlocking) clearInterval(unlocking)
-      if (taken) {
+      if (active) {
         const { promise, resolve } = Promise.withResolvers<void>()
         const timer = setTimeout(resolve, STOP_MS)
-        await Promise.race([Promise.all([taken.runner.stop().catch(() => {}), taking]), promise])
+        await Promise.race([Promise.all([active.runner.stop().catch(() => {}), taking]), promise])
         clearTimeout(timer)
       }
       await utils.release()

@@ -25,7 +25,7 @@ export function endOf(
 ): Promise<unknown> {
   const { promise, resolve } = Promise.withResolvers<unknown>()
   let why: Error | null = null
-  let heard = true
+  let hasActivity = true
   let silent = 0
   let over = false
   let timer: NodeJS.Timeout
@@ -38,16 +38,16 @@ export function endOf(
       void runner.stop().catch(() => {})
     }, ms).unref()
   }
-  events.on('localQueue:getJobs:complete', () => (heard = true))
+  events.on('localQueue:getJobs:complete', () => (hasActivity = true))
   events.on('pool:gracefulShutdown:complete', () => within(LAST_TURNS * turnMs))
   events.on('pool:gracefulShutdown:error', () => within(FORCED_TURNS * turnMs))
 
   // The runner keeps what it has fetched and not begun, and asks for no more; an answer that takes long is awaited.
   const asks = (): boolean => queue.mode === 'POLLING' && !queue.fetchInProgress
   async function look(): Promise<void> {
-    const missed = !heard && asks()
-    heard = false
-    silent = missed && (await answers(reach)) && asks() ? silent + 1 : 0
+    const isMissed = !hasActivity && asks()
+    hasActivity = false
+    silent = isMissed && (await answers(reach)) && asks() ? silent + 1 : 0
     if (over) return
     if (silent < SILENT_LOOKS) return lookAgain()
     why = new Error('a runner of jobs looked for none')

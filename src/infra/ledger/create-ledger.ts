@@ -17,7 +17,7 @@ import { recover, startReconciler } from './settle/reconcile.ts'
 import { refundCall } from './refund.ts'
 import { type Reserve, reserveAll } from './reserve.ts'
 import './calls/tables.ts'
-import { unpriced } from './unpriced.ts'
+import { unpricedMessages } from './unpriced.ts'
 
 /** Callers per round trip: more would make the first of them wait for the last. */
 const RESERVE_BATCH = 500
@@ -69,30 +69,30 @@ export function createLedger({
     isReserved,
     async affordable(payer, billing) {
       if (!isGuarded(payer, billing)) return null
-      return least(await left(payer, billing))
+      return least(await readRemaining(payer, billing))
     },
     async reserve(call, worst, least = worst) {
       if (!isReserved(call.payer, call.billing)) return worst ?? 0n
       if (worst === null && isGuarded(call.payer, call.billing))
-        return refuse('unpriced_model', { message: unpriced.tokens(call), details: { model: call.model } })
+        return refuse('unpriced_model', { message: unpricedMessages.tokens(call), details: { model: call.model } })
       if (queue.full())
         return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
       // An id that was released and not yet written would take its new reservation away again.
       if (queue.has(call.id)) await queue.flush()
-      const asked = { call, worst: worst ?? 0n, least: least ?? 0n }
+      const reservation = { call, worst: worst ?? 0n, least: least ?? 0n }
       const before = queue.written()
-      let held = await reserve(asked)
+      let amount = await reserve(reservation)
       // What was over may have held too much: it waits to be written, or was written since the database looked.
-      if (held instanceof Refusal && (queue.any() || queue.written() !== before)) {
+      if (amount instanceof Refusal && (queue.any() || queue.written() !== before)) {
         await queue.flush()
-        held = await reserve(asked)
+        amount = await reserve(reservation)
       }
-      if (held instanceof Error) throw held
-      return held
+      if (amount instanceof Error) throw amount
+      return amount
     },
-    sent(call, soFar = 0n, now) {
-      if (isReserved(call.payer, call.billing)) sentCalls.sent(call.id, soFar, now)
-      else journal.begun(call, sharedBy(call))
+    markSent(call, soFar = 0n, now) {
+      if (isReserved(call.payer, call.billing)) sentCalls.markSent(call.id, soFar, now)
+      else journal.recordStart(call, sharedBy(call))
     },
     async outlive(db, callId) {
       await sql`update reservations set outlives_process = true where call_id = ${callId}`.execute(db)
@@ -102,12 +102,12 @@ export function createLedger({
       queue.add(settleItem(call, outcome))
     },
     release(call) {
-      if (!isReserved(call.payer, call.billing)) return journal.dropped(call.id)
+      if (!isReserved(call.payer, call.billing)) return journal.recordDrop(call.id)
       sentCalls.forget(call.id)
       queue.add(releaseItem(call.id))
     },
     flush: () => queue.flush(),
-    async spent(subjects) {
+    async readSpends(subjects) {
       if (subjects.length === 0) return new Map()
       await queue.flush()
       const now = new Date()
@@ -142,7 +142,7 @@ export function createLedger({
   }
 
   /** The amount that balance and each cap leave. */
-  async function left(payer: Payer, billing: Billing): Promise<Nano[]> {
+  async function readRemaining(payer: Payer, billing: Billing): Promise<Nano[]> {
     const caps = capsOf(payer, new Date())
     const { rows } = await sql<{ balance: Nano; used: string[] }>`select
       coalesce((select nano from balances where account_id = ${payer.accountId}), 0) as balance,

@@ -90,7 +90,7 @@ test('a call is refused nothing for a hold that was given back while its refusal
   const { database, stack } = await instance(t)
   // Longer than what has ended waits to be written.
   let late = 0
-  const way = await wayToDatabase(database.connection, (asked) => (asked.includes('reserve_calls') ? late : 0))
+  const way = await wayToDatabase(database.connection, (request) => (request.includes('reserve_calls') ? late : 0))
   stack.defer(() => way[Symbol.dispose]())
   const postgres = stack.use(connectPostgres(way.connection, () => {}))
   const process = stack.use(await startProcess({ postgres, log }))
@@ -138,9 +138,11 @@ test('a budget that is first spent from while others wait for a second one holds
 
 test('two processes that settle the same calls at once record each of them once', async (t) => {
   const { ledger: start, postgres, balance, lines, record, open } = await instance(t)
-  const said: string[] = []
-  const told = Object.assign(createLog('silent'), { error: (_: object, words: string) => void said.push(words) })
-  const [one, other] = [await start(undefined, told), await start(undefined, told)]
+  const messages: string[] = []
+  const recordingLog = Object.assign(createLog('silent'), {
+    error: (_: object, words: string) => void messages.push(words),
+  })
+  const [one, other] = [await start(undefined, recordingLog), await start(undefined, recordingLog)]
   const by = payer({})
   await one.grant(postgres.db, by.accountId, 1_000_000n, '', null)
   for (let round = 0; round < 5; round++) {
@@ -149,12 +151,12 @@ test('two processes that settle the same calls at once record each of them once'
     for (const each of calls) one.settle(each, outcome(30n))
     for (const each of calls.toReversed()) other.settle(each, outcome(40n))
     await Promise.all([one.flush(), other.flush()])
-    const charged = await Promise.all(calls.map(async ({ id }) => Number((await record(id)).charged_nano)))
-    assert.ok(charged.every((nano) => nano === 30 || nano === 40))
+    const charges = await Promise.all(calls.map(async ({ id }) => Number((await record(id)).charged_nano)))
+    assert.ok(charges.every((nano) => nano === 30 || nano === 40))
     assert.equal(await open(), 0n)
     assert.equal(await lines(by), await balance(by))
   }
-  assert.deepEqual(said, [])
+  assert.deepEqual(messages, [])
   const { calls, cost_usd } = await totalOf(postgres.db, { accountId: by.accountId })
   assert.equal(calls, 300)
   assert.equal(Math.round(cost_usd * 1e9), 1_000_000 - Number(await balance(by)))
@@ -178,9 +180,9 @@ test('a call that can do with less holds what is left of balance and cap, but ne
   assert.ok(third.status === 'rejected' && refusedWith('spend_cap_reached')(third.reason))
   assert.equal(await held(by.key!.id), 500n)
   assert.equal(await balance(by), 100n)
-  const uncapped = { ...by, key: null }
-  await assert.rejects(ledger.reserve(call(uncapped), 400n, 101n), refusedWith('insufficient_credits'))
-  const last = call(uncapped)
+  const uncappedPayer = { ...by, key: null }
+  await assert.rejects(ledger.reserve(call(uncappedPayer), 400n, 101n), refusedWith('insufficient_credits'))
+  const last = call(uncappedPayer)
   assert.equal(await ledger.reserve(last, 400n, 100n), 100n)
   assert.equal(await balance(by), 0n)
   ledger.settle(last, outcome(150n))
@@ -197,7 +199,7 @@ test('a provider’s charge beyond the reserve is borne by the instance', async 
   const one = call(by)
   await ledger.reserve(one, 400n)
   ledger.settle(one, outcome(450n))
-  assert.deepEqual(await ledger.spent([{ id: by.key!.id, period: 'day' }]), new Map([[by.key!.id, 400n]]))
+  assert.deepEqual(await ledger.readSpends([{ id: by.key!.id, period: 'day' }]), new Map([[by.key!.id, 400n]]))
   assert.equal(await balance(by), 600n)
   assert.equal(await lines(by), 600n)
   assert.deepEqual(await kinds(one.id), ['reserve', 'settle', 'overrun'])
@@ -208,11 +210,11 @@ test('the unlimited tier and the own provider key are charged nothing, recorded,
   const { ledger: start, record } = await instance(t)
   const ledger = await start()
   const key = { id: newId(), cap: { nano: 100n, period: 'month' as const } }
-  const unlimited = payer({ tier: 'unlimited', key })
+  const unlimitedPayer = payer({ tier: 'unlimited', key })
   const byok = payer({ key })
   assert.equal(ledger.isGuarded(payer({ tier: 'unlimited' }), 'credits'), false)
   assert.equal(ledger.isGuarded(payer(), 'byok'), false)
-  const first = call(unlimited)
+  const first = call(unlimitedPayer)
   const second = call(byok, { billing: 'byok' })
   await ledger.reserve(first, 60n)
   await ledger.reserve(second, 40n)
@@ -220,7 +222,7 @@ test('the unlimited tier and the own provider key are charged nothing, recorded,
   await assert.rejects(ledger.reserve(call(byok, { billing: 'byok' }), null), refusedWith('unpriced_model'))
   ledger.settle(first, outcome(60n))
   ledger.settle(second, outcome(40n))
-  assert.deepEqual(await ledger.spent([{ id: key.id, period: 'total' }]), new Map([[key.id, 100n]]))
+  assert.deepEqual(await ledger.readSpends([{ id: key.id, period: 'total' }]), new Map([[key.id, 100n]]))
   assert.equal((await record(first.id)).charged_nano, 0n)
   const free = call(payer({ tier: 'unlimited' }))
   await ledger.reserve(free, null)
@@ -249,19 +251,19 @@ test('a workspace is counted before it has a budget, a chat that is only counted
   const { ledger: start } = await instance(t)
   const ledger = await start()
   const [workspaceId, chat] = [newId(), newId()]
-  const counted = payer({
+  const countedPayer = payer({
     tier: 'unlimited',
     workspaceId,
     budgets: [{ kind: 'chat', subject: chat, nano: null, period: 'total' }],
   })
-  assert.equal(ledger.isGuarded(counted, 'credits'), false)
-  ledger.settle(call(counted), outcome(70n))
-  const spent = await ledger.spent([
+  assert.equal(ledger.isGuarded(countedPayer, 'credits'), false)
+  ledger.settle(call(countedPayer), outcome(70n))
+  const spends = await ledger.readSpends([
     { id: workspaceId, period: 'week' },
     { id: chat, period: 'total' },
   ])
-  assert.deepEqual([spent.get(workspaceId), spent.get(chat)], [70n, 70n])
-  const held = payer({
+  assert.deepEqual([spends.get(workspaceId), spends.get(chat)], [70n, 70n])
+  const heldPayer = payer({
     tier: 'unlimited',
     workspaceId,
     budgets: [
@@ -269,13 +271,13 @@ test('a workspace is counted before it has a budget, a chat that is only counted
       { kind: 'chat', subject: chat, nano: 80n, period: 'total' },
     ],
   })
-  assert.equal(await ledger.affordable(held, 'credits'), 10n)
+  assert.equal(await ledger.affordable(heldPayer, 'credits'), 10n)
   await assert.rejects(
-    ledger.reserve(call(held), 31n),
+    ledger.reserve(call(heldPayer), 31n),
     (error: Refusal) => error.details?.budget === 'workspace' && error.details.available_usd === 3e-8,
   )
-  await assert.rejects(ledger.reserve(call(held), 11n), (error: Refusal) => error.details?.budget === 'chat')
-  await ledger.reserve(call(held), 10n)
+  await assert.rejects(ledger.reserve(call(heldPayer), 11n), (error: Refusal) => error.details?.budget === 'chat')
+  await ledger.reserve(call(heldPayer), 10n)
 })
 
 test('no concurrency crosses a cap, a budget or a balance, whichever process asks', async (t) => {
@@ -304,23 +306,23 @@ test('no concurrency crosses a cap, a budget or a balance, whichever process ask
       const by = payer({ key, workspaceId, budgets })
       await ledgers[0]!.grant(postgres.db, by.accountId, BigInt(credits), '', null)
       let holding = 0n
-      let settled = 0n
+      let settledNano = 0n
       await Promise.all(
         callers.map(async ({ worst, least, used, end }, i) => {
           const ledger = ledgers[i % 2]!
           const mine = call(by)
-          let got: bigint
+          let amount: bigint
           try {
-            got = await ledger.reserve(mine, BigInt(worst), BigInt(Math.round(worst * least)))
+            amount = await ledger.reserve(mine, BigInt(worst), BigInt(Math.round(worst * least)))
           } catch (error) {
             assert.ok(error instanceof Refusal, String(error))
             return
           }
-          if (end === 'leave') holding += got
+          if (end === 'leave') holding += amount
           else if (end === 'release') ledger.release(mine)
           else {
             const cost = BigInt(Math.round(worst * used))
-            settled += cost < got ? cost : got
+            settledNano += cost < amount ? cost : amount
             ledger.settle(mine, outcome(cost))
           }
         }),
@@ -330,13 +332,13 @@ test('no concurrency crosses a cap, a budget or a balance, whichever process ask
         { id: key.id, period: 'total' as const },
         ...budgets.map(({ subject: id, period }) => ({ id, period })),
       ]
-      const sums = await ledgers[0]!.spent(subjects)
-      for (const { id } of subjects) assert.equal(sums.get(id) ?? 0n, settled)
-      const spent = settled
+      const sums = await ledgers[0]!.readSpends(subjects)
+      for (const { id } of subjects) assert.equal(sums.get(id) ?? 0n, settledNano)
+      const spentBefore = settledNano
       assert.equal(await held(key.id), holding)
       for (const most of [cap, ofWorkspace, ofGoal])
-        assert.ok(spent + holding <= BigInt(most), `${spent} + ${holding} crossed the cap ${most}`)
-      assert.equal(await balance(by), BigInt(credits) - settled - holding)
+        assert.ok(spentBefore + holding <= BigInt(most), `${spentBefore} + ${holding} crossed the cap ${most}`)
+      assert.equal(await balance(by), BigInt(credits) - settledNano - holding)
       assert.ok((await balance(by)) >= 0n)
       assert.equal(await lines(by), await balance(by))
     },

@@ -70,7 +70,7 @@ export interface Outcome {
   request?: AnsweredRequest | null
 }
 
-export interface Refunded {
+export interface Refund {
   accountId: Id
   workspaceId: Id
   amount: Nano
@@ -105,7 +105,7 @@ export interface Ledger extends AsyncDisposable {
    * `soFar` is that estimate: what the input costs at most. `now` is asked once a second what it has become. Cheap:
    * calls that end within 50 ms are never marked.
    */
-  sent(call: MeteredCall, soFar?: Nano, now?: () => Nano): void
+  markSent(call: MeteredCall, soFar?: Nano, now?: () => Nano): void
   /**
    * Within a transaction: what is held for this call is not ended with this process. Whoever has read what became of it
    * settles or releases it, in whatever process.
@@ -118,7 +118,7 @@ export interface Ledger extends AsyncDisposable {
   /** Waits until everything settled so far is durable; throws when it cannot be now. */
   flush(): Promise<void>
   /** The amounts that keys (or other capped subjects) have spent in the present period, this process's last call included. Ids that spent nothing are absent. */
-  spent(subjects: readonly { id: Id; period: Period }[]): Promise<Map<Id, Nano>>
+  readSpends(subjects: readonly { id: Id; period: Period }[]): Promise<Map<Id, Nano>>
   /** The amount that an account can still reserve. */
   balance(accountId: Id): Promise<Nano>
   /** Within the caller's transaction. Answers the balance after it. */
@@ -127,5 +127,5 @@ export interface Ledger extends AsyncDisposable {
    * Gives back what a call charged, all of what is left of it (`amount` null) or a part, within the caller's
    * transaction. What the call cost still counts under caps. Refuses with 404, 409 when nothing is left, 400 when less is. What ended just now is there after `flush`.
    */
-  refund(db: Db, callId: Id, amount: Nano | null, note: string, by: Id): Promise<Refunded>
+  refund(db: Db, callId: Id, amount: Nano | null, note: string, by: Id): Promise<Refund>
 }

@@ -3,24 +3,24 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type Nano, formatUsd } from '#core/money.ts'
 import type { Db } from '../postgres/client.ts'
-import type { Refunded } from './ledger.ts'
+import type { Refund } from './ledger.ts'
 
 /** Holds the call meanwhile: two refunds at once do not give back more than was charged. */
-export async function refundCall(db: Db, callId: Id, amount: Nano | null, note: string, by: Id): Promise<Refunded> {
+export async function refundCall(db: Db, callId: Id, amount: Nano | null, note: string, by: Id): Promise<Refund> {
   const call =
     (await db.selectFrom('calls').selectAll().where('id', '=', callId).forUpdate().executeTakeFirst()) ??
     refuse('not_found', { param: 'id' })
-  const left = call.charged_nano - call.refunded_nano
-  if (left <= 0n)
+  const remaining = call.charged_nano - call.refunded_nano
+  if (remaining <= 0n)
     refuse('invalid_state', {
       message: call.charged_nano === 0n ? 'Nothing was charged for this call.' : 'All of it was given back.',
       details: { status: call.charged_nano === 0n ? 'not_charged' : 'refunded', allowed: [] },
     })
-  const back = amount ?? left
-  if (back > left)
+  const back = amount ?? remaining
+  if (back > remaining)
     refuse('invalid_parameter', {
       param: 'amount_usd',
-      message: `At most ${formatUsd(left)} USD are left to give back.`,
+      message: `At most ${formatUsd(remaining)} USD are left to give back.`,
     })
   await db
     .updateTable('calls')

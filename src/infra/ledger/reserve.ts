@@ -3,7 +3,7 @@ import { type Code, Refusal } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type Budget, type Nano, formatUsd, toUsd } from '#core/money.ts'
 import type { CallCap } from './caps.ts'
-import { type Shared, sharedBy } from './settle/item.ts'
+import { type SharedFields, sharedBy } from './settle/item.ts'
 import type { MeteredCall } from './ledger.ts'
 import { ledgerFunctions } from '../postgres/functions.ts'
 
@@ -30,7 +30,7 @@ const statement = {
 export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly Reserve[]): Promise<(Nano | Error)[]> {
   const accounts = new ReserveColumns()
   const capColumns = new ReserveColumns()
-  const kinds = new Map<Shared, Kind>()
+  const kinds = new Map<SharedFields, Kind>()
   const places: number[] = []
   for (const { call, worst } of items) {
     const shared = sharedBy(call)
@@ -45,9 +45,9 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
         }),
       )
     places.push(kind.place)
-    const asked = most(worst)
-    if (kind.account > 0) accounts.add(kind.account, asked)
-    for (const place of kind.caps) capColumns.add(place, asked)
+    const amount = most(worst)
+    if (kind.account > 0) accounts.add(kind.account, amount)
+    for (const place of kind.caps) capColumns.add(place, amount)
   }
   const shared = [...kinds.keys()]
   const over = [...kinds.values()]
@@ -103,14 +103,14 @@ interface Kind {
 function refusal({ call, worst }: Reserve, cap: CallCap | undefined, by: number, available: Nano): Error {
   if (by < 0) return new Error(`call ${call.id} is reserved already: every attempt needs an id of its own`)
   const purse = purses[cap?.of ?? 'account']
-  const left = available > 0n ? available : 0n
+  const spendable = available > 0n ? available : 0n
   const param = purse.param !== undefined && { param: purse.param }
   const needed_usd = toUsd(worst)
   const whole = new Refusal(purse.code, {
     ...param,
-    message: `${purse.called} does not cover this call: ${formatUsd(left)} USD of it are left, and the call may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
+    message: `${purse.called} does not cover this call: ${formatUsd(spendable)} USD of it are left, and the call may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
     details: {
-      available_usd: toUsd(left),
+      available_usd: toUsd(spendable),
       needed_usd,
       ...(cap && cap.of !== 'key' && { budget: cap.of, subject: cap.subject }),
       ...(cap && { period: cap.period, cap_usd: toUsd(cap.cap) }),
@@ -176,10 +176,10 @@ class ReserveColumns {
   readonly caps: Nano[] = []
 
   place(name: string, cap: Nano): number {
-    const known = this.#places.get(name)
-    if (known !== undefined) {
-      if (cap < this.caps[known - 1]!) this.caps[known - 1] = cap
-      return known
+    const place = this.#places.get(name)
+    if (place !== undefined) {
+      if (cap < this.caps[place - 1]!) this.caps[place - 1] = cap
+      return place
     }
     this.#places.set(name, this.sums.push(0n))
     return this.caps.push(cap)

@@ -16,26 +16,26 @@ test('sums of runs that ended go, those of runs that go on, of keys, and of what
   const client = await pool.connect()
   // Runs alone matter here, not the chats around them.
   await client.query('set session_replication_role = replica')
-  const run = async (status: string, completed: string | null): Promise<string> => {
+  const run = async (status: string, completedAt: string | null): Promise<string> => {
     const id = newId()
     await client.query(
       `insert into runs (id, chat_id, workspace_id, account_id, status, on_busy, model, input_message_id, completed_at)
         values ($1, $1, $1, $1, $2, 'reject', 'm', $1, now() - $3::interval)`,
-      [id, status, completed],
+      [id, status, completedAt],
     )
     return id
   }
-  const spend = async (subject: string, period: string, held = 0): Promise<string> => {
+  const spend = async (subject: string, period: string, heldNano = 0): Promise<string> => {
     await client.query('insert into spends (subject, period, nano, held) values ($1, $2, 5, $3)', [
       subject,
       period,
-      held,
+      heldNano,
     ])
     return `${subject} ${period}`
   }
   for (const status of ['completed', 'failed', 'cancelled']) await spend(await run(status, '25 hours'), 'total')
   await spend(newId(), '2020-01-01')
-  const kept = [
+  const retainedIds = [
     await spend(await run('completed', '23 hours'), 'total'),
     await spend(await run('running', null), 'total'),
     await spend(await run('completed', '25 hours'), 'total', 3),
@@ -44,5 +44,5 @@ test('sums of runs that ended go, those of runs that go on, of keys, and of what
   client.release(true)
   await retainSpends(postgres)
   const { rows } = await pool.query<{ line: string }>(`select subject || ' ' || period as line from spends`)
-  assert.deepEqual(rows.map(({ line }) => line).toSorted(), kept.toSorted())
+  assert.deepEqual(rows.map(({ line }) => line).toSorted(), retainedIds.toSorted())
 })

@@ -11,7 +11,7 @@ const GROW_MS = 1_000
 /** The reserved calls that have left for a provider, and the cost that each is settled with after a crash. */
 export interface SentCalls extends AsyncDisposable {
   /** `atLeast`: what the call has cost so far, input bound included. `now`: what it has cost whenever it is asked. */
-  sent(id: Id, atLeast: Nano, now?: () => Nano): void
+  markSent(id: Id, atLeast: Nano, now?: () => Nano): void
   forget(id: Id): void
 }
 
@@ -62,7 +62,7 @@ export function createSentCalls(pool: pg.Pool, log: Log): SentCalls {
   }
 
   return {
-    sent(id, atLeast, now) {
+    markSent(id, atLeast, now) {
       mark(id, atLeast)
       if (now === undefined) return
       growing.set(id, { now, marked: atLeast })

@@ -3,23 +3,23 @@ import { stripVTControlCharacters } from 'node:util'
 import { test } from 'node:test'
 import { textLine } from './text-line.ts'
 
-const shown = (line: object): string =>
+const format = (line: object): string =>
   stripVTControlCharacters(textLine(JSON.stringify({ level: 'warn', time: '2026-11-27T09:30:00.123Z', ...line })))
 
 test('a line of the log reads as text', () => {
-  assert.equal(shown({ msg: 'it is slow' }), '09:30:00 warn   it is slow\n')
+  assert.equal(format({ msg: 'it is slow' }), '09:30:00 warn   it is slow\n')
   assert.equal(
-    shown({ msg: 'it failed', request_id: '01KA', count: 2, why: null, words: 'two words', list: ['a'] }),
+    format({ msg: 'it failed', request_id: '01KA', count: 2, why: null, words: 'two words', list: ['a'] }),
     '09:30:00 warn   it failed  request_id=01KA  count=2  why=null  words="two words"  list=["a"]\n',
   )
-  assert.equal(shown({}), '09:30:00 warn   \n')
+  assert.equal(format({}), '09:30:00 warn   \n')
   const error = {
     type: 'Error',
     message: 'no route',
     stack: 'Error: no route\n    at one (a.ts:1:2)\n    at two (b.ts:3:4)',
   }
   assert.equal(
-    shown({ msg: 'it failed', error }),
+    format({ msg: 'it failed', error }),
     '09:30:00 warn   it failed  error="no route"\n  at one (a.ts:1:2)\n  at two (b.ts:3:4)\n',
   )
 })
@@ -32,7 +32,7 @@ test('nothing in a line can move the cursor of a terminal or look like another l
     { error: { message: hostile, stack: `x\n${hostile}` } },
     { deep: [hostile] },
   ]) {
-    const text = shown(line)
+    const text = format(line)
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
     assert.doesNotMatch(text.split('\n').slice(1).join('\n'), /^09:30:00 error/m)
   }

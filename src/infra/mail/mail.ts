@@ -10,7 +10,7 @@ export interface Mail {
   html: string
 }
 
-interface Sealed {
+interface SealedMail {
   id: string
   mail: string
 }
@@ -24,16 +24,16 @@ export const canMail = ({ config }: Pick<Engine, 'config'>): boolean => config.s
 /** Sends when the transaction of `ctx` is durable, and again until the mail server took it. Sealed, for mails carry tokens. */
 export async function sendMail(ctx: Pick<Context, 'engine' | 'db'>, mail: Mail): Promise<void> {
   const id = newId()
-  const sealed: Sealed = { id, mail: ctx.engine.secrets.seal(JSON.stringify(mail), id) }
-  await ctx.engine.jobs.add(ctx, 'mail.send', { ...sealed }, { attempts: ATTEMPTS })
+  const sealedMail: SealedMail = { id, mail: ctx.engine.secrets.seal(JSON.stringify(mail), id) }
+  await ctx.engine.jobs.add(ctx, 'mail.send', { ...sealedMail }, { attempts: ATTEMPTS })
 }
 
 /** The jobs of this file. */
 export const mailJobs = (engine: Pick<Engine, 'config' | 'secrets' | 'log'>): Record<string, JobHandler> => ({
-  'mail.send': (sealed: Sealed) => deliver(engine, sealed),
+  'mail.send': (sealedMail: SealedMail) => deliver(engine, sealedMail),
 })
 
-async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secrets' | 'log'>, { id, mail }: Sealed) {
+async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secrets' | 'log'>, { id, mail }: SealedMail) {
   if (config.smtpUrl === null) return log.warn({ mail: id }, 'a mail was not sent: SMTP_URL is not set any more')
   const { to, subject, text, html } = JSON.parse(secrets.open(mail, id)) as Mail
   const { createTransport } = await import('nodemailer')

@@ -47,9 +47,9 @@ export class AnswerRoom {
   leave(place: AnswerPlace): void {
     this.#held -= this.#places.get(place) ?? 0
     this.#places.delete(place)
-    const woken = this.#waiting
+    const waiters = this.#waiting
     this.#waiting = []
-    for (const wake of woken) wake()
+    for (const wake of waiters) wake()
   }
 }
 

@@ -64,14 +64,14 @@ export async function* runProgram(
     () => kill(new ProgramFailed(`${nameOf(program)} took longer than ${timeMs / 1000} s.`)),
     timeMs,
   )
-  let said = ''
-  child.stderr.on('data', (part: Buffer) => (said = (said + part.toString('latin1')).slice(-LAST_WORDS)))
-  const ended = new Promise<number | null>((resolve, reject) => {
+  let output = ''
+  child.stderr.on('data', (part: Buffer) => (output = (output + part.toString('latin1')).slice(-LAST_WORDS)))
+  const exit = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', resolve)
   })
-  ended.catch(() => {})
-  const fed = (input === null ? Promise.resolve(child.stdin.end()) : feed(child.stdin, input)).catch(
+  exit.catch(() => {})
+  const writing = (input === null ? Promise.resolve(child.stdin.end()) : feed(child.stdin, input)).catch(
     (error: unknown) => {
       // What it does not read it has no need of; what cannot be read ends it.
       if ((error as NodeJS.ErrnoException).code !== 'EPIPE') kill(error as Error)
@@ -79,10 +79,10 @@ export async function* runProgram(
   )
   try {
     for await (const part of child.stdout) yield part as Buffer
-    await fed
-    const code = await ended
+    await writing
+    const code = await exit
     if (why !== null) throw why
-    if (code !== 0) throw new ProgramFailed(`${nameOf(program)} failed: ${wordsOf(said)}`)
+    if (code !== 0) throw new ProgramFailed(`${nameOf(program)} failed: ${wordsOf(output)}`)
   } finally {
     clearTimeout(late)
     signal?.removeEventListener('abort', leave)
@@ -98,8 +98,8 @@ const feed = (to: Writable, input: AsyncIterable<Uint8Array> | Uint8Array): Prom
 const nameOf = (program: string): string => program.slice(program.lastIndexOf('/') + 1)
 
 /** The last line that says something, without paths and control characters. */
-const wordsOf = (said: string): string =>
-  said
+const wordsOf = (output: string): string =>
+  output
     .split('\n')
     .map((line) =>
       line

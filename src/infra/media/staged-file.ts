@@ -49,7 +49,7 @@ export async function stageFile(
 export async function removeLeftFiles(folder: string, now = Date.now()): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name)
-    const found = await stat(path).catch(() => null)
-    if (found !== null && now - found.mtimeMs > OLD_MS) await rm(path, { recursive: true, force: true })
+    const stats = await stat(path).catch(() => null)
+    if (stats !== null && now - stats.mtimeMs > OLD_MS) await rm(path, { recursive: true, force: true })
   }
 }

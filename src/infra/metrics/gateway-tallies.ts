@@ -1,6 +1,6 @@
 import { Counter, type Histogram, type Registry } from 'prom-client'
 
-export type Tallied = 'succeeded' | 'failed' | 'cancelled'
+export type TallyOutcome = 'succeeded' | 'failed' | 'cancelled'
 
 /**
  * The gateway's counts, in plain numbers: a call must not wait for its metrics. They are put into Prometheus' form
@@ -8,7 +8,7 @@ export type Tallied = 'succeeded' | 'failed' | 'cancelled'
  */
 export interface GatewayTallies {
   /** A call of a model ended; `firstByteMs` null: before its answer began. */
-  call(surface: string, outcome: Tallied, firstByteMs: number | null): void
+  call(surface: string, outcome: TallyOutcome, firstByteMs: number | null): void
   /** An attempt failed before its first byte. */
   fault(kind: string): void
   /** Counts a further attempt: another provider was asked, the same one again, or a rival raced. */
@@ -16,7 +16,7 @@ export interface GatewayTallies {
 }
 
 export function createGatewayTallies(registry: Registry): GatewayTallies {
-  const calls = new Map<string, Record<Tallied, number>>()
+  const calls = new Map<string, Record<TallyOutcome, number>>()
   const faults = new Map<string, number>()
   const further = { fallback: 0, retry: 0, hedge: 0 }
   const all = new Counter({
@@ -31,7 +31,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
           this.inc({ surface, status }, counts[status])
     },
   })
-  const failed = new Counter({
+  const failures = new Counter({
     name: 'uk_gateway_faults_total',
     help: 'Attempts that failed before their first byte, by the kind of the fault.',
     labelNames: ['kind'] as const,
@@ -53,7 +53,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
   })
   const firstByte = new FirstByte()
   registry.registerMetric(all)
-  registry.registerMetric(failed)
+  registry.registerMetric(failures)
   registry.registerMetric(more)
   // Of a metric the registry uses its name and what it tells, which its types do not say.
   registry.registerMetric(firstByte as unknown as Histogram)

@@ -47,10 +47,10 @@ export function createMetrics(): Metrics {
       duration.observe({ endpoint }, seconds)
     },
     gateway: createGatewayTallies(registry),
-    loss(surface, shape, given) {
-      const known = fields.has(given) || (fields.size < MOST_FIELDS && /^[\w.]{1,64}$/.test(given))
-      if (known) fields.add(given)
-      losses.inc({ surface, shape, field: known ? given : 'other' })
+    loss(surface, shape, field) {
+      const isKnown = fields.has(field) || (fields.size < MOST_FIELDS && /^[\w.]{1,64}$/.test(field))
+      if (isKnown) fields.add(field)
+      losses.inc({ surface, shape, field: isKnown ? field : 'other' })
     },
   }
 }

@@ -69,15 +69,15 @@ export async function channelStates(
   const look = async (): Promise<{ head: bigint; states: ChannelState[] }> => {
     const { rows } = await pool.query<ChannelState & { head: bigint }>({
       name: 'channel_states',
-      text: `select w.name as channel, n.epoch, n."offset", n.gone_seq, greatest(coalesce((select max(seq) from changes), 0), (${FORGOTTEN})) as head
+      text: `select w.name as channel, n.epoch, n."offset", n.gone_seq, greatest(coalesce((select max(seq) from changes), 0), (${FORGOTTEN_SEQ_SQL})) as head
         from unnest($1::text[]) with ordinality w(name, place) left join channels n on n.name = w.name order by w.place`,
       values: [channels],
     })
     return { head: rows[0]!.head, states: rows }
   }
-  const found = await look()
-  const missing = found.states.filter(({ epoch }) => epoch === null).map(({ channel }) => channel)
-  if (missing.length === 0) return found
+  const result = await look()
+  const missing = result.states.filter(({ epoch }) => epoch === null).map(({ channel }) => channel)
+  if (missing.length === 0) return result
   await pool.query(
     'insert into channels (name, epoch) select * from unnest($1::text[], $2::text[]) on conflict do nothing',
     [missing, missing.map(() => newId())],
@@ -104,9 +104,9 @@ export async function offsetsAt(
 export const logEpoch = (db: Db): Promise<Id> => keptValue(db, 'changes_epoch', newId())
 
 /** The newest change of the channels that were forgotten whole. */
-const FORGOTTEN = `select coalesce(max(value::text::int8), 0) from instance where name = 'changes_forgotten'`
+const FORGOTTEN_SEQ_SQL = `select coalesce(max(value::text::int8), 0) from instance where name = 'changes_forgotten'`
 export const forgottenSeq = async ({ pool }: Postgres): Promise<bigint> =>
-  (await pool.query<{ seq: bigint }>(`select (${FORGOTTEN}) as seq`)).rows[0]!.seq
+  (await pool.query<{ seq: bigint }>(`select (${FORGOTTEN_SEQ_SQL}) as seq`)).rows[0]!.seq
 
 const RETAIN_BATCH = 10_000
 /** The number of changes that each channel keeps, however old. */
@@ -120,7 +120,7 @@ const SILENT_DAYS = 30
  * have been silent for a month. Answers how many changes went.
  */
 export async function retainChanges({ pool }: Pick<Postgres, 'pool'>): Promise<number> {
-  let removed = 0
+  let removedCount = 0
   for (;;) {
     const { rows } = await pool.query<{ n: number }>(
       `with gone as (
@@ -134,7 +134,7 @@ export async function retainChanges({ pool }: Pick<Postgres, 'pool'>): Promise<n
         ) select count(*)::int as n from gone`,
       [RETAIN_BATCH, KEEP_HOURS, KEEP_CHANGES],
     )
-    removed += rows[0]!.n
+    removedCount += rows[0]!.n
     if (rows[0]!.n < RETAIN_BATCH) break
   }
   for (;;) {
@@ -151,7 +151,7 @@ export async function retainChanges({ pool }: Pick<Postgres, 'pool'>): Promise<n
         ) select (select count(*) from silent)::int as channels, (select count(*) from gone)::int as changes`,
       [SILENT_DAYS],
     )
-    removed += rows[0]!.changes
-    if (rows[0]!.channels === 0) return removed
+    removedCount += rows[0]!.changes
+    if (rows[0]!.channels === 0) return removedCount
   }
 }

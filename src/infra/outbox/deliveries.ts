@@ -108,34 +108,37 @@ function deliver(
       text: 'select seq, event, attempts, due_at <= now() as due from deliveries where consumer = $1 order by seq limit $2',
       values: [consumer.name, BATCH],
     })
-    const handled: string[] = []
-    let failed: { seq: bigint; attempts: number } | null = null
+    const handledSeqs: string[] = []
+    let failure: { seq: bigint; attempts: number } | null = null
     const fresh = rows.findIndex(({ due, attempts }) => !due || attempts > 0)
     const first = await allAtOnce(fresh < 0 ? rows : rows.slice(0, fresh))
-    handled.push(...first)
+    handledSeqs.push(...first)
     for (const { seq, event, attempts, due } of rows.slice(first.length)) {
       if (!due || closing.aborted || lease.signal.aborted) break
       try {
         await consumer.handle(event)
-        handled.push(String(seq))
+        handledSeqs.push(String(seq))
       } catch (error) {
         log.error(
           { error, consumer: consumer.name, event: event.id, attempts: attempts + 1 },
           'an event was not handled',
         )
-        failed = { seq, attempts: attempts + 1 }
+        failure = { seq, attempts: attempts + 1 }
         break
       }
     }
-    if (failed && failed.attempts >= MOST_ATTEMPTS) handled.push(String(failed.seq))
-    else if (failed)
+    if (failure && failure.attempts >= MOST_ATTEMPTS) handledSeqs.push(String(failure.seq))
+    else if (failure)
       await pool.query(
         'update deliveries set attempts = $3, due_at = now() + make_interval(secs => $4) where consumer = $1 and seq = $2',
-        [consumer.name, failed.seq, failed.attempts, Math.min(60, 2 ** failed.attempts / 4)],
+        [consumer.name, failure.seq, failure.attempts, Math.min(60, 2 ** failure.attempts / 4)],
       )
-    if (handled.length > 0)
-      await pool.query('delete from deliveries where consumer = $1 and seq = any($2::int8[])', [consumer.name, handled])
-    return handled.length > 0 && rows.length === BATCH
+    if (handledSeqs.length > 0)
+      await pool.query('delete from deliveries where consumer = $1 and seq = any($2::int8[])', [
+        consumer.name,
+        handledSeqs,
+      ])
+    return handledSeqs.length > 0 && rows.length === BATCH
   }
 
   return createRounds({}, round, (error) =>

@@ -4,7 +4,7 @@ import type { Db } from '../postgres/client.ts'
 import type { Actor } from '#core/principal.ts'
 
 /** An event for all who subscribe. Written in the transaction of the change. */
-export interface Emitted {
+export interface EmittedEvent {
   /** `chat.created`: the resource's kind and a past participle. */
   type: string
   /** The channels it concerns: `workspace:<id>`, `chat:<id>`, `user:<id>`, … The table of events says which hear it. */
@@ -15,25 +15,25 @@ export interface Emitted {
 
 /** An event and who made it happen; null is the server itself. */
 export interface AttributedEvent {
-  event: Emitted
+  event: EmittedEvent
   actor: Actor | null
 }
 
 /** Writes an event into the transaction of the change that it tells of. The relay takes it from there. */
-export const writeOutbox = (db: Db, event: Emitted, actor: Actor | null): Promise<void> =>
+export const writeOutbox = (db: Db, event: EmittedEvent, actor: Actor | null): Promise<void> =>
   writeOutboxEach(db, [{ event, actor }])
 
 /** The same for many, in their order. */
-export const writeOutboxAll = (db: Db, events: readonly Emitted[], actor: Actor | null): Promise<void> =>
+export const writeOutboxAll = (db: Db, events: readonly EmittedEvent[], actor: Actor | null): Promise<void> =>
   writeOutboxEach(
     db,
     events.map((event) => ({ event, actor })),
   )
 
 /** The same for many that different people made happen. */
-export async function writeOutboxEach(db: Db, told: readonly AttributedEvent[]): Promise<void> {
-  if (told.length === 0) return
-  const rows = outboxRows(told)
+export async function writeOutboxEach(db: Db, events: readonly AttributedEvent[]): Promise<void> {
+  if (events.length === 0) return
+  const rows = outboxRows(events)
   // One text for any number of events, which is planned once per connection.
   await sql`insert into outbox (id, type, channels, resource_type, resource_id, actor, data)
     select id, type, channels, resource_type, resource_id, actor, data from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
@@ -43,8 +43,8 @@ export async function writeOutboxEach(db: Db, told: readonly AttributedEvent[]):
 }
 
 /** Events as rows, for a statement that writes them beside what they tell of. */
-export const outboxRows = (told: readonly AttributedEvent[]) =>
-  told.map(({ event: { type, channels, resource, data }, actor }) => ({
+export const outboxRows = (events: readonly AttributedEvent[]) =>
+  events.map(({ event: { type, channels, resource, data }, actor }) => ({
     id: newId(),
     type,
     channels,

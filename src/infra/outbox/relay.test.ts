@@ -72,8 +72,8 @@ async function until<T>(bus: Bus, topic: string, look: () => Promise<T | null>):
   for (;;) {
     const woken = Promise.withResolvers<void>()
     using _watch = bus.on(topic, woken.resolve)
-    const found = await look()
-    if (found !== null) return found
+    const result = await look()
+    if (result !== null) return result
     await woken.promise
   }
 }
@@ -132,9 +132,9 @@ test('of many at once every event is carried exactly once, also when the relay c
   }
   // More writers than connections, and no more: all 600 at once would only time out in the queue for one.
   const writers = async (from: number, to: number): Promise<void> => {
-    const left = Array.from({ length: to - from }, (_, n) => from + n).values()
+    const queue = Array.from({ length: to - from }, (_, n) => from + n).values()
     const writer = async () => {
-      for (const n of left) await write(n)
+      for (const n of queue) await write(n)
     }
     await Promise.all(Array.from({ length: 60 }, writer))
   }
@@ -143,7 +143,7 @@ test('of many at once every event is carried exactly once, also when the relay c
   await one[Symbol.asyncDispose]()
   await rest
   const rows = await until(bus, 'changes', () =>
-    changesOf(postgres, 'chat:busy').then((found) => (found.length >= 600 ? found : null)),
+    changesOf(postgres, 'chat:busy').then((changes) => (changes.length >= 600 ? changes : null)),
   )
   assert.deepEqual(
     rows.map(({ offset }) => offset),
@@ -161,10 +161,10 @@ test('a relay whose lease another has taken carries nothing more, and again when
     await tell(postgres.db, type, 'chat:a')
     bus.poke('outbox')
   }
-  const carried = (n: number) =>
+  const readCarried = (n: number) =>
     until(bus, 'changes', () => changesOf(postgres, 'chat:a').then((rows) => (rows.length >= n ? rows : null)))
   await write('thing.first')
-  await carried(1)
+  await readCarried(1)
   const { pool } = postgres
   await pool.query(
     `update leases set holder = $1, fence = fence + 1, expires_at = now() + interval '3 seconds' where name = 'relay'`,
@@ -180,7 +180,7 @@ test('a relay whose lease another has taken carries nothing more, and again when
     bus.poke('outbox')
   }
   assert.deepEqual(
-    (await carried(2)).map(({ type, offset }) => [type, offset]),
+    (await readCarried(2)).map(({ type, offset }) => [type, offset]),
     [
       ['thing.first', 1n],
       ['thing.second', 2n],
@@ -190,7 +190,7 @@ test('a relay whose lease another has taken carries nothing more, and again when
 
 test('consumers get their types in order, and again what they failed at', async (t) => {
   const { postgres, relay } = await instance(t)
-  const seen: DeliveredEvent[] = []
+  const events: DeliveredEvent[] = []
   const done = Promise.withResolvers<void>()
   let failures = 1
   await relay([
@@ -199,8 +199,8 @@ test('consumers get their types in order, and again what they failed at', async 
       types: ['thing.a', 'thing.b'],
       async handle(event) {
         if (event.type === 'thing.a' && failures-- > 0) throw new Error('not now')
-        seen.push(event)
-        if (seen.length === 2) done.resolve()
+        events.push(event)
+        if (events.length === 2) done.resolve()
       },
     },
   ])
@@ -211,7 +211,7 @@ test('consumers get their types in order, and again what they failed at', async 
   })
   await done.promise
   assert.deepEqual(
-    seen.map(({ type, channels, data, actor }) => ({ type, channels, data, actor })),
+    events.map(({ type, channels, data, actor }) => ({ type, channels, data, actor })),
     [
       { type: 'thing.a', channels: ['chat:a'], data: { of: 'thing.a' }, actor: null },
       { type: 'thing.b', channels: ['chat:b'], data: { of: 'thing.b' }, actor: null },

@@ -51,10 +51,10 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
   const { postgres, bus, leases, log, consumers } = parts
   let lease: Lease | null = null
   let delivering: Deliveries | null = null
-  const undeclared = new Set<string>()
+  const undeclaredTypes = new Set<string>()
 
   /** Whether another round is to follow at once. */
-  async function round(closing: AbortSignal, poked: boolean): Promise<boolean> {
+  async function round(closing: AbortSignal, isPoked: boolean): Promise<boolean> {
     if (lease?.signal.aborted) await stepDown()
     if (lease === null) {
       lease = await leases.acquire('relay')
@@ -62,26 +62,26 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
       delivering = deliverTo({ postgres, log, consumers, lease })
     }
     const { fence, signal } = lease
-    if (!poked && !(await isWaiting(postgres.db, fence))) return false
+    if (!isPoked && !(await isWaiting(postgres.db, fence))) return false
     while (!closing.aborted && !signal.aborted) {
-      const carried = await postgres.db.transaction().execute((db) => relayBatch(db, fence, parts, missing))
-      if (carried === null) {
+      const batch = await postgres.db.transaction().execute((db) => relayBatch(db, fence, parts, missing))
+      if (batch === null) {
         // Its time may be over without a word, say where the clock of the database was set forward.
         log.warn({ lease: lease.name }, 'the relay lost its lease')
         await stepDown()
         return true
       }
-      if (carried.events > 0) bus.poke('changes')
-      delivering?.wake(carried.consumers)
-      if (carried.events < BATCH) return false
+      if (batch.events > 0) bus.poke('changes')
+      delivering?.wake(batch.consumers)
+      if (batch.events < BATCH) return false
     }
     return false
   }
 
   /** Told all the same, and to the log: its area has forgotten to declare it. */
   function missing(type: string): void {
-    if (undeclared.has(type)) return
-    undeclared.add(type)
+    if (undeclaredTypes.has(type)) return
+    undeclaredTypes.add(type)
     log.warn({ type }, 'an event is declared by no area')
   }
 
@@ -111,7 +111,7 @@ async function isWaiting(db: Db, fence: bigint): Promise<boolean> {
 }
 
 /** The result of one turn: how many events it carried, and the consumers that got some. */
-interface Carried {
+interface CarriedBatch {
   events: number
   consumers: ReadonlySet<string>
 }
@@ -122,18 +122,17 @@ async function relayBatch(
   fence: bigint,
   { consumers, events, unheard }: RelayParts,
   missing: (type: string) => void,
-): Promise<Carried | null> {
-  const { rows: held } = await sql`select 1 from leases where name = 'relay' and fence = ${fence} for update`.execute(
-    db,
-  )
-  if (held.length === 0) return null
-  const { rows: found } =
+): Promise<CarriedBatch | null> {
+  const { rows: leaseRows } =
+    await sql`select 1 from leases where name = 'relay' and fence = ${fence} for update`.execute(db)
+  if (leaseRows.length === 0) return null
+  const { rows: page } =
     await sql<Row>`select seq, id, type, channels, resource_type, resource_id, actor, data, at, ${unheard} as unheard from outbox order by seq limit ${BATCH}`.execute(
       db,
     )
-  if (found.length === 0) return { events: 0, consumers: new Set() }
-  for (const { type } of found) if (!events.has(type)) missing(type)
-  const rows = found.map(({ unheard, ...row }) => {
+  if (page.length === 0) return { events: 0, consumers: new Set() }
+  for (const { type } of page) if (!events.has(type)) missing(type)
+  const rows = page.map(({ unheard, ...row }) => {
     const channels = events.channelsOf(row.type, row.channels)
     return { ...row, channels: unheard ? channels.filter((name) => !name.startsWith('workspace:')) : channels }
   })
@@ -155,9 +154,9 @@ async function relayBatch(
   )
   const deliveries: { consumer: string; seq: string; event: object }[] = []
   for (const { name, types, sift } of consumers) {
-    const wanted = rows.filter(({ type }) => types === undefined || types.includes(type))
-    const sifted = wanted.length > 0 && sift ? wanted.filter(await sift(db)) : wanted
-    for (const { seq, ...event } of sifted) deliveries.push({ consumer: name, seq: String(seq), event })
+    const candidates = rows.filter(({ type }) => types === undefined || types.includes(type))
+    const deliverable = candidates.length > 0 && sift ? candidates.filter(await sift(db)) : candidates
+    for (const { seq, ...event } of deliverable) deliveries.push({ consumer: name, seq: String(seq), event })
   }
   if (deliveries.length > 0)
     await sql`insert into deliveries (consumer, seq, event) select consumer, seq, event

@@ -13,21 +13,21 @@ process.on('disconnect', () => process.exit(0))
 
 async function answer({ bytes, pixels }: PictureRequest): Promise<void> {
   process.send!(
-    await drawn(bytes, pixels).catch((error: unknown): PictureResult => ({ none: shorten(String(error), 300) })),
+    await draw(bytes, pixels).catch((error: unknown): PictureResult => ({ none: shorten(String(error), 300) })),
   )
 }
 
-async function drawn(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
-  const found = await import('sharp').catch(() => null)
-  if (found === null) return { missing: true }
-  const sharp = found.default
+async function draw(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
+  const sharpModule = await import('sharp').catch(() => null)
+  if (sharpModule === null) return { missing: true }
+  const sharp = sharpModule.default
   sharp.concurrency(1)
   sharp.cache(false)
   const picture = sharp(bytes, { limitInputPixels: MOST_PIXELS, failOn: 'none' })
   // The head alone says how large it is.
   const { width, height, channels, depth } = await picture.metadata()
-  const decoded = width * height * channels * (depth === undefined ? 1 : (sizes[depth] ?? 8))
-  if (decoded > Math.min(MOST, PLAIN + EACH * bytes.length))
+  const decodedBytes = width * height * channels * (depth === undefined ? 1 : (sizes[depth] ?? 8))
+  if (decodedBytes > Math.min(MOST, PLAIN + EACH * bytes.length))
     return { none: `${width} × ${height} in ${bytes.length} bytes` }
   const small = await picture
     .rotate()

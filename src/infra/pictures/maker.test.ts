@@ -98,7 +98,7 @@ test('a picture is not at fault when the server stops, or when a service manager
     const drawing = draw(maker, 'alice', bytes)
     const [child] = await until(
       async () => children().filter((status) => !/^State:\s+Z/m.test(status)),
-      (found) => found.length > 0,
+      (names) => names.length > 0,
     )
     await end(maker, Number(/^Pid:\s+(\d+)/m.exec(child!)![1]))
     assert.deepEqual(await drawing, { lost: 'unsent' }, how)

@@ -22,13 +22,13 @@ function version(t: TestContext, number: number): ReturnType<typeof functionsIn>
 }
 
 async function database(t: TestContext): Promise<pg.Pool> {
-  const made = await testDatabase()
-  const pool = new pg.Pool({ ...made.connection, max: 4 })
+  const testDb = await testDatabase()
+  const pool = new pg.Pool({ ...testDb.connection, max: 4 })
   // Its end is not waited for by those whose connections the drop breaks.
   pool.on('error', () => {})
   t.after(async () => {
     await pool.end()
-    await made[Symbol.asyncDispose]()
+    await testDb[Symbol.asyncDispose]()
   })
   return pool
 }
@@ -38,9 +38,9 @@ async function apply(pool: pg.Pool, functions: ReturnType<typeof functionsIn>): 
   const client = await pool.connect()
   try {
     await client.query('begin; set local check_function_bodies = off')
-    const applied = await applyFunctions(client, functions)
+    const wasApplied = await applyFunctions(client, functions)
     await client.query('commit')
-    return applied
+    return wasApplied
   } finally {
     client.release()
   }
@@ -77,9 +77,9 @@ test('versions that nobody runs any more go, and one of them that starts again i
 
 test('a version that servers came back to stays, however many are tried out after it', async (t) => {
   const pool = await database(t)
-  const [good, ...tried] = Array.from({ length: 20 }, (_, i) => version(t, i + 1))
+  const [good, ...attempts] = Array.from({ length: 20 }, (_, i) => version(t, i + 1))
   await apply(pool, good!)
-  for (const each of tried) {
+  for (const each of attempts) {
     assert.equal(await apply(pool, each), true)
     // It is found wanting, and servers of the version before start again.
     assert.equal(await apply(pool, good!), false)

@@ -16,7 +16,7 @@ export interface Functions {
  * Further versions that are kept, those that a program began with last: a server of another version goes on beside this one
  * with its own. One that never ends while so many others come and go loses them, so it is more than are tried out in a day.
  */
-const KEPT = 7
+const MOST_VERSIONS = 7
 
 export const ledgerFunctions = functionsIn('ledger', join(import.meta.dirname, '../ledger/sql'))
 
@@ -48,7 +48,7 @@ export async function applyFunctions(client: pg.ClientBase, { schema, prefix, sq
     if (rows[0]!.name !== schema) await client.query(begins)
     return false
   }
-  for (const { name } of rows.slice(KEPT)) await client.query(`drop schema ${name} cascade`)
+  for (const { name } of rows.slice(MOST_VERSIONS)) await client.query(`drop schema ${name} cascade`)
   await client.query(`create schema ${schema}; ${begins}`)
   // Functions keep this path (`set search_path from current`): they find each other in their own schema, tables after it.
   await client.query(`select set_config('search_path', $1 || ', ' || current_setting('search_path'), true)`, [schema])

@@ -28,15 +28,17 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
     await client.query('select pg_advisory_lock($1)', [LOCK])
     await client.query(MIGRATIONS)
     const names = migrationNames()
-    const done = new Set(
+    const appliedNames = new Set(
       (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name),
     )
     // Checked before any change, so that the program from before still starts on a refused database.
-    const unknown = [...done].filter((name) => !names.includes(name) && !earlierMigrations.includes(name)).sort()
+    const unknown = [...appliedNames]
+      .filter((name) => !names.includes(name) && !earlierMigrations.includes(name))
+      .sort()
     if (unknown.length > 0) throw new NewerDatabase(unknown.at(-1)!)
-    await inTransaction(client, () => replaceEarlier(client, done))
+    await inTransaction(client, () => replaceEarlier(client, appliedNames))
     for (const name of names) {
-      if (done.has(name)) continue
+      if (appliedNames.has(name)) continue
       if (upTo !== undefined && name > upTo) break
       await inTransaction(client, async () => {
         await client.query(readFileSync(join(folder, name), 'utf8'))
@@ -61,9 +63,9 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
 export async function migrateWithin(client: pg.ClientBase, names: readonly string[]): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [LOCK])
   await client.query(MIGRATIONS)
-  const done = (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name)
+  const appliedNames = (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name)
   for (const name of migrationNames()) {
-    if (!names.includes(name) || done.includes(name)) continue
+    if (!names.includes(name) || appliedNames.includes(name)) continue
     await client.query(readFileSync(join(folder, name), 'utf8'))
     await client.query('insert into migrations (name) values ($1)', [name])
   }

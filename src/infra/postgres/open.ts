@@ -18,13 +18,18 @@ export async function openDatabase(
   log: (line: string) => void,
 ): Promise<OpenDatabase> {
   await using stack = new AsyncDisposableStack()
-  const embedded = config.databaseUrl === null ? stack.use(await startPostgres({ dataDir: config.dataDir, log })) : null
-  const connection: pg.PoolConfig = embedded ? embedded.connection : { connectionString: config.databaseUrl! }
-  await prepare(connection, embedded === null)
+  const embeddedServer =
+    config.databaseUrl === null ? stack.use(await startPostgres({ dataDir: config.dataDir, log })) : null
+  const connection: pg.PoolConfig = embeddedServer
+    ? embeddedServer.connection
+    : { connectionString: config.databaseUrl! }
+  await prepare(connection, embeddedServer === null)
   const running = stack.move()
   return {
     connection,
-    failed: new Promise((resolve) => void embedded?.exited.then((exit) => !exit.expected && resolve(exit.reason))),
+    failed: new Promise(
+      (resolve) => void embeddedServer?.exited.then((exit) => !exit.isExpected && resolve(exit.reason)),
+    ),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

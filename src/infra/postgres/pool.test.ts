@@ -30,13 +30,13 @@ test('a burst of short statements takes turns on few connections', () =>
 
 test('whoever waits while all are taken gets a further one, up to the most; the next has to wait', () =>
   withPool(async (pool) => {
-    const taken = await Promise.all(Array.from({ length: MOST }, () => pool.connect()))
+    const clients = await Promise.all(Array.from({ length: MOST }, () => pool.connect()))
     assert.equal(pool.totalCount, MOST)
     const waiting = pool.query<{ n: number }>('select 1 as n')
-    taken[0]!.release()
+    clients[0]!.release()
     assert.equal((await waiting).rows[0]!.n, 1)
     assert.equal(pool.totalCount, MOST)
-    for (const client of taken.slice(1)) client.release()
+    for (const client of clients.slice(1)) client.release()
   }))
 
 test('a connection that cannot be opened is told, and keeps no other from being opened', async () => {

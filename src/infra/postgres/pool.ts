@@ -17,7 +17,7 @@ interface Inside extends pg.Pool {
  */
 export function createPool(options: pg.PoolConfig): pg.Pool {
   let opening = 0
-  class Counted extends pg.Client {
+  class CountedClient extends pg.Client {
     override connect(done?: (...of: never[]) => void): Promise<pg.Client> {
       opening += 1
       let counts = true
@@ -39,7 +39,7 @@ export function createPool(options: pg.PoolConfig): pg.Pool {
       return Promise.resolve(this)
     }
   }
-  const counting: object = { ...options, Client: Counted }
+  const counting: object = { ...options, Client: CountedClient }
   const pool = new pg.Pool(counting) as Inside
   const isFull = pool._isFull.bind(pool)
   pool._isFull = () => opening >= OPENING || isFull()

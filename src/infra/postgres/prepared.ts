@@ -10,18 +10,18 @@ const MOST_TEXTS = 1_000
 export function prepareStatements(pool: pg.Pool): void {
   const names = new Map<string, string>()
   const nameOf = (text: string): string | undefined => {
-    const known = names.get(text)
-    if (known !== undefined || names.size >= MOST_TEXTS) return known
+    const cachedName = names.get(text)
+    if (cachedName !== undefined || names.size >= MOST_TEXTS) return cachedName
     const name = `uk${names.size}`
     names.set(text, name)
     return name
   }
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
-    const prepared = (text: unknown, values?: unknown, callback?: unknown): unknown => {
+    const preparedQuery = (text: unknown, values?: unknown, callback?: unknown): unknown => {
       const name = typeof text === 'string' && Array.isArray(values) && values.length > 0 ? nameOf(text) : undefined
       return name === undefined ? query(text, values, callback) : query({ name, text, values }, callback)
     }
-    client.query = prepared as typeof client.query
+    client.query = preparedQuery as typeof client.query
   })
 }

@@ -19,10 +19,10 @@ type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; conne
 
 /** How long a client has waited, from look to look. */
 interface Wait {
-  read: number
+  bytesRead: number
   since: number
   /** The server was asked before and knew of nothing that it still has to say here. */
-  doubted: boolean
+  isDoubted: boolean
 }
 
 /**
@@ -34,10 +34,10 @@ export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig
   const idle = new Set<Client>()
   let timer: NodeJS.Timeout | null = null
   let asking: Promise<void> | null = null
-  const asked = askServer(connection)
+  const probe = askServer(connection)
 
   pool.on('connect', (client) => {
-    waits.set(client as Client, { read: -1, since: 0, doubted: false })
+    waits.set(client as Client, { bytesRead: -1, since: 0, isDoubted: false })
     timer ??= setInterval(() => void (asking ??= look().finally(() => (asking = null))), LOOK_MS).unref()
   })
   pool.on('acquire', (client) => void idle.delete(client as Client))
@@ -48,16 +48,17 @@ export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig
     if (waits.size > 0 || timer === null) return
     clearInterval(timer)
     timer = null
-    asked.end()
+    probe.end()
   })
 
   function silentSince(now: number): [Client, Wait][] {
     return [...waits].filter(([client, wait]) => {
       const { stream } = client.connection
-      const read = stream.bytesRead
+      const bytesRead = stream.bytesRead
       // A result that waits for its turn is there, although nothing of it is read.
-      if (!client.readyForQuery && read === wait.read && !stream.isPaused()) return now - wait.since >= SILENT_MS
-      Object.assign(wait, { read, since: now, doubted: false })
+      if (!client.readyForQuery && bytesRead === wait.bytesRead && !stream.isPaused())
+        return now - wait.since >= SILENT_MS
+      Object.assign(wait, { bytesRead, since: now, isDoubted: false })
       return false
     })
   }
@@ -65,18 +66,18 @@ export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig
   async function look(): Promise<void> {
     const now = performance.now()
     const silent = silentSince(now)
-    if (silent.length === 0) return asked.end()
-    const working = await asked.working(silent.map(([client]) => client.processID))
-    let left = false
+    if (silent.length === 0) return probe.end()
+    const working = await probe.working(silent.map(([client]) => client.processID))
+    let hasLeft = false
     for (const [client, wait] of silent) {
       // It may have answered meanwhile.
-      if (client.readyForQuery || client.connection.stream.bytesRead !== wait.read) continue
+      if (client.readyForQuery || client.connection.stream.bytesRead !== wait.bytesRead) continue
       const dead = working === null ? now - wait.since >= GIVEN_UP_MS : !working.has(client.processID)
-      if (dead && (wait.doubted || working === null)) left = leave(client)
-      wait.doubted = dead
+      if (dead && (wait.isDoubted || working === null)) hasLeft = leave(client)
+      wait.isDoubted = dead
     }
     // Other connections that went silent with them would be noticed one by one, each by somebody who waits.
-    if (left) for (const client of idle) leave(client)
+    if (hasLeft) for (const client of idle) leave(client)
   }
 
   function leave(client: Client): true {

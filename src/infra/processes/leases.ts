@@ -42,7 +42,7 @@ export function createLeases({
   }
 
   function hold(name: string, fence: bigint, seconds: number, askedAt: number): Lease {
-    const lost = new AbortController()
+    const loss = new AbortController()
     let validUntil = askedAt + seconds * 1000
     let renewing: Promise<void> = Promise.resolve()
 
@@ -63,7 +63,7 @@ export function createLeases({
     }
     function lose(): void {
       clearInterval(timer)
-      lost.abort(new Error(`the lease ${name} was lost`))
+      loss.abort(new Error(`the lease ${name} was lost`))
     }
     const timer = setInterval(
       () => {
@@ -77,7 +77,7 @@ export function createLeases({
     return {
       name,
       fence,
-      signal: lost.signal,
+      signal: loss.signal,
       async [Symbol.asyncDispose]() {
         clearInterval(timer)
         await renewing

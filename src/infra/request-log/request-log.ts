@@ -6,7 +6,7 @@ import { type Postgres, sqlState } from '../postgres/client.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /** A provider that was asked, or was to be. */
-export interface Tried {
+export interface ProviderAttempt {
   /** The call's in the ledger, if it got that far. */
   call_id: Id
   provider: string
@@ -43,14 +43,14 @@ export interface LoggedRequest {
   error_code: string | null
   error_message: string | null
   losses: readonly string[]
-  tried: readonly Tried[]
+  tried: readonly ProviderAttempt[]
   duration_ms: number
   created_at: Date
 }
 
 export interface RequestLog extends AsyncDisposable {
   /** False: this server keeps nothing of requests. */
-  readonly kept: boolean
+  readonly isEnabled: boolean
   /** Returns at once; the first word on an id holds. In the database within a second, unless this process is killed before. */
   add(request: LoggedRequest): void
   /** Resolves when what was added by this process can be read, or cannot be written now. */
@@ -79,7 +79,7 @@ export function createRequestLog({
   const waiting = new Map<Id, LoggedRequest>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
-  let dropped = 0
+  let droppedCount = 0
 
   async function write(): Promise<void> {
     let most = MOST_AT_ONCE
@@ -88,7 +88,7 @@ export function createRequestLog({
       try {
         await insert(postgres, batch)
       } catch (error) {
-        log.warn({ error, waiting: waiting.size, dropped }, 'the log of requests cannot be written')
+        log.warn({ error, waiting: waiting.size, dropped: droppedCount }, 'the log of requests cannot be written')
         // Class 22: what the database will never take is looked for by halves; it must neither hold up the others nor take them with it.
         if (sqlState(error)?.startsWith('22')) {
           if (batch.length === 1) waiting.delete(batch[0]!.id)
@@ -99,7 +99,7 @@ export function createRequestLog({
         return
       }
       for (const { id } of batch) waiting.delete(id)
-      dropped = 0
+      droppedCount = 0
       most = Math.min(MOST_AT_ONCE, most * 2)
     }
   }
@@ -110,13 +110,13 @@ export function createRequestLog({
   function flush(): Promise<void> {
     return (writing = writing.then(write))
   }
-  const kept = config.requestRetentionDays > 0
+  const isEnabled = config.requestRetentionDays > 0
   return {
-    kept,
+    isEnabled,
     add(request) {
-      if (!kept || waiting.has(request.id)) return
+      if (!isEnabled || waiting.has(request.id)) return
       if (waiting.size >= MOST_WAITING) {
-        dropped += 1
+        droppedCount += 1
         return
       }
       waiting.set(request.id, request)
@@ -142,7 +142,7 @@ async function insert({ pool }: Postgres, rows: readonly LoggedRequest[]): Promi
         provider text, status text, http_status int, error_code text, error_message text, losses jsonb, tried jsonb,
         duration_ms int, created_at timestamptz)
       on conflict do nothing`,
-    values: [JSON.stringify(rows.map(bounded))],
+    values: [JSON.stringify(rows.map(boundRow))],
   })
 }
 
@@ -150,7 +150,7 @@ const short = (words: string | null, most: number): string | null =>
   words === null ? null : storable(shorten(words, most))
 
 /** Names and messages are others': no longer than anybody reads. */
-const bounded = (row: LoggedRequest): LoggedRequest => ({
+const boundRow = (row: LoggedRequest): LoggedRequest => ({
   ...row,
   path: short(row.path, LONGEST_NAME),
   asked_model: short(row.asked_model, LONGEST_NAME),

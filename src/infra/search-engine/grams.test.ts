@@ -34,25 +34,25 @@ const spec: fc.Arbitrary<PatternSpec> = fc.oneof(
 )
 
 test('the index of trigrams never keeps from a search what it would find', () => {
-  let narrowed = 0
-  let found = 0
+  let narrowedCount = 0
+  let matchCount = 0
   fc.assert(
-    fc.property(spec, fc.array(text, { minLength: 4, maxLength: 4 }), (asked, texts) => {
-      const compiled = compile(asked)
+    fc.property(spec, fc.array(text, { minLength: 4, maxLength: 4 }), (patternSpec, texts) => {
+      const compiledPattern = compile(patternSpec)
       for (const one of texts) {
         const bytes = Buffer.from(one)
         const grams = gramsOf(bytes)
-        const passes = lets(compiled.grams, grams && new Set(grams))
+        const passes = lets(compiledPattern.grams, grams && new Set(grams))
         let matches = false
-        matchingLines(compiled, bytes, () => !(matches = true))
-        if (matches) assert.ok(passes, JSON.stringify([asked, one]))
-        found += Number(matches)
-        narrowed += Number(!passes)
+        matchingLines(compiledPattern, bytes, () => !(matches = true))
+        if (matches) assert.ok(passes, JSON.stringify([patternSpec, one]))
+        matchCount += Number(matches)
+        narrowedCount += Number(!passes)
       }
     }),
     { numRuns: 1_500 },
   )
-  assert.ok(found > 400 && narrowed > 200, `${found} finds, ${narrowed} texts left out`)
+  assert.ok(matchCount > 400 && narrowedCount > 200, `${matchCount} finds, ${narrowedCount} texts left out`)
 })
 
 test('what is asked of the database before a glob is held against a path lets every path pass that the glob names', () => {
@@ -86,16 +86,16 @@ test('what is asked of the database before a glob is held against a path lets ev
       )}$`,
       'su',
     )
-  let named = 0
+  let namedCount = 0
   fc.assert(
     fc.property(globs, fc.array(paths, { minLength: 5, maxLength: 5 }), (glob, all) => {
       const { matches, like } = compileGlob(glob)
       for (const path of all.filter((one) => matches(one))) {
-        named++
+        namedCount++
         assert.match(path, likes(like), `${glob} as ${like}`)
       }
     }),
     { numRuns: 5_000 },
   )
-  assert.ok(named > 500, `${named} paths were named`)
+  assert.ok(namedCount > 500, `${namedCount} paths were named`)
 })

@@ -63,11 +63,11 @@ const ours = (tree: Tree, spec: PatternSpec): string[] => {
 }
 
 /** Ripgrep leaves out the column of an empty match at the very end. */
-function same(mine: string[], found: string[], about: unknown): void {
-  const theirs = found.map((row) => row.replace(/^\.\//, ''))
+function same(mine: string[], actual: string[], about: unknown): void {
+  const theirs = actual.map((row) => row.replace(/^\.\//, ''))
   const bare = (row: string): string => row.replace(/^([^:]*:\d+):\d+:/, '$1:')
-  const adjusted = mine.map((row, i) => (theirs[i] === bare(row) ? bare(row) : row))
-  assert.deepEqual(adjusted, theirs, JSON.stringify(about))
+  const adjustedRows = mine.map((row, i) => (theirs[i] === bare(row) ? bare(row) : row))
+  assert.deepEqual(adjustedRows, theirs, JSON.stringify(about))
 }
 
 const flagsOf = ({ case: how, multiline, fixed }: PatternSpec): string[] => [
@@ -127,13 +127,13 @@ test('matches over several lines are those of ripgrep', rgIs, () => {
   const across = fc.tuple(pattern, pattern).map(([a, b]) => `${a.replace(/^\^|\$$/g, '')}\\n${b.replace('^', '')}`)
   const numbered = (rows: string[]): string[] => rows.map((row) => row.replace(/^(.*?:\d+):\d+:/, '$1:'))
   fc.assert(
-    fc.property(tree, across, (files, asked) => {
-      const spec = { pattern: asked, case: 'sensitive' as const, multiline: true, fixed: false }
+    fc.property(tree, across, (files, pattern) => {
+      const spec = { pattern, case: 'sensitive' as const, multiline: true, fixed: false }
       withTree(files, (root) =>
         assert.deepEqual(
           numbered(ours(files, spec)),
-          numbered(rg(root, ['-n', '--column', '-U', '-e', asked, '.']).map((row) => row.replace(/^\.\//, ''))),
-          asked,
+          numbered(rg(root, ['-n', '--column', '-U', '-e', pattern, '.']).map((row) => row.replace(/^\.\//, ''))),
+          pattern,
         ),
       )
     }),
@@ -177,12 +177,12 @@ test('globs name the files that ripgrep lists', rgIs, () => {
       (files, all) => {
         withTree(files, (root) => {
           for (const globs of all) {
-            const compiled = compileGlobs(globs)
-            const listed = Object.keys(files)
-              .filter((file) => compiled.matches(file))
+            const compiledGlobs = compileGlobs(globs)
+            const paths = Object.keys(files)
+              .filter((file) => compiledGlobs.matches(file))
               .toSorted()
             assert.deepEqual(
-              listed,
+              paths,
               rg(root, ['--files', ...globs.flatMap((one) => ['-g', one])]).toSorted(),
               JSON.stringify(globs),
             )

@@ -1,5 +1,5 @@
 import type { AnyEndpoint } from '#core/contract.ts'
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { refusalsOf } from '../refusals.ts'
 import { globals } from './globals.ts'
 import { asWord, exampleCommands, usageOf } from './help/examples.ts'
@@ -18,7 +18,7 @@ import { topicSummaries, topics } from './help/topics.ts'
 import { unknownCommand } from './unknown.ts'
 
 /** The help on a topic, a group of commands or one command; without a topic that of the program. */
-export async function helpOn(topic: readonly (string | Listed)[], terminal: Terminal): Promise<string> {
+export async function helpOn(topic: readonly (string | ListedEndpoint)[], terminal: Terminal): Promise<string> {
   const [head] = topic
   if (head === undefined) return programHelp(terminal)
   if (typeof head !== 'string') return commandHelp(head, terminal)
@@ -62,7 +62,7 @@ async function programHelp(terminal: Terminal): Promise<string> {
   ])
 }
 
-function groupHelp(word: string, listed: readonly Listed[], terminal: Terminal): string {
+function groupHelp(word: string, listed: readonly ListedEndpoint[], terminal: Terminal): string {
   const { title, summary } = listed[0]!.area
   const commands = [
     ...listed.map((one): Pair => [usageOf(one).slice(3), one.endpoint.summary]),
@@ -76,7 +76,7 @@ function groupHelp(word: string, listed: readonly Listed[], terminal: Terminal):
   ])
 }
 
-function commandHelp(listed: Listed, terminal: Terminal): string {
+function commandHelp(listed: ListedEndpoint, terminal: Terminal): string {
   const { endpoint } = listed
   const fields = fieldsOf(endpoint)
   const placed = positionals(fields)
@@ -128,7 +128,7 @@ const optionFits = (option: string, kind: string, session: boolean): boolean =>
     'password-stdin': session,
   })[option] ?? true
 
-function needs({ endpoint: { auth = 'any', scope, consent } }: Listed): string {
+function needs({ endpoint: { auth = 'any', scope, consent } }: ListedEndpoint): string {
   if (auth === 'session') return 'Your password: only a signed-in person may do this, never a key.'
   if (auth !== 'any') return 'Nothing.'
   const key = scope === null ? 'A key.' : `A key with the scope ${scope}.`
@@ -141,7 +141,7 @@ function flagWords(endpoint: AnyEndpoint, field: Field): string {
   return fallback === true ? `--no-${flag}` : `--[no-]${flag}`
 }
 
-const aboutValue = ({ endpoint }: Listed, field: Field): string =>
+const aboutValue = ({ endpoint }: ListedEndpoint, field: Field): string =>
   field.inPath && kindOf(endpoint, field.name) !== undefined
     ? `The ${kindOf(endpoint, field.name)!.replace('_', ' ')}, by its ${kindOf(endpoint, field.name) === 'file' ? 'path' : 'name'} or its id.`
     : aboutField(field)

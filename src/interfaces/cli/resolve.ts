@@ -1,12 +1,12 @@
 import { type Contracts, contracts, loadContracts } from '#modules/contracts.ts'
 import type { Area } from '#core/contract.ts'
-import { type Listed, list } from '#core/registry.ts'
+import { type ListedEndpoint, list } from '#core/registry.ts'
 import { wordsOf } from '../words.ts'
 
 export type Found =
-  | { kind: 'command'; listed: Listed; rest: string[] }
+  | { kind: 'command'; listed: ListedEndpoint; rest: string[] }
   /** The words begin commands but name none: `uk chats`. */
-  | { kind: 'group'; listed: Listed[]; words: string[]; wrong: string | null }
+  | { kind: 'group'; listed: ListedEndpoint[]; words: string[]; wrong: string | null }
   | { kind: 'nothing'; word: string; known: string[] }
 
 /** Words → the command they name. Loads one area where its name is the first word, else all. */
@@ -19,8 +19,8 @@ export async function findCommand(words: readonly string[]): Promise<Found> {
   return match(list(await loadContracts()), words)
 }
 
-function match(listed: readonly Listed[], words: readonly string[]): Found {
-  const begins = (one: Listed): boolean => wordsOf(one).every((word, i) => word === words[i])
+function match(listed: readonly ListedEndpoint[], words: readonly string[]): Found {
+  const begins = (one: ListedEndpoint): boolean => wordsOf(one).every((word, i) => word === words[i])
   const longest = listed.filter(begins).toSorted((a, b) => wordsOf(b).length - wordsOf(a).length)[0]
   if (longest) return { kind: 'command', listed: longest, rest: words.slice(wordsOf(longest).length) }
   const group = listed.filter((one) => wordsOf(one)[0] === words[0])
@@ -36,8 +36,8 @@ function match(listed: readonly Listed[], words: readonly string[]): Found {
 }
 
 /** Every command, by its first word: what help and completion show. */
-export const commandGroups = async (): Promise<Map<string, { area: Area; listed: Listed[] }>> => {
-  const groups = new Map<string, { area: Area; listed: Listed[] }>()
+export const commandGroups = async (): Promise<Map<string, { area: Area; listed: ListedEndpoint[] }>> => {
+  const groups = new Map<string, { area: Area; listed: ListedEndpoint[] }>()
   for (const one of list(await loadContracts())) {
     const word = wordsOf(one)[0]!
     const group = groups.get(word) ?? { area: one.area, listed: [] }

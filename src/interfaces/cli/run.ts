@@ -1,4 +1,4 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { globals } from './globals.ts'
 import type { Fill } from './input/arguments.ts'
 import { codeOf } from './exit.ts'
@@ -55,7 +55,7 @@ function orGroup(found: Found, [, wrong]: readonly string[]): Found {
   return { kind: 'group', listed: [], words: [found.word], wrong: wrong?.startsWith('-') ? null : (wrong ?? null) }
 }
 
-async function runEndpoint(listed: Listed, words: readonly string[], terminal: Terminal): Promise<number> {
+async function runEndpoint(listed: ListedEndpoint, words: readonly string[], terminal: Terminal): Promise<number> {
   const [{ fieldsOf }, { parseArguments }, { readText }, { callEndpoint }] = await Promise.all([
     import('./input/fields.ts'),
     import('./input/arguments.ts'),
@@ -71,7 +71,7 @@ async function runEndpoint(listed: Listed, words: readonly string[], terminal: T
   return callEndpoint(listed, input, globals, terminal)
 }
 
-async function help(topic: readonly (string | Listed)[], terminal: Terminal, asked: boolean): Promise<number> {
+async function help(topic: readonly (string | ListedEndpoint)[], terminal: Terminal, asked: boolean): Promise<number> {
   const { helpOn } = await import('./help.ts')
   const text = await helpOn(topic, terminal)
   if (asked) await terminal.out(text)

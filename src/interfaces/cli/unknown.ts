@@ -1,4 +1,4 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { wordsOf } from '../words.ts'
 import { specials, specialsUnder } from './commands/specials.ts'
 import { Stop } from './exit.ts'
@@ -56,7 +56,7 @@ async function areasNear([first, second]: readonly string[]): Promise<string[]> 
 }
 
 /** Commands of a group near a mistyped one, and that of a group with almost the same name: `uk computer list`. */
-async function verbsNear(group: string, listed: readonly Listed[], wrong: string): Promise<string[]> {
+async function verbsNear(group: string, listed: readonly ListedEndpoint[], wrong: string): Promise<string[]> {
   const known = [...listed.map(verbOf), ...specialsUnder(group).map(({ words }) => words[1]!)]
   const meant = synonyms[wrong]?.find((verb) => known.includes(verb))
   if (meant !== undefined) return [`${group} ${meant}`]
@@ -71,4 +71,4 @@ async function verbsNear(group: string, listed: readonly Listed[], wrong: string
   return nearWords(wrong, known).map((verb) => `${group} ${verb}`)
 }
 
-const verbOf = (listed: Listed): string => wordsOf(listed).slice(1).join(' ')
+const verbOf = (listed: ListedEndpoint): string => wordsOf(listed).slice(1).join(' ')

@@ -1,5 +1,5 @@
 import type { Area } from '#core/contract.ts'
-import { type Listed, list } from '#core/registry.ts'
+import { type ListedEndpoint, list } from '#core/registry.ts'
 import type { Route } from '../../../packages/client/src/route.ts'
 import type { Document, Operation, Parameter, Response } from '../openapi/openapi.ts'
 import type { Schema } from '../schemas.ts'
@@ -41,7 +41,7 @@ export function routesOf(areas: readonly Area[], document: Document): Record<str
   )
 }
 
-function routeOf(listed: Listed, document: Document): Route {
+function routeOf(listed: ListedEndpoint, document: Document): Route {
   const { method, path, greedy, reply, takes, parts, bytesAre = 'application/octet-stream' } = listed.endpoint
   const last = path.lastIndexOf(':')
   const { query, headers } = placesOf(operationOf(listed, document))
@@ -58,7 +58,7 @@ function routeOf(listed: Listed, document: Document): Route {
   }
 }
 
-const operationOf = ({ endpoint: { method, path } }: Listed, { paths }: Document): Operation =>
+const operationOf = ({ endpoint: { method, path } }: ListedEndpoint, { paths }: Document): Operation =>
   paths[path.replace(/:(\w+)/g, '{$1}')]![method.toLowerCase()]!
 
 /** The parameters that are this endpoint's own: what all share is said by the options of a client or a call. */
@@ -73,7 +73,7 @@ const fieldName = ({ name, in: place }: Parameter): string =>
   place === 'header' ? name.toLowerCase().replaceAll('-', '_') : name
 
 /** Path, query, headers and body of a call as one object. */
-function inputOf(listed: Listed, document: Document): Schema {
+function inputOf(listed: ListedEndpoint, document: Document): Schema {
   const operation = operationOf(listed, document)
   const { path, query, headers } = placesOf(operation)
   const parameters = [...path, ...query, ...headers]
@@ -112,7 +112,7 @@ function inputOf(listed: Listed, document: Document): Schema {
 const withoutWords = (schema: Schema): Schema =>
   Object.fromEntries(Object.entries(schema).filter(([key]) => key !== 'description' && key !== 'default'))
 
-function methodOf(listed: Listed, document: Document): string {
+function methodOf(listed: ListedEndpoint, document: Document): string {
   const { verb, endpoint } = listed
   const operation = operationOf(listed, document)
   const words = [operation.summary, operation.description, `\`${endpoint.method} ${endpoint.path}\``]
@@ -122,7 +122,11 @@ function methodOf(listed: Listed, document: Document): string {
 }
 
 /** The type of what a method gives back. */
-function answerOf({ endpoint: { reply, status = 200 } }: Listed, operation: Operation, document: Document): string {
+function answerOf(
+  { endpoint: { reply, status = 200 } }: ListedEndpoint,
+  operation: Operation,
+  document: Document,
+): string {
   const at = (code: number): Schema | undefined => {
     const response = operation.responses[code]
     if (response === undefined) return undefined
@@ -158,4 +162,4 @@ const sharedResponse = (at: string, { components }: Document): Response =>
 
 const pascal = (name: string): string => name.replace(/(^|_)(\w)/g, (_, __, letter: string) => letter.toUpperCase())
 const areaName = ({ name }: Area): string => `${pascal(name)}Methods`
-const inputName = ({ area, verb }: Listed): string => `${pascal(area.name)}${pascal(verb)}Call`
+const inputName = ({ area, verb }: ListedEndpoint): string => `${pascal(area.name)}${pascal(verb)}Call`

@@ -1,5 +1,5 @@
 import { describeCode } from '#core/errors.ts'
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { exampleOf } from '../example.ts'
 import { exampleCall } from './examples/call.ts'
 import { examplesOf } from './examples/languages.ts'
@@ -11,7 +11,7 @@ import { tryIt } from './try-it.ts'
 import { type Html, html, inline, prose } from './html.ts'
 
 /** An endpoint's page: what it takes, answers and refuses, in each language, and a form to try it. */
-export function operationPage(listed: Listed, document: Document): Html {
+export function operationPage(listed: ListedEndpoint, document: Document): Html {
   const { area, endpoint } = listed
   const { schemas } = document.components
   const path = endpoint.path.replace(/:(\w+)/g, '{$1}')
@@ -144,7 +144,7 @@ function eventsOf(schema: Schema, schemas: Record<string, Schema>): string {
 }
 
 /** The refusals of an endpoint, its own first; those that every call may meet are folded. */
-function refusalsOf({ endpoint }: Listed): Html {
+function refusalsOf({ endpoint }: ListedEndpoint): Html {
   const rows = refusalsByStatus(endpoint).flatMap(([, codes]) => codes.map((code) => ({ code, ...describeCode(code) })))
   const own = new Set<string>(endpoint.refused === undefined ? (endpoint.errors ?? []) : [endpoint.refused])
   const [usual, special] = [rows.filter(({ code }) => !own.has(code)), rows.filter(({ code }) => own.has(code))]

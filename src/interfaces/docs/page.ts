@@ -1,11 +1,11 @@
 import type { Area } from '#core/contract.ts'
-import { type Listed, list } from '#core/registry.ts'
+import { type ListedEndpoint, list } from '#core/registry.ts'
 import { kebab } from '../words.ts'
 import { type Guide, groups } from './guides/guides.ts'
 import { type Html, html } from './html.ts'
 
 export const areaPath = ({ name }: Area): string => `/docs/api/${kebab(name)}`
-export const operationPath = ({ area, verb }: Listed): string => `${areaPath(area)}/${kebab(verb)}`
+export const operationPath = ({ area, verb }: ListedEndpoint): string => `${areaPath(area)}/${kebab(verb)}`
 
 /** The pages there are, for the list beside each. */
 export interface Contents {

@@ -1,4 +1,4 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import type { Operation, Parameter } from '../openapi/openapi.ts'
 import { type Schema, resolve } from '../schemas.ts'
 import { type Html, html } from './html.ts'
@@ -8,7 +8,7 @@ import { type Html, html } from './html.ts'
  * the cookie of the app. What signs in or out is left to the app.
  */
 export function tryIt(
-  { endpoint }: Listed,
+  { endpoint }: ListedEndpoint,
   operation: Operation,
   schemas: Record<string, Schema>,
   body: object,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
-import { type Listed, inputSchema, list } from '#core/registry.ts'
+import { type ListedEndpoint, inputSchema, list } from '#core/registry.ts'
 import { notes } from '#test/mcp/notes.ts'
 import { createCatalogue, forAgents } from './catalogue/catalogue.ts'
 import { describe } from './tools/describe.ts'
@@ -9,7 +9,7 @@ import type { AgentCaller } from './tools/door.ts'
 import { stemsOf } from './catalogue/words.ts'
 import { instructions, tools } from './tools/tools.ts'
 
-const listed: Listed[] = list([...(await loadContracts()), notes])
+const listed: ListedEndpoint[] = list([...(await loadContracts()), notes])
 const catalogue = createCatalogue(listed)
 const best = (query: string): string[] =>
   catalogue

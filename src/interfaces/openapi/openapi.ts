@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AnyEndpoint, Area, Reply } from '#core/contract.ts'
 import { pathNames } from '#core/contract.ts'
-import { type Listed, inputSchemas, list } from '#core/registry.ts'
+import { type ListedEndpoint, inputSchemas, list } from '#core/registry.ts'
 import { exampleOf, leastExample } from '../example.ts'
 import {
   BYTES,
@@ -64,7 +64,7 @@ export function openapi(areas: readonly Area[], { origin, version }: OpenapiOpti
   }
 }
 
-const inputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
+const inputsOf = (listed: readonly ListedEndpoint[]): Record<string, z.ZodType> =>
   Object.fromEntries(
     listed.flatMap(({ name, endpoint }) => {
       const { query, body, headers } = inputSchemas(endpoint)
@@ -78,7 +78,7 @@ const inputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
     }),
   )
 
-const outputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
+const outputsOf = (listed: readonly ListedEndpoint[]): Record<string, z.ZodType> =>
   Object.fromEntries(
     listed.flatMap(({ name, endpoint: { reply } }): [string, z.ZodType][] => {
       const further = reply.kind === 'page' ? reply.extra : reply.kind === 'results' ? reply.filters : undefined
@@ -94,7 +94,7 @@ const outputsOf = (listed: readonly Listed[]): Record<string, z.ZodType> =>
   )
 
 function operationOf(
-  listed: Listed,
+  listed: ListedEndpoint,
   described: Described,
   schemas: Record<string, Schema>,
   shared: Record<string, Response>,
@@ -176,7 +176,7 @@ function whoMay(auth: string, scope: string | null): string {
   return scope === null ? 'Any valid key or session will do.' : `A key needs the scope \`${scope}\`.`
 }
 
-function parametersOf({ name, endpoint }: Listed, { inputs }: Described): Operation['parameters'] {
+function parametersOf({ name, endpoint }: ListedEndpoint, { inputs }: Described): Operation['parameters'] {
   const path = pathNames(endpoint.path).map((key, i, all): Parameter => {
     const described: Schema = inputs[`${name} path ${key}`] ?? ref('schemas', 'Ulid')
     const { description, ...schema } = described
@@ -209,7 +209,7 @@ const headerName = (field: string): string =>
 
 /** The answers of a call that succeeds: one branch per kind of reply. */
 function successOf(
-  { name, endpoint }: Listed,
+  { name, endpoint }: ListedEndpoint,
   { outputs }: Described,
   schemas: Record<string, Schema>,
 ): Operation['responses'] {

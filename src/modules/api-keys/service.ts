@@ -28,7 +28,7 @@ export const apiKeyService = implement(apiKeys, {
         : { workspaceId: workspace_id, accountId: manages(ctx, workspace_id) ? null : accountId }
     const before = positionOf('api_keys', filters, cursor)
     const rows = await apiKeyStore.list(ctx.db, whose, status, (before?.[0] as Id) ?? null, limit + 1)
-    const spent = await ctx.engine.ledger.spent(rows.map((row) => ({ id: row.id, period: row.spend_cap_period })))
+    const spent = await ctx.engine.ledger.readSpends(rows.map((row) => ({ id: row.id, period: row.spend_cap_period })))
     return pageOf(
       rows,
       limit,
@@ -206,7 +206,7 @@ const expand = (given: readonly string[]): Scope[] => {
 }
 
 async function spentOf(ctx: Context, row: ApiKeyRow): Promise<Nano> {
-  const spent = await ctx.engine.ledger.spent([{ id: row.id, period: row.spend_cap_period }])
+  const spent = await ctx.engine.ledger.readSpends([{ id: row.id, period: row.spend_cap_period }])
   return spent.get(row.id) ?? 0n
 }
 

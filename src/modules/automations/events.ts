@@ -1,4 +1,4 @@
-import type { Emitted } from '#infra/outbox/outbox.ts'
+import type { EmittedEvent } from '#infra/outbox/outbox.ts'
 import type { AutomationRow } from './store.ts'
 
 export const automationEvent = (
@@ -11,7 +11,7 @@ export const automationEvent = (
     paused_reason,
   }: Pick<AutomationRow, 'id' | 'workspace_id' | 'status' | 'name' | 'account_id' | 'paused_reason'>,
   verb: string,
-): Emitted => ({
+): EmittedEvent => ({
   type: `automation.${verb}`,
   channels: [`workspace:${workspace_id}`, ...(verb === 'paused' ? [`user:${account_id}`] : [])],
   resource: { type: 'automation', id },

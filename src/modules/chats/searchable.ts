@@ -6,7 +6,7 @@ import type { Id } from '#core/ids.ts'
 export const chatSearchable: Searchable = {
   kinds: ['chat', 'message'],
 
-  async changed({ postgres: { db } }, events) {
+  async findChanged({ postgres: { db } }, events) {
     const ids = new Set<Id>()
     const copied: Id[] = []
     for (const { type, resource_id, data } of events) {

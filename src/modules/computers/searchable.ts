@@ -20,8 +20,8 @@ const resource = searchableResource('computer', 'computers', async (db, ids) => 
 
 export const computerSearchable: Searchable = {
   ...resource,
-  changed: (sources, events) =>
-    resource.changed(
+  findChanged: (sources, events) =>
+    resource.findChanged(
       sources,
       events.filter(({ type }) => TELLING.has(type)),
     ),

@@ -14,7 +14,7 @@ export async function* fetchedBytes(
   { param }: { param: string },
   mostBytes: number,
 ): AsyncGenerator<Uint8Array> {
-  const meter: Meter = { left: mostBytes }
+  const meter: Meter = { remaining: mostBytes }
   const wrong = (message: string): never => refuse('invalid_parameter', { param: `${param}.url`, message })
   const ask = fetchThrough(ctx.engine.outside, meter, {
     credential: '',

@@ -1,6 +1,6 @@
 import { readableFile, decoded } from '#modules/drive/service.ts'
 import { readBlob } from '#infra/blobs/keep.ts'
-import type { Staged } from '#infra/blobs/blobs.ts'
+import type { StagedBlob } from '#infra/blobs/blobs.ts'
 import type { Context } from '#infra/context.ts'
 import { checkGivenUrl } from '#infra/http-client/given-url.ts'
 import { UnreadableMedia } from '#infra/media/probe/unreadable.ts'
@@ -21,7 +21,7 @@ const MOST_PICTURES = 16
 
 /** A source whose bytes are here and known for what they are. `staged` null: they are in the store already. */
 export interface ReadSource extends StoredInput {
-  staged: Staged | null
+  staged: StagedBlob | null
 }
 
 /**
@@ -86,7 +86,7 @@ async function judged(
   await using file = await media.stage(each(bytes), { mostBytes: MOST_BYTES[kind], signal: ctx.signal })
   const account = ctx.principal.accountId
   let facts: MediaFacts
-  let staged: Staged
+  let staged: StagedBlob
   try {
     if (kind === 'image') {
       const bare = await media.probe.bare(account, file.path, ctx.signal)

@@ -122,7 +122,7 @@ async function spentOf(
   const all = new Map<Id, Nano>()
   for (let i = 0; i < subjects.length; i += BATCH) {
     const batch = subjects.slice(i, i + BATCH).map(({ id, spend_cap_period }) => ({ id, period: spend_cap_period }))
-    for (const [id, nano] of await ledger.spent(batch)) all.set(id, nano)
+    for (const [id, nano] of await ledger.readSpends(batch)) all.set(id, nano)
   }
   return all
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { type Sent, readEvents } from '#test/events.ts'
+import { type SentEvent, readEvents } from '#test/events.ts'
 import { needs } from '#test/needs.ts'
 import { type BrokerKind, broker, hasBroker } from '#test/realtime/broker.ts'
 import { killsUnderSubscribers } from '#test/realtime/rounds.ts'
@@ -29,7 +29,7 @@ for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
       const there: Caller = caller(far.origin, alice.headers)
       const channel = `custom:${alice.workspaceId}:room`
       const events = readEvents(there, `/realtime/subscribe?channels=${channel},user:${alice.id}`)
-      const next = async (event: string): Promise<Sent> => {
+      const next = async (event: string): Promise<SentEvent> => {
         for (;;) {
           const { value } = await events.next()
           if (value!.event === event) return value!

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Sent, readEvents } from '#test/events.ts'
+import { type SentEvent, readEvents } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
@@ -24,7 +24,7 @@ async function follow(who: Caller, channels: string, lastEventId?: string) {
   const events = readEvents(who, `/realtime/subscribe?channels=${channels}`, {
     ...(lastEventId !== undefined && { headers: { 'last-event-id': lastEventId } }),
   })
-  const next = async (): Promise<Sent> => {
+  const next = async (): Promise<SentEvent> => {
     const { value, done } = await events.next()
     if (done) throw new Error('the stream ended')
     return value
@@ -35,8 +35,8 @@ async function follow(who: Caller, channels: string, lastEventId?: string) {
     subscribed,
     next,
     /** The next `n` changes, whatever else is said meanwhile. */
-    async changes(n: number): Promise<Sent[]> {
-      const found: Sent[] = []
+    async changes(n: number): Promise<SentEvent[]> {
+      const found: SentEvent[] = []
       while (found.length < n) {
         const event = await next()
         if (event.event === 'change') found.push(event)

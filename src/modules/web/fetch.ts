@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { Context } from '#infra/context.ts'
-import { type Read, Unreadable, plainRead, kindOf } from '#infra/text/documents/document.ts'
+import { type DocumentText, Unreadable, plainRead, kindOf } from '#infra/text/documents/document.ts'
 import { readDocument } from '#infra/text/documents/read.ts'
 import { looksBinary } from '#infra/text/documents/text.ts'
-import { RetrieveFailed, type Retrieved, retrieve } from '#infra/http-client/retrieve.ts'
+import { RetrieveFailed, type RetrieveResult, retrieve } from '#infra/http-client/retrieve.ts'
 import { refuse } from '#core/errors.ts'
 import { newId } from '#core/ids.ts'
 import { iso } from '#core/time.ts'
@@ -60,7 +60,7 @@ export async function fetchPage(
 const whole = (text: string, at: number): number =>
   at < text.length && /[\uDC00-\uDFFF]/.test(text[at]!) && /[\uD800-\uDBFF]/.test(text[at - 1] ?? '') ? at - 1 : at
 
-async function reach(ctx: Context, robots: Robots, url: URL): Promise<Retrieved> {
+async function reach(ctx: Context, robots: Robots, url: URL): Promise<RetrieveResult> {
   try {
     return await retrieve(ctx.engine.outside, {
       url,
@@ -98,7 +98,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<Retrieved>
   }
 }
 
-async function readPage(ctx: Context, { url, bytes }: Retrieved, type: string | null): Promise<Read> {
+async function readPage(ctx: Context, { url, bytes }: RetrieveResult, type: string | null): Promise<DocumentText> {
   if (bytes.length === 0) return plainRead('')
   const charset = /charset\s*=\s*"?([\w:.-]+)/i.exec(type ?? '')?.[1]
   // Servers of downloads often say no more of them than that they are bytes.
@@ -120,7 +120,7 @@ async function readPage(ctx: Context, { url, bytes }: Retrieved, type: string | 
       account: ctx.principal.accountId,
       kind,
       sha256: createHash('sha256').update(bytes).digest('hex'),
-      given: () => ({ kind, bytes, url: url.href, ...(charset !== undefined && { charset }) }),
+      load: () => ({ kind, bytes, url: url.href, ...(charset !== undefined && { charset }) }),
       signal: ctx.signal,
     })
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Engine } from '#infra/context.ts'
 import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
-import { signed } from '#core/text/standard-webhooks.ts'
+import { signWebhook } from '#core/text/standard-webhooks.ts'
 import type { Id } from '#core/ids.ts'
 import { FAILING_DAYS, nextAttempt } from './retries.ts'
 import { disable, placeOfResponsible } from './responsible.ts'
@@ -142,7 +142,7 @@ async function post(
       headers: Object.entries({
         'content-type': 'application/json',
         'user-agent': 'Ukiyo-Webhooks',
-        ...signed(keys, { id: row.message_id, at, body: row.payload }),
+        ...signWebhook(keys, { id: row.message_id, at, body: row.payload }),
       }).flat(),
       body: Buffer.from(row.payload),
       mostBytes: 1 << 20,

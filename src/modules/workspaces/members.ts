@@ -145,7 +145,7 @@ async function spentOf(ctx: Context, rows: readonly NamedMember[]): Promise<(row
   const { membership } = ctx.workspace!
   const manages = atLeast(membership.role, 'admin')
   const known = rows.filter(({ account_id }) => manages || account_id === ctx.principal.accountId)
-  const spent = await ctx.engine.ledger.spent(known.map(({ id, spend_cap_period: period }) => ({ id, period })))
+  const spent = await ctx.engine.ledger.readSpends(known.map(({ id, spend_cap_period: period }) => ({ id, period })))
   const ids = new Set(known.map(({ id }) => id))
   return ({ id }) => (ids.has(id) ? (spent.get(id) ?? 0n) : null)
 }

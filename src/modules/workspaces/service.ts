@@ -173,7 +173,7 @@ const show = async (ctx: Context, row: CountedWorkspace, place: Pick<Membership,
 
 /** Spent by each in the present period of its budget. Not within a transaction: it asks the ledger. */
 const spentIn = (ctx: Context, rows: readonly CountedWorkspace[]): Promise<Map<Id, Nano>> =>
-  ctx.engine.ledger.spent(rows.map(({ id, spend_cap_period: period }) => ({ id, period })))
+  ctx.engine.ledger.readSpends(rows.map(({ id, spend_cap_period: period }) => ({ id, period })))
 
 function checkUnchanged({ unchangedSince }: Context, updatedAt: Date): void {
   if (unchangedSince !== null && unchangedSince.getTime() !== updatedAt.getTime()) refuse('precondition_failed')

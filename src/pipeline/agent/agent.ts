@@ -1,4 +1,4 @@
-import type { Answered } from '#core/answers.ts'
+import type { EndpointReply } from '#core/answers.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '#infra/context.ts'
 import { logScope } from '#infra/log.ts'
@@ -34,11 +34,11 @@ export interface AgentParts extends Entrance {
 export interface AgentDoor {
   endpoints: readonly Entry<Context>[]
   /** Refuses what is not to be heard; null when the request was a preflight and is answered. */
-  admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<Admitted | null>
+  admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<AdmittedAgent | null>
 }
 
 /** A caller whose key holds, and its message. */
-export interface Admitted extends Disposable {
+export interface AdmittedAgent extends Disposable {
   requestId: Id
   origin: string
   body: Buffer
@@ -46,7 +46,7 @@ export interface Admitted extends Disposable {
   signal: AbortSignal
   may(scope: Scope | null): boolean
   /** A call by name with flat input, in the envelope of REST. `consented`: a person has agreed to this very call. */
-  call(name: string, input: unknown, consented?: boolean): Promise<Answered>
+  call(name: string, input: unknown, consented?: boolean): Promise<EndpointReply>
   /** The question that a person is asked before this very call, as it comes back with their yes. */
   question(name: string, input: unknown): string
   /** Takes a yes to that question, once; refuses where it was another's. */
@@ -69,7 +69,11 @@ export function createAgentDoor({
   metrics,
   closing,
 }: AgentParts): AgentDoor {
-  async function hear(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<Admitted | null> {
+  async function hear(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: Id,
+  ): Promise<AdmittedAgent | null> {
     const startedAt = performance.now()
     response.once('close', () => metrics.request('mcp', response.statusCode, (performance.now() - startedAt) / 1000))
     response.setHeader('x-service-version', versions.newest)
@@ -88,12 +92,12 @@ export function createAgentDoor({
     const life = stack.use(lifeOf(response))
     const body = await readBytes(request, BODY_LIMIT, principal.accountId, stack)
     checkShape(body, DEEPEST + ENVELOPE)
-    const held = stack.move()
+    const resources = stack.move()
     return {
       requestId,
       origin: engine.config.publicUrl ?? `http://${request.headers.host}`,
       body,
-      signal: life.left,
+      signal: life.leaveSignal,
       may: (scope) => scope === null || hasScope(principal, scope),
       call: (name, input, consented = false) =>
         logScope.run({ request_id: requestId }, async () => {
@@ -110,8 +114,8 @@ export function createAgentDoor({
           })
           const ready = await line.admit(ctx, name, input)
           // A reader may stop before its stream ends: the stream goes with the request.
-          if (ready.entry.endpoint.reply.kind === 'stream') held.defer(() => life.over.abort())
-          return answered(ready, await ready.entry.handle(ready.ctx, ready.input), key, request.socket, life.over)
+          if (ready.entry.endpoint.reply.kind === 'stream') resources.defer(() => life.over.abort())
+          return toReply(ready, await ready.entry.handle(ready.ctx, ready.input), key, request.socket, life.over)
         }),
       question: (name, input) => questionOf(engine, { principal, name, input }),
       redeem: (question, name, input) => redeem(engine, question, { principal, name, input }),
@@ -122,7 +126,7 @@ export function createAgentDoor({
           engine.log.error({ error: fault, request_id: requestId }, 'a call of the agent tool failed')
         return body
       },
-      [Symbol.dispose]: () => held.dispose(),
+      [Symbol.dispose]: () => resources.dispose(),
     }
   }
 
@@ -130,7 +134,7 @@ export function createAgentDoor({
   async function enter(
     request: IncomingMessage,
     response: ServerResponse,
-    held: DisposableStack,
+    resources: DisposableStack,
   ): Promise<{ key: string; principal: Principal }> {
     const { authorization, 'x-api-key': header } = request.headers
     const fault = authorization === undefined && header === undefined ? '' : ', error="invalid_token"'
@@ -138,8 +142,8 @@ export function createAgentDoor({
       const key = presentedKey(request.headers)
       const principal = await admit({ authority, limits }, key, MESSAGE, {
         connection: request.socket,
-        entered: (flight) => void held.use(flight),
-        counted: (rate) => setHeaders(response, rate),
+        onEnter: (flight) => void resources.use(flight),
+        onCount: (rate) => setHeaders(response, rate),
       })
       return { key, principal }
     } catch (error) {
@@ -155,13 +159,19 @@ export function createAgentDoor({
     if (limit !== 'reads') limits.take(countedAs(principal), limit)
   }
 
-  function answered(ready: Ready, result: unknown, key: string, connection: object, over: AbortController): Answered {
+  function toReply(
+    ready: Ready,
+    result: unknown,
+    key: string,
+    connection: object,
+    over: AbortController,
+  ): EndpointReply {
     const { endpoint } = ready.entry
     switch (endpoint.reply.kind) {
       case 'stream':
         return {
           kind: 'stream',
-          events: watched(ready, result as AsyncIterable<Event>, key, connection, over),
+          events: watchEvents(ready, result as AsyncIterable<Event>, key, connection, over),
           ended: over.signal,
         }
       case 'bytes':
@@ -173,7 +183,7 @@ export function createAgentDoor({
     }
   }
 
-  async function* watched(
+  async function* watchEvents(
     ready: Ready,
     events: AsyncIterable<Event>,
     key: string,
@@ -186,7 +196,7 @@ export function createAgentDoor({
       { start: ready.ctx, entry: ready.entry, input: ready.input, credential: key, connection },
       {
         close: (why) => over.abort(why),
-        async kept(ctx) {
+        async onPermitted(ctx) {
           if (isFeed(events)) await events.recheck(ctx)
         },
       },
@@ -195,18 +205,22 @@ export function createAgentDoor({
   }
 
   /** `left` is the caller's doing; `over` also the server's that closes, and the end of a stream's request. */
-  function lifeOf(response: ServerResponse): Disposable & { left: AbortSignal; over: AbortController } {
+  function lifeOf(response: ServerResponse): Disposable & { leaveSignal: AbortSignal; over: AbortController } {
     const over = new AbortController()
-    const left = new AbortController()
+    const leaveController = new AbortController()
     const end = () => over.abort()
     const closes = closing()
     response.once('close', () => {
       if (response.writableFinished) return
       end()
-      left.abort()
+      leaveController.abort()
     })
     closes.addEventListener('abort', end)
-    return { left: left.signal, over, [Symbol.dispose]: () => closes.removeEventListener('abort', end) }
+    return {
+      leaveSignal: leaveController.signal,
+      over,
+      [Symbol.dispose]: () => closes.removeEventListener('abort', end),
+    }
   }
 
   return { endpoints: [...line.entries.values()], admit: hear }

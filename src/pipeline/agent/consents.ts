@@ -19,20 +19,20 @@ export interface ConsentRequest {
 }
 
 /** A question about this very call: `<id>.<when it expires>.<signature>`. */
-export function questionOf({ secrets }: Pick<Engine, 'secrets'>, wanted: ConsentRequest): string {
+export function questionOf({ secrets }: Pick<Engine, 'secrets'>, request: ConsentRequest): string {
   const id = newId()
   const expires = String(Date.now() + STANDS_MS)
-  return [id, expires, signed(secrets, id, expires, wanted)].join('.')
+  return [id, expires, sign(secrets, id, expires, request)].join('.')
 }
 
 /** Takes a question as answered with yes, once. Refuses what was asked about another call or by another key, or too long ago. */
 export async function redeem(
   { secrets, postgres }: Pick<Engine, 'secrets' | 'postgres'>,
   question: string,
-  wanted: ConsentRequest,
+  request: ConsentRequest,
 ): Promise<void> {
   const [id = '', expires = '', ...signature] = question.length > LONGEST ? [] : question.split('.')
-  const expected = signed(secrets, id, expires, wanted)
+  const expected = sign(secrets, id, expires, request)
   if (!isSameText(signature.join('.'), expected) || Number(expires) < Date.now()) notThis()
   const { db } = postgres
   await sql`delete from consents_used where expires_at < now()`.execute(db)
@@ -46,7 +46,7 @@ const notThis = (): never =>
     message: 'This consent was given to another call, was used, or is older than ten minutes: ask again.',
   })
 
-function signed(
+function sign(
   secrets: Engine['secrets'],
   id: string,
   expires: string,

@@ -4,7 +4,7 @@ import type { ErrorBody } from '#core/errors.ts'
 import { refuse } from '#core/errors.ts'
 import { hasScope } from '#core/principal.ts'
 import type { Scope } from '#core/scopes.ts'
-import type { Answered } from '#core/answers.ts'
+import type { EndpointReply } from '#core/answers.ts'
 import type { Line } from '../invoke.ts'
 import { countedAs, limitOf } from '../admit.ts'
 import type { Limits } from '../limit.ts'
@@ -19,7 +19,7 @@ export function callerFor({ line, limits, origin }: { line: Line; limits: Limits
     requestId: ctx.requestId,
     origin,
     may: (scope: Scope | null): boolean => scope === null || hasScope(ctx.principal, scope),
-    async call(name: string, input: unknown): Promise<Answered> {
+    async call(name: string, input: unknown): Promise<EndpointReply> {
       if (deeperThan(input, DEEPEST))
         refuse('invalid_parameter', { param: 'input', message: `\`input\` may be nested ${DEEPEST} deep at most.` })
       limits.take(countedAs(ctx.principal), limitOf(line.entries.get(name)?.endpoint))

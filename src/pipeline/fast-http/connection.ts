@@ -32,12 +32,12 @@ export interface ConnectionOwner {
   readonly closing: boolean
   /** A request has begun to come, and is not whole. */
   gathers(connection: Connection): void
-  gathered(connection: Connection): void
-  gone(connection: Connection): void
+  onBodyComplete(connection: Connection): void
+  onClose(connection: Connection): void
 }
 
 /** A request whose head has come, and of its body the first `filled` bytes. */
-interface Gathered {
+interface PartialRequest {
   head: FastHead
   /** The head as it came. */
   bytes: Buffer
@@ -51,7 +51,7 @@ export class Connection implements ReplyHow {
   readonly #owner: ConnectionOwner
   readonly #heads: FastHeads
   #reply: FastReply | null = null
-  #gathered: Gathered | null = null
+  #gathered: PartialRequest | null = null
   /** The bytes behind the request that is being answered. */
   #held: Buffer[] = []
   #heldBytes = 0
@@ -130,21 +130,21 @@ export class Connection implements ReplyHow {
     this.#answer(head, body)
   }
 
-  #await(gathered: Gathered): void {
-    this.#gathered = gathered
+  #await(partial: PartialRequest): void {
+    this.#gathered = partial
     this.#turns = 0
     this.gathersSince = performance.now()
     this.#owner.gathers(this)
   }
 
-  #gather(gathered: Gathered, bytes: Buffer): void {
-    const { head, body } = gathered
-    const taken = bytes.copy(body, gathered.filled, 0, head.length - gathered.filled)
-    gathered.filled += taken
-    if (gathered.filled < head.length) return
+  #gather(partial: PartialRequest, bytes: Buffer): void {
+    const { head, body } = partial
+    const copiedBytes = bytes.copy(body, partial.filled, 0, head.length - partial.filled)
+    partial.filled += copiedBytes
+    if (partial.filled < head.length) return
     this.#gathered = null
-    this.#owner.gathered(this)
-    this.#hold(bytes.subarray(taken), false)
+    this.#owner.onBodyComplete(this)
+    this.#hold(bytes.subarray(copiedBytes), false)
     this.#answer(head, body)
   }
 
@@ -177,12 +177,12 @@ export class Connection implements ReplyHow {
     socket.off('data', this.#data).off('drain', this.#drained)
     socket.off('end', this.#ended).off('error', ignore).off('close', this.#closed)
     readAgain(socket)
-    const gathered = this.#gathered
-    const held = gathered === null ? this.#held : [gathered.bytes, gathered.body.subarray(0, gathered.filled)]
-    this.#owner.gone(this)
+    const partial = this.#gathered
+    const chunks = partial === null ? this.#held : [partial.bytes, partial.body.subarray(0, partial.filled)]
+    this.#owner.onClose(this)
     // Else what is put back would wait for a read that is not ours to make.
     socket.pause()
-    socket.unshift(Buffer.concat(held))
+    socket.unshift(Buffer.concat(chunks))
     this.#forget()
     this.#owner.options.handOver(socket)
     socket.resume()
@@ -196,12 +196,12 @@ export class Connection implements ReplyHow {
 
   #ended = (): void => void this.#socket.end()
 
-  #drained = (): void => this.#reply?.drained()
+  #drained = (): void => this.#reply?.onDrain()
 
   #closed = (): void => {
-    this.#owner.gone(this)
+    this.#owner.onClose(this)
     this.#forget()
-    this.#reply?.lost()
+    this.#reply?.onLost()
   }
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { LARGE, held, open, pair, post, turn } from '#test/pipeline/wire/fast-http.ts'
+import { LARGE, openHeldPair, open, pair, post, turn } from '#test/pipeline/wire/fast-http.ts'
 import { FastReply } from './reply.ts'
 
 test('an answer that nobody reads holds up the next request, and the rest comes when it is read', async () => {
@@ -15,8 +15,8 @@ test('an answer that nobody reads holds up the next request, and the rest comes 
   await new Promise((resolve) => setTimeout(resolve, 100))
   assert.equal(both.fast, 1)
   await new Promise<void>((resolve) => {
-    let read = 0
-    socket.on('data', (part) => void ((read += part.length) >= 2 * LARGE && resolve())).resume()
+    let bytesRead = 0
+    socket.on('data', (part) => void ((bytesRead += part.length) >= 2 * LARGE && resolve())).resume()
   })
   assert.equal(both.fast, 2)
   socket.destroy()
@@ -37,22 +37,22 @@ test('a request that comes slowly is handed over with what has come of it', asyn
 })
 
 test('who leaves is heard of at once; what closes waits for its answers and takes no more', async () => {
-  await using both = await held()
+  await using both = await openHeldPair()
   const leaver = both.open()
   leaver.write(post('/one', '{}'))
   const unheard = await both.reply(0)
-  const left = new Promise<void>((resolve) => unheard.on('close', resolve))
+  const leave = new Promise<void>((resolve) => unheard.on('close', resolve))
   leaver.destroy()
-  await left
+  await leave
   assert.equal(unheard.destroyed, true)
   assert.equal(unheard.write('nobody reads it'), false)
 
   const idle = both.open()
   idle.write(post('/one', '{}'))
   const quick = await both.reply(1)
-  const answered = new Promise<void>((resolve) => quick.on('close', resolve))
+  const reply = new Promise<void>((resolve) => quick.on('close', resolve))
   quick.writeHead(200, ['content-length', '0']).end()
-  await answered
+  await reply
   const fresh = both.open()
   await once(fresh, 'connect')
   const busy = both.open()
@@ -78,7 +78,7 @@ test('who leaves is heard of at once; what closes waits for its answers and take
 })
 
 test('an answer that is over cannot end the connection under the next one', async () => {
-  await using both = await held()
+  await using both = await openHeldPair()
   const socket = both.open()
   socket.write(post('/one', '{}').repeat(2))
   const over = await both.reply(0)
@@ -118,9 +118,12 @@ test('an answer of another length than it promised is the last of its connection
 
 test('who was told to wait is told to go on, whatever was written meanwhile', async () => {
   const leaving: (() => void)[] = []
-  const socket = new Writable({ highWaterMark: 65_536, write: (_bytes, _encoding, left) => void leaving.push(left) })
+  const socket = new Writable({
+    highWaterMark: 65_536,
+    write: (_bytes, _encoding, callback) => void leaving.push(callback),
+  })
   const reply = new FastReply(socket as Socket, { stays: () => true, keepAliveSeconds: 1, over: () => {} })
-  socket.on('drain', () => reply.drained())
+  socket.on('drain', () => reply.onDrain())
   let goOn = 0
   reply.on('drain', () => void goOn++)
   reply.writeHead(200, [])
@@ -142,7 +145,7 @@ test('who was told to wait is told to go on, whatever was written meanwhile', as
 })
 
 test('no header can hold another one', async () => {
-  await using both = await held()
+  await using both = await openHeldPair()
   const socket = both.open()
   socket.write(post('/one', '{}'))
   const reply = await both.reply(0)

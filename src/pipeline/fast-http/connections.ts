@@ -38,7 +38,7 @@ export class FastConnections implements ConnectionOwner {
     if (this.#gathers === null) this.#gathers = setTimeout(() => this.#handSlowOver(), GATHER_MS)
   }
 
-  gathered(connection: Connection): void {
+  onBodyComplete(connection: Connection): void {
     this.#gathering.delete(connection)
   }
 
@@ -49,7 +49,7 @@ export class FastConnections implements ConnectionOwner {
     if (this.#gathering.size > 0) this.#gathers = setTimeout(() => this.#handSlowOver(), GATHER_MS)
   }
 
-  gone(connection: Connection): void {
+  onClose(connection: Connection): void {
     this.#all.delete(connection)
     this.#gathering.delete(connection)
   }

@@ -23,7 +23,7 @@ async function exchange(server: Server, pieces: readonly Buffer[]): Promise<stri
     .replaceAll(/\r\nDate: [^\r]+ GMT\r\n/g, '\r\nDate: now\r\n')
 }
 
-function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   const at = [0, ...places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]
   return at.slice(1).map((end, i) => bytes.subarray(at[i], end))
 }
@@ -88,8 +88,8 @@ test('what comes back is byte for byte what Node’s server answers, whatever is
     },
   )
   await fc.assert(
-    fc.asyncProperty(requests, fc.array(fc.nat(), { maxLength: 3 }), async (given, places) => {
-      const pieces = cut(Buffer.from(given.join('') + LAST, 'latin1'), places)
+    fc.asyncProperty(requests, fc.array(fc.nat(), { maxLength: 3 }), async (parts, places) => {
+      const pieces = splitAt(Buffer.from(parts.join('') + LAST, 'latin1'), places)
       const [bare, fronted] = await Promise.all([exchange(both.bare, pieces), exchange(both.fronted, pieces)])
       assert.equal(fronted, bare)
     }),
@@ -101,14 +101,14 @@ test('what comes back is byte for byte what Node’s server answers, whatever is
 test('each unusual request is Node’s to answer, alone and after an ordinary one', async () => {
   await using both = await pair()
   const first = post('/one', '{"a":1}')
-  const said = await exchange(both.bare, [Buffer.from(first + LAST)])
-  const answered = said.slice(0, said.indexOf('HTTP/1.1 404'))
+  const output = await exchange(both.bare, [Buffer.from(first + LAST)])
+  const firstReply = output.slice(0, output.indexOf('HTTP/1.1 404'))
   for (const request of [...unusual, ...ending]) {
     const pieces = [Buffer.from(request + LAST, 'latin1')]
     const bare = await exchange(both.bare, pieces)
     assert.equal(await exchange(both.fronted, pieces), bare, request)
     // Node forgets what it was about to answer when something malformed follows.
-    assert.equal(await exchange(both.fronted, [Buffer.from(first), ...pieces]), answered + bare, request)
+    assert.equal(await exchange(both.fronted, [Buffer.from(first), ...pieces]), firstReply + bare, request)
   }
 })
 
@@ -128,14 +128,14 @@ test('what changes the protocol is not read the short way', () => {
 })
 
 test('a connection remembers its last head, unless that is a long one', () => {
-  for (const [more, remembered] of [
+  for (const [more, isRemembered] of [
     ['', true],
     [`x-long: ${'x'.repeat(8_000)}\r\n`, false],
   ] as const) {
     const heads = new FastHeads(RULES)
     const first = heads.read(post('/one', '', more))
     assert.deepEqual(heads.read(post('/one', '', more)), first)
-    assert.equal(heads.read(post('/one', '', more)) === first, remembered)
+    assert.equal(heads.read(post('/one', '', more)) === first, isRemembered)
     assert.equal(heads.read(post('/one', '123', more).slice(0, -3))!.length, 3)
   }
 })

@@ -11,16 +11,16 @@ test('memory that was given back is used again, by one at a time, and no more of
   fc.assert(
     fc.property(lengths, (takes) => {
       const memory = new BodyMemory(1 << 20)
-      const held = new Set<Buffer>()
+      const buffers = new Set<Buffer>()
       for (const { length, back } of takes) {
         const piece = memory.take(length)
         assert.ok(piece.length >= length && piece.length < Math.max(1025, 2 * length), `${piece.length} for ${length}`)
-        assert.ok(!held.has(piece), 'somebody has it')
-        held.add(piece)
+        assert.ok(!buffers.has(piece), 'somebody has it')
+        buffers.add(piece)
         if (back)
-          for (const one of held) {
+          for (const one of buffers) {
             memory.giveBack(one)
-            held.delete(one)
+            buffers.delete(one)
           }
         assert.ok(memory.freeBytes <= 1 << 20, `${memory.freeBytes} bytes are free`)
       }
@@ -55,9 +55,9 @@ test('an accepted connection is read into memory of ours, until it has its `data
   assert.deepEqual(told, [])
   socket.resume()
   assert.equal(await some(), 'two')
-  const ended = once(socket, 'end')
+  const events = once(socket, 'end')
   client.end('three')
-  await ended
+  await events
   assert.equal(told.join(''), 'three')
   socket.destroy()
   server.close()

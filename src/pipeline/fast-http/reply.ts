@@ -59,13 +59,13 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     if (this.#stage !== 'unbegun') throw new Error('the head of this answer has been written')
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
     // Of 204 and 304 both are forbidden (RFC 9110, 8.6; RFC 9112, 6.1).
-    let bounded = status === 204 || status === 304
+    let isBounded = status === 204 || status === 304
     for (let i = 0; i < head.length; i += 2) {
       const name = head[i]!
       const value = head[i + 1]!
       if (proper.get(name) !== value) check(name, value)
       if (name === 'content-length') {
-        bounded = true
+        isBounded = true
         this.#due = Number(value)
       }
       text += `${name}: ${value}\r\n`
@@ -75,15 +75,15 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     text += this.#stays
       ? `Connection: keep-alive\r\nKeep-Alive: timeout=${this.#how.keepAliveSeconds}\r\n`
       : 'Connection: close\r\n'
-    this.#chunked = !bounded
-    this.#head = `${text}${bounded ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n`
+    this.#chunked = !isBounded
+    this.#head = `${text}${isBounded ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n`
     this.#stage = 'open'
     return this
   }
 
-  write(given: Buffer | string): boolean {
+  write(chunk: Buffer | string): boolean {
     if (this.destroyed || !this.#isOpen()) return false
-    const bytes = typeof given === 'string' ? Buffer.from(given) : given
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     if (bytes.length > 0) {
       if (this.#size === 0) process.nextTick(flush, this)
       this.#gathered.push(bytes)
@@ -94,16 +94,16 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     return !this.writableNeedDrain
   }
 
-  end(given: Buffer | string = NOTHING, encoding: 'utf8' | 'latin1' = 'utf8'): this {
+  end(chunk: Buffer | string = NOTHING, encoding: 'utf8' | 'latin1' = 'utf8'): this {
     if (this.destroyed || !this.#isOpen()) return this
     this.#stage = 'ended'
     const head = this.#head
-    if (head !== null && this.#size === 0 && !this.#chunked && encoding === 'latin1' && typeof given === 'string') {
+    if (head !== null && this.#size === 0 && !this.#chunked && encoding === 'latin1' && typeof chunk === 'string') {
       this.#head = null
-      this.#due -= given.length
-      this.#socket.write(head + given, 'latin1')
+      this.#due -= chunk.length
+      this.#socket.write(head + chunk, 'latin1')
     } else {
-      const bytes = typeof given === 'string' ? Buffer.from(given, encoding) : given
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
       if (bytes.length > 0) this.#gathered.push(bytes)
       this.#size += bytes.length
       this.#due -= bytes.length
@@ -162,27 +162,27 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     const socket = this.#socket
     socket.cork()
     socket.write(this.#chunked ? `${head}${size.toString(16)}\r\n` : head, 'latin1')
-    let taken = true
-    for (const part of parts) taken = socket.write(part)
-    if (this.#chunked) taken = socket.write(last ? `\r\n${LAST_CHUNK}` : '\r\n', 'latin1')
+    let hasRoom = true
+    for (const part of parts) hasRoom = socket.write(part)
+    if (this.#chunked) hasRoom = socket.write(last ? `\r\n${LAST_CHUNK}` : '\r\n', 'latin1')
     socket.uncork()
-    this.#sent(taken)
+    this.#sent(hasRoom)
   }
 
   /** A writer told to wait waits for `drain`, though a later piece may find room: the socket says it only then. */
-  #sent(taken: boolean): void {
-    if (!taken) this.writableNeedDrain = true
+  #sent(hasRoom: boolean): void {
+    if (!hasRoom) this.writableNeedDrain = true
   }
 
   /** The socket has room again. */
-  drained(): void {
+  onDrain(): void {
     if (!this.writableNeedDrain) return
     this.writableNeedDrain = false
     this.emit('drain')
   }
 
   /** The connection is gone. */
-  lost(): void {
+  onLost(): void {
     this.destroyed = true
     this.close()
   }

@@ -19,12 +19,12 @@ export function wrongFields({ headers, httpVersion, rawHeaders }: IncomingMessag
   if (headers.host === undefined && httpVersion === '1.1')
     return new Refusal('invalid_parameter', { message: 'A request names its `Host`.', param: 'Host' })
   // One bit for each, so that nothing is made for requests that are right.
-  let seen = 0
+  let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!
     const bit = LENGTHS.has(name.length) ? (ONCE.get(name.toLowerCase()) ?? 0) : 0
-    if ((seen & bit) !== 0) return repeatedField(name)
-    seen |= bit
+    if ((count & bit) !== 0) return repeatedField(name)
+    count |= bit
   }
   const coding = headers['transfer-encoding']
   return coding === undefined || coding.toLowerCase() === 'chunked' ? null : wrongCoding(coding)

@@ -52,7 +52,7 @@ export function answerMalformed(
 
 /** The last request line that was read is that of the request at fault, unless its head came in several pieces. */
 function requestLine({ rawPacket, bytesParsed }: ParseError): { method: string; url: string } {
-  const read = rawPacket?.toString('latin1', 0, bytesParsed) ?? ''
-  const [, method = '', url = ''] = [...read.matchAll(/(?<=^|\n)([A-Z]+) (\S+) HTTP\/1\.[01]\r?\n/g)].at(-1) ?? []
+  const rawRequest = rawPacket?.toString('latin1', 0, bytesParsed) ?? ''
+  const [, method = '', url = ''] = [...rawRequest.matchAll(/(?<=^|\n)([A-Z]+) (\S+) HTTP\/1\.[01]\r?\n/g)].at(-1) ?? []
   return { method, url }
 }

@@ -16,15 +16,15 @@ interface BytesAsked {
 export const bytesMount = (
   prefix: string,
   origins: Pick<Origins, 'clientIp'>,
-  open: (asked: BytesAsked) => Promise<Bytes>,
+  open: (request: BytesAsked) => Promise<Bytes>,
 ): Mount => ({
   prefix,
   async handle(request, response) {
     allowCors(request, response)
-    const gone = new AbortController()
-    response.once('close', () => gone.abort())
+    const disconnect = new AbortController()
+    response.once('close', () => disconnect.abort())
     const { method, url, headers } = request
-    const asked = { method: method!, url: url!, host: headers.host, ip: origins.clientIp(request) }
-    await sendBytes(request, response, await open(asked), gone.signal, `address ${asked.ip}`)
+    const bytesRequest = { method: method!, url: url!, host: headers.host, ip: origins.clientIp(request) }
+    await sendBytes(request, response, await open(bytesRequest), disconnect.signal, `address ${bytesRequest.ip}`)
   },
 })

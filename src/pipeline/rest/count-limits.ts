@@ -2,11 +2,11 @@ import type { z } from 'zod'
 import type { CountLimits } from '#core/json/json-counts.ts'
 
 const USUAL: CountLimits = { lists: {}, otherLists: 20_000, inner: 5_000, values: 250_000 }
-const known = new WeakMap<z.ZodObject, CountLimits>()
+const limitsBySchema = new WeakMap<z.ZodObject, CountLimits>()
 
 /** The limits of a body, with those that its schema sets for the lists at its top. */
 export function countLimitsOf(schema: z.ZodObject): CountLimits {
-  let limits = known.get(schema)
+  let limits = limitsBySchema.get(schema)
   if (limits === undefined) {
     const lists: Record<string, number> = {}
     for (const [name, field] of Object.entries(schema.shape)) {
@@ -14,7 +14,7 @@ export function countLimitsOf(schema: z.ZodObject): CountLimits {
       if (most !== null) lists[name] = most
     }
     limits = { ...USUAL, lists }
-    known.set(schema, limits)
+    limitsBySchema.set(schema, limits)
   }
   return limits
 }

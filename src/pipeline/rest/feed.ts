@@ -5,7 +5,7 @@ import type { Authority } from '#core/principal.ts'
 import { startHeartbeat, stopHeartbeat } from './heartbeat.ts'
 import type { Line } from '../invoke.ts'
 import { EVENT_STREAM, UNREAD_BYTES, drainedInTime } from './sse.ts'
-import { Watch, type Watched } from '../watch.ts'
+import { Watch, type WatchedCall } from '../watch.ts'
 
 const ENDING_MS = 10_000
 
@@ -16,7 +16,7 @@ const ENDING_MS = 10_000
  */
 export interface Followers {
   /** Adds a follower until it leaves, its rights end, or the door closes; then `flight` is over. */
-  add(response: ServerResponse, feed: Feed, watched: Watched, flight: Disposable | null): void
+  add(response: ServerResponse, feed: Feed, call: WatchedCall, flight: Disposable | null): void
 }
 
 export function createFollowers(authority: Authority, line: Line, closing: AbortSignal): Followers {
@@ -25,10 +25,10 @@ export function createFollowers(authority: Authority, line: Line, closing: Abort
     for (const follower of all) follower.close()
   })
   return {
-    add(response, feed, watched, flight) {
+    add(response, feed, call, flight) {
       response.writeHead(200, EVENT_STREAM)
       const follower = new Follower(response, flight, closing, all)
-      follower.begin(feed, new Watch(authority, line, watched, follower))
+      follower.begin(feed, new Watch(authority, line, call, follower))
       // What is known already goes with them, in one write.
       response.flushHeaders()
     },
@@ -86,7 +86,7 @@ class Follower implements Sink {
   }
 
   /** Checks the rights of the feed again, for `Watch`. */
-  async kept(ctx: Context): Promise<void> {
+  async onPermitted(ctx: Context): Promise<void> {
     await this.#feed?.recheck(ctx)
   }
 

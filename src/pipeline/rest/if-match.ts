@@ -58,10 +58,11 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
     for (let path: string = endpoint.path; path !== ''; path = path.slice(0, path.lastIndexOf('/'))) {
       const at = (readers.get(path) ?? []).filter((reader) => reader.endpoint.on === endpoint.on)
       // Only what the path names: a parameter of the same name may mean something else to the action.
-      const named = Object.fromEntries(pathNames(path).map((name) => [name, input[name]]))
-      const given = (reader: Entry<Context>) => (endpoint.method === 'GET' ? input : { ...reader.emptyQuery, ...named })
-      const found = await Promise.all(at.map((reader) => stateOf(ctx, reader, given(reader))))
-      const states = found.filter((state) => state !== null)
+      const pathInput = Object.fromEntries(pathNames(path).map((name) => [name, input[name]]))
+      const inputFor = (reader: Entry<Context>) =>
+        endpoint.method === 'GET' ? input : { ...reader.emptyQuery, ...pathInput }
+      const readerStates = await Promise.all(at.map((reader) => stateOf(ctx, reader, inputFor(reader))))
+      const states = readerStates.filter((state) => state !== null)
       if (states.length > 0) return { path, states }
     }
     return null
@@ -74,11 +75,11 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
     const present = await statesOf(ctx, entry, input)
     if (present === null)
       return refuse('precondition_failed', { message: 'What this path names has no entity tag: send no `If-Match`.' })
-    const seen = present.states.find(({ etag }) => names(header, etag, 'strongly'))
-    if (!seen) return refuse('precondition_failed')
+    const state = present.states.find(({ etag }) => names(header, etag, 'strongly'))
+    if (!state) return refuse('precondition_failed')
     // Of what stands below it in the path, the resource that was found tells nothing.
     if (pathNames(present.path).length > 1) return
-    if (ctx.found !== null) ctx.unchangedSince = ctx.found.updated_at
-    else if (seen.updatedAt !== null) ctx.unchangedSince = new Date(seen.updatedAt)
+    if (ctx.resource !== null) ctx.unchangedSince = ctx.resource.updated_at
+    else if (state.updatedAt !== null) ctx.unchangedSince = new Date(state.updatedAt)
   }
 }

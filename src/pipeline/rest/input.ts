@@ -17,7 +17,7 @@ interface ReceivedCall {
   /** The query, without its question mark. */
   search: string
   /** What is given back when the answer has ended: until then the body counts as the caller's. */
-  held: DisposableStack
+  resources: DisposableStack
 }
 
 /** Path, query, headers and body of a call as one checked object, lifted from the caller's version to the newest. */
@@ -27,7 +27,7 @@ export async function readInput(
   versions: Versions,
 ): Promise<Record<string, unknown>> {
   const { entry, values, request } = call
-  const search = resumed(entry, request, call.search)
+  const search = withLastEventId(entry, request, call.search)
   const query = search === '' ? {} : readQuery(search, entry.query)
   const body = await readBody(ctx, call, search !== '')
   const inHeaders = entry.headers && parse(entry.headers, readHeaders(request.headers, entry.headers))
@@ -39,10 +39,10 @@ export async function readInput(
       ...readPath(entry.endpoint, values),
     }
   }
-  const lifted = versions.lift(ctx.version, entry.name, { ...query, ...body })
+  const liftedInput = versions.lift(ctx.version, entry.name, { ...query, ...body })
   const inBody = (name: string): boolean =>
     entry.body !== null && (name in entry.body.shape || !(name in entry.query.shape))
-  const parts = Object.groupBy(Object.entries(lifted), ([name]) => (inBody(name) ? 'body' : 'query'))
+  const parts = Object.groupBy(Object.entries(liftedInput), ([name]) => (inBody(name) ? 'body' : 'query'))
   return {
     ...inHeaders,
     ...parse(entry.query, Object.fromEntries(parts.query ?? [])),
@@ -54,7 +54,7 @@ export async function readInput(
 /** The fields of the body; bytes that come as the body, or in it, are the call's `upload`. */
 async function readBody(
   ctx: Context,
-  { entry: { endpoint, body }, request, held }: ReceivedCall,
+  { entry: { endpoint, body }, request, resources }: ReceivedCall,
   hasQuery: boolean,
 ): Promise<Record<string, unknown>> {
   if (endpoint.decodes === undefined && (body !== null || endpoint.takes !== undefined)) checkPlain(request)
@@ -67,7 +67,7 @@ async function readBody(
     ctx.upload = upload
     return body === null ? fields : readJsonParts(fields, body)
   }
-  return body === null ? {} : readJson(request, endpoint, body, senderOf(ctx, request), held)
+  return body === null ? {} : readJson(request, endpoint, body, senderOf(ctx, request), resources)
 }
 
 /** Refuses bodies that are coded: stored or parsed as they are, they would be broken text. */
@@ -86,7 +86,7 @@ const senderOf = ({ principal }: Context, { socket }: IncomingMessage): string =
   principal === anonymous ? `address ${socket.remoteAddress}` : principal.accountId
 
 /** A browser that reconnects by itself names the place to go on from in a header; others do in the query. */
-function resumed({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {
+function withLastEventId({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {
   const last = headers['last-event-id']
   if (typeof last !== 'string' || !('last_event_id' in query.shape) || /(^|&)last_event_id=/.test(search)) return search
   return `${search}&last_event_id=${encodeURIComponent(last)}`

@@ -24,7 +24,7 @@ export function readBytes(
   request: IncomingMessage,
   limit: number,
   sender: string,
-  held: DisposableStack,
+  resources: DisposableStack,
 ): Promise<Buffer> {
   const tooLarge = () =>
     refuse('payload_too_large', {
@@ -34,33 +34,33 @@ export function readBytes(
   const length = request.headers['content-length']
   if (length !== undefined && Number(length) > limit) tooLarge()
   return new Promise((resolve, reject) => {
-    const share = held.use(receivedBodies.share(sender))
+    const share = resources.use(receivedBodies.share(sender))
     const pieces = new BodyPieces(Number(length ?? limit))
     let size = 0
-    let refused = false
+    let isRefused = false
     const slow = setTimeout(dropSender, WHOLE_MS, request).unref()
     request.once('close', () => clearTimeout(slow))
     request.on('data', (part: Buffer) => {
       size += part.length
       paceBody(request, sender, size)
-      if (refused) return
+      if (isRefused) return
       try {
         if (size > limit) tooLarge()
         share.add(part.length)
         pieces.add(part)
       } catch (error) {
         share[Symbol.dispose]()
-        refused = true
+        isRefused = true
         pieces.clear()
         reject(error)
       }
     })
     request.on('end', () => {
-      if (refused) return
-      const read = (): void => resolve(pieces.join())
+      if (isRefused) return
+      const finish = (): void => resolve(pieces.join())
       const turn = share.turn()
-      if (turn === null) read()
-      else void turn.then(read)
+      if (turn === null) finish()
+      else void turn.then(finish)
     })
     request.on('error', reject)
     request.on('close', () => {
@@ -77,10 +77,10 @@ export async function readJson(
   { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint,
   schema: z.ZodObject,
   sender: string,
-  held: DisposableStack,
+  resources: DisposableStack,
 ): Promise<Record<string, unknown>> {
   const type = request.headers['content-type']
-  const bytes = await readBytes(request, bodyLimit, sender, held)
+  const bytes = await readBytes(request, bodyLimit, sender, resources)
   if (bytes.length === 0) return {}
   if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
     refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })

@@ -53,9 +53,9 @@ export interface RefusedAnswer extends WrittenRefusal {
 export function refusedAnswer(error: unknown): RefusedAnswer {
   if (error instanceof Refusal)
     return { status: error.status, headers: error.headers ?? {}, body: errorBody(error), fault: null }
-  const known = unstorable(error) ?? storageFault(error) ?? new Refusal('internal_error')
-  const fault = known.status < 500 ? null : error
-  return { status: known.status, headers: known.headers ?? {}, body: errorBody(known), fault }
+  const refusal = unstorable(error) ?? storageFault(error) ?? new Refusal('internal_error')
+  const fault = refusal.status < 500 ? null : error
+  return { status: refusal.status, headers: refusal.headers ?? {}, body: errorBody(refusal), fault }
 }
 
 /** Text that JSON can say and PostgreSQL cannot hold, wherever in the input it stood. */

@@ -10,7 +10,7 @@ import type { Id } from '#core/ids.ts'
 import { type Principal, anonymous } from '#core/principal.ts'
 import type { Entry } from '#core/registry.ts'
 import { PIECE, charactersOf } from '#core/json/json-pieces.ts'
-import { type PresentedCredential, admit, limitOf, presented } from '../admit.ts'
+import { type PresentedCredential, admit, limitOf, readCredential } from '../admit.ts'
 import { allowCors, answerPreflight } from '../cors.ts'
 import type { Entrance } from '../entrance.ts'
 import { createFollowers } from './feed.ts'
@@ -45,7 +45,7 @@ interface AdmittedCall {
   start: CallStart
   life: Life
   /** What is given back when the answer has ended. */
-  held: DisposableStack
+  resources: DisposableStack
   flight: Disposable | null
   /** The work goes on without its caller, who follows it or waits. */
   isFollowed: boolean
@@ -92,8 +92,8 @@ export function createRest(
       entry = entryFor(request, match)
       await answer(entry, match!.values, request, response, requestId, mark < 0 ? '' : url.slice(mark + 1))
     } catch (error) {
-      const interrupted = late.aborted && error instanceof Error && error.name === 'AbortError'
-      sendRefusal(request, response, interrupted ? late.reason : error, requestId, engine.log)
+      const isInterrupted = late.aborted && error instanceof Error && error.name === 'AbortError'
+      sendRefusal(request, response, isInterrupted ? late.reason : error, requestId, engine.log)
     } finally {
       dropRemainder(request)
       metrics.request(entry?.name ?? 'unmatched', response.statusCode, (performance.now() - startedAt) / 1000)
@@ -104,13 +104,13 @@ export function createRest(
     if (match === null)
       return refuse('not_found', { message: 'This path does not exist. GET /v1/openapi.json lists them all.' })
     const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
-    const found = match.methods.get(method)
-    if (found && found.endpoint.refused === undefined) return found
+    const entry = match.methods.get(method)
+    if (entry && entry.endpoint.refused === undefined) return entry
     const allow = [...match.methods]
       .filter(([, { endpoint }]) => endpoint.refused === undefined)
-      .flatMap(([known]) => (known === 'GET' ? ['GET', 'HEAD'] : [known]))
+      .flatMap(([allowed]) => (allowed === 'GET' ? ['GET', 'HEAD'] : [allowed]))
       .join(', ')
-    if (found) return refuse(found.endpoint.refused!, { headers: { allow } })
+    if (entry) return refuse(entry.endpoint.refused!, { headers: { allow } })
     return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
   }
 
@@ -127,10 +127,10 @@ export function createRest(
     // Before the key is looked at: a key has no place here, valid or not, one or two.
     if (endpoint.auth === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
       refuse('cookie_session_required')
-    const credential = presented(headers, origins.cookieName)
+    const credential = readCredential(headers, origins.cookieName)
     checkDoor(entry, credential, request)
     const open = endpoint.auth === 'open'
-    using held = new DisposableStack()
+    using resources = new DisposableStack()
     let flight: Disposable | null = null
     let version = ''
     const speak = (principal: Principal): void => {
@@ -147,10 +147,10 @@ export function createRest(
         { limit: limitOf(endpoint), scope: open ? null : endpoint.scope },
         {
           connection,
-          entered: (taken) => void (flight = held.use(taken)),
-          counted(rate, known) {
+          onEnter: (slot) => void (flight = resources.use(slot)),
+          onCount(rate, caller) {
             if (!open) setHeaders(response, rate)
-            speak(known)
+            speak(caller)
           },
         },
       )
@@ -163,13 +163,25 @@ export function createRest(
     using life = lifeOf(response, goesAtOnce ? closing : late)
     const start = { principal, requestId, version, signal: life.signal, caller: origins.callerOf(request) }
     await asCaller(callerOf(start, entry), () =>
-      serve({ entry, values, request, response, search, credential, start, life, held, flight, isFollowed: callers }),
+      serve({
+        entry,
+        values,
+        request,
+        response,
+        search,
+        credential,
+        start,
+        life,
+        resources,
+        flight,
+        isFollowed: callers,
+      }),
     )
   }
 
   /** The call of an admitted caller, up to its answer. */
   async function serve(call: AdmittedCall): Promise<void> {
-    const { entry, request, response, credential, start, life, held, flight, isFollowed } = call
+    const { entry, request, response, credential, start, life, resources, flight, isFollowed } = call
     const { endpoint } = entry
     const { headers, socket: connection } = request
     const ctx = line.context(start)
@@ -182,15 +194,15 @@ export function createRest(
     if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
       return void response.writeHead(200, EVENT_STREAM).end()
     if (ctx.upload !== null && ctx.principal !== anonymous) {
-      let changed = false
-      held.use(authority.onChange(ctx.principal.accountId, () => (changed = true)))
+      let hasChanged = false
+      resources.use(authority.onChange(ctx.principal.accountId, () => (hasChanged = true)))
       ctx.upload = {
         ...ctx.upload,
         bytes: whilePermitted(
           ctx.upload.bytes,
-          () => changed,
+          () => hasChanged,
           async () => {
-            changed = false
+            hasChanged = false
             ctx.principal = (
               await checkAgain(authority, line, { start, entry, input, credential, connection })
             ).principal
@@ -200,12 +212,12 @@ export function createRest(
     }
     // What is done with a computer lasts as long as its bytes and commands do, and no longer than the right to it.
     if (endpoint.capability !== undefined)
-      held.use(
+      resources.use(
         new Watch(
           authority,
           line,
           { start, entry, input, credential, connection },
-          { close: life.end, kept: async () => {} },
+          { close: life.end, onPermitted: async () => {} },
         ),
       )
     const result = await entry.handle(ctx, input)
@@ -214,12 +226,12 @@ export function createRest(
     if (ctx.answer.session !== undefined) setSessionCookie(response, ctx.answer.session)
     if (endpoint.reply.kind === 'stream' || isEvents(result)) {
       const events = result as AsyncIterable<Event>
-      const watched = { start: { ...start, signal: closing }, entry, input, credential, connection }
+      const watchedCall = { start: { ...start, signal: closing }, entry, input, credential, connection }
       if (isFeed(events)) {
-        held.move()
-        return followers.add(response, events, watched, flight)
+        resources.move()
+        return followers.add(response, events, watchedCall, flight)
       }
-      using _watch = new Watch(authority, line, watched, { close: life.end, kept: async () => {} })
+      using _watch = new Watch(authority, line, watchedCall, { close: life.end, onPermitted: async () => {} })
       return await sendEvents(response, {}, events, life.signal, isFollowed ? LAST_WORDS_MS : 0)
     }
     if (endpoint.reply.kind === 'bytes')
@@ -227,9 +239,9 @@ export function createRest(
     const status = ctx.answer.status ?? (isBackground(result) ? 202 : (endpoint.status ?? 200))
     if (endpoint.reply.kind === 'none') return void response.writeHead(ctx.answer.status ?? 204).end()
     const body = versions.lower(start.version, entry.name, envelope(endpoint.reply, result, input)) as object
-    const tagged = endpoint.method === 'GET' && endpoint.reply.kind === 'one'
-    if (charactersOf(body) < PIECE) return sendJson(request, response, status, JSON.stringify(body), tagged)
-    await sendLargeJson(request, response, status, body, { tagged, account: callerOf(start, entry).name })
+    const isTagged = endpoint.method === 'GET' && endpoint.reply.kind === 'one'
+    if (charactersOf(body) < PIECE) return sendJson(request, response, status, JSON.stringify(body), isTagged)
+    await sendLargeJson(request, response, status, body, { isTagged, account: callerOf(start, entry).name })
   }
 
   /** Checks that come before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
@@ -241,8 +253,8 @@ export function createRest(
       origins.checkCrossSite(request)
   }
 
-  function versionOf(asked: string | string[] | undefined, { credential }: Principal): string {
-    if (asked !== undefined) return versions.check(String(asked))
+  function versionOf(requestedVersion: string | string[] | undefined, { credential }: Principal): string {
+    if (requestedVersion !== undefined) return versions.check(String(requestedVersion))
     return credential.kind === 'key' ? credential.version : versions.newest
   }
 

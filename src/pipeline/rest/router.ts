@@ -12,7 +12,7 @@ export interface Match<T> {
 }
 
 interface Node<T> {
-  fixed: Map<string, Node<T>>
+  onError: Map<string, Node<T>>
   parameter: Node<T> | null
   greedy: Map<Method, T> | null
   methods: Map<Method, T>
@@ -25,7 +25,7 @@ export interface Route<T> {
   to: T
 }
 
-const node = <T>(): Node<T> => ({ fixed: new Map(), parameter: null, greedy: null, methods: new Map() })
+const node = <T>(): Node<T> => ({ onError: new Map(), parameter: null, greedy: null, methods: new Map() })
 
 export function createRouter<T>(routes: readonly Route<T>[]): Router<T> {
   const root = node<T>()
@@ -34,8 +34,8 @@ export function createRouter<T>(routes: readonly Route<T>[]): Router<T> {
     const segments = path.slice(1).split('/')
     segments.forEach((segment, i) => {
       if (!segment.startsWith(':')) {
-        const next = at.fixed.get(segment) ?? node<T>()
-        at.fixed.set(segment, next)
+        const next = at.onError.get(segment) ?? node<T>()
+        at.onError.set(segment, next)
         at = next
         return
       }
@@ -51,9 +51,9 @@ export function createRouter<T>(routes: readonly Route<T>[]): Router<T> {
 function walk<T>(at: Node<T>, segments: readonly string[], i: number, values: string[]): Match<T> | null {
   if (i === segments.length) return at.methods.size > 0 ? { methods: at.methods, values } : null
   const segment = segments[i]!
-  const fixed = at.fixed.get(segment)
-  if (fixed) {
-    const match = walk(fixed, segments, i + 1, values)
+  const fixedChild = at.onError.get(segment)
+  if (fixedChild) {
+    const match = walk(fixedChild, segments, i + 1, values)
     if (match) return match
   }
   if (segment === '') return null

@@ -21,7 +21,7 @@ export async function sendBytes(
     response.writeHead(status, { ...headers, ...further })
     if (parts === null || next === null) return void response.end()
     try {
-      for (; next.done !== true && !signal.aborted; next = await parts.next()) await written(response, next.value)
+      for (; next.done !== true && !signal.aborted; next = await parts.next()) await writePart(response, next.value)
     } finally {
       await parts.return?.()
     }
@@ -52,7 +52,7 @@ const end = (response: ServerResponse, signal: AbortSignal): void =>
 /**
  * Resolves when the system has taken these bytes, so that their buffer may be used again, or the connection is gone.
  */
-function written(response: ServerResponse, part: Uint8Array): Promise<void> {
+function writePart(response: ServerResponse, part: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) return resolve()
     const go = () => {

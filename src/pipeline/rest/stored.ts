@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Stored } from '#core/answers.ts'
+import type { StoredBytes } from '#core/answers.ts'
 import { refuse } from '#core/errors.ts'
 import { names } from './reply.ts'
 
 /** The answer to a read of stored bytes: all, a part of them, or that they are what the caller has. */
-export interface Chosen {
+export interface StoredResponse {
   status: 200 | 206 | 304
   headers: Record<string, string>
   /** Null where the answer has no body. */
@@ -12,24 +12,24 @@ export interface Chosen {
 }
 
 /** Preconditions and ranges of RFC 9110, 13 and 14, in the order of 13.2.2. One range; several are answered whole. */
-export function choose(stored: Stored, asked: IncomingHttpHeaders): Chosen {
-  const { size, etag, modifiedAt } = stored
+export function choose(storedBytes: StoredBytes, requestHeaders: IncomingHttpHeaders): StoredResponse {
+  const { size, etag, modifiedAt } = storedBytes
   const headers: Record<string, string> = {
     etag,
     'last-modified': modifiedAt.toUTCString(),
     'accept-ranges': 'bytes',
   }
   const seconds = Math.floor(modifiedAt.getTime() / 1000) * 1000
-  const ifMatch = asked['if-match']
-  const unmodified = dateOf(asked['if-unmodified-since'])
-  if (ifMatch !== undefined ? !names(ifMatch, etag, 'strongly') : unmodified !== null && seconds > unmodified)
+  const ifMatch = requestHeaders['if-match']
+  const unmodifiedSince = dateOf(requestHeaders['if-unmodified-since'])
+  if (ifMatch !== undefined ? !names(ifMatch, etag, 'strongly') : unmodifiedSince !== null && seconds > unmodifiedSince)
     refuse('precondition_failed')
-  const ifNoneMatch = asked['if-none-match']
-  const since = dateOf(asked['if-modified-since'])
+  const ifNoneMatch = requestHeaders['if-none-match']
+  const since = dateOf(requestHeaders['if-modified-since'])
   if (ifNoneMatch !== undefined ? names(ifNoneMatch, etag, 'weakly') : since !== null && seconds <= since)
     return { status: 304, headers, range: null }
   const whole = { start: 0, end: size }
-  const range = isSame(asked['if-range'], etag, seconds) ? rangeOf(asked.range, size) : null
+  const range = isSame(requestHeaders['if-range'], etag, seconds) ? rangeOf(requestHeaders.range, size) : null
   if (range === 'unsatisfiable')
     refuse('range_not_satisfiable', {
       message: `The content has ${size} bytes.`,
@@ -53,8 +53,9 @@ function dateOf(words: string | undefined): number | null {
 }
 
 /** `If-Range`: a strong tag, or the exact time of the last change. */
-const isSame = (ifRange: string | string[] | undefined, etag: string, modified: number): boolean =>
-  ifRange === undefined || (/^(W\/)?"/.test(String(ifRange)) ? ifRange === etag : dateOf(String(ifRange)) === modified)
+const isSame = (ifRange: string | string[] | undefined, etag: string, modifiedMs: number): boolean =>
+  ifRange === undefined ||
+  (/^(W\/)?"/.test(String(ifRange)) ? ifRange === etag : dateOf(String(ifRange)) === modifiedMs)
 
 /** Null is to be ignored: another unit, several ranges, or no range at all. */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {

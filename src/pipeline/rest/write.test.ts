@@ -12,7 +12,7 @@ test('a large answer has the head of a small one: its length, its entity tag, no
   const server = createServer((request, response) => {
     const status = 200
     if (request.url === '/whole') return sendJson(request, response, status, body, true)
-    void sendLargeJson(request, response, status, answer, { tagged: request.url === '/tagged', account: 'anybody' })
+    void sendLargeJson(request, response, status, answer, { isTagged: request.url === '/tagged', account: 'anybody' })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -27,12 +27,12 @@ test('a large answer has the head of a small one: its length, its entity tag, no
     assert.deepEqual([await pieces!.text(), await whole!.text()], [body, body])
     const etag = pieces!.headers.get('etag')!
     assert.equal(etag, `"${createHash('sha1').update(body).digest('base64url')}"`)
-    const known = await fetch(`${origin}/tagged`, { headers: { 'if-none-match': etag } })
-    assert.deepEqual([known.status, await known.text()], [304, ''])
+    const response = await fetch(`${origin}/tagged`, { headers: { 'if-none-match': etag } })
+    assert.deepEqual([response.status, await response.text()], [304, ''])
     const head = await fetch(`${origin}/tagged`, { method: 'HEAD' })
     assert.deepEqual([await head.text(), headOf(head)], ['', headOf(pieces!)])
-    const untagged = await fetch(`${origin}/untagged`)
-    assert.deepEqual([await untagged.text(), untagged.headers.get('etag')], [body, null])
+    const untaggedResponse = await fetch(`${origin}/untagged`)
+    assert.deepEqual([await untaggedResponse.text(), untaggedResponse.headers.get('etag')], [body, null])
   } finally {
     server.closeAllConnections()
     server.close()

@@ -28,9 +28,9 @@ export function sendJson(
   response: ServerResponse,
   status: number,
   body: string,
-  tagged: boolean,
+  isTagged: boolean,
 ): void {
-  if (tagged && isKnown(request, response, etagOf(body))) return
+  if (isTagged && isKnown(request, response, etagOf(body))) return
   response.writeHead(status, { ...JSON_HEAD, 'content-length': Buffer.byteLength(body) }).end(body)
 }
 
@@ -43,10 +43,10 @@ export async function sendLargeJson(
   response: ServerResponse,
   status: number,
   answer: object,
-  { tagged, account }: { tagged: boolean; account: string },
+  { isTagged, account }: { isTagged: boolean; account: string },
 ): Promise<void> {
   const pieces: Buffer[] = []
-  const tag = tagged ? createHash('sha1') : null
+  const tag = isTagged ? createHash('sha1') : null
   let length = 0
   await nextPiece(account)
   for (const text of jsonPieces(answer)) {
@@ -70,8 +70,8 @@ export async function sendLargeJson(
 /** Sets the entity tag. Whether the caller has this answer already, which is said then. */
 function isKnown(request: IncomingMessage, response: ServerResponse, etag: string): boolean {
   response.setHeader('etag', etag)
-  const known = request.headers['if-none-match']
-  if (known === undefined || !names(known, etag, 'weakly')) return false
+  const etags = request.headers['if-none-match']
+  if (etags === undefined || !names(etags, etag, 'weakly')) return false
   response.writeHead(304).end()
   return true
 }
@@ -92,17 +92,17 @@ export function sendRefusal(
   requestId: Id,
   log: Log,
 ): void {
-  const { fault, ...said } = refusedAnswer(error)
+  const { fault, ...refusal } = refusedAnswer(error)
   if (fault !== null && !response.destroyed) log.error({ error: fault, request_id: requestId }, 'a request failed')
-  sendWrittenRefusal(request, response, said)
+  sendWrittenRefusal(request, response, refusal)
 }
 
-export function sendWrittenRefusal(request: IncomingMessage, response: ServerResponse, said: WrittenRefusal): void {
-  const { status, headers, body } = said
+export function sendWrittenRefusal(request: IncomingMessage, response: ServerResponse, refusal: WrittenRefusal): void {
+  const { status, headers, body } = refusal
   if (response.headersSent || response.destroyed) return void response.destroy()
   setHeaders(response, headers)
   // The rest of a file that is refused is not waited for.
-  if (!request.complete && announced(request) > READ_ON_BYTES) response.shouldKeepAlive = false
+  if (!request.complete && announcedLength(request) > READ_ON_BYTES) response.shouldKeepAlive = false
   const text = JSON.stringify(body)
   response
     .writeHead(status, {
@@ -114,7 +114,7 @@ export function sendWrittenRefusal(request: IncomingMessage, response: ServerRes
 }
 
 /** Bytes of the body. Without a length and a coding there are none (RFC 9112, 6.3), though Node has not yet said so. */
-const announced = ({ headers }: IncomingMessage): number =>
+const announcedLength = ({ headers }: IncomingMessage): number =>
   Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : Infinity))
 
 /** The time that a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */

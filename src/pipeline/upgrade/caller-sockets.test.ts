@@ -11,7 +11,7 @@ import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import type { Id } from '#core/ids.ts'
 
-let left = 0
+let leaveCount = 0
 /** Says what it is told, with what stands in its address before it. */
 const echo: CallerSocket<any> = {
   name: 'test.echo',
@@ -26,7 +26,7 @@ const echo: CallerSocket<any> = {
   finder: finder('workspace', async (_ctx, id: Id) => ({ id, workspace_id: id, updated_at: new Date() })),
   async open(ctx, { word, from }: { word: string; from: number }) {
     if (word === 'refused') refuse('computer_offline')
-    ctx.signal.addEventListener('abort', () => left++)
+    ctx.signal.addEventListener('abort', () => leaveCount++)
     return (socket) =>
       socket.on('message', (bytes) => socket.send(`${word} ${from} ${String(bytes)} ${ctx.principal.accountId}`))
   },
@@ -51,7 +51,7 @@ async function refusal(headers: Record<string, string>, at = path): Promise<[num
   const { error } = JSON.parse(text) as { error: { code?: string; type: string } }
   return [response.statusCode!, error.code ?? error.type]
 }
-async function said(socket: WebSocket, words: string): Promise<string> {
+async function exchange(socket: WebSocket, words: string): Promise<string> {
   if (socket.readyState === socket.CONNECTING) await once(socket, 'open')
   socket.send(words)
   const [bytes] = (await once(socket, 'message')) as [Buffer]
@@ -61,12 +61,12 @@ async function said(socket: WebSocket, words: string): Promise<string> {
 test('a key opens a socket where it may, and is refused before the handshake where it may not', async () => {
   const key = await alice.key()
   const socket = open(key.headers, `${path}?from=7`)
-  assert.equal(await said(socket, 'hello'), `again 7 hello ${alice.id}`)
-  const before = left
+  assert.equal(await exchange(socket, 'hello'), `again 7 hello ${alice.id}`)
+  const before = leaveCount
   socket.close()
   await once(socket, 'close')
   await until(
-    () => Promise.resolve(left),
+    () => Promise.resolve(leaveCount),
     (now) => now > before,
   )
 
@@ -82,7 +82,7 @@ test('a key opens a socket where it may, and is refused before the handshake whe
 test('a session opens one from pages of its own origin alone', async () => {
   const { cookie } = alice.headers as { cookie: string }
   const own = open({ cookie, origin: server.origin })
-  assert.equal(await said(own, 'x'), `again 0 x ${alice.id}`)
+  assert.equal(await exchange(own, 'x'), `again 0 x ${alice.id}`)
   own.close()
   assert.deepEqual(await refusal({ cookie, origin: 'https://evil.example' }), [403, 'cross_site'])
   assert.deepEqual(await refusal({ cookie }), [403, 'cross_site'])

@@ -7,7 +7,7 @@ import { refuse } from '#core/errors.ts'
 import type { UpgradeMount } from '#core/exchange.ts'
 import type { Id } from '#core/ids.ts'
 import { type Entry, inputSchemas } from '#core/registry.ts'
-import { admit, limitOf, presented } from '../admit.ts'
+import { admit, limitOf, readCredential } from '../admit.ts'
 import type { Entrance } from '../entrance.ts'
 import { permitNow } from '../invoke.ts'
 import { readInput } from '../rest/input.ts'
@@ -41,18 +41,20 @@ export function callerSockets(parts: CallerSocketParts): UpgradeMount {
     const url = request.url!
     const mark = url.indexOf('?')
     const match = router.find(mark < 0 ? url : url.slice(0, mark))!
-    const { entry, socket: wanted } = match.methods.get('GET')!
+    const { entry, socket: callerSocket } = match.methods.get('GET')!
     const { headers, socket: connection } = request
     const search = mark < 0 ? '' : url.slice(mark + 1)
-    const ticket = wanted.redeem ? new URLSearchParams(search).get('ticket') : null
+    const ticket = callerSocket.redeem ? new URLSearchParams(search).get('ticket') : null
     const credential =
-      ticket === null ? presented(headers, origins.cookieName) : await wanted.redeem!(engine, match.values, ticket)
+      ticket === null
+        ? readCredential(headers, origins.cookieName)
+        : await callerSocket.redeem!(engine, match.values, ticket)
     // Nobody's browser sends a ticket by itself.
     if (typeof credential !== 'string' && ticket === null) {
       origins.checkHost(request)
       if (credential !== null) origins.checkCrossSite(request)
     }
-    using held = new DisposableStack()
+    using resources = new DisposableStack()
     let version = versions.newest
     const principal = await admit(
       { authority, limits },
@@ -60,32 +62,32 @@ export function callerSockets(parts: CallerSocketParts): UpgradeMount {
       { limit: limitOf(entry.endpoint), scope: entry.endpoint.scope },
       {
         connection,
-        entered: (flight) => void held.use(flight),
-        counted(_rate, { credential: known }) {
-          const asked = headers['x-service-version']
-          if (asked !== undefined) version = versions.check(String(asked))
-          else if (known.kind === 'key') version = known.version
+        onEnter: (flight) => void resources.use(flight),
+        onCount(_rate, { credential: current }) {
+          const requestedVersion = headers['x-service-version']
+          if (requestedVersion !== undefined) version = versions.check(String(requestedVersion))
+          else if (current.kind === 'key') version = current.version
         },
       },
     )
-    const gone = new AbortController()
-    held.defer(() => gone.abort())
-    stream.once('close', () => gone.abort())
-    const start = { principal, requestId, version, signal: gone.signal, caller: origins.callerOf(request) }
+    const disconnect = new AbortController()
+    resources.defer(() => disconnect.abort())
+    stream.once('close', () => disconnect.abort())
+    const start = { principal, requestId, version, signal: disconnect.signal, caller: origins.callerOf(request) }
     const ctx = line.context(start)
-    const input = await readInput(ctx, { entry, values: match.values, request, search, held }, versions)
+    const input = await readInput(ctx, { entry, values: match.values, request, search, resources }, versions)
     await permitNow(ctx, entry, input)
     start.principal = ctx.principal
-    const speak = await wanted.open(ctx, input)
-    if (gone.signal.aborted || closing().aborted) refuse('shutting_down', { headers: { 'retry-after': '1' } })
-    const watched = { start, entry, input, credential, connection }
-    const life = held.move()
+    const speak = await callerSocket.open(ctx, input)
+    if (disconnect.signal.aborted || closing().aborted) refuse('shutting_down', { headers: { 'retry-after': '1' } })
+    const watchedCall = { start, entry, input, credential, connection }
+    const life = resources.move()
     stream.once('close', () => life.dispose())
     handshake.handleUpgrade(request, stream, head, (socket) => {
       metrics.request(entry.name, 101, 0)
-      const watch = new Watch(authority, line, watched, {
+      const watch = new Watch(authority, line, watchedCall, {
         close: () => socket.close(1008, 'the right to this has ended'),
-        kept: async () => {},
+        onPermitted: async () => {},
       })
       const restart = () => socket.close(1012, 'the server restarts')
       const end = closing()
@@ -117,8 +119,8 @@ const entryOf = ({ name, endpoint, finder }: CallerSocket): Entry<Context> => ({
 /** Pings, and ends what nothing was heard of three times over: whatever comes is a sign of life. */
 function keepAlive(socket: WebSocket): void {
   let silent = 0
-  const heard = () => (silent = 0)
-  socket.on('pong', heard).on('message', heard).on('ping', heard)
+  const onHeard = () => (silent = 0)
+  socket.on('pong', onHeard).on('message', onHeard).on('ping', onHeard)
   const timer = setInterval(() => {
     if (++silent > SILENT_BEATS) return socket.terminate()
     socket.ping()

@@ -29,7 +29,7 @@ export function createUpgrades(parts: {
 }): Upgrades {
   const { mounts, hosts, version, log } = parts
   /** Connections that Node's server no longer knows of. */
-  const taken = new Set<Duplex>()
+  const sockets = new Set<Duplex>()
 
   function mountOf({ url = '' }: IncomingMessage): UpgradeMount | undefined {
     const mark = url.indexOf('?')
@@ -59,21 +59,21 @@ export function createUpgrades(parts: {
       return hosts.owns(request.headers.host) || mountOf(request) !== undefined
     },
     take(request, socket, head, draining) {
-      taken.add(socket)
+      sockets.add(socket)
       // Its error is told by its closing; until a WebSocket listens nobody else does.
-      socket.on('error', () => {}).once('close', () => taken.delete(socket))
+      socket.on('error', () => {}).once('close', () => sockets.delete(socket))
       void upgrade(request, socket, head, draining)
     },
     drain() {
       for (const mount of mounts) mount.drain?.()
     },
     closeAll() {
-      for (const socket of taken) socket.destroy()
+      for (const socket of sockets) socket.destroy()
     },
   }
 }
 
-interface Refused {
+interface RefusedUpgrade {
   status: number
   headers: Record<string, string>
   body: string
@@ -81,7 +81,7 @@ interface Refused {
   version: string
 }
 
-function refuseUpgrade(socket: Duplex, { status, headers, body, requestId, version }: Refused): void {
+function refuseUpgrade(socket: Duplex, { status, headers, body, requestId, version }: RefusedUpgrade): void {
   const fields = {
     'x-request-id': requestId,
     'x-service-version': version,

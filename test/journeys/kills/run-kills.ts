@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Fate, type Write, cutTo } from '../../outside/cut.ts'
 import { type TestDatabase, testDatabase } from '../../database.ts'
-import { type Sent, allEvents, readEvents } from '../../events.ts'
+import { type SentEvent, allEvents, readEvents } from '../../events.ts'
 import { startProgram, temporaryDir } from '../../program.ts'
 import { type Caller, type TestServer, caller, testServer } from '../../server.ts'
 
@@ -89,7 +89,7 @@ export async function playKilled(
     },
     () => program.child.kill('SIGKILL'),
   )
-  const seen = new Map<string, Sent[]>()
+  const seen = new Map<string, SentEvent[]>()
   const answer = await there.post(`/chats/${scene.chat}/goal`, { objective: OBJECTIVE }).catch(() => null)
   await watch(there, scene.chat, seen).catch((error: unknown) => assert.ok(cut.isCut, String(error)))
   if (!cut.isCut) program.child.kill('SIGKILL')
@@ -125,13 +125,13 @@ async function brokenCalls({ connection }: TestDatabase, pid: number): Promise<s
 }
 
 /** Reads each run of the goal as it comes, until the goal is over or the server is gone. */
-async function watch(who: Caller, chat: string, seen: Map<string, Sent[]>): Promise<void> {
+async function watch(who: Caller, chat: string, seen: Map<string, SentEvent[]>): Promise<void> {
   for (;;) {
     const { status, body } = await who.get(`/chats/${chat}/goal`)
     if (status === 404) return
     const { run_id: run, status: state } = body.data
     if (run !== null && !seen.has(run)) {
-      const events: Sent[] = []
+      const events: SentEvent[] = []
       seen.set(run, events)
       for await (const event of readEvents(who, `/chats/${chat}/runs/${run}/events`)) events.push(event)
     } else if (state !== 'active') return
@@ -185,7 +185,7 @@ async function settled(server: TestServer, { chat }: Scene): Promise<void> {
 }
 
 /** No gap, an end, what was seen is still there, and what the events tell is what the message says. */
-async function checkLogs(who: Caller, chat: string, seen: Map<string, Sent[]>): Promise<number> {
+async function checkLogs(who: Caller, chat: string, seen: Map<string, SentEvent[]>): Promise<number> {
   const runs = (await who.get(`/chats/${chat}/runs`)).body.data
   const messages = (await who.get(`/chats/${chat}/messages?branch=all`)).body.data
   for (const { id, status } of runs) {

@@ -70,8 +70,8 @@ test('webhooks that cannot be decoded are refused with the accepted encodings', 
   const unknown = await fire(plain, { ...json, 'content-encoding': 'compress' })
   assert.deepEqual([unknown.status, unknown.headers.get('accept-encoding')], [415, 'gzip, deflate, br, zstd'])
   assert.equal((await fire(gzipSync(plain), { ...json, 'content-encoding': 'gzip, gzip, gzip' })).status, 415)
-  const broken = await fire(plain, { ...json, 'content-encoding': 'gzip' })
-  assert.deepEqual([broken.status, broken.body.error.code], [400, 'invalid_parameter'])
+  const brokenReply = await fire(plain, { ...json, 'content-encoding': 'gzip' })
+  assert.deepEqual([brokenReply.status, brokenReply.body.error.code], [400, 'invalid_parameter'])
   assert.equal((await fire(Buffer.from([0x7b, 0xf6, 0x7d]), json)).status, 415)
   assert.equal((await fire(plain, { 'content-type': 'application/json; charset=klingon' })).status, 415)
 })
@@ -121,19 +121,19 @@ test('files are not stored in a coding: forms and tus parts that name one are re
     ['workspace_id', alice.workspaceId],
     ['file', Buffer.from('x'), 'x.txt'],
   ])
-  const sent = await alice.request('POST', '/drive/files', body, { ...headers, 'content-encoding': 'br' })
-  assert.equal(sent.status, 415)
+  const response = await alice.request('POST', '/drive/files', body, { ...headers, 'content-encoding': 'br' })
+  assert.equal(response.status, 415)
   const base64 = (words: string) => Buffer.from(words).toString('base64')
   const tus = { 'tus-resumable': '1.0.0' }
-  const made = await alice.post('/drive/uploads', undefined, {
+  const uploadResponse = await alice.post('/drive/uploads', undefined, {
     ...tus,
     'upload-length': '1',
     'upload-metadata': `workspace_id ${base64(alice.workspaceId)},filename ${base64('a.txt')}`,
   })
-  assert.equal(made.status, 201, made.text)
+  assert.equal(uploadResponse.status, 201, uploadResponse.text)
   const part = await alice.request(
     'PATCH',
-    new URL(made.headers.get('location')!, server.origin).pathname,
+    new URL(uploadResponse.headers.get('location')!, server.origin).pathname,
     Buffer.from('x'),
     {
       ...tus,

@@ -9,17 +9,17 @@ import { newId } from '#core/ids.ts'
 import { list } from '#core/registry.ts'
 import { checkShape } from '#core/json/json-text.ts'
 import { testServer } from '../../server.ts'
-import { pathOf, required } from '../least-call.ts'
+import { pathOf, requiredFields } from '../least-call.ts'
 
 const SIZE = 5 << 20
-const filled = (before: string, one: string, behind: string): string =>
+const fill = (before: string, one: string, behind: string): string =>
   before + one.repeat(Math.floor((SIZE - before.length - behind.length) / one.length)) + behind
 const heavy: Record<string, () => string> = {
-  'lists in lists': () => filled('{"a":', '[', ''),
-  'lists in lists that end': () => filled('{"a":', '[', '') + ']'.repeat(SIZE - 5) + '}',
-  'objects in objects': () => filled('', '{"a":', '1'),
-  'empty objects': () => filled('{"a":[', '{},', '1]}'),
-  'empty texts': () => filled('{"a":[', '"",', '1]}'),
+  'lists in lists': () => fill('{"a":', '[', ''),
+  'lists in lists that end': () => fill('{"a":', '[', '') + ']'.repeat(SIZE - 5) + '}',
+  'objects in objects': () => fill('', '{"a":', '1'),
+  'empty objects': () => fill('{"a":[', '{},', '1]}'),
+  'empty texts': () => fill('{"a":[', '"",', '1]}'),
   'a name each': () => `{${Array.from({ length: 1_000_001 }, (_, n) => `"${n.toString(36)}":1`).join()}}`,
 }
 
@@ -43,7 +43,7 @@ test('large JSON of nothing but depth or small values is refused unparsed wherev
   const key = await (await server.person('Alice')).key()
   const own = list(await loadContracts()).filter(({ endpoint }) => (endpoint.bodyLimit ?? 0) > 2 * SIZE)
   const ways = [
-    ...own.map(({ endpoint }) => [endpoint.method, pathOf(endpoint, newId()) + required(endpoint)] as const),
+    ...own.map(({ endpoint }) => [endpoint.method, pathOf(endpoint, newId()) + requiredFields(endpoint)] as const),
     ...surfaces.flatMap(({ roots: [root], routes }) =>
       Object.entries(routes).flatMap(([path, methods]) =>
         methods['POST'] === 'generate' || methods['POST'] === 'count_tokens' ? [['POST', root + path] as const] : [],
@@ -52,19 +52,19 @@ test('large JSON of nothing but depth or small values is refused unparsed wherev
   ]
   assert.ok(ways.length > 15, String(ways.length))
   // The server runs in this process: what it parses is counted.
-  let parsed = 0
-  t.mock.method(JSON, 'parse', (...given: Parameters<typeof parse>) => {
-    if (given[0].length > SIZE / 2) parsed++
-    return parse(...given)
+  let parseCount = 0
+  t.mock.method(JSON, 'parse', (...args: Parameters<typeof parse>) => {
+    if (args[0].length > SIZE / 2) parseCount++
+    return parse(...args)
   })
   const ask = (way: readonly [string, string], body: string) => key.request(way[0], way[1], Buffer.from(body))
-  const plain = filled('{"a":"', 'x', '"}')
+  const plain = fill('{"a":"', 'x', '"}')
   // All kinds at the first way of our own and of the gateways, one of them at each other way.
   const first = new Set([ways[0], ways[own.length]])
   await ask(ways[0]!, plain)
-  assert.equal(parsed, 1, 'a long text is parsed')
-  for (const [n, [kind, made]] of Object.entries(heavy).entries()) {
-    const body = made()
+  assert.equal(parseCount, 1, 'a long text is parsed')
+  for (const [n, [kind, makeBody]] of Object.entries(heavy).entries()) {
+    const body = makeBody()
     for (const [i, way] of ways.entries()) {
       if (!first.has(way) && i % Object.keys(heavy).length !== n) continue
       const answer = await ask(way, body)
@@ -74,7 +74,7 @@ test('large JSON of nothing but depth or small values is refused unparsed wherev
         /nests deeper than|holds more than|has more than 1000 fields/,
         `${way.join(' ')} ${kind}`,
       )
-      assert.equal(parsed, 1, `${way.join(' ')} ${kind} was parsed`)
+      assert.equal(parseCount, 1, `${way.join(' ')} ${kind} was parsed`)
     }
   }
 })

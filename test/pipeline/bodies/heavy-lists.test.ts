@@ -6,7 +6,7 @@ import { surfaces } from '#gateway/mount.ts'
 import { newId } from '#core/ids.ts'
 import { inputSchemas, list } from '#core/registry.ts'
 import { type Caller, testServer } from '../../server.ts'
-import { pathOf, required } from '../least-call.ts'
+import { pathOf, requiredFields } from '../least-call.ts'
 
 const CONVERSATIONS =
   /\/(chat\/completions|responses|responses\/compact|responses\/input_tokens|messages|messages\/count_tokens)$/
@@ -19,8 +19,9 @@ const chatPaths = surfaces.flatMap(({ roots: [root], routes }) =>
 )
 
 /** A list of so many elements, in a body that breaks off: a parser would say that, and not how many there are. */
-const broken = (name: string, element: string, times: number): string => `{"${name}":[${`${element},`.repeat(times)}`
-const refused = async (caller: Caller, path: string, body: string, field: string, most: number) => {
+const brokenBody = (name: string, element: string, times: number): string =>
+  `{"${name}":[${`${element},`.repeat(times)}`
+const assertRefused = async (caller: Caller, path: string, body: string, field: string, most: number) => {
   const answer = await caller.request('POST', path, Buffer.from(body))
   assert.equal(answer.status, 400, `${path} ${field}: ${answer.text}`)
   assert.ok(answer.text.includes(`\`${field}\` holds more than ${most} elements.`), `${path}: ${answer.text}`)
@@ -33,12 +34,12 @@ test('the gateways name the list that is too long and its limit: messages, their
   const message = '{"role":"user","content":"x"}'
   for (const path of chatPaths) {
     const field = path.includes('/responses') ? 'input' : 'messages'
-    await refused(key, path, broken(field, message, 330_000), field, 20_000)
-    await refused(key, path, broken('tools', '{"type":"function","name":"f"}', 50_000), 'tools', 10_000)
-    await refused(key, path, broken('t\\u006fols', '{"type":"function","name":"f"}', 50_000), 'tools', 10_000)
-    await refused(key, path, broken('stop', '"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"', 2_000), 'stop', 256)
-    const parts = broken('content', '{"type":"text","text":""}', 6_000)
-    await refused(key, path, `{"${field}":[${message},${parts}`, `${field}.1.content`, 5_000)
+    await assertRefused(key, path, brokenBody(field, message, 330_000), field, 20_000)
+    await assertRefused(key, path, brokenBody('tools', '{"type":"function","name":"f"}', 50_000), 'tools', 10_000)
+    await assertRefused(key, path, brokenBody('t\\u006fols', '{"type":"function","name":"f"}', 50_000), 'tools', 10_000)
+    await assertRefused(key, path, brokenBody('stop', '"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"', 2_000), 'stop', 256)
+    const parts = brokenBody('content', '{"type":"text","text":""}', 6_000)
+    await assertRefused(key, path, `{"${field}":[${message},${parts}`, `${field}.1.content`, 5_000)
     const values = await key.request('POST', path, Buffer.from(`{"metadata":{"a":[${'[{},1],'.repeat(100_000)}`))
     assert.match(values.text, /holds more than 250000 values, counted up to `metadata`/, path)
   }
@@ -52,10 +53,10 @@ test('endpoints of the platform name a list that is longer than their contract a
   for (const { endpoint } of list(await loadContracts())) {
     const { body } = inputSchemas(endpoint)
     if (body === null || !['POST', 'PATCH', 'PUT'].includes(endpoint.method) || endpoint.takes !== undefined) continue
-    const path = pathOf(endpoint, newId()) + required(endpoint)
+    const path = pathOf(endpoint, newId()) + requiredFields(endpoint)
     const caller = endpoint.auth === 'session' ? session : key
     for (const name of Object.keys(body.shape)) {
-      const answer = await caller.request(endpoint.method, path, Buffer.from(broken(name, '""', 25_000)))
+      const answer = await caller.request(endpoint.method, path, Buffer.from(brokenBody(name, '""', 25_000)))
       // Some are refused before their body is read.
       if (answer.status !== 400) continue
       assert.match(answer.text, new RegExp(`\`${name}\` holds more than \\d+ elements`), `${endpoint.method} ${path}`)
@@ -64,8 +65,8 @@ test('endpoints of the platform name a list that is longer than their contract a
     }
   }
   assert.ok(lists > 20, String(lists))
-  const messages = broken('messages', '{"role":"user","content":"x"}', 330_000)
-  await refused(key, '/inference/text', messages, 'messages', 10_000)
+  const messages = brokenBody('messages', '{"role":"user","content":"x"}', 330_000)
+  await assertRefused(key, '/inference/text', messages, 'messages', 10_000)
 })
 
 test('bodies of very many fields and models with very long names are refused in a few words, wherever they are sent', async () => {

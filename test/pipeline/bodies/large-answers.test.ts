@@ -15,14 +15,14 @@ async function importChat(who: Caller, count: number, text: (n: number) => strin
     parent_id: n === 0 ? null : String(n - 1),
     text: text(n),
   }))
-  const made = await who.post('/chats/import', {
+  const response = await who.post('/chats/import', {
     source: 'elsewhere',
     external_id: text(0).slice(0, 9),
     title: 'Long',
     messages,
   })
-  assert.ok(made.status < 300, made.text.slice(0, 500))
-  return made.body.data.id
+  assert.ok(response.status < 300, response.text.slice(0, 500))
+  return response.body.data.id
 }
 
 async function ask(server: TestServer, key: Caller, path: string): Promise<Socket> {
@@ -43,13 +43,13 @@ async function mostWritten(work: Promise<unknown>): Promise<{ most: number; tota
   const count = (bytes: unknown): void => {
     if (typeof bytes === 'string' || bytes instanceof Uint8Array) total += Buffer.byteLength(bytes)
   }
-  ServerResponse.prototype.write = function (this: ServerResponse, ...given: Parameters<typeof write>) {
-    count(given[0])
-    return write.apply(this, given)
+  ServerResponse.prototype.write = function (this: ServerResponse, ...args: Parameters<typeof write>) {
+    count(args[0])
+    return write.apply(this, args)
   } as typeof write
-  ServerResponse.prototype.end = function (this: ServerResponse, ...given: unknown[]) {
-    count(given[0])
-    return (end as (...of: unknown[]) => ServerResponse).apply(this, given)
+  ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
+    count(args[0])
+    return (end as (...of: unknown[]) => ServerResponse).apply(this, args)
   } as typeof end
   try {
     const done = work.finally(() => (state.isOver = true))
@@ -112,6 +112,6 @@ test('callers who leave in the middle of large answers leave nothing behind that
   await Promise.all(sockets.map((socket) => once(socket, 'data')))
   for (const socket of sockets) socket.destroy()
   assert.equal((await bob.get('/me')).status, 200)
-  const exported = await alice.get(`/chats/${chat}/export?format=json`)
-  assert.equal(exported.body.messages.length, 10)
+  const exportReply = await alice.get(`/chats/${chat}/export?format=json`)
+  assert.equal(exportReply.body.messages.length, 10)
 })

@@ -26,8 +26,8 @@ const wordsOf = (mark: string, words: number): string => Array.from({ length: wo
 /** A model of many moods, which holds each body against what it should be. */
 async function startMoody() {
   const wrong: string[] = []
-  const failed = new Set<string>()
-  let heard = 0
+  const failures = new Set<string>()
+  let receivedCount = 0
   const server = createServer((request, response) => void answer(request, response))
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const kind = request.url!.startsWith('/early/') ? 'is early' : null
@@ -39,7 +39,7 @@ async function startMoody() {
     } catch {
       return
     }
-    heard++
+    receivedCount++
     const text = Buffer.concat(parts).toString()
     let user = ''
     try {
@@ -56,8 +56,8 @@ async function startMoody() {
     if (mood === 'hangs') return
     if (mood === 'breaks off') return void response.destroy()
     if (mood === 'is slow' || mood === 'leaves') await wait(Math.random() * 60)
-    if (mood === 'fails once' && !failed.has(mark)) {
-      failed.add(mark)
+    if (mood === 'fails once' && !failures.has(mark)) {
+      failures.add(mark)
       return void response.writeHead(503).end('{}')
     }
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
@@ -79,7 +79,7 @@ async function startMoody() {
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     wrong,
-    heard: () => heard,
+    heard: () => receivedCount,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -104,28 +104,28 @@ for (const { read, environment } of READERS)
           ['early', '/early/v1', 3],
         ] as const) {
           const base = { name: slug, slug, shape: 'openai-chat', base_url: `${moody.origin}${path}`, api_key: key }
-          const made = await person.post('/ai-gateway/provider-endpoints', {
+          const response = await person.post('/ai-gateway/provider-endpoints', {
             ...base,
             priority,
             test: false,
             models: slug === 'early' ? [{ ...models[0], id: 'early' }] : models,
           })
-          assert.equal(made.status, 201, made.text)
+          assert.equal(response.status, 201, response.text)
         }
         return { key, headers: (await person.key()).headers }
       }),
     )
-    let answered = 0
+    let answerCount = 0
     const ask = async (caller: number, n: number): Promise<void> => {
       const { key, headers } = people[caller % people.length]!
       const kind = KINDS[(caller + n * 5) % KINDS.length]!
       const words = WORDS[(caller * 3 + n) % WORDS.length]!
       const mark = `mark-${caller}-${n}`
       const leaves = kind === 'hangs' || kind === 'leaves'
-      const hedged = kind === 'is slow' && n % 2 === 0
+      const isHedged = kind === 'is slow' && n % 2 === 0
       const answer = fetch(`${server.origin}/compat-a/v1/chat/completions`, {
         method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json', ...(hedged && { 'x-uk-hedge': '20' }) },
+        headers: { ...headers, 'content-type': 'application/json', ...(isHedged && { 'x-uk-hedge': '20' }) },
         body: JSON.stringify({
           model: kind === 'is early' ? 'early/early' : 'moody',
           stream: kind === 'streams',
@@ -143,7 +143,7 @@ for (const { read, environment } of READERS)
       }
       if (kind === 'is early' || kind === 'breaks off') return assert.ok(!text.includes('mark-'), text)
       assert.deepEqual([...new Set(text.match(/mark-[\d-]+/g))], [mark], `${kind}: ${text}`)
-      answered++
+      answerCount++
     }
     // A request of which the rest never comes, and one that says it is too large: their memory is nobody's afterwards.
     const half = (length: number): void => {
@@ -163,7 +163,7 @@ for (const { read, environment } of READERS)
     )
     assert.deepEqual(moody.wrong, [])
     assert.ok(
-      moody.heard() > (CALLERS * CALLS) / 2 && answered > (CALLERS * CALLS) / 3,
-      `${moody.heard()}, ${answered}`,
+      moody.heard() > (CALLERS * CALLS) / 2 && answerCount > (CALLERS * CALLS) / 3,
+      `${moody.heard()}, ${answerCount}`,
     )
   })

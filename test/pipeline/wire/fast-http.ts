@@ -12,11 +12,11 @@ export const LARGE = 40 << 20
 /** Says what it was asked; `/stream` in pieces, one each turn; `/at-once` as a stream that ends in its first turn. */
 function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Reply): void {
   const { method, url, headers } = request
-  const said = Buffer.from(JSON.stringify({ method, url, headers, body: body.toString('latin1') }))
+  const echo = Buffer.from(JSON.stringify({ method, url, headers, body: body.toString('latin1') }))
   const head = ['x-one', 'ein\tWert ÿ', 'content-type', 'application/json']
   if (url!.startsWith('/stream')) {
     reply.writeHead(200, head)
-    reply.write(said)
+    reply.write(echo)
     return void setImmediate(() => {
       reply.write('zwei ü')
       setImmediate(() => reply.end(body.length % 2 === 0 ? undefined : 'drei'))
@@ -24,17 +24,17 @@ function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Re
   }
   if (url!.startsWith('/at-once')) {
     reply.writeHead(200, head)
-    reply.write(said)
+    reply.write(echo)
     return void reply.end()
   }
   if (url!.startsWith('/large')) {
     reply.writeHead(200, [...head, 'content-length', String(LARGE)])
     return void reply.end(Buffer.alloc(LARGE, 'x'))
   }
-  reply.writeHead(method === 'POST' ? 200 : 404, [...head, 'content-length', String(said.length)])
+  reply.writeHead(method === 'POST' ? 200 : 404, [...head, 'content-length', String(echo.length)])
   // As text or as bytes: what arrives is the same.
-  if (body.length % 2 === 0) reply.end(said.toString('latin1'), 'latin1')
-  else reply.end(said)
+  if (body.length % 2 === 0) reply.end(echo.toString('latin1'), 'latin1')
+  else reply.end(echo)
 }
 
 export interface Pair extends AsyncDisposable {
@@ -45,7 +45,7 @@ export interface Pair extends AsyncDisposable {
   fronted: Server
 }
 
-const started = async (server: Server): Promise<Server> => {
+const listen = async (server: Server): Promise<Server> => {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return server
 }
@@ -58,13 +58,13 @@ export async function pair(slow?: (reply: Reply, request: WholeRequest) => void)
       request.on('data', (part: Buffer) => parts.push(part))
       request.on('end', () => answer(request, Buffer.concat(parts), response))
     })
-  const [bare, fronted] = await Promise.all([started(full()), started(full())])
-  const [taken] = fronted.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+  const [bare, fronted] = await Promise.all([listen(full()), listen(full())])
+  const [listener] = fronted.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   const connections = new FastConnections({
     paths: PATHS,
     elsewhere: () => false,
     keepAliveSeconds: 65,
-    handOver: (socket) => taken!.call(fronted, socket),
+    handOver: (socket) => listener!.call(fronted, socket),
     answer(request, reply) {
       both.fast++
       if (slow) slow(reply, request)
@@ -94,7 +94,7 @@ export const open = (server: Server): Socket =>
 export const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A pair that answers nothing by itself of what comes the short way. */
-export async function held() {
+export async function openHeldPair() {
   const replies: Reply[] = []
   const both = await pair((reply) => void replies.push(reply))
   return Object.assign(both, {

@@ -23,7 +23,7 @@ const MOST = 1
 
 let server: TestServer
 let headers: Record<string, string>
-let accepted = 0
+let acceptCount = 0
 
 const paths = ['/compat-a/v1/chat/completions', '/compat-b/v1/messages', '/compat-c/v1/chat/completions']
 const bodyOf = (words: string, stream: boolean): string =>
@@ -34,14 +34,14 @@ type Call = (url: string, body: string) => Promise<string>
 
 /** Each surface, whole and streamed in turns: `CALLS` of each way. */
 async function calls(call: Call, origin = server.origin): Promise<void> {
-  const before = accepted
+  const before = acceptCount
   for (let n = 0; n < CALLS * paths.length; n++) {
     const stream = n % 2 === 0
     const text = await call(origin + paths[n % paths.length]!, bodyOf(`word${n}`, stream))
     assert.ok(text.includes(`word${n}`), text)
     assert.equal(text.startsWith('{'), !stream, text)
   }
-  assert.ok(accepted - before <= MOST, `${accepted - before} connections`)
+  assert.ok(acceptCount - before <= MOST, `${acceptCount - before} connections`)
 }
 
 const keepAlive = () => new Agent({ keepAlive: true, maxSockets: 1 })
@@ -54,13 +54,13 @@ async function textOf(stream: AsyncIterable<Buffer | string>): Promise<string> {
 
 function byNode(agent: Agent): Call {
   return async (url, body) => {
-    const asked = request(url, {
+    const clientRequest = request(url, {
       agent,
       method: 'POST',
       headers: { ...headers, 'content-length': Buffer.byteLength(body) },
     })
-    asked.end(body)
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    clientRequest.end(body)
+    const [answer] = (await once(clientRequest, 'response')) as [IncomingMessage]
     assert.equal(answer.statusCode, 200)
     return await textOf(answer)
   }
@@ -71,7 +71,7 @@ for (const { read, environment } of READERS)
     before(async () => {
       server = await testServer({ environment: { UK_LIMIT_INFERENCE: '0', ...environment } })
       headers = { ...(await (await server.person('Alice')).key()).headers, 'content-type': 'application/json' }
-      server.app.door.server.on('connection', () => accepted++)
+      server.app.door.server.on('connection', () => acceptCount++)
     })
     after(() => server[Symbol.asyncDispose]())
 
@@ -110,7 +110,9 @@ for (const { read, environment } of READERS)
       using agent = disposable(keepAlive())
       using own = disposable(keepAlive())
       const proxy = httpProxy.createProxyServer({ target: server.origin, agent })
-      const front: Server = createServer((asked, answer) => proxy.web(asked, answer, {}, () => void answer.destroy()))
+      const front: Server = createServer((incoming, answer) =>
+        proxy.web(incoming, answer, {}, () => void answer.destroy()),
+      )
       await once(front.listen(0, '127.0.0.1'), 'listening')
       try {
         await calls(byNode(own), `http://127.0.0.1:${(front.address() as AddressInfo).port}`)
@@ -138,19 +140,19 @@ for (const { read, environment } of READERS)
     })
 
     test('curl finds nothing behind an answer and keeps its connection', async () => {
-      const before = accepted
+      const before = acceptCount
       const authorization = `authorization: ${headers.authorization}`
       const how = ['-s', '-v', '-N', '-H', authorization, '-H', 'content-type: application/json']
-      const asked = Array.from({ length: CALLS * paths.length }, (_, n) => {
+      const requests = Array.from({ length: CALLS * paths.length }, (_, n) => {
         const url = server.origin + paths[n % paths.length]!
         return [...(n === 0 ? [] : ['--next']), ...how, '-d', bodyOf(`word${n}`, n % 2 === 0), url]
       }).flat()
-      const child = spawn('curl', asked, { stdio: ['ignore', 'pipe', 'pipe'] })
-      const [said, told] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
-      assert.equal(told.match(/^< HTTP\/1\.1 200/gm)?.length, CALLS * paths.length)
-      for (let n = 0; n < CALLS * paths.length; n++) assert.ok(said.includes(`word${n}`), `word${n}`)
-      assert.doesNotMatch(told, /leftover|excess/i)
-      assert.ok(accepted - before <= MOST, `${accepted - before} connections`)
+      const child = spawn('curl', requests, { stdio: ['ignore', 'pipe', 'pipe'] })
+      const [stdout, stderr] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
+      assert.equal(stderr.match(/^< HTTP\/1\.1 200/gm)?.length, CALLS * paths.length)
+      for (let n = 0; n < CALLS * paths.length; n++) assert.ok(stdout.includes(`word${n}`), `word${n}`)
+      assert.doesNotMatch(stderr, /leftover|excess/i)
+      assert.ok(acceptCount - before <= MOST, `${acceptCount - before} connections`)
     })
 
     const disposable = (agent: Agent): Agent & Disposable =>

@@ -32,8 +32,8 @@ before(async () => {
   await world.bring(openai, 'rs', { shape: 'openai-responses', models: [priced('gpt-4o')] })
   const claude = [priced('claude-sonnet-5-5')]
   await world.bring(anthropic, 'an', { shape: 'anthropic-messages', base_url: anthropic.origin, models: claude })
-  const routed = [priced('openai/gpt-4o-mini')]
-  await world.bring(router, 'or', { preset: 'openrouter', base_url: `${router.origin}/api/v1`, models: routed })
+  const routedModels = [priced('openai/gpt-4o-mini')]
+  await world.bring(router, 'or', { preset: 'openrouter', base_url: `${router.origin}/api/v1`, models: routedModels })
   await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [priced('llama3.2')] })
   providers = [
     { model: 'oa/gpt-4o', vendor: openai },
@@ -51,11 +51,11 @@ test('calls of models on every surface, passed through, translated and simulated
 
 test('the same calls, read the short way', async (t) => {
   const before = nodes
-  const asked = modelCases(key, providers).filter(({ body }) => body!.length < 200_000)
+  const cases = modelCases(key, providers).filter(({ body }) => body!.length < 200_000)
   await walks(
     t,
     world.server.origin,
-    [...asked, ...surfaceCases(key).filter(({ method, body }) => method === 'POST' && body)],
+    [...cases, ...surfaceCases(key).filter(({ method, body }) => method === 'POST' && body)],
     byUs,
   )
   assert.equal(nodes, before, 'Node read some of them')
@@ -63,17 +63,17 @@ test('the same calls, read the short way', async (t) => {
 
 test('the same calls, where the short way is switched off', async (t) => {
   await using twin = await world.server.twin({ UK_FAST_HTTP: 'off' })
-  let read = 0
-  twin.app.door.server.on('request', () => read++)
-  const seen = await walks(
+  let readCount = 0
+  twin.app.door.server.on('request', () => readCount++)
+  const transcripts = await walks(
     t,
     twin.origin,
     modelCases(key, providers).filter(({ body }) => body!.length < 2_000),
     byUs,
   )
   assert.equal(
-    read,
-    seen.reduce((sum, { answers }) => sum + answers, 0),
+    readCount,
+    transcripts.reduce((sum, { answers }) => sum + answers, 0),
     'Node read them all',
   )
 })

@@ -12,7 +12,7 @@ import { testServer } from '../../server.ts'
 const LEAVES = ['at once', 'later', 'never'] as const
 const ANSWERS = ['refusal', 'success'] as const
 const query = { leaves: z.enum(LEAVES), answers: z.enum(ANSWERS) }
-interface Asked {
+interface NextRequest {
   leaves: (typeof LEAVES)[number]
   answers: (typeof ANSWERS)[number]
 }
@@ -26,7 +26,7 @@ const contract = area(
 )
 
 /** Takes the first part, answers, and lets go of the rest in the way that is asked for. */
-async function takeSome({ upload }: Context, { leaves, answers }: Asked): Promise<void> {
+async function takeSome({ upload }: Context, { leaves, answers }: NextRequest): Promise<void> {
   const parts = upload!.bytes[Symbol.asyncIterator]()
   await parts.next()
   if (leaves === 'at once') await parts.return?.()
@@ -52,17 +52,17 @@ test('an upload that is answered early, whoever lets go of it and when, leaves i
         const type = method === 'PUT' ? 'application/octet-stream' : `multipart/form-data; boundary=${BOUNDARY}`
         const first = Buffer.alloc(100_000, method === 'PUT' ? '' : FORM_HEAD.padEnd(100_000, 'x'))
         const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
-        let heard = ''
-        socket.setEncoding('latin1').on('data', (text: string) => (heard += text))
+        let output = ''
+        socket.setEncoding('latin1').on('data', (text: string) => (output += text))
         const has = async (pattern: RegExp): Promise<void> => {
-          for (let i = 0; !pattern.test(heard); i++) {
-            assert.ok(i < 500 && !socket.destroyed, `${story}: ${heard.slice(0, 600)}`)
+          for (let i = 0; !pattern.test(output); i++) {
+            assert.ok(i < 500 && !socket.destroyed, `${story}: ${output.slice(0, 600)}`)
             await wait(10)
           }
         }
-        const asked = new URLSearchParams({ leaves, answers })
+        const query = new URLSearchParams({ leaves, answers })
         socket.write(
-          head(`${method} /v1/halves?${asked.toString()}`, [`content-type: ${type}`, `content-length: ${SIZE}`]),
+          head(`${method} /v1/halves?${query.toString()}`, [`content-type: ${type}`, `content-length: ${SIZE}`]),
         )
         socket.write(first)
         await has(answers === 'refusal' ? /^HTTP\/1\.1 5\d\d / : /^HTTP\/1\.1 204 /)

@@ -6,7 +6,7 @@ test('a page of another host or port can set no session: two cookies are refused
   await using server = await testServer()
   const alice = await server.person('Alice')
   const mallory = await server.person('Mallory')
-  const [own, tossed] = [alice.headers.cookie!, mallory.headers.cookie!]
+  const [own, foreignCookie] = [alice.headers.cookie!, mallory.headers.cookie!]
   await using secure = await server.twin({ UK_PUBLIC_URL: 'https://uk.example.com' })
   for (const { origin, prefix } of [
     { origin: server.origin, prefix: '' },
@@ -17,14 +17,14 @@ test('a page of another host or port can set no session: two cookies are refused
       const body = (await response.json()) as { data?: { id: string }; error?: { code: string; message: string } }
       return { id: body.data?.id, code: body.error?.code, message: body.error?.message }
     }
-    const [mine, theirs] = [`${prefix}${own}`, `${prefix}${tossed}`]
+    const [mine, theirs] = [`${prefix}${own}`, `${prefix}${foreignCookie}`]
     assert.equal((await me(mine)).id, alice.id)
     assert.equal((await me(`${mine}; theme=dark; ${mine}`)).id, alice.id)
     // A browser sends the cookie of the longer path, or the older one, first.
     for (const both of [`${theirs}; ${mine}`, `${mine}; x=1; ${theirs}`, `${mine}; ${prefix}uk_session=`]) {
-      const refused = await me(both)
-      assert.deepEqual([refused.id, refused.code], [undefined, 'session_expired'], both)
-      assert.match(refused.message!, /two different `.*uk_session` cookies.*Delete the cookies of this host/)
+      const refusal = await me(both)
+      assert.deepEqual([refusal.id, refusal.code], [undefined, 'session_expired'], both)
+      assert.match(refusal.message!, /two different `.*uk_session` cookies.*Delete the cookies of this host/)
     }
     for (const lookalike of [
       theirs.toUpperCase(),

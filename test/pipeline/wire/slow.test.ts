@@ -9,7 +9,7 @@ import { testServer } from '../../server.ts'
 const MINUTE = 60_000
 
 /** Waits of so long or more take a six-hundredth of it, until they are given back. */
-function hurried(from: number): Disposable {
+function speedUpClock(from: number): Disposable {
   const wait = globalThis.setTimeout
   const quick = (work: () => void, ms: number, ...more: []) => wait(work, ms >= from ? ms / 600 : ms, ...more)
   globalThis.setTimeout = quick as typeof setTimeout
@@ -20,29 +20,30 @@ test('who never ends a body is left: in a minute once it is answered, in ten whe
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()
-  const left: string[] = []
-  const begin = async (head: string, answered: boolean): Promise<{ ended: Promise<unknown> }> => {
+  const remaining: string[] = []
+  const begin = async (head: string, isAnswered: boolean): Promise<{ ended: Promise<unknown> }> => {
     const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
     const ended = new Promise((resolve) => socket.on('error', () => {}).on('close', resolve))
-    const answer = answered ? once(socket, 'data') : null
+    const answer = isAnswered ? once(socket, 'data') : null
     socket.write(`${head} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n`)
-    socket.write(answered ? '\r\n{' : `authorization: Bearer ${key}\r\n\r\n{`)
+    socket.write(isAnswered ? '\r\n{' : `authorization: Bearer ${key}\r\n\r\n{`)
     await answer
     // One byte more: what an idle connection is ended by begins anew.
     socket.write(' ')
-    return { ended: ended.then(() => left.push(answered ? 'answered' : 'read')) }
+    return { ended: ended.then(() => remaining.push(isAnswered ? 'answered' : 'read')) }
   }
-  using _hurry = hurried(MINUTE)
+  using _hurry = speedUpClock(MINUTE)
   // Ways that are read begin last: their minutes pass while a slow machine still answers the others.
-  const answered = ['POST /v1/chats', 'GET /healthz', 'POST /compat-a/v1/chat/completions', 'GET /docs']
-  const begun = await Promise.all(answered.map((head) => begin(head, true)))
-  for (const head of ['POST /v1/chats', 'POST /compat-a/v1/chat/completions']) begun.push(await begin(head, false))
-  await Promise.all(begun.map(({ ended }) => ended))
-  assert.deepEqual(left, ['answered', 'answered', 'answered', 'answered', 'read', 'read'])
+  const heads = ['POST /v1/chats', 'GET /healthz', 'POST /compat-a/v1/chat/completions', 'GET /docs']
+  const connections = await Promise.all(heads.map((head) => begin(head, true)))
+  for (const head of ['POST /v1/chats', 'POST /compat-a/v1/chat/completions'])
+    connections.push(await begin(head, false))
+  await Promise.all(connections.map(({ ended }) => ended))
+  assert.deepEqual(remaining, ['answered', 'answered', 'answered', 'answered', 'read', 'read'])
 })
 
 /** Work of each second comes each hundredth of one, where it begins before this is given back. */
-function hastened(): Disposable {
+function hastenTimeouts(): Disposable {
   const each = globalThis.setInterval
   const quick = (work: () => void, ms: number, ...more: []) => each(work, ms === 1_000 ? 10 : ms, ...more)
   globalThis.setInterval = quick as typeof setInterval
@@ -71,7 +72,7 @@ test('a stream that has nothing to say says so each 15 seconds', async () => {
     }
     return times
   }
-  using _haste = hastened()
+  using _haste = hastenTimeouts()
   const all = await Promise.all([
     beats('GET', `/realtime/subscribe?channels=custom:${alice.workspaceId}:silence`),
     beats('POST', `/chats/${chat}/messages/stream`, { content }),
@@ -83,13 +84,13 @@ test('a stream that has nothing to say says so each 15 seconds', async () => {
 
 /** The answers of the servers of this process from now on. */
 function answersOf(path: string) {
-  const found: ServerResponse[] = []
+  const responses: ServerResponse[] = []
   const hear = (message: unknown): void => {
     const { request, response } = message as { request: { url: string }; response: ServerResponse }
-    if (request.url.startsWith(path)) found.push(response)
+    if (request.url.startsWith(path)) responses.push(response)
   }
   subscribe('http.server.request.start', hear)
-  return { found, [Symbol.dispose]: () => void unsubscribe('http.server.request.start', hear) }
+  return { found: responses, [Symbol.dispose]: () => void unsubscribe('http.server.request.start', hear) }
 }
 
 test('a follower that reads nothing more and loses its right is gone soon, with what waits for it', async () => {
@@ -111,7 +112,7 @@ test('a follower that reads nothing more and loses its right is gone soon, with 
     assert.equal((await alice.post(`/realtime/${channel}/broadcast`, { event: 'x', data })).status, 200)
   assert.equal(response!.destroyed, false)
   const closed = once(response!, 'close')
-  using _hurry = hurried(10_000)
+  using _hurry = speedUpClock(10_000)
   await alice.delete(`/api-keys/${key.keyId}`)
   await closed
   socket.destroy()

@@ -37,12 +37,12 @@ for (const { read, environment } of READERS)
     ]
     const pages = ['GET /docs', 'GET /app', 'GET /f/x', 'GET /healthz', 'GET /metrics', 'GET /', 'HEAD /v1/me']
     const ways = [...gateways, ...[...others, ...pages].map((way) => ({ way, is: rest }))]
-    let tried = 0
+    let tryCount = 0
     for (const { way, is } of ways)
       for (const name of fields)
         for (const second of [values[name], name === 'Content-Length' ? '3' : `${values[name]}x`]) {
           const own = name === 'X-Api-Key' ? { ...values, Authorization: '' } : { ...values, 'X-Api-Key': '' }
-          const head = Object.entries(own).flatMap(([known, value]) => (value === '' ? [] : [`${known}: ${value}`]))
+          const head = Object.entries(own).flatMap(([field, value]) => (value === '' ? [] : [`${field}: ${value}`]))
           const [method = ''] = way.split(' ')
           await using connection = await KeptConnection.open(server.origin)
           // An ordinary one before it, so that the short way has read the connection until now.
@@ -55,10 +55,10 @@ for (const { read, environment } of READERS)
           const words = `${way}, ${name}: ${answer.body.toString()}`
           assert.equal(answer.status, 400, words)
           assert.ok(
-            answer.fields.some(([known]) => known === 'x-request-id'),
+            answer.fields.some(([field]) => field === 'x-request-id'),
             words,
           )
-          tried++
+          tryCount++
           if (method === 'HEAD') continue
           const body = JSON.parse(answer.body.toString())
           assert.ok(is(body), words)
@@ -67,5 +67,5 @@ for (const { read, environment } of READERS)
           connection.send('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
           assert.equal((await connection.answer('GET'))!.status, 200, words)
         }
-    t.diagnostic(`${ways.length} ways in, ${tried} requests`)
+    t.diagnostic(`${ways.length} ways in, ${tryCount} requests`)
   })

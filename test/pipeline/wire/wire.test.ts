@@ -109,26 +109,26 @@ test('who uploads too much and closes afterwards still reads why it was refused'
   await using server = await testServer()
   const head = `POST /v1/auth/sign-in HTTP/1.1\r\n${closing}x-uk-csrf: 1\r\ncontent-type: application/json\r\n`
   const megabytes = Buffer.alloc(16 << 20, 'a')
-  const announced = await send(server.origin, `${head}content-length: ${megabytes.length}\r\n\r\n`, megabytes)
-  assert.equal(announced.status, 413)
+  const announcedReply = await send(server.origin, `${head}content-length: ${megabytes.length}\r\n\r\n`, megabytes)
+  assert.equal(announcedReply.status, 413)
   const size = `${megabytes.length.toString(16)}\r\n`
-  const chunked = await send(
+  const chunkedReply = await send(
     server.origin,
     `${head}transfer-encoding: chunked\r\n\r\n${size}`,
     megabytes,
     '\r\n0\r\n\r\n',
   )
-  assert.equal(chunked.status, 413)
-  assert.equal(JSON.parse(chunked.text).error.type, 'payload_too_large')
+  assert.equal(chunkedReply.status, 413)
+  assert.equal(JSON.parse(chunkedReply.text).error.type, 'payload_too_large')
 })
 
 test('settings are changed only as they were seen, and a weak tag proves nothing', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const seen = (await alice.get('/settings')).headers.get('etag')!
-  assert.equal((await alice.patch('/settings', { theme: 'dark' }, { 'if-match': `W/${seen}` })).status, 412)
-  assert.equal((await alice.patch('/settings', { theme: 'dark' }, { 'if-match': `"other", ${seen}` })).status, 200)
-  const stale = await alice.patch('/settings', { theme: 'light' }, { 'if-match': seen })
+  const etag = (await alice.get('/settings')).headers.get('etag')!
+  assert.equal((await alice.patch('/settings', { theme: 'dark' }, { 'if-match': `W/${etag}` })).status, 412)
+  assert.equal((await alice.patch('/settings', { theme: 'dark' }, { 'if-match': `"other", ${etag}` })).status, 200)
+  const stale = await alice.patch('/settings', { theme: 'light' }, { 'if-match': etag })
   assert.deepEqual([stale.status, stale.body.error.type], [412, 'precondition_failed'])
   const now = await alice.get('/settings')
   assert.equal(now.body.data.theme, 'dark')

@@ -5,15 +5,15 @@ import { testServer } from '../../server.ts'
 test('what is wrong with a value is said in plain words, and what would be right', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const said = async (method: string, path: string, body?: object) => {
+  const messageOf = async (method: string, path: string, body?: object) => {
     const answer = await alice.request(method, path, body)
     assert.equal(answer.status, 400, answer.text)
     assert.equal(answer.body.error.code, 'invalid_parameter', answer.text)
     return answer.body.error.message
   }
-  const endpoint = (more: object) => said('POST', '/ai-gateway/provider-endpoints', { preset: 'openai', ...more })
-  const key = (more: object) => said('POST', '/api-keys', { name: 'Laptop', scopes: ['*'], ...more })
-  const usage = (query: string) => said('GET', `/ai-gateway/usage?${query}`)
+  const endpoint = (more: object) => messageOf('POST', '/ai-gateway/provider-endpoints', { preset: 'openai', ...more })
+  const key = (more: object) => messageOf('POST', '/api-keys', { name: 'Laptop', scopes: ['*'], ...more })
+  const usage = (query: string) => messageOf('GET', `/ai-gateway/usage?${query}`)
   const model = (more: object) => endpoint({ models: [{ id: 'gpt-4o', ...more }] })
 
   assert.equal(await key({ name: '' }), '`name` must have at least 1 character.')
@@ -41,7 +41,7 @@ test('what is wrong with a value is said in plain words, and what would be right
 
   // Of several forms: the one that it comes closest to, else all of them.
   const ask = (content: unknown) =>
-    said('POST', '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content }] })
+    messageOf('POST', '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content }] })
   assert.equal(await ask(5), '`messages.0.content` must be a string or a list, not a number.')
   assert.match(await ask([{ type: 'film' }]), /^`messages\.0\.content\.0\.type` must be one of text, /)
 
@@ -54,49 +54,59 @@ test('what is wrong with a value is said in plain words, and what would be right
 test('a field that is misspelt is told the one that was meant, wherever it stands', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
-  const said = async (method: string, path: string, body?: object) => {
+  const messageOf = async (method: string, path: string, body?: object) => {
     const { error } = (await alice.request(method, path, body)).body
     assert.equal(error.code, 'unknown_parameter')
     return [error.param, error.message]
   }
-  const meant = (given: string, near: string | null) => [
-    given,
-    `\`${given}\` is not a parameter of this endpoint.${near === null ? '' : ` Did you mean \`${near}\`?`}`,
+  const unknownField = (name: string, near: string | null) => [
+    name,
+    `\`${name}\` is not a parameter of this endpoint.${near === null ? '' : ` Did you mean \`${near}\`?`}`,
   ]
-  assert.deepEqual(await said('POST', '/chats', { titel: 'Views' }), meant('titel', 'title'))
-  assert.deepEqual(await said('POST', '/chats', { colour: 'red' }), meant('colour', null))
-  assert.deepEqual(await said('GET', '/chats?limt=3'), meant('limt', 'limit'))
+  assert.deepEqual(await messageOf('POST', '/chats', { titel: 'Views' }), unknownField('titel', 'title'))
+  assert.deepEqual(await messageOf('POST', '/chats', { colour: 'red' }), unknownField('colour', null))
+  assert.deepEqual(await messageOf('GET', '/chats?limt=3'), unknownField('limt', 'limit'))
   const models = [{ id: 'x', pricing: { input: 1, ouput: 2 } }]
   assert.deepEqual(
-    await said('POST', '/ai-gateway/provider-endpoints', { preset: 'openai', models }),
-    meant('models.0.pricing.ouput', 'models.0.pricing.output'),
+    await messageOf('POST', '/ai-gateway/provider-endpoints', { preset: 'openai', models }),
+    unknownField('models.0.pricing.ouput', 'models.0.pricing.output'),
   )
   assert.deepEqual(
-    await said('POST', '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', contents: 'x' }] }),
-    meant('messages.0.contents', 'messages.0.content'),
+    await messageOf('POST', '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', contents: 'x' }] }),
+    unknownField('messages.0.contents', 'messages.0.content'),
   )
   const long = 'x'.repeat(100_000)
-  assert.deepEqual(await said('POST', '/chats', { [long]: 1 }), meant(long, null))
+  assert.deepEqual(await messageOf('POST', '/chats', { [long]: 1 }), unknownField(long, null))
 })
 
 test('what is not there is named by its kind and id, the same for a stranger as for whoever made it up', async () => {
   await using server = await testServer()
   const [alice, mallory] = [await server.person('Alice'), await server.person('Mallory')]
-  const said = async (who: typeof alice, path: string) => {
+  const messageOf = async (who: typeof alice, path: string) => {
     const { status, body } = await who.get(path)
     assert.equal(status, 404)
     return body.error.message
   }
   const { id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
-  const gone = (thing: string) => `The ${thing} does not exist, or you have no access to it.`
-  assert.equal(await said(mallory, `/agents/${id}`), gone(`agent \`${id}\``))
-  assert.equal(await said(alice, '/agents/nope'), gone('agent `nope`'))
+  const notFoundMessage = (thing: string) => `The ${thing} does not exist, or you have no access to it.`
+  assert.equal(await messageOf(mallory, `/agents/${id}`), notFoundMessage(`agent \`${id}\``))
+  assert.equal(await messageOf(alice, '/agents/nope'), notFoundMessage('agent `nope`'))
   const chat = (await alice.post('/chats', {})).body.data
-  assert.equal(await said(alice, `/chats/${chat.id}/runs/nope`), gone('run `nope`'))
-  assert.equal(await said(alice, '/ai-gateway/provider-endpoints/nope'), gone('provider endpoint `nope`'))
+  assert.equal(await messageOf(alice, `/chats/${chat.id}/runs/nope`), notFoundMessage('run `nope`'))
+  assert.equal(
+    await messageOf(alice, '/ai-gateway/provider-endpoints/nope'),
+    notFoundMessage('provider endpoint `nope`'),
+  )
   const key = await alice.key()
-  assert.equal(await said(alice, `/agents/${key.key}`), gone('agent'), 'what may be a key is not repeated')
-  assert.equal(await said(alice, '/models/sim%2Fecko'), `${gone('model `sim/ecko`')} Did you mean \`sim/echo\`?`)
+  assert.equal(
+    await messageOf(alice, `/agents/${key.key}`),
+    notFoundMessage('agent'),
+    'what may be a key is not repeated',
+  )
+  assert.equal(
+    await messageOf(alice, '/models/sim%2Fecko'),
+    `${notFoundMessage('model `sim/ecko`')} Did you mean \`sim/echo\`?`,
+  )
   const chats = await alice.post('/chats', { agent_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE' })
   assert.match(chats.body.error.message, /^The agent `[0-9A-Z]{26}` does not exist/)
 })

@@ -1,6 +1,6 @@
-import { billed } from '#infra/ledger/settle/item.ts'
+import { clampCost } from '#infra/ledger/settle/item.ts'
 import type { AnsweredRequest, Ledger, MeteredCall, Outcome, Payer } from '#infra/ledger/ledger.ts'
-import { unpriced } from '#infra/ledger/unpriced.ts'
+import { unpricedMessages } from '#infra/ledger/unpriced.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import type { Nano } from '#core/money.ts'
@@ -195,7 +195,7 @@ export class Metering {
     const { call } = this
     if (this.#reserved === null && this.#ledger.isGuarded(call.payer, call.billing))
       refuse('unpriced_model', {
-        message: images === null ? unpriced.sound(call) : unpriced.pictures(call),
+        message: images === null ? unpricedMessages.sound(call) : unpricedMessages.pictures(call),
         details: { model: call.model },
       })
     await this.#ledger.reserve(call, this.#reserved)
@@ -211,10 +211,10 @@ export class Metering {
   /** `answer` tells about how many characters have come, should this process die before its end. */
   sent(inputTokens: number, answer: { readonly characters: number }): void {
     const { pricing } = this.offer
-    if (this.#isWhole) return this.#ledger.sent(this.call, this.#reserved!)
-    if (this.#reserved === null || pricing === null) return this.#ledger.sent(this.call)
+    if (this.#isWhole) return this.#ledger.markSent(this.call, this.#reserved!)
+    if (this.#reserved === null || pricing === null) return this.#ledger.markSent(this.call)
     const soFar = (): Nano => worstCost(pricing, inputTokens, Math.ceil(answer.characters / 4), 1)
-    this.#ledger.sent(this.call, worstCost(pricing, inputTokens, 0, 1), soFar)
+    this.#ledger.markSent(this.call, worstCost(pricing, inputTokens, 0, 1), soFar)
   }
 
   /**
@@ -225,7 +225,7 @@ export class Metering {
     const nano = this.#settle(end)
     if (nano === null) return null
     const guarded = this.#reserved !== null && this.#ledger.isGuarded(this.call.payer, this.call.billing)
-    return guarded && nano > this.#reserved! ? this.#reserved : billed(nano)
+    return guarded && nano > this.#reserved! ? this.#reserved : clampCost(nano)
   }
 
   #settle(end: AttemptEnd): Nano | null {

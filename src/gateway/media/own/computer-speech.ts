@@ -1,6 +1,6 @@
 /** Models of speech on computers (sherpa-onnx): what is asked over a computer's link stands at `engine.call` in `daemon-protocol/operations.ts`. */
 import { FormatNotMade } from '#infra/media/convert/converter.ts'
-import { resampled } from '#infra/media/convert/samples.ts'
+import { resample } from '#infra/media/convert/samples.ts'
 import { waveSamples } from '#infra/media/convert/wave.ts'
 import type { Pcm } from '#infra/media/facts.ts'
 import type { Media } from '#infra/media/media.ts'
@@ -96,7 +96,7 @@ async function samplesOf(
   signal: AbortSignal,
 ): Promise<Pcm> {
   const read = await waveSamples(sound.read())
-  if ('sampleRate' in read) return resampled(read, SAMPLE_RATE)
+  if ('sampleRate' in read) return resample(read, SAMPLE_RATE)
   try {
     return told(converter.toPcm(read.bytes, SAMPLE_RATE, { account, signal }))
   } catch (error) {

@@ -73,7 +73,7 @@ export interface ReadManifest {
 }
 
 export function readManifest(bytes: Buffer, from: string): ReadManifest {
-  const [words = '', sum = '', signed = ''] = bytes.toString('utf8').split('\n')
+  const [words = '', sum = '', signature = ''] = bytes.toString('utf8').split('\n')
   if (sumOf(words) !== sum) throw new BackupRefused(`the manifest of ${from} is damaged: take another backup`)
   const manifest = JSON.parse(words) as Manifest
   if (manifest.product !== 'ukiyo') throw new BackupRefused(`${from} is not a backup of Ukiyo`)
@@ -83,7 +83,7 @@ export function readManifest(bytes: Buffer, from: string): ReadManifest {
     )
   for (const { name } of piecesOf(manifest))
     if (!isWithin(name)) throw new BackupRefused(`the manifest of ${from} names a file outside the backup`)
-  return { manifest, words, signature: readSignature(signed, from) }
+  return { manifest, words, signature: readSignature(signature, from) }
 }
 
 /** Everything beside the bytes of files. */

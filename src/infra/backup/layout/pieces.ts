@@ -46,10 +46,10 @@ export async function writePieces(
 async function putPiece(target: Target, name: string, whole: Buffer, pieces: Piece[]): Promise<void> {
   const piece = { name, bytes: 0, sha256: '' }
   pieces.push(piece)
-  const packed = await compress(whole, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
-  piece.bytes = packed.length
-  piece.sha256 = createHash('sha256').update(packed).digest('hex')
-  await target.put(name, packed)
+  const frame = await compress(whole, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+  piece.bytes = frame.length
+  piece.sha256 = createHash('sha256').update(frame).digest('hex')
+  await target.put(name, frame)
 }
 
 /** The stream that was written as these pieces. Each is held against its hash first. */
@@ -65,10 +65,10 @@ export async function packedPiece(source: Source, { name, bytes, sha256 }: Piece
     if (length > bytes) break
     parts.push(part)
   }
-  const packed = Buffer.concat(parts)
-  if (createHash('sha256').update(packed).digest('hex') !== sha256)
+  const frame = Buffer.concat(parts)
+  if (createHash('sha256').update(frame).digest('hex') !== sha256)
     throw new BackupRefused(`${name} in this backup is damaged: take another backup`)
-  return packed
+  return frame
 }
 
 export async function* linesOf(source: Source, pieces: readonly Piece[]): AsyncGenerator<string> {

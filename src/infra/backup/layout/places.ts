@@ -22,8 +22,8 @@ export async function placeIn(to: string, instance: string | null): Promise<stri
 
 /** The instance that a folder belongs to; in an older folder without the file, the instance of its newest backup. */
 async function ownerOf(folder: string): Promise<string | null> {
-  const said = await readFile(join(folder, OWNER), 'utf8').catch(() => null)
-  if (said !== null) return parseId(said.trim())
+  const owner = await readFile(join(folder, OWNER), 'utf8').catch(() => null)
+  if (owner !== null) return parseId(owner.trim())
   const newest = (await backupsIn(folder)).at(-1)
   if (newest === undefined) return null
   const { instance } = await manifestIn(newest)
@@ -38,7 +38,7 @@ async function claim(folder: string, instance: string): Promise<string> {
   const [path, own] = [join(folder, OWNER), join(folder, `${OWNER}.${instance}`)]
   await writeFile(own, `${instance}\n`, { mode: 0o600, flush: true }).catch(cannotWrite(folder))
   const there = (error: NodeJS.ErrnoException): true => (error.code === 'EEXIST' ? true : cannotWrite(folder)(error))
-  const taken = await link(own, path).then(
+  const isTaken = await link(own, path).then(
     () => false,
     (error: NodeJS.ErrnoException) =>
       // FAT and some drives of a network know no second name for a file.
@@ -47,5 +47,5 @@ async function claim(folder: string, instance: string): Promise<string> {
         : there(error),
   )
   await rm(own, { force: true })
-  return taken ? ((await ownerOf(folder)) ?? instance) : instance
+  return isTaken ? ((await ownerOf(folder)) ?? instance) : instance
 }

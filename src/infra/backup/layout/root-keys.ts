@@ -33,12 +33,12 @@ export function sealKeys(keys: readonly string[], passphrase: string): SealedKey
   return { ...COST, salt: salt.toString('base64'), iv: iv.toString('base64'), body: body.toString('base64') }
 }
 
-export function openKeys(sealed: SealedKeys, passphrase: string): string[] {
-  const { n, r, p } = sealed
+export function openKeys(sealedKeys: SealedKeys, passphrase: string): string[] {
+  const { n, r, p } = sealedKeys
   if (n > MOST_N || r > 32 || p > 16) throw new BackupRefused('the root key in this backup asks for too much memory')
-  const body = Buffer.from(sealed.body, 'base64')
-  const key = keyOf(passphrase, Buffer.from(sealed.salt, 'base64'), sealed)
-  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(sealed.iv, 'base64'), { authTagLength: 16 })
+  const body = Buffer.from(sealedKeys.body, 'base64')
+  const key = keyOf(passphrase, Buffer.from(sealedKeys.salt, 'base64'), sealedKeys)
+  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(sealedKeys.iv, 'base64'), { authTagLength: 16 })
   try {
     const plain = Buffer.concat([
       decipher.setAuthTag(body.subarray(-16)).update(body.subarray(0, -16)),

@@ -25,9 +25,9 @@ export interface Source extends AsyncDisposable {
  * several instances is meant has to be said.
  */
 export async function openSource(path: string): Promise<Source> {
-  const found = await stat(path).catch(() => null)
-  if (found === null) throw new BackupRefused(`${path} does not exist`)
-  if (!found.isDirectory()) return tarSource(path)
+  const stats = await stat(path).catch(() => null)
+  if (stats === null) throw new BackupRefused(`${path} does not exist`)
+  if (!stats.isDirectory()) return tarSource(path)
   const folder = (await isWhole(path)) ? path : await newestIn(path)
   if (folder !== null) return folderSource(folder)
   throw new BackupRefused(
@@ -49,16 +49,16 @@ export async function backupsIn(folder: string): Promise<string[]> {
 async function newestIn(folder: string): Promise<string | null> {
   // Those of other instances lie in folders that are named by their ids.
   const others = (await readdir(folder)).filter((name) => parseId(name) === name).map((name) => join(folder, name))
-  const found: string[] = []
+  const names: string[] = []
   for (const one of [folder, ...others]) {
     const newest = (await backupsIn(one)).at(-1)
-    if (newest !== undefined) found.push(newest)
+    if (newest !== undefined) names.push(newest)
   }
-  if (found.length > 1)
+  if (names.length > 1)
     throw new BackupRefused(
-      `${folder} holds backups of ${found.length} instances: name one of them. The newest of each: ${found.join(', ')}`,
+      `${folder} holds backups of ${names.length} instances: name one of them. The newest of each: ${names.join(', ')}`,
     )
-  return found[0] ?? null
+  return names[0] ?? null
 }
 
 /** The manifest of a backup, whoever wrote it. */
@@ -73,8 +73,8 @@ const judgeOf =
     judgeSignature(words, signature, rootKeys)
 
 async function folderSource(folder: string): Promise<Source> {
-  const known = await readIn(folder)
-  const { manifest } = known
+  const manifestInfo = await readIn(folder)
+  const { manifest } = manifestInfo
   // The newest backup is found by its name: an old one under a new name must not pass for it.
   const [name, stamp] = [basename(resolve(folder)), stampOf(new Date(manifest.at))]
   if (STAMP.test(name) && name !== stamp)
@@ -85,7 +85,7 @@ async function folderSource(folder: string): Promise<Source> {
   return {
     path: folder,
     manifest,
-    judge: judgeOf(known),
+    judge: judgeOf(manifestInfo),
     read,
     readBlob: (sha256) => read(blobName(sha256), join(folder, '..')),
     async [Symbol.asyncDispose]() {},
@@ -116,12 +116,12 @@ async function tarSource(path: string): Promise<Source> {
     throw new BackupRefused(
       `${path} is not a whole backup: it has no ${MANIFEST}, which is written last; a backup that was cut off is not one`,
     )
-  const known = readManifest(Buffer.concat(await Array.fromAsync(read(MANIFEST))), path)
+  const manifest = readManifest(Buffer.concat(await Array.fromAsync(read(MANIFEST))), path)
   const running = stack.move()
   return {
     path,
-    manifest: known.manifest,
-    judge: judgeOf(known),
+    manifest: manifest.manifest,
+    judge: judgeOf(manifest),
     read,
     readBlob: (sha256) => read(blobName(sha256)),
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -79,11 +79,11 @@ function sizeIn(header: Buffer): number {
 }
 
 async function* partsOf(file: FileHandle, { at, size }: Entry): AsyncGenerator<Uint8Array> {
-  for (let done = 0; done < size;) {
-    const buffer = Buffer.allocUnsafeSlow(Math.min(PART_BYTES, size - done))
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, at + done)
+  for (let offset = 0; offset < size;) {
+    const buffer = Buffer.allocUnsafeSlow(Math.min(PART_BYTES, size - offset))
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, at + offset)
     if (bytesRead === 0) return
-    done += bytesRead
+    offset += bytesRead
     yield buffer.subarray(0, bytesRead)
   }
 }

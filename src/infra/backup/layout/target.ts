@@ -52,10 +52,10 @@ export const STAMP = /^\d{8}T\d{6}Z$/
 
 /** `{to}/{stamp}` for what changes from backup to backup, and `{to}/blobs` for the bytes of files, which all of them share. */
 async function folderTarget(to: string, at: Date): Promise<Target> {
-  const refused = cannotWrite(to)
+  const onError = cannotWrite(to)
   const final = join(to, stampOf(at))
   const partial = `${final}${PARTIAL}`
-  await mkdir(join(to, 'blobs'), { recursive: true, mode: 0o700 }).catch(refused)
+  await mkdir(join(to, 'blobs'), { recursive: true, mode: 0o700 }).catch(onError)
   // Left by backups that were killed: only one is made at a time.
   for (const name of await readdir(to))
     if (name.endsWith(PARTIAL) && STAMP.test(basename(name, PARTIAL)))
@@ -63,14 +63,14 @@ async function folderTarget(to: string, at: Date): Promise<Target> {
   for (const name of await readdir(join(to, 'blobs')).catch(() => []))
     if (name.startsWith('incoming-')) await rm(join(to, 'blobs', name), { force: true })
   if (await stat(final).catch(() => null)) throw new BackupRefused(`${final} is there already`)
-  await mkdir(partial, { mode: 0o700 }).catch(refused)
-  await mkdir(join(partial, 'database'), { mode: 0o700 }).catch(refused)
-  let finished = false
+  await mkdir(partial, { mode: 0o700 }).catch(onError)
+  await mkdir(join(partial, 'database'), { mode: 0o700 }).catch(onError)
+  let isFinished = false
   // Makes no folder: where somebody removed what was written before, the rest alone must not become a backup.
-  const put = (name: string, bytes: Uint8Array): Promise<void> => written(join(partial, name), [bytes])
+  const put = (name: string, bytes: Uint8Array): Promise<void> => writeParts(join(partial, name), [bytes])
   return {
     atOnce: 8,
-    put: (name, bytes) => put(name, bytes).catch(refused),
+    put: (name, bytes) => put(name, bytes).catch(onError),
     async hasBlob(sha256, size) {
       return (await stat(join(to, blobName(sha256))).catch(() => null))?.size === size
     },
@@ -78,42 +78,42 @@ async function folderTarget(to: string, at: Date): Promise<Target> {
       const path = join(to, blobName(sha256))
       const incoming = join(to, 'blobs', `incoming-${newId()}`)
       try {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(refused)
-        await written(incoming, checked(sha256, size, source), refused)
-        await rename(incoming, path).catch(refused)
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(onError)
+        await writeParts(incoming, checkSize(sha256, size, source), onError)
+        await rename(incoming, path).catch(onError)
       } catch (error) {
         await rm(incoming, { force: true })
         throw error
       }
     },
     async finish(manifest) {
-      await put(MANIFEST, manifest).catch(refused)
+      await put(MANIFEST, manifest).catch(onError)
       await syncFolder(partial)
-      await rename(partial, final).catch(refused)
+      await rename(partial, final).catch(onError)
       await syncFolder(to)
-      finished = true
+      isFinished = true
       return final
     },
     async [Symbol.asyncDispose]() {
-      if (!finished) await rm(partial, { recursive: true, force: true })
+      if (!isFinished) await rm(partial, { recursive: true, force: true })
     },
   }
 }
 
 async function fileTarget(to: string, at: Date): Promise<Target> {
-  const refused = cannotWrite(to)
+  const onError = cannotWrite(to)
   if (await stat(to).catch(() => null)) throw new BackupRefused(`${to} is there already: a backup overwrites nothing`)
   const partial = `${to}${PARTIAL}`
-  await rm(partial, { force: true }).catch(refused)
-  const file = await open(partial, 'wx', 0o600).catch(refused)
+  await rm(partial, { force: true }).catch(onError)
+  const file = await open(partial, 'wx', 0o600).catch(onError)
   const stream = createWriteStream('', { fd: file, highWaterMark: 4 << 20, autoClose: false })
   return tarTarget(
     stream,
     {
       async finish() {
-        await file.sync().catch(refused)
+        await file.sync().catch(onError)
         await file.close()
-        await rename(partial, to).catch(refused)
+        await rename(partial, to).catch(onError)
         await syncFolder(dirname(to))
         return to
       },
@@ -124,7 +124,7 @@ async function fileTarget(to: string, at: Date): Promise<Target> {
       },
     },
     at,
-    refused,
+    onError,
   )
 }
 
@@ -132,50 +132,50 @@ function tarTarget(
   out: Writable,
   { finish, abort }: { finish: () => Promise<string>; abort: () => Promise<void> },
   at: Date,
-  refused = cannotWrite('standard output'),
+  onError = cannotWrite('standard output'),
 ): Target {
   const seconds = Math.floor(at.getTime() / 1000)
-  let broken: NodeJS.ErrnoException | null = null
-  out.on('error', (error) => (broken = error))
+  let failure: NodeJS.ErrnoException | null = null
+  out.on('error', (error) => (failure = error))
   const write = async (bytes: Uint8Array): Promise<void> => {
-    if (broken) refused(broken)
+    if (failure) onError(failure)
     await new Promise<void>((resolve, reject) =>
       out.write(bytes, (error) => (error ? reject(error) : resolve())),
-    ).catch(refused)
+    ).catch(onError)
   }
   const put = async (name: string, bytes: Uint8Array): Promise<void> => {
     await write(Buffer.concat([headerOf(name, bytes.length, seconds), bytes, paddingOf(bytes.length)]))
   }
-  const seen = new Set<string>()
-  let finished = false
+  const names = new Set<string>()
+  let isFinished = false
   return {
     atOnce: 1,
     put,
-    hasBlob: async (sha256) => seen.has(sha256),
+    hasBlob: async (sha256) => names.has(sha256),
     async putBlob(sha256, size, source) {
-      let begun = false
+      let hasStarted = false
       try {
         // What cannot even be begun to be read takes no place.
-        for await (const part of checked(sha256, size, source, 'padded')) {
-          if (!begun) await write(headerOf(blobName(sha256), size, seconds))
-          begun = true
+        for await (const part of checkSize(sha256, size, source, 'padded')) {
+          if (!hasStarted) await write(headerOf(blobName(sha256), size, seconds))
+          hasStarted = true
           await write(part)
         }
-        if (!begun) await write(headerOf(blobName(sha256), 0, seconds))
-        seen.add(sha256)
+        if (!hasStarted) await write(headerOf(blobName(sha256), 0, seconds))
+        names.add(sha256)
       } finally {
-        if (begun && broken === null) await write(paddingOf(size))
+        if (hasStarted && failure === null) await write(paddingOf(size))
       }
     },
     async finish(manifest) {
       await put(MANIFEST, manifest)
       await write(END)
       const where = await finish()
-      finished = true
+      isFinished = true
       return where
     },
     async [Symbol.asyncDispose]() {
-      if (!finished) await abort()
+      if (!isFinished) await abort()
     },
   }
 }
@@ -184,42 +184,42 @@ function tarTarget(
  * Hands on exactly so many bytes, and throws at the end where they are not those of the hash. `padded`: too few are filled up first, and too
  * many cut, for their place in an archive is promised.
  */
-async function* checked(
+async function* checkSize(
   sha256: string,
   size: number,
   source: AsyncIterable<Uint8Array>,
-  padded?: 'padded',
+  padding?: 'padded',
 ): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256')
-  let left = size
+  let remaining = size
   let wrong = false
   try {
     for await (const part of source) {
-      const some = part.subarray(0, left)
+      const some = part.subarray(0, remaining)
       wrong ||= some.length < part.length
       hash.update(some)
-      left -= some.length
+      remaining -= some.length
       yield some
     }
   } catch (error) {
-    if (padded === undefined || left === size) throw error
+    if (padding === undefined || remaining === size) throw error
     wrong = true
   }
-  if (left > 0 && padded !== undefined)
-    for (; left > 0; left -= Math.min(left, 1 << 20)) yield Buffer.alloc(Math.min(left, 1 << 20))
-  if (wrong || left > 0 || hash.digest('hex') !== sha256) throw new WrongBytes(`the bytes of ${sha256} are others`)
+  if (remaining > 0 && padding !== undefined)
+    for (; remaining > 0; remaining -= Math.min(remaining, 1 << 20)) yield Buffer.alloc(Math.min(remaining, 1 << 20))
+  if (wrong || remaining > 0 || hash.digest('hex') !== sha256) throw new WrongBytes(`the bytes of ${sha256} are others`)
 }
 
-async function written(
+async function writeParts(
   path: string,
   parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  refused?: (error: NodeJS.ErrnoException) => never,
+  onError?: (error: NodeJS.ErrnoException) => never,
 ): Promise<void> {
-  const file: FileHandle = refused ? await open(path, 'wx', 0o600).catch(refused) : await open(path, 'wx', 0o600)
+  const file: FileHandle = onError ? await open(path, 'wx', 0o600).catch(onError) : await open(path, 'wx', 0o600)
   try {
     for await (const part of parts) {
       const writing = writeAll(file, part)
-      await (refused ? writing.catch(refused) : writing)
+      await (onError ? writing.catch(onError) : writing)
     }
     await file.datasync()
   } finally {

@@ -14,10 +14,10 @@ const ANSWER_MS = 3_000
  */
 export async function connectPostgres(postgres: Postgres, { log, take }: DriverParts): Promise<Driver> {
   let listener: pg.Client | null = null
-  let closed = false
-  let sent = 0
+  let isClosed = false
+  let sentCount = 0
   let sending: Promise<unknown> = Promise.resolve()
-  const joined = joinParts(take)
+  const receivePart = joinParts(take)
   const self = crypto.randomUUID().slice(0, 8)
 
   async function listen(): Promise<void> {
@@ -28,7 +28,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
       connectionTimeoutMillis: 5_000,
       query_timeout: ANSWER_MS,
     })
-    client.on('notification', ({ payload }) => payload && joined(payload))
+    client.on('notification', ({ payload }) => payload && receivePart(payload))
     client.on('error', () => {})
     try {
       await client.connect()
@@ -37,7 +37,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
       void client.end().catch(() => {})
       throw error
     }
-    if (closed) return client.end()
+    if (isClosed) return client.end()
     listener = client
     // A client that only listens would not notice that nothing can come any more.
     const asking = setInterval(() => void client.query('select 1').catch(() => dropConnection(client)), ASK_MS).unref()
@@ -45,7 +45,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
     // Not before: an attempt that fails comes to its end too, and whoever made it makes the next.
     client.once('end', () => {
       listener = null
-      if (!closed) setTimeout(() => void relisten(), 500).unref()
+      if (!isClosed) setTimeout(() => void relisten(), 500).unref()
     })
   }
   async function relisten(): Promise<void> {
@@ -53,7 +53,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
       await listen()
     } catch (error) {
       log.warn({ error }, 'the bus cannot listen; trying again')
-      if (!closed) setTimeout(() => void relisten(), 1_000).unref()
+      if (!isClosed) setTimeout(() => void relisten(), 1_000).unref()
     }
   }
 
@@ -61,7 +61,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
   return {
     publish(messages) {
       const parts = messages.flatMap((message) =>
-        Buffer.byteLength(message) <= PART_BYTES ? [message] : inParts(`${self}.${(sent += 1)}`, message),
+        Buffer.byteLength(message) <= PART_BYTES ? [message] : inParts(`${self}.${(sentCount += 1)}`, message),
       )
       const send = () =>
         postgres.pool
@@ -75,7 +75,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
       sending = sending.then(send)
     },
     async [Symbol.asyncDispose]() {
-      closed = true
+      isClosed = true
       await sending
       await listener?.end()
     },

@@ -3,39 +3,39 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { AnswerParser } from './answer-parser.ts'
 
-interface Told {
+interface ParsedAnswer {
   heads: [number, Record<string, unknown>][]
   body: string
   ended: boolean
   keepAlive: boolean
 }
 
-function read(pieces: readonly Buffer[], { method = 'GET', closes = false } = {}): Told {
-  const told: Told = { heads: [], body: '', ended: false, keepAlive: false }
+function read(pieces: readonly Buffer[], { method = 'GET', closes = false } = {}): ParsedAnswer {
+  const answer: ParsedAnswer = { heads: [], body: '', ended: false, keepAlive: false }
   const parts: Buffer[] = []
   const parser = new AnswerParser({
-    head: (status, headers) => void told.heads.push([status, { ...headers }]),
+    head: (status, headers) => void answer.heads.push([status, { ...headers }]),
     data: (bytes) => void parts.push(Buffer.from(bytes)),
     end: () => {
-      told.ended = true
-      told.keepAlive = parser.keepAlive
+      answer.ended = true
+      answer.keepAlive = parser.keepAlive
     },
   })
   parser.expect(method)
   for (const piece of pieces) parser.push(piece)
   if (closes) parser.finish()
-  told.body = Buffer.concat(parts).toString('latin1')
-  return told
+  answer.body = Buffer.concat(parts).toString('latin1')
+  return answer
 }
 
 const whole = (text: string): Buffer[] => [Buffer.from(text, 'latin1')]
 
-function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   const at = [0, ...places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]
   return at.slice(1).map((end, i) => bytes.subarray(at[i], end))
 }
 
-const chunked = (parts: readonly string[]): string =>
+const chunkedBody = (parts: readonly string[]): string =>
   `${parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n`
 
 test('an answer reads the same however the network cuts it', () => {
@@ -45,8 +45,8 @@ test('an answer reads the same however the network cuts it', () => {
       fc.array(text, { maxLength: 6 }),
       fc.constantFrom('length', 'chunked', 'close'),
       fc.array(fc.nat(), { maxLength: 12 }),
-      (given, framing, places) => {
-        const parts = given.filter((part) => part !== '')
+      (chunks, framing, places) => {
+        const parts = chunks.filter((part) => part !== '')
         const body = parts.join('')
         const head =
           'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-One:  two words \t\r\nSet-Cookie: a\r\nset-cookie: b\r\n'
@@ -54,16 +54,16 @@ test('an answer reads the same however the network cuts it', () => {
           framing === 'length'
             ? `${head}Content-Length: ${body.length}\r\n\r\n${body}`
             : framing === 'chunked'
-              ? `${head}Transfer-Encoding: chunked\r\n\r\n${chunked(parts)}Trailer: x\r\n\r\n`
+              ? `${head}Transfer-Encoding: chunked\r\n\r\n${chunkedBody(parts)}Trailer: x\r\n\r\n`
               : `${head}\r\n${body}`,
           'latin1',
         )
-        const told = read(cut(bytes, places), { closes: framing === 'close' })
-        assert.equal(told.body, body)
-        assert.ok(told.ended)
-        assert.equal(told.keepAlive, framing !== 'close')
-        assert.equal(told.heads.length, 1)
-        const [status, headers] = told.heads[0]!
+        const answer = read(splitAt(bytes, places), { closes: framing === 'close' })
+        assert.equal(answer.body, body)
+        assert.ok(answer.ended)
+        assert.equal(answer.keepAlive, framing !== 'close')
+        assert.equal(answer.heads.length, 1)
+        const [status, headers] = answer.heads[0]!
         assert.equal(status, 200)
         assert.equal(headers['x-one'], 'two words')
         assert.deepEqual(headers['set-cookie'], ['a', 'b'])
@@ -73,32 +73,32 @@ test('an answer reads the same however the network cuts it', () => {
 })
 
 test('heads that come before the answer are told, and answers without a body end with their head', () => {
-  const told = read(whole('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n'))
+  const answer = read(whole('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n'))
   assert.deepEqual(
-    told.heads.map(([status]) => status),
+    answer.heads.map(([status]) => status),
     [103, 204],
   )
-  assert.ok(told.ended && told.keepAlive)
+  assert.ok(answer.ended && answer.keepAlive)
   assert.ok(read(whole('HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n')).ended)
   assert.ok(read(whole('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n'), { method: 'HEAD' }).ended)
 })
 
 test('a connection is kept when both sides mean it', () => {
-  const kept = (head: string): boolean => read(whole(`${head}\r\nContent-Length: 0\r\n\r\n`)).keepAlive
-  assert.equal(kept('HTTP/1.1 200 OK'), true)
-  assert.equal(kept('HTTP/1.1 200 OK\r\nConnection: Keep-Alive'), true)
-  assert.equal(kept('HTTP/1.1 200 OK\r\nConnection: close'), false)
-  assert.equal(kept('HTTP/1.0 200 OK'), false)
-  assert.equal(kept('HTTP/1.0 200 OK\r\nConnection: keep-alive'), true)
+  const keepsAlive = (head: string): boolean => read(whole(`${head}\r\nContent-Length: 0\r\n\r\n`)).keepAlive
+  assert.equal(keepsAlive('HTTP/1.1 200 OK'), true)
+  assert.equal(keepsAlive('HTTP/1.1 200 OK\r\nConnection: Keep-Alive'), true)
+  assert.equal(keepsAlive('HTTP/1.1 200 OK\r\nConnection: close'), false)
+  assert.equal(keepsAlive('HTTP/1.0 200 OK'), false)
+  assert.equal(keepsAlive('HTTP/1.0 200 OK\r\nConnection: keep-alive'), true)
 })
 
 test('bytes behind an answer end the connection and do not answer the next request', () => {
-  const told = read(
+  const answer = read(
     whole('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother'),
   )
-  assert.equal(told.body, 'ok')
-  assert.equal(told.heads.length, 1)
-  assert.equal(told.keepAlive, false)
+  assert.equal(answer.body, 'ok')
+  assert.equal(answer.heads.length, 1)
+  assert.equal(answer.keepAlive, false)
 })
 
 test('an answer that two readers could understand in two ways is refused', () => {
@@ -165,11 +165,11 @@ test('an answer that breaks off is not whole', () => {
 
 test('a header that is called like what every object has is a header', () => {
   const text = 'HTTP/1.1 200 OK\r\nconstructor: a\r\n__proto__: b\r\ncontent-length: 0\r\n\r\n'
-  let told: Record<string, unknown> = {}
-  const parser = new AnswerParser({ head: (_, headers) => void (told = headers), data() {}, end() {} })
+  let answer: Record<string, unknown> = {}
+  const parser = new AnswerParser({ head: (_, headers) => void (answer = headers), data() {}, end() {} })
   parser.expect('GET')
   parser.push(Buffer.from(text))
-  assert.deepEqual(Object.entries(told), [
+  assert.deepEqual(Object.entries(answer), [
     ['constructor', 'a'],
     ['__proto__', 'b'],
     ['content-length', '0'],

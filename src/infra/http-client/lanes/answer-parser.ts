@@ -126,11 +126,11 @@ export class AnswerParser {
       next = end + 4
     } else {
       const before = this.#held?.length ?? 0
-      const joined = this.#held === null ? bytes.subarray(at) : Buffer.concat([this.#held, bytes.subarray(at)])
-      end = joined.indexOf('\r\n\r\n', Math.max(0, before - 3), 'latin1')
-      if (end < 0) return this.#hold(joined, LARGEST_HEAD, bytes.length)
+      const input = this.#held === null ? bytes.subarray(at) : Buffer.concat([this.#held, bytes.subarray(at)])
+      end = input.indexOf('\r\n\r\n', Math.max(0, before - 3), 'latin1')
+      if (end < 0) return this.#hold(input, LARGEST_HEAD, bytes.length)
       this.#held = null
-      text = joined.toString('latin1', 0, end)
+      text = input.toString('latin1', 0, end)
       next = at + end + 4 - before
     }
     this.#takeHead(text)
@@ -155,8 +155,8 @@ export class AnswerParser {
     this.keepAlive = old
       ? /\bkeep-alive\b/i.test(connection ?? '')
       : connection === undefined || !/\bclose\b/i.test(connection)
-    const promised = hint === undefined ? null : /\btimeout\s*=\s*(\d{1,6})/i.exec(String(hint))
-    this.idleSeconds = promised ? Number(promised[1]) : null
+    const timeoutHint = hint === undefined ? null : /\btimeout\s*=\s*(\d{1,6})/i.exec(String(hint))
+    this.idleSeconds = timeoutHint ? Number(timeoutHint[1]) : null
     if (length !== undefined && coding !== undefined) throw new NotHttp('the answer has both a length and a coding')
     if (this.#bodiless || status === 204 || status === 304) {
       this.#state = 'over'
@@ -204,11 +204,11 @@ export class AnswerParser {
       next = end + 1
     } else {
       const before = this.#held?.length ?? 0
-      const joined = this.#held === null ? bytes.subarray(at) : Buffer.concat([this.#held, bytes.subarray(at)])
-      end = joined.indexOf(0x0a, before)
-      if (end < 0) return this.#hold(joined, LARGEST_CHUNK_LINE, bytes.length)
+      const input = this.#held === null ? bytes.subarray(at) : Buffer.concat([this.#held, bytes.subarray(at)])
+      end = input.indexOf(0x0a, before)
+      if (end < 0) return this.#hold(input, LARGEST_CHUNK_LINE, bytes.length)
       this.#held = null
-      line = joined.toString('latin1', 0, end + 1)
+      line = input.toString('latin1', 0, end + 1)
       next = at + end + 1 - before
     }
     if (!line.endsWith('\r\n')) throw new NotHttp('a line between chunks ends with a bare LF')
@@ -258,7 +258,7 @@ function readFields(text: string, from: number): IncomingHttpHeaders {
     const colon = text.indexOf(':', at)
     if (colon <= at || colon >= end) throw new NotHttp('a header of the answer has no name')
     const name = nameOf(text.slice(at, colon))
-    const value = trimmed(text, colon + 1, end)
+    const value = trimRange(text, colon + 1, end)
     const before = headers[name]
     if (before === undefined) headers[name] = value
     else if (name === 'content-length') {
@@ -276,20 +276,20 @@ const names = new Map<string, string>()
 const MOST_NAMES = 1_024
 
 /** The name of a header in lower case. */
-function nameOf(written: string): string {
-  const known = names.get(written)
-  if (known !== undefined) return known
-  const name = written.toLowerCase()
+function nameOf(rawName: string): string {
+  const cachedName = names.get(rawName)
+  if (cachedName !== undefined) return cachedName
+  const name = rawName.toLowerCase()
   if (!TOKEN.test(name)) throw new NotHttp('a header of the answer has no proper name')
   if (names.size >= MOST_NAMES) names.clear()
   // A slice would keep the whole head.
-  names.set(Buffer.from(written).toString(), name)
+  names.set(Buffer.from(rawName).toString(), name)
   return name
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
-function trimmed(text: string, from: number, to: number): string {
+function trimRange(text: string, from: number, to: number): string {
   while (from < to && (text.charCodeAt(from) === 0x20 || text.charCodeAt(from) === 0x09)) from++
   while (to > from && (text.charCodeAt(to - 1) === 0x20 || text.charCodeAt(to - 1) === 0x09)) to--
   const value = text.slice(from, to)

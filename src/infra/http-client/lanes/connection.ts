@@ -24,7 +24,7 @@ export interface Order {
   /** The time limit of the order, from its beginning to the end of its answer. Infinity: as the limits say. */
   withinMs: number
   /** Milliseconds, by turns of the lane's clock, since it began to wait for a connection, then since it was sent. */
-  taken: number
+  elapsedMs: number
 }
 
 /** The other side closed before its answer was whole. */
@@ -127,8 +127,8 @@ export class Connection implements AnswerSink {
     this.#interim = 0
     this.#size = 0
     this.#waited = 0
-    order.withinMs -= order.taken
-    order.taken = 0
+    order.withinMs -= order.elapsedMs
+    order.elapsedMs = 0
     this.#mostMs = Math.min(order.limits.headMs, order.withinMs)
     const grip = (this.#grip = new Grip(this))
     this.#starting = true
@@ -181,8 +181,8 @@ export class Connection implements AnswerSink {
       if (this.#waited >= idleMs) this.#close(new ConnectionClosed('nobody used the connection'))
     } else if (!this.#paused) {
       this.#waited += ms
-      order.taken += ms
-      if (order.taken > this.#mostMs || (this.#answering && this.#waited > order.limits.idleMs))
+      order.elapsedMs += ms
+      if (order.elapsedMs > this.#mostMs || (this.#answering && this.#waited > order.limits.idleMs))
         this.#close(new AnswerTimeout('the other side took too long'))
     }
   }
@@ -230,7 +230,8 @@ export class Connection implements AnswerSink {
     }
     this.#answering = true
     const { errorMs, wholeMs, streamMs } = order.limits
-    const most = status >= 300 ? order.taken + errorMs : EVENTS.test(headers['content-type'] ?? '') ? streamMs : wholeMs
+    const most =
+      status >= 300 ? order.elapsedMs + errorMs : EVENTS.test(headers['content-type'] ?? '') ? streamMs : wholeMs
     this.#mostMs = Math.min(most, order.withinMs)
     order.handler.onResponseStart?.(this.#grip!, status, headers)
   }

@@ -67,18 +67,18 @@ export function createConnector(
       () => socket.destroy(new ConnectTimeout(`${hostname}:${port} did not take the connection in time`)),
       timeoutMs,
     )
-    const opened = (): void => over(null)
+    const onOpen = (): void => over(null)
     function over(error: Error | null): void {
       clearTimeout(timer)
       // It may be the session that the other side will not have.
       if (error !== null) session = undefined
-      socket.off('error', over).off(secure ? 'secureConnect' : 'connect', opened)
+      socket.off('error', over).off(secure ? 'secureConnect' : 'connect', onOpen)
       done(error, error === null ? wire : null)
     }
     socket
       .setNoDelay(true)
       .setKeepAlive(true, KEEP_ALIVE_MS)
       .on('error', over)
-      .on(secure ? 'secureConnect' : 'connect', opened)
+      .on(secure ? 'secureConnect' : 'connect', onOpen)
   }
 }

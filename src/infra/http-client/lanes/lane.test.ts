@@ -126,7 +126,7 @@ test('nothing of a request leaves once the end of its answer was told: its memor
 
 test('a reader that pauses holds the sender back, and one that leaves ends the connection', async () => {
   let bytes = 0
-  let paused = 0
+  let pauseCount = 0
   await new Promise<void>((resolve) => {
     outbound.dispatch(
       { origin, path: '/endless', method: 'GET', headers: [], body: null, credential: '', party: 'anybody' },
@@ -134,11 +134,11 @@ test('a reader that pauses holds the sender back, and one that leaves ends the c
         onRequestStart() {},
         onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer) {
           bytes += chunk.length
-          if (paused === 0 && bytes > 1 << 20) {
+          if (pauseCount === 0 && bytes > 1 << 20) {
             controller.pause()
-            paused = bytes
+            pauseCount = bytes
             setTimeout(() => {
-              assert.equal(bytes, paused, 'nothing comes while it pauses')
+              assert.equal(bytes, pauseCount, 'nothing comes while it pauses')
               controller.resume()
             }, 100)
           } else if (bytes > 4 << 20) controller.abort(new Error('enough'))
@@ -169,7 +169,7 @@ test('a server that hangs up is told as such, before its answer and in the midst
 })
 
 test('headers and paths that would be read as more than they are do not leave', async () => {
-  const refused: Partial<Send>[] = [
+  const invalidSends: Partial<Send>[] = [
     { path: '/a b' },
     { path: '/a\r\nX: y' },
     { path: 'http://elsewhere/' },
@@ -178,7 +178,7 @@ test('headers and paths that would be read as more than they are do not leave', 
     { headers: ['content-length', '1'] },
     { headers: ['host', 'elsewhere'] },
   ]
-  for (const send of refused) await assert.rejects(async () => ask(send), TypeError, JSON.stringify(send))
+  for (const send of invalidSends) await assert.rejects(async () => ask(send), TypeError, JSON.stringify(send))
 })
 
 test('nobody can be connected to: who waits beyond the most connections is told so too', async () => {
@@ -204,12 +204,12 @@ test('nobody can be connected to: who waits beyond the most connections is told 
         limits: LIMITS,
         party: 'anybody',
         withinMs: 1_000,
-        taken: 0,
+        elapsedMs: 0,
       })
     })
-  const told = await Promise.all(Array.from({ length: 7 }, wait))
+  const errors = await Promise.all(Array.from({ length: 7 }, wait))
   assert.deepEqual(
-    told.map(({ message }) => message),
+    errors.map(({ message }) => message),
     Array.from({ length: 7 }, () => 'refused'),
   )
   assert.equal(attempts, 7)
@@ -237,7 +237,7 @@ test('a connection that was given up for being idle carries nothing more', async
         limits: LIMITS,
         party: 'anybody',
         withinMs: 1_000,
-        taken: 0,
+        elapsedMs: 0,
       })
     })
   await get()
@@ -269,20 +269,20 @@ test('calls that were given up while they waited cost no connection', async () =
 
 test('who still holds a connection of an answer that is over cannot touch the call that has it next', async () => {
   const own = createOutbound(addressPolicy(['127.0.0.1/32']))
-  let kept: Dispatcher.DispatchController | undefined
+  let dispatchController: Dispatcher.DispatchController | undefined
   await new Promise<void>((resolve, reject) =>
     own.dispatch(
       { origin, path: '/', method: 'POST', headers: [], body: 'x', credential: '', party: 'anybody' },
       {
-        onRequestStart: (controller) => void (kept = controller),
+        onRequestStart: (controller) => void (dispatchController = controller),
         onResponseEnd: () => resolve(),
         onResponseError: (_, error) => reject(error),
       },
     ),
   )
   const next = ask({ body: 'y' }, own)
-  kept!.pause()
-  kept!.abort(new Error('too late'))
+  dispatchController!.pause()
+  dispatchController!.abort(new Error('too late'))
   assert.equal((await next).text, createHash('sha256').update('y').digest('hex'))
   await own[Symbol.asyncDispose]()
 })

@@ -72,14 +72,17 @@ export class Lane {
     this.unusedMs += ms
     const { idleMs } = this.#options
     for (const connection of this.#all) {
-      const told = connection.idleSeconds
-      connection.turn(ms, told === null ? idleMs : Math.max(1_000, Math.min(idleMs, told * 1_000 - EARLIER_MS)))
+      const idleSeconds = connection.idleSeconds
+      connection.turn(
+        ms,
+        idleSeconds === null ? idleMs : Math.max(1_000, Math.min(idleMs, idleSeconds * 1_000 - EARLIER_MS)),
+      )
     }
-    for (const order of this.#waiting) order.taken += ms
+    for (const order of this.#waiting) order.elapsedMs += ms
     // They wait in the order in which they came, and most of them equally long.
     for (let at = 0; at < this.#waiting.length;) {
       const order = this.#waiting[at]!
-      if (order.taken <= Math.min(order.limits.headMs, order.withinMs)) at++
+      if (order.elapsedMs <= Math.min(order.limits.headMs, order.withinMs)) at++
       else {
         this.#waiting.splice(at, 1)
         fail(order, new AnswerTimeout(`no connection to ${this.#host} was free in time`))
@@ -117,7 +120,7 @@ export class Lane {
     const connection = new Connection(
       wire,
       (free) => this.#rest(free),
-      (closed) => this.#lost(closed),
+      (connection) => this.#lost(connection),
     )
     this.#all.add(connection)
     this.#next(connection)

@@ -18,9 +18,9 @@ const get = async (outbound: Pick<Outbound, 'dispatch'>, url: string, whose: Exc
   ).bytes.toString()
 
 test('a connection is used again by who used it, and by nobody with another credential or for another party', async () => {
-  const served = new Map<Socket, string[]>()
+  const requestsBySocket = new Map<Socket, string[]>()
   await using server = await startRaw(({ path }, socket) => {
-    served.set(socket, [...(served.get(socket) ?? []), path])
+    requestsBySocket.set(socket, [...(requestsBySocket.get(socket) ?? []), path])
     writeAnswer(socket, { body: '{}' })
   })
   await using outbound = createOutbound(policy)
@@ -29,7 +29,7 @@ test('a connection is used again by who used it, and by nobody with another cred
       for (const party of ['alice', 'bob'])
         await get(outbound, `${server.origin}/${credential}-${party}`, { credential, party })
   assert.deepEqual(
-    [...served.values()].toSorted(),
+    [...requestsBySocket.values()].toSorted(),
     ['/one-alice', '/one-bob', '/two-alice', '/two-bob'].map((path) => [path, path, path]),
   )
 })
@@ -46,7 +46,7 @@ test('a connection on which something comes that nobody asked for is closed, and
   writeAnswer(sockets[0]!, { body: 'unasked' })
   await until(
     () => Promise.resolve(sockets[0]!.destroyed),
-    (closed) => closed,
+    (isClosed) => isClosed,
   )
   assert.equal(await get(outbound, server.origin, whose), '1')
 })
@@ -77,7 +77,7 @@ test('lanes and idle connections are bounded; the ones that were unused longest 
         party: 'anybody',
         withinMs: 5_000,
         streamed: null,
-        taken: 0,
+        elapsedMs: 0,
       }),
   }
   for (let i = 0; i < 50; i++) {

@@ -10,7 +10,7 @@ const CONNECTIONS = 1_024
  */
 const MOST: Most = { lanes: 4_096, idle: 1_024 }
 /** The share that is left after the oldest have gone, so that they are not looked for again at once. */
-const KEPT = 0.9
+const KEEP_SHARE = 0.9
 /** A lane without connections still knows the session of TLS, which servers keep for some minutes. */
 const EMPTY_MS = 300_000
 const HTTPS_IDLE_MS = 55_000
@@ -86,14 +86,14 @@ export class Lanes {
 
   #evict(): void {
     for (const lane of this.#oldestFirst()) {
-      if (this.#all.size < this.#mostLanes * KEPT) return
+      if (this.#all.size < this.#mostLanes * KEEP_SHARE) return
       if (lane.isIdle) this.#drop(lane)
     }
   }
 
   #shed(): void {
     for (const lane of this.#oldestFirst()) {
-      const over = this.#idle.count - Math.floor(this.#idle.most * KEPT)
+      const over = this.#idle.count - Math.floor(this.#idle.most * KEEP_SHARE)
       if (over <= 0) return
       lane.shed(over)
     }

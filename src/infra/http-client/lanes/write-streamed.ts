@@ -8,25 +8,25 @@ import type { StreamedBody } from '../send.ts'
 export async function writeStreamed(
   socket: Socket,
   { bytes, length }: StreamedBody,
-  wanted: () => boolean,
+  isWanted: () => boolean,
 ): Promise<void> {
-  let read = 0
+  let bytesRead = 0
   // Held back until the next has come: with the last one the request would be whole, though the source be longer.
   let last: Buffer | null = null
   for await (const part of bytes) {
-    if (!wanted()) return
-    read += part.length
-    if (read > length) break
-    if (last !== null && !socket.write(last)) await drained(socket)
+    if (!isWanted()) return
+    bytesRead += part.length
+    if (bytesRead > length) break
+    if (last !== null && !socket.write(last)) await waitForDrain(socket)
     // A source may use the memory of a part again once the next is asked for.
     last = Buffer.from(part)
   }
-  if (!wanted()) return
-  if (read !== length) throw new Error(`the body of a request should have ${length} bytes and had others`)
-  if (last !== null && !socket.write(last)) await drained(socket)
+  if (!isWanted()) return
+  if (bytesRead !== length) throw new Error(`the body of a request should have ${length} bytes and had others`)
+  if (last !== null && !socket.write(last)) await waitForDrain(socket)
 }
 
-function drained(socket: Socket): Promise<void> {
+function waitForDrain(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       socket.off('drain', done).off('close', done)

@@ -20,10 +20,10 @@ test('calls are paged newest first, filtered, and summed up per model, provider,
   const key = { id: newId(), cap: null }
   const by = payer({ tier: 'unlimited', key, chatId: newId(), runId: newId(), messageId: newId() })
   const plain = payer({ tier: 'unlimited', accountId: by.accountId })
-  let made = 0
+  let count = 0
   /** A call of that day, later than the one before. */
   const on = (n: number) => {
-    const startedAt = new Date(Date.UTC(2026, 10, n, 12, 0, 0, made++))
+    const startedAt = new Date(Date.UTC(2026, 10, n, 12, 0, 0, count++))
     return { startedAt, id: firstIdAt(startedAt.getTime()).slice(0, 10) + newId().slice(10) }
   }
   const media = { images: 1, audio_seconds: 2.5, video_seconds: 8.25, characters: 11 }
@@ -70,21 +70,21 @@ test('calls are paged newest first, filtered, and summed up per model, provider,
       ['day'],
       ['day', 'model'],
     ])
-    const told = (rows: typeof models, name: 'model' | 'provider' | 'key' | 'day') =>
+    const summarize = (rows: typeof models, name: 'model' | 'provider' | 'key' | 'day') =>
       rows!.map(({ of, sums: { calls, cost_usd } }) => [of[name], calls, cost_usd])
-    assert.deepEqual(told(models, 'model'), [
+    assert.deepEqual(summarize(models, 'model'), [
       ['sim/echo', 2, 1.5],
       ['other/model', 1, 0.5],
     ])
-    assert.deepEqual(told(providers, 'provider'), [
+    assert.deepEqual(summarize(providers, 'provider'), [
       ['sim', 2, 1.5],
       ['other', 1, 0.5],
     ])
-    assert.deepEqual(told(keys, 'key'), [
+    assert.deepEqual(summarize(keys, 'key'), [
       [key.id, 2, 2],
       [null, 1, 0],
     ])
-    assert.deepEqual(told(days, 'day'), [
+    assert.deepEqual(summarize(days, 'day'), [
       ['2026-11-02', 2, 0.5],
       ['2026-11-01', 1, 1.5],
     ])

@@ -34,7 +34,7 @@ const ID_BEFORE_MS = 2 * DAY_MS
 const firstIdOn = (day: string, more: number): Id => firstIdAt(Math.max(0, Date.parse(day) + more))
 
 /** Ids sort by time: with them a day is found without an index of its own. */
-const narrowed = (
+const narrow = (
   db: Db,
   { accountId, workspaceIds, from, to, model, keyId, provider, surface, billing }: CallsOwner & UsageFilters,
 ) => {
@@ -60,14 +60,14 @@ export async function callsPage(
   filters: UsageFilters,
   { cursor, limit }: { cursor?: string | undefined; limit: number },
 ): Promise<{ rows: ShownCall[]; next: string | null }> {
-  const bound = { ...whose, ...filters }
-  const after = positionOf('calls', bound, cursor)
-  let query = narrowed(db, bound)
+  const scope = { ...whose, ...filters }
+  const after = positionOf('calls', scope, cursor)
+  let query = narrow(db, scope)
     .selectAll()
     .orderBy('id', 'desc')
     .limit(limit + 1)
   if (after) query = query.where('id', '<', String(after[0]))
-  return pageOf(await query.execute(), limit, ({ id }) => cursorOf('calls', bound, [id]), showCall)
+  return pageOf(await query.execute(), limit, ({ id }) => cursorOf('calls', scope, [id]), showCall)
 }
 
 export interface ShownCall {

@@ -63,7 +63,7 @@ const dimensions = {
 export type Dimension = keyof typeof dimensions
 
 /** A sum, and the value of each dimension that it is of. */
-export interface Grouped {
+export interface UsageGroup {
   of: { [dimension in Dimension]?: string | null }
   sums: Sum
 }
@@ -91,7 +91,7 @@ const counts = [
   'requests',
   'total_tokens',
 ] as const
-type Counted = Omit<
+type UsageCounts = Omit<
   UsageDayTable,
   'account_id' | 'day' | 'workspace_id' | 'key_id' | 'surface' | 'model' | 'provider' | 'billing'
 >
@@ -106,12 +106,15 @@ export async function sumDays(
   filters: UsageFilters,
   sets: readonly (readonly Dimension[])[],
   most = 1_000,
-): Promise<Grouped[][]> {
-  const named = [...new Set(sets.flat())]
-  const columns = named.map((name) => sql`${sql.raw(dimensions[name])} as ${sql.ref(`by_${name}`)}`)
+): Promise<UsageGroup[][]> {
+  const dimensionList = [...new Set(sets.flat())]
+  const columns = dimensionList.map((name) => sql`${sql.raw(dimensions[name])} as ${sql.ref(`by_${name}`)}`)
   const grouping = sets.map((set) => sql`(${sql.join(set.map((name) => sql.raw(dimensions[name])))})`)
-  const bits = named.length === 0 ? sql`0` : sql`grouping(${sql.join(named.map((name) => sql.raw(dimensions[name])))})`
-  const { rows } = await sql<Counted & { set: number; place: bigint } & Record<`by_${Dimension}`, string | null>>`
+  const bits =
+    dimensionList.length === 0
+      ? sql`0`
+      : sql`grouping(${sql.join(dimensionList.map((name) => sql.raw(dimensions[name])))})`
+  const { rows } = await sql<UsageCounts & { set: number; place: bigint } & Record<`by_${Dimension}`, string | null>>`
     with sums as (
       select ${sql.join([
         ...columns,
@@ -121,29 +124,29 @@ export async function sumDays(
         sql`coalesce(sum(audio_seconds), 0)::float8 as audio_seconds`,
         sql`coalesce(sum(video_seconds), 0)::float8 as video_seconds`,
       ])}
-      from usage_days where ${narrowed(whose, filters)}
+      from usage_days where ${narrow(whose, filters)}
       group by grouping sets (${sql.join(grouping)})
     ), placed as (
-      select *, row_number() over (partition by set order by ${named.includes('day') ? sql`by_day desc nulls last,` : sql``}
-        cost_nano desc, calls desc ${sql.join([sql``, ...named.map((name) => sql.ref(`by_${name}`))])}) as place from sums
+      select *, row_number() over (partition by set order by ${dimensionList.includes('day') ? sql`by_day desc nulls last,` : sql``}
+        cost_nano desc, calls desc ${sql.join([sql``, ...dimensionList.map((name) => sql.ref(`by_${name}`))])}) as place from sums
     )
     select * from placed where place <= ${most} order by set, place`.execute(db)
   return sets.map((set) => {
     // PostgreSQL sets the bit of each column that is not grouped by, the first column's highest.
-    const wanted = named.reduce((sum, name) => sum * 2 + (set.includes(name) ? 0 : 1), 0)
+    const groupingMask = dimensionList.reduce((sum, name) => sum * 2 + (set.includes(name) ? 0 : 1), 0)
     return rows
-      .filter((row) => row.set === wanted)
+      .filter((row) => row.set === groupingMask)
       .map((row) => ({ of: Object.fromEntries(set.map((name) => [name, row[`by_${name}`]])), sums: showSum(row) }))
   })
 }
 
 /** The sum over all calls. */
 export async function totalOf(db: Db, whose: CallsOwner, filters: UsageFilters = {}): Promise<Sum> {
-  const [[total]] = (await sumDays(db, whose, filters, [[]])) as [[Grouped]]
+  const [[total]] = (await sumDays(db, whose, filters, [[]])) as [[UsageGroup]]
   return total.sums
 }
 
-function narrowed({ accountId, workspaceIds }: CallsOwner, filters: UsageFilters) {
+function narrow({ accountId, workspaceIds }: CallsOwner, filters: UsageFilters) {
   const { from, to, model, provider, keyId, surface, billing } = filters
   const all = [
     accountId !== undefined && sql<SqlBool>`account_id = ${accountId}`,
@@ -159,7 +162,7 @@ function narrowed({ accountId, workspaceIds }: CallsOwner, filters: UsageFilters
   return all.length === 0 ? sql`true` : sql.join(all, sql` and `)
 }
 
-const showSum = (row: Counted): Sum => ({
+const showSum = (row: UsageCounts): Sum => ({
   calls: Number(row.calls),
   failed_calls: Number(row.failed),
   cancelled_calls: Number(row.cancelled),

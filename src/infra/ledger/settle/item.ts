@@ -11,12 +11,12 @@ export interface Item {
   /** The call holds a reservation: its id may come again. */
   reserved: boolean
   /** Null: it was never sent, and is released. */
-  shared: Shared | null
+  shared: SharedFields | null
   line: string
 }
 
 /** The columns that the calls of one payer and model have in common on one day. The same object for calls that come one after the other. */
-export interface Shared {
+export interface SharedFields {
   day: number
   surface: string
   model: string
@@ -41,7 +41,7 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
     `\t${call.id}\t${call.startedAt.getTime()}\t${outcome.status}\t${whole(usage.input_tokens)}\t${whole(usage.output_tokens)}` +
     `\t${whole(usage.total_tokens)}\t${whole(usage.requests)}\t${whole(usage.cache_read_tokens)}\t${whole(usage.reasoning_tokens)}` +
     `\t${whole(usage.cache_write_5m_tokens)}\t${whole(usage.cache_write_1h_tokens)}\t${whole(usage.images)}\t${seconds(usage.audio_seconds)}` +
-    `\t${cost === null ? '' : billed(cost)}\t${costSource ?? ''}\t${finishReason === null ? '' : inLine(finishReason)}` +
+    `\t${cost === null ? '' : clampCost(cost)}\t${costSource ?? ''}\t${finishReason === null ? '' : inLine(finishReason)}` +
     `\t${firstTokenMs === null ? '' : milliseconds(firstTokenMs)}\t${milliseconds(outcome.durationMs)}\t${outcome.streamed}` +
     (usage.characters > 0 || usage.video_seconds > 0 || request !== null
       ? `\t${whole(usage.characters)}\t${seconds(usage.video_seconds)}`
@@ -62,13 +62,13 @@ const inLine = (words: string): string =>
 export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: null, line: `\t${id}` })
 
 // The last model of each payer: most call one after the other.
-const known = new WeakMap<Payer, Shared>()
+const sharedByPayer = new WeakMap<Payer, SharedFields>()
 
 /** The columns that this call has in common with its payer's others of the model. */
-export function sharedBy(call: MeteredCall): Shared {
+export function sharedBy(call: MeteredCall): SharedFields {
   const { payer, surface, model, endpointId, billing, startedAt } = call
   const day = Math.floor(startedAt.getTime() / 86_400_000)
-  const before = known.get(payer)
+  const before = sharedByPayer.get(payer)
   if (
     before?.day === day &&
     before.surface === surface &&
@@ -77,7 +77,7 @@ export function sharedBy(call: MeteredCall): Shared {
     before.billing === billing
   )
     return before
-  const shared: Shared = {
+  const shared: SharedFields = {
     day,
     surface,
     model,
@@ -88,26 +88,26 @@ export function sharedBy(call: MeteredCall): Shared {
     account: drawsBalance(payer, billing) ? payer.accountId : null,
     caps: capsOf(payer, startedAt),
   }
-  known.set(payer, shared)
+  sharedByPayer.set(payer, shared)
   return shared
 }
 
-interface AnsweredShared extends Shared {
+interface AnsweredShared extends SharedFields {
   request: AnsweredRequest
 }
 
 // The last kind of request of each.
-const answered = new WeakMap<Shared, AnsweredShared>()
+const answeredCache = new WeakMap<SharedFields, AnsweredShared>()
 
 /** The same for calls whose records stand for their requests. */
-function sharedByAnswered(call: MeteredCall, request: AnsweredRequest): Shared {
+function sharedByAnswered(call: MeteredCall, request: AnsweredRequest): SharedFields {
   const shared = sharedBy(call)
   const { path, askedModel, why } = request
-  const before = answered.get(shared)?.request
-  if (before?.path === path && before.askedModel === askedModel && before.why === why) return answered.get(shared)!
-  const asked = { path: path && short(path), asked_model: askedModel && short(askedModel), why: short(why) }
-  const one = { ...shared, request, text: JSON.stringify({ ...columnsOf(call), ...asked }) }
-  answered.set(shared, one)
+  const before = answeredCache.get(shared)?.request
+  if (before?.path === path && before.askedModel === askedModel && before.why === why) return answeredCache.get(shared)!
+  const requestFields = { path: path && short(path), asked_model: askedModel && short(askedModel), why: short(why) }
+  const one = { ...shared, request, text: JSON.stringify({ ...columnsOf(call), ...requestFields }) }
+  answeredCache.set(shared, one)
   return one
 }
 
@@ -137,7 +137,7 @@ const MOST_UNITS = 1e12
  * The cost that is billed, a million dollars at most: a provider that reports more is wrong, and a row of such calls
  * must still sum up.
  */
-export const billed = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
+export const clampCost = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
 const MOST = 1_000_000n * NANO
 const milliseconds = (count: number): number => Math.min(2 ** 31 - 1, whole(count))
 const short = (words: string): string => storable(shorten(words, 512))

@@ -17,31 +17,31 @@ test('a file that has grown gives way to the next, which knows the calls that ar
   const by = payer({ tier: 'unlimited' })
   const begin = () => {
     const one = call(by)
-    journal.begun(one, sharedBy(one))
+    journal.recordStart(one, sharedBy(one))
     return one
   }
-  const left = () => journalsIn(dir, newId()).flatMap(({ batches }) => batches())
+  const readLeftovers = () => journalsIn(dir, newId()).flatMap(({ batches }) => batches())
   const long = begin()
-  assert.equal(journal.cut(), null)
-  for (let i = 0; i < 3_000; i++) journal.ended(settleItem(begin(), outcome(1n)))
-  const away = journal.cut()!
+  assert.equal(journal.rotate(), null)
+  for (let i = 0; i < 3_000; i++) journal.recordEnd(settleItem(begin(), outcome(1n)))
+  const away = journal.rotate()!
   assert.equal(readdirSync(dir).length, 2)
   assert.equal(
-    left().reduce((sum, { count }) => sum + count, 0),
+    readLeftovers().reduce((sum, { count }) => sum + count, 0),
     3_001,
     'the call that both files know is one',
   )
   const end = settleItem(long, outcome(1n))
-  journal.ended(end)
+  journal.recordEnd(end)
   const still = begin()
-  assert.equal(journal.cut(), null)
+  assert.equal(journal.rotate(), null)
   assert.ok(
-    left().some(({ lines }) => lines.toString().includes(end.line)),
+    readLeftovers().some(({ lines }) => lines.toString().includes(end.line)),
     'it ended as the later file tells',
   )
   away()
   assert.deepEqual(
-    left().map(({ count, lines }) => [
+    readLeftovers().map(({ count, lines }) => [
       count,
       lines
         .toString()
@@ -66,13 +66,13 @@ test('a disk that was full is written to again when there is room, with the call
   const by = payer({ tier: 'unlimited' })
   const begin = () => {
     const one = call(by)
-    journal.begun(one, sharedBy(one))
+    journal.recordStart(one, sharedBy(one))
     return one
   }
   const first = begin()
-  assert.equal(journal.cut(), null, 'neither file can be written')
+  assert.equal(journal.rotate(), null, 'neither file can be written')
   const second = begin()
-  const away = journal.cut()!
+  const away = journal.rotate()!
   away()
   const ids = journalsIn(dir, newId()).flatMap(({ batches }) =>
     batches().flatMap(({ lines }) =>
@@ -83,8 +83,8 @@ test('a disk that was full is written to again when there is room, with the call
     ),
   )
   assert.deepEqual(ids, [first.id, second.id])
-  journal.ended(settleItem(first, outcome(1n)))
-  journal.ended(settleItem(second, outcome(1n)))
+  journal.recordEnd(settleItem(first, outcome(1n)))
+  journal.recordEnd(settleItem(second, outcome(1n)))
   journal.close(true)
   assert.deepEqual(readdirSync(dir), [])
 })

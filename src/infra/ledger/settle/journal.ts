@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, 
 import { join } from 'node:path'
 import type { Id } from '#core/ids.ts'
 import type { Log } from '../../log.ts'
-import { type Item, type Shared, interruptedLine } from './item.ts'
+import { type Item, type SharedFields, interruptedLine } from './item.ts'
 import type { MeteredCall } from '../ledger.ts'
 import { SettleBatch } from './settle-batch.ts'
 
@@ -24,22 +24,22 @@ const BATCH_CALLS = 500
  */
 export interface Journal {
   /** Sent, and held by nothing. */
-  begun(call: MeteredCall, shared: Shared): void
+  recordStart(call: MeteredCall, shared: SharedFields): void
   /** Never sent after all. */
-  dropped(id: Id): void
-  ended(item: Item): void
+  recordDrop(id: Id): void
+  recordEnd(item: Item): void
   /** Begins another file where this one is large. Answers what takes the old one away, once all that ended so far is durable. */
-  cut(): (() => void) | null
+  rotate(): (() => void) | null
   /** Closes the journal. `durable`: every call that ended is in the database. */
   close(durable: boolean): void
 }
 
 /** Keeps nothing, where there is no directory. */
 export const noJournal: Journal = {
-  begun() {},
-  dropped() {},
-  ended() {},
-  cut: () => null,
+  recordStart() {},
+  recordDrop() {},
+  recordEnd() {},
+  rotate: () => null,
   close() {},
 }
 
@@ -47,11 +47,11 @@ const NAME = /^([0-9A-Z]{26})-(\d+)\.calls$/
 
 export function createJournal(dir: string, processId: Id, log: Log): Journal {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const open = new Map<Id, { shared: Shared; startedMs: number }>()
+  const open = new Map<Id, { shared: SharedFields; startedMs: number }>()
   const pathOf = (number: number): string => join(dir, `${processId}-${number}.calls`)
   let number = 1
   let file: number | null = openSync(pathOf(number), 'a', 0o600)
-  let places = new Map<Shared, number>()
+  let places = new Map<SharedFields, number>()
   let waiting = ''
   let bytes = 0
   let timer: NodeJS.Timeout | null = null
@@ -70,9 +70,9 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
     waiting = ''
     if (file === null || text === '') return
     try {
-      const written = writeSync(file, text)
-      bytes += written
-      if (written < Buffer.byteLength(text)) throw new Error('the disk is full')
+      const bytesWritten = writeSync(file, text)
+      bytes += bytesWritten
+      if (bytesWritten < Buffer.byteLength(text)) throw new Error('the disk is full')
       if (full) log.info('calls are kept in a file again')
       full = false
     } catch (error) {
@@ -85,7 +85,7 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
     }
   }
 
-  function placeOf(shared: Shared): number {
+  function placeOf(shared: SharedFields): number {
     let place = places.get(shared)
     if (place === undefined) {
       places.set(shared, (place = places.size))
@@ -94,27 +94,27 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
     return place
   }
 
-  function begin(id: Id, shared: Shared, startedMs: number): void {
+  function begin(id: Id, shared: SharedFields, startedMs: number): void {
     const place = placeOf(shared)
     add(`+${place}\t${id}\t${startedMs}\n`)
   }
 
   return {
-    begun(call, shared) {
+    recordStart(call, shared) {
       const startedMs = call.startedAt.getTime()
       open.set(call.id, { shared, startedMs })
       begin(call.id, shared, startedMs)
     },
-    dropped(id) {
+    recordDrop(id) {
       if (open.delete(id)) add(`x${id}\n`)
     },
-    ended({ id, shared, line }) {
+    recordEnd({ id, shared, line }) {
       open.delete(id)
       if (file === null || shared === null) return
       const place = placeOf(shared)
       add(`-${place}${line}\n`)
     },
-    cut() {
+    rotate() {
       write()
       if (file === null ? !full : bytes < CUT_BYTES) return null
       let next: number
@@ -161,9 +161,9 @@ export function journalsIn(dir: string, processId: Id): LeftJournal[] {
   for (const name of existsSync(dir) ? readdirSync(dir) : []) {
     const whose = NAME.exec(name)?.[1]
     if (whose === undefined || whose === processId) continue
-    const known = files.get(whose) ?? []
-    known.push(join(dir, name))
-    files.set(whose, known)
+    const paths = files.get(whose) ?? []
+    paths.push(join(dir, name))
+    files.set(whose, paths)
   }
   return [...files].map(([whose, paths]) => ({
     processId: whose,
@@ -189,9 +189,9 @@ function textOf(path: string): string {
  * began in the earlier one. A line that was not written to its end is left out.
  */
 export function readJournal(texts: readonly string[]): SettleBatch[] {
-  const calls = new Map<string, { shared: Pick<Shared, 'text'> | undefined; line: string }>()
+  const calls = new Map<string, { shared: Pick<SharedFields, 'text'> | undefined; line: string }>()
   for (const text of texts) {
-    const shared: Pick<Shared, 'text'>[] = []
+    const shared: Pick<SharedFields, 'text'>[] = []
     const lines = text.split('\n')
     lines.pop()
     for (const each of lines) {

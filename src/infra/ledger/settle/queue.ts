@@ -35,12 +35,12 @@ export interface SettleQueue extends AsyncDisposable {
 export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): SettleQueue {
   let open = new SettleBatch()
   /** Full ones, oldest first, and the one that is being written. */
-  const closed: SettleBatch[] = []
+  const closedBatches: SettleBatch[] = []
   const spare: SettleBatch[] = []
   // The first word about a reserved call stands: what it is settled on is not released afterwards.
   const waiting = new Set<string>()
   let count = 0
-  let written = 0
+  let writtenCount = 0
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> | null = null
   let failing = false
@@ -50,22 +50,22 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
     timer = null
     return (writing ??= writeAll().finally(() => {
       writing = null
-      if (count > 0) schedule(failing ? RETRY_MS : closed.length > 0 ? 0 : EVERY_MS)
+      if (count > 0) schedule(failing ? RETRY_MS : closedBatches.length > 0 ? 0 : EVERY_MS)
     }))
   }
   const schedule = (ms: number): void => void (timer ??= setTimeout(() => void write().catch(() => {}), ms))
 
   function close(): void {
-    open.after = journal.cut()
-    closed.push(open)
+    open.after = journal.rotate()
+    closedBatches.push(open)
     open = spare.pop() ?? new SettleBatch()
   }
 
   async function writeAll(): Promise<void> {
     // Only what waits now: what comes meanwhile is gathered for the next time.
     if (open.count > 0) close()
-    for (let left = closed.length; left > 0; left--) {
-      const batch = closed[0]!
+    for (let remaining = closedBatches.length; remaining > 0; remaining--) {
+      const batch = closedBatches[0]!
       try {
         await settle(batch)
       } catch (error) {
@@ -74,8 +74,8 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
         throw error
       }
       failing = false
-      written += 1
-      closed.shift()
+      writtenCount += 1
+      closedBatches.shift()
       count -= batch.count
       for (const id of batch.ids) waiting.delete(id)
       batch.after?.()
@@ -120,7 +120,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
         waiting.add(id)
         open.ids.push(id)
       }
-      journal.ended(item)
+      journal.recordEnd(item)
       open.add(shared, line)
       count += 1
       if (open.count < BATCH) return schedule(EVERY_MS)
@@ -131,7 +131,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
     settle,
     full: () => count >= MOST,
     any: () => count > 0,
-    written: () => written,
+    written: () => writtenCount,
     has: (id) => waiting.has(id),
     async flush() {
       // Calls added during a write are written by the one after it.
@@ -142,7 +142,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
       if (writing) await writing.catch(() => {})
       if (count > 0)
         await write().catch((error: unknown) =>
-          log.error({ error, calls: closed.flatMap((batch) => batch.each()) }, 'calls were not settled'),
+          log.error({ error, calls: closedBatches.flatMap((batch) => batch.each()) }, 'calls were not settled'),
         )
       if (timer) clearTimeout(timer)
       journal.close(count === 0)

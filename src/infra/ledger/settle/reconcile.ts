@@ -13,7 +13,7 @@ const EVERY_MS = 60_000
 const BATCH = 500
 
 /** A reservation that ended because its process did. */
-interface Ended {
+interface EndedCall {
   call_id: Id
   account_id: Id
   workspace_id: Id
@@ -27,7 +27,7 @@ interface Ended {
 }
 
 /** The payload of `call.interrupted`: nobody who made the call is there to hear what it cost. */
-export type Interrupted = Omit<Ended, 'cost'> & {
+export type InterruptedCall = Omit<EndedCall, 'cost'> & {
   /** Nano-dollars as a decimal: JSON numbers are not exact. */
   cost_nano: string
 }
@@ -39,9 +39,11 @@ export type Interrupted = Omit<Ended, 'cost'> & {
 export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise<number> {
   let all = 0
   for (;;) {
-    const ended = await db.transaction().execute(async (tx) => {
+    const endedCount = await db.transaction().execute(async (tx) => {
       const { rows } =
-        await sql<Ended>`select * from ${sql.ref(`${ledgerFunctions.schema}.reconcile_calls`)}(${BATCH})`.execute(tx)
+        await sql<EndedCall>`select * from ${sql.ref(`${ledgerFunctions.schema}.reconcile_calls`)}(${BATCH})`.execute(
+          tx,
+        )
       for (const { cost, ...call } of rows)
         if (cost !== null && call.run_id !== null)
           await writeOutbox(
@@ -50,14 +52,14 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
               type: 'call.interrupted',
               channels: [],
               resource: { type: 'run', id: call.run_id },
-              data: { ...call, cost_nano: String(cost) } satisfies Interrupted,
+              data: { ...call, cost_nano: String(cost) } satisfies InterruptedCall,
             },
             null,
           )
       return rows.length
     })
-    all += ended
-    if (ended < BATCH) break
+    all += endedCount
+    if (endedCount < BATCH) break
   }
   if (all > 0) log.warn({ calls: all }, 'reservations of processes that ended were reconciled')
   return all
@@ -66,21 +68,21 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
 /** Settles the calls that ended processes of this data directory had not settled. */
 export async function recover(
   { pool }: Postgres,
-  left: readonly LeftJournal[],
+  journals: readonly LeftJournal[],
   settle: (batch: SettleBatch) => Promise<void>,
   log: Log,
 ): Promise<void> {
-  if (left.length === 0) return
+  if (journals.length === 0) return
   const { rows } = await pool.query<{ id: Id; pid: number; place: string; leased: boolean }>(
     'select id, pid, place, expires_at > now() as leased from processes where id = any($1::ulid[])',
-    [left.map(({ processId }) => processId)],
+    [journals.map(({ processId }) => processId)],
   )
   const here = placeOfPids()
   // After a time without the database its lease may have run out, and it goes on writing.
   const lives = ({ pid, place, leased }: (typeof rows)[number]): boolean =>
     leased || (here !== null && place === here && isAlive(pid))
   const living = new Set(rows.filter(lives).map(({ id }) => id))
-  for (const { processId, batches, remove } of left) {
+  for (const { processId, batches, remove } of journals) {
     if (living.has(processId)) continue
     try {
       let calls = 0

@@ -67,7 +67,7 @@ test('calls of a process that was killed are settled when they were sent, and re
     },
   )
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  const [sent, unsent] = JSON.parse(line.toString()) as string[]
+  const [sentId, unsent] = JSON.parse(line.toString()) as string[]
   assert.equal(await balance(by), 7_000n)
 
   // While it lives nobody touches its reservations.
@@ -82,7 +82,7 @@ test('calls of a process that was killed are settled when they were sent, and re
   assert.equal(await balance(by), 9_700n)
   assert.equal(await lines(by), 9_700n)
   assert.equal(await held(by.key!.id), 0n)
-  const { cost_nano, cost_source, status } = await record(sent!)
+  const { cost_nano, cost_source, status } = await record(sentId!)
   assert.deepEqual({ cost_nano, cost_source, status }, { cost_nano: 300n, cost_source: 'estimated', status: 'failed' })
   assert.equal(await record(unsent!), undefined)
 })
@@ -102,8 +102,8 @@ test('calls that nothing held are known after their process was killed, as they 
     { stdio: ['ignore', 'pipe', 'inherit'] },
   )
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  const [ended, open, unsent] = JSON.parse(line.toString()) as [string, string, string]
-  assert.equal(await record(ended), undefined)
+  const [endedId, open, unsent] = JSON.parse(line.toString()) as [string, string, string]
+  assert.equal(await record(endedId), undefined)
 
   t.after(() => child.kill('SIGKILL'))
 
@@ -113,43 +113,43 @@ test('calls that nothing held are known after their process was killed, as they 
     await using _ledger = createLedger({ postgres, processId: process.id, log, journalDir: dir })
   }
   // While it lives nobody reads what it keeps, nor where it lost touch so long that its lease ran out.
-  for (const lost of ['30 seconds', '-5 seconds']) {
+  for (const clockOffset of ['30 seconds', '-5 seconds']) {
     const { rowCount } = await postgres.pool.query(
       'update processes set expires_at = now() + $2::interval where pid = $1',
-      [child.pid, lost],
+      [child.pid, clockOffset],
     )
     assert.equal(rowCount, 1)
     await lookAround()
-    assert.equal(await record(ended), undefined)
+    assert.equal(await record(endedId), undefined)
   }
   child.kill('SIGKILL')
   await once(child, 'exit')
-  assert.equal(await record(ended), undefined)
+  assert.equal(await record(endedId), undefined)
   assert.equal(readdirSync(dir).length, 1)
 
   const late = await start(dir)
   await until(
     () => record(open),
-    (found) => found !== undefined,
+    (row) => row !== undefined,
   )
-  const told = async (id: string) => {
+  const readRecord = async (id: string) => {
     const { status, cost_nano, cost_source, finish_reason } = await record(id)
     return { status, cost_nano, cost_source, finish_reason }
   }
-  assert.deepEqual(await told(ended), {
+  assert.deepEqual(await readRecord(endedId), {
     status: 'succeeded',
     cost_nano: 300n,
     cost_source: 'computed',
     finish_reason: 'a word of theirs',
   })
-  assert.deepEqual(await told(open), {
+  assert.deepEqual(await readRecord(open), {
     status: 'failed',
     cost_nano: 0n,
     cost_source: 'estimated',
     finish_reason: 'interrupted',
   })
   assert.equal(await record(unsent), undefined)
-  assert.deepEqual(await late.spent([{ id: by.key!.id, period: 'total' }]), new Map([[by.key!.id, 300n]]))
+  assert.deepEqual(await late.readSpends([{ id: by.key!.id, period: 'total' }]), new Map([[by.key!.id, 300n]]))
   assert.equal((await totalOf(postgres.db, { accountId: by.accountId })).calls, 2)
   await until(
     async () => readdirSync(dir),
@@ -170,13 +170,13 @@ test('a call that no column can hold is refused to its caller alone, and an absu
   ])
   assert.ok(refused.status === 'rejected' && refusedWith('insufficient_credits')(refused.reason))
   assert.equal(granted.status, 'fulfilled')
-  const capped = payer({ tier: 'unlimited', key: { id: newId(), cap: { nano: 1_000n, period: 'total' } } })
-  const billed = call(capped, { billing: 'byok' })
-  await ledger.reserve(billed, 500n)
-  ledger.settle(billed, outcome(absurd))
+  const cappedPayer = payer({ tier: 'unlimited', key: { id: newId(), cap: { nano: 1_000n, period: 'total' } } })
+  const byokCall = call(cappedPayer, { billing: 'byok' })
+  await ledger.reserve(byokCall, 500n)
+  ledger.settle(byokCall, outcome(absurd))
   await ledger.flush()
-  assert.equal((await record(billed.id)).cost_nano, 500n)
-  assert.equal(await held(capped.key!.id), 0n)
+  assert.equal((await record(byokCall.id)).cost_nano, 500n)
+  assert.equal(await held(cappedPayer.key!.id), 0n)
   assert.equal(await open(), 1n)
 })
 

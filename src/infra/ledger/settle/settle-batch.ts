@@ -1,4 +1,4 @@
-import type { Shared } from './item.ts'
+import type { SharedFields } from './item.ts'
 
 const FIRST_BYTES = 1 << 16
 
@@ -10,7 +10,7 @@ export class SettleBatch {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #length = 0
   #shared: string[] = []
-  readonly #places = new Map<Pick<Shared, 'text'>, number>()
+  readonly #places = new Map<Pick<SharedFields, 'text'>, number>()
   /** The number of calls. */
   count = 0
   /** The ids of calls that may come again before this batch is durable. */
@@ -19,7 +19,7 @@ export class SettleBatch {
   after: (() => void) | null = null
 
   /** Adds a call, in the form that an `Item` has. */
-  add(shared: Pick<Shared, 'text'> | null, line: string): void {
+  add(shared: Pick<SharedFields, 'text'> | null, line: string): void {
     const text = `${this.count === 0 ? '' : '\n'}${shared === null ? '' : this.#placeOf(shared)}${line}`
     // A character is three bytes at most.
     const most = this.#length + text.length * 3
@@ -28,7 +28,7 @@ export class SettleBatch {
     this.count += 1
   }
 
-  #placeOf(shared: Pick<Shared, 'text'>): number {
+  #placeOf(shared: Pick<SharedFields, 'text'>): number {
     let place = this.#places.get(shared)
     if (place === undefined) this.#places.set(shared, (place = this.#shared.push(shared.text) - 1))
     return place

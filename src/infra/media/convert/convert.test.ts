@@ -14,7 +14,7 @@ import { createConverter } from './converter.ts'
 import { Resampler, SampleReader } from './samples.ts'
 
 const ffmpeg = await findProgram('ffmpeg')
-const installed = { ...needs(ffmpeg !== null, 'ffmpeg') }
+const skipOptions = { ...needs(ffmpeg !== null, 'ffmpeg') }
 const [account, sampleRate, seconds] = ['alice', 24_000, 2.5]
 
 /** A rising and falling tone in parts that end where they will, within samples too. */
@@ -62,7 +62,7 @@ function power(pcm: Buffer): number {
   return Math.sqrt(sum / (pcm.length / 2))
 }
 
-const made: readonly [SoundFormat, string, string][] = [
+const cases: readonly [SoundFormat, string, string][] = [
   ['wav', 'audio/wav', 'wav'],
   ['mp3', 'audio/mpeg', 'mp3'],
   ['opus', 'audio/ogg', 'opus'],
@@ -72,7 +72,7 @@ for (const rate of [8_000, 16_000, 22_050, 24_000])
   test(`sound of ${rate} Hz becomes wav, mp3 and opus of the same length without any program`, async () => {
     await using at = await converting(null)
     const length = (seconds * sampleRate) / rate
-    for (const [format, type, extension] of made) {
+    for (const [format, type, extension] of cases) {
       const bytes = Buffer.concat(await all(at.converter.fromPcm(tone(rate), format, { account })))
       const facts = await at.facts(bytes)
       assert.deepEqual([facts.kind, facts.type, facts.extension], ['audio', type, extension])
@@ -83,21 +83,21 @@ for (const rate of [8_000, 16_000, 22_050, 24_000])
 
 test(
   'what was made is heard as it was: a decoder finds the same length and loudness, and no fault',
-  installed,
+  skipOptions,
   async () => {
     await using at = await converting()
     const original = Buffer.concat(await all(tone().bytes))
     for (const format of at.converter.formats) {
       if (format === 'pcm') continue
       const bytes = Buffer.concat(await all(at.converter.fromPcm(tone(), format, { account, comment: 'Simulated' })))
-      const heard = execFileSync(
+      const pcm = execFileSync(
         ffmpeg!,
         ['-v', 'error', '-xerror', '-i', 'pipe:0', '-f', 's16le', '-ar', String(sampleRate), '-ac', '1', 'pipe:1'],
         { input: bytes },
       )
-      const length = heard.length / 2 / sampleRate
+      const length = pcm.length / 2 / sampleRate
       assert.ok(Math.abs(length - seconds) < 0.15, `${format}: ${length} s`)
-      assert.ok(Math.abs(power(heard) / power(original) - 1) < 0.15, `${format}: ${power(heard)} of ${power(original)}`)
+      assert.ok(Math.abs(power(pcm) / power(original) - 1) < 0.15, `${format}: ${power(pcm)} of ${power(original)}`)
       if (format === 'opus' || format === 'flac') assert.ok(bytes.includes('Simulated'), `${format} says what it is`)
     }
   },
@@ -106,12 +106,12 @@ test(
 test('parts come while the sound is still being made, and joined they are one file', async () => {
   await using at = await converting(null)
   for (const format of ['mp3', 'opus'] as const) {
-    let [asked, first] = [0, null as number | null]
+    let [requestCount, first] = [0, null as number | null]
     const slow: Pcm = {
       sampleRate,
       bytes: (async function* () {
         for await (const part of toneOf('slow', 20)) {
-          asked += 1
+          requestCount += 1
           yield part
         }
       })(),
@@ -119,9 +119,9 @@ test('parts come while the sound is still being made, and joined they are one fi
     const parts: Uint8Array[] = []
     for await (const part of at.converter.fromPcm(slow, format, { account })) {
       parts.push(part)
-      if (parts.length === 2) first = asked
+      if (parts.length === 2) first = requestCount
     }
-    assert.ok(first! < 10, `${format}: after ${first} of ${asked} parts`)
+    assert.ok(first! < 10, `${format}: after ${first} of ${requestCount} parts`)
     const { durationSeconds } = await at.facts(Buffer.concat(parts))
     assert.ok(Math.abs(durationSeconds! - 20) < 0.3, `${format}: ${durationSeconds}`)
     assert.equal(Buffer.concat(parts).toString('latin1').split('OpusHead').length - 1, format === 'opus' ? 1 : 0)
@@ -130,7 +130,7 @@ test('parts come while the sound is still being made, and joined they are one fi
 
 test(
   'sound of other formats is read by ffmpeg; a playlist reads no file of this machine, and what is no sound is an error',
-  installed,
+  skipOptions,
   async () => {
     await using at = await converting()
     const mp3 = await all(at.converter.fromPcm(tone(), 'mp3', { account }))
@@ -156,7 +156,7 @@ test(
   },
 )
 
-test('the conversion for a caller who leaves ends, and nothing of it stays', installed, async () => {
+test('the conversion for a caller who leaves ends, and nothing of it stays', skipOptions, async () => {
   await using at = await converting()
   const endless = (): Pcm => ({
     sampleRate,
@@ -188,7 +188,7 @@ test('a format that cannot be made here says what to install', async () => {
 test('samples that come in any parts are read whole, and at another rate keep their shape', () => {
   const reader = new SampleReader()
   const bytes = Buffer.from([1, 0, 2, 0, 0xff, 0xff, 3, 0x80])
-  const read = [
+  const outputs = [
     bytes.subarray(0, 1),
     bytes.subarray(1, 1),
     bytes.subarray(1, 4),
@@ -196,7 +196,7 @@ test('samples that come in any parts are read whole, and at another rate keep th
     bytes.subarray(7),
   ]
   assert.deepEqual(
-    read.flatMap((part) => [...reader.read(part)]),
+    outputs.flatMap((part) => [...reader.read(part)]),
     [1, 2, -1, -32_765],
   )
   const wave = Int16Array.from({ length: 4_410 }, (_, i) => Math.sin(i / 20) * 10_000)

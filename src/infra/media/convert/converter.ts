@@ -40,7 +40,7 @@ const MOST_BYTES = 2_000_000_000
 const QUIET = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'file,pipe', '-threads', '1']
 
 /** Containers that hold their sound themselves: playlists would have ffmpeg read other files. */
-const READ = 'mp3,wav,ogg,flac,aac,mov,matroska,mpegts'
+const INPUT_FORMATS = 'mp3,wav,ogg,flac,aac,mov,matroska,mpegts'
 
 export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: string | null }): Converter {
   const encoders = createEncoders()
@@ -65,7 +65,7 @@ export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: st
   async function* samples(sound: AsyncIterable<Uint8Array>, output: string[], options: ConvertOptions) {
     const { signal } = options
     await using file = await stageFile(folder, sound, { mostBytes: MOST_BYTES, ...(signal && { signal }) })
-    yield* program([...QUIET, '-format_whitelist', READ, '-i', `file:${file.path}`, ...output], null, options)
+    yield* program([...QUIET, '-format_whitelist', INPUT_FORMATS, '-i', `file:${file.path}`, ...output], null, options)
   }
 
   return {

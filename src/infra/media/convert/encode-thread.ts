@@ -24,7 +24,7 @@ const NOTHING = new Uint8Array()
 let line = Promise.resolve()
 parentPort!.on('message', (request: EncodeRequest) => {
   line = line.then(async () => {
-    const answer: EncodeAnswer = await answered(request).then(
+    const answer: EncodeAnswer = await encodeSound(request).then(
       // A copy: of a view the whole that it looks at would be sent.
       (bytes) => ({ call: request.call, bytes: new Uint8Array(bytes) }),
       (error: unknown) => ({ call: request.call, error: error instanceof Error ? error.message : String(error) }),
@@ -34,7 +34,7 @@ parentPort!.on('message', (request: EncodeRequest) => {
   })
 })
 
-async function answered(request: EncodeRequest): Promise<Uint8Array> {
+async function encodeSound(request: EncodeRequest): Promise<Uint8Array> {
   if (request.do === 'drop') {
     sounds.delete(request.sound)
     return NOTHING
@@ -58,7 +58,7 @@ const MP3_RATES = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100
 async function mp3(rate: number): Promise<Encoding> {
   const { createMp3Encoder } = await import('wasm-media-encoders')
   const encoder = await createMp3Encoder()
-  const sampleRate = MP3_RATES.find((known) => known >= rate) ?? 48_000
+  const sampleRate = MP3_RATES.find((candidate) => candidate >= rate) ?? 48_000
   const resampler = new Resampler(rate, sampleRate)
   encoder.configure({ channels: 1, sampleRate, outputSampleRate: sampleRate, bitrate: sampleRate > 24_000 ? 96 : 64 })
   return {
@@ -73,7 +73,7 @@ const OPUS_RATES = [8_000, 12_000, 16_000, 24_000, 48_000] as const
 
 async function opus(rate: number, comment: string): Promise<Encoding> {
   const { Encoder } = await import('@evan/opus')
-  const sampleRate = OPUS_RATES.find((known) => known >= rate) ?? 48_000
+  const sampleRate = OPUS_RATES.find((candidate) => candidate >= rate) ?? 48_000
   const resampler = new Resampler(rate, sampleRate)
   const encoder = new Encoder({ channels: 1, sample_rate: sampleRate, application: 'audio' })
   encoder.bitrate = 32_000
@@ -97,17 +97,17 @@ async function opus(rate: number, comment: string): Promise<Encoding> {
     encode(samples) {
       const more = resampler.read(samples)
       total += more.length
-      return Buffer.concat(packets(joined(rest, more)))
+      return Buffer.concat(packets(concat(rest, more)))
     },
     end() {
       // Silence pushes the last samples out of the encoder.
-      const pages = packets(joined(rest, new Int16Array(frame * 2 - rest.length)))
+      const pages = packets(concat(rest, new Int16Array(frame * 2 - rest.length)))
       return Buffer.concat([...pages, ogg.end(Math.round((total / sampleRate) * 48_000))])
     },
   }
 }
 
-function joined(one: Int16Array, other: Int16Array): Int16Array<ArrayBuffer> {
+function concat(one: Int16Array, other: Int16Array): Int16Array<ArrayBuffer> {
   const both = new Int16Array(one.length + other.length)
   both.set(one)
   both.set(other, one.length)

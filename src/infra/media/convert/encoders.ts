@@ -41,12 +41,12 @@ export function createEncoders(): Encoders {
       if ('bytes' in answer) resolve(answer.bytes)
       else reject(new Error(answer.error))
     })
-    const lost = (): void => {
+    const onExit = (): void => {
       if (worker === fresh) worker = null
       for (const { reject } of waiting.values()) reject(new Error('The thread that encodes sound has ended.'))
       waiting.clear()
     }
-    fresh.on('error', lost).on('exit', lost)
+    fresh.on('error', onExit).on('exit', onExit)
     return fresh
   }
 
@@ -75,8 +75,8 @@ export function createEncoders(): Encoders {
             const pcm = new Uint8Array(whole.subarray(at, at + most))
             at += pcm.length
             most = PART
-            const encoded = await ask(sound, { do: 'encode', pcm })
-            if (encoded.length > 0) yield encoded
+            const piece = await ask(sound, { do: 'encode', pcm })
+            if (piece.length > 0) yield piece
           }
         yield await ask(sound, { do: 'end' })
       } finally {

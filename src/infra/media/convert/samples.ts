@@ -45,7 +45,7 @@ export class Resampler {
 }
 
 /** The same sound at another rate, in Hz. */
-export function resampled({ sampleRate, bytes }: Pcm, rate: number): Pcm {
+export function resample({ sampleRate, bytes }: Pcm, rate: number): Pcm {
   if (sampleRate === rate) return { sampleRate, bytes }
   return {
     sampleRate: rate,

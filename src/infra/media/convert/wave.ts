@@ -49,23 +49,23 @@ export async function waveSamples(
   for (let next = await parts.next(); !next.done; next = await parts.next()) {
     head = Buffer.concat([head, next.value])
     try {
-      const found = readWaveHead(head)
-      if (found !== null) return { sampleRate: found.sampleRate, bytes: continued(head.subarray(found.start), parts) }
+      const format = readWaveHead(head)
+      if (format !== null) return { sampleRate: format.sampleRate, bytes: chain(head.subarray(format.start), parts) }
     } catch {
       break
     }
   }
-  return { bytes: continued(head, parts) }
+  return { bytes: chain(head, parts) }
 }
 
 /** The part that was read already, then the rest. Leaving ends the rest, begun or not. */
-export function continued(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
-  let begun = first.length === 0
+export function chain(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
+  let hasStarted = first.length === 0
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
-        if (begun) return rest.next()
-        begun = true
+        if (hasStarted) return rest.next()
+        hasStarted = true
         return { done: false, value: first }
       },
       async return() {

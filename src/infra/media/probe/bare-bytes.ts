@@ -20,8 +20,8 @@ export function bareBytes(extension: string, bytes: Buffer): Buffer | null {
 
 /** Segments of JPEG (ITU-T T.81, B.1) that go: APP1 EXIF and XMP, APP13 Photoshop with IPTC, comments. Colour profiles stay. */
 function bareJpeg(bytes: Buffer): Buffer {
-  const kept: Buffer[] = [bytes.subarray(0, 2)]
-  let turned = 1
+  const parts: Buffer[] = [bytes.subarray(0, 2)]
+  let orientation = 1
   let at = 2
   while (at + 4 <= bytes.length) {
     if (bytes[at] !== 0xff) throw new Error('a segment does not begin where the last one ends')
@@ -35,12 +35,12 @@ function bareJpeg(bytes: Buffer): Buffer {
     const length = bytes.readUInt16BE(at + 2)
     const segment = bytes.subarray(at, at + 2 + length)
     if (marker === 0xe1 && segment.toString('latin1', 4, 8) === 'Exif')
-      turned = orientationOf(segment.subarray(10)) ?? turned
-    if (marker !== 0xe1 && marker !== 0xed && marker !== 0xfe) kept.push(segment)
+      orientation = orientationOf(segment.subarray(10)) ?? orientation
+    if (marker !== 0xe1 && marker !== 0xed && marker !== 0xfe) parts.push(segment)
     at += 2 + length
   }
-  if (turned !== 1) kept.splice(1, 0, exifOf(turned))
-  return Buffer.concat([...kept, bytes.subarray(at)])
+  if (orientation !== 1) parts.splice(1, 0, exifOf(orientation))
+  return Buffer.concat([...parts, bytes.subarray(at)])
 }
 
 /** The orientation, 1 to 8, that a TIFF structure (Exif 3.0, 4.6.2) names in its first directory. */
@@ -87,22 +87,22 @@ function exifOf(orientation: number): Buffer {
 const PNG_WORDS = new Set(['eXIf', 'tEXt', 'zTXt', 'iTXt', 'tIME'])
 
 function barePng(bytes: Buffer): Buffer {
-  const kept: Buffer[] = [bytes.subarray(0, 8)]
+  const parts: Buffer[] = [bytes.subarray(0, 8)]
   for (let at = 8; at + 12 <= bytes.length;) {
     const end = at + 12 + bytes.readUInt32BE(at)
     if (end > bytes.length) throw new Error('a chunk is cut off')
     const name = bytes.toString('latin1', at + 4, at + 8)
-    if (!PNG_WORDS.has(name)) kept.push(bytes.subarray(at, end))
+    if (!PNG_WORDS.has(name)) parts.push(bytes.subarray(at, end))
     // Bytes behind the end belong to no picture.
     if (name === 'IEND') break
     at = end
   }
-  return Buffer.concat(kept)
+  return Buffer.concat(parts)
 }
 
 /** Chunks of WebP (RFC 9649, 2.7): EXIF and XMP go, with their flags in VP8X. */
 function bareWebp(bytes: Buffer): Buffer {
-  const kept: Buffer[] = []
+  const parts: Buffer[] = []
   for (let at = 12; at + 8 <= bytes.length;) {
     const length = bytes.readUInt32LE(at + 4)
     const end = at + 8 + length + (length % 2)
@@ -111,11 +111,11 @@ function bareWebp(bytes: Buffer): Buffer {
       const head = Buffer.from(bytes.subarray(at, end))
       // EXIF is the flag 0x08, XMP 0x04.
       head[8] = head[8]! & ~0x0c
-      kept.push(head)
-    } else if (name !== 'EXIF' && name !== 'XMP ') kept.push(bytes.subarray(at, end))
+      parts.push(head)
+    } else if (name !== 'EXIF' && name !== 'XMP ') parts.push(bytes.subarray(at, end))
     at = end
   }
-  const content = Buffer.concat(kept)
+  const content = Buffer.concat(parts)
   const head = Buffer.from('RIFF\0\0\0\0WEBP', 'latin1')
   head.writeUInt32LE(content.length + 4, 4)
   return Buffer.concat([head, content])

@@ -19,8 +19,8 @@ async function answer(request: ProbeRequest): Promise<void> {
 }
 
 async function read({ path, want }: ProbeRequest): Promise<ProbeResult> {
-  const { begun } = await import('./kind.ts')
-  const start = await begun(path)
+  const { readBeginning } = await import('./kind.ts')
+  const start = await readBeginning(path)
   if (start.kind === 'image') {
     const { readPicture, barePicture } = await import('./picture.ts')
     return want === 'bare' ? barePicture(path, start) : { facts: await readPicture(path, start), bytes: null }

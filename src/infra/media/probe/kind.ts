@@ -25,20 +25,20 @@ const RECORDINGS = new Set(
 )
 
 /** A file's kind by its first bytes. Throws `UnreadableMedia` for a format that is neither made nor read here. */
-export async function begun(path: string): Promise<Beginning> {
+export async function readBeginning(path: string): Promise<Beginning> {
   const { size } = await stat(path)
   if (size === 0) throw new UnreadableMedia('empty', 'It is empty: it has no bytes.')
-  const found = await fileTypeFromFile(path)
-  if (found === undefined) throw new UnreadableMedia('other_kind', await described(path))
-  const type = found.mime.split(';')[0]!
+  const fileType = await fileTypeFromFile(path)
+  if (fileType === undefined) throw new UnreadableMedia('other_kind', await describeFile(path))
+  const type = fileType.mime.split(';')[0]!
   if (type.startsWith('image/apng')) return { kind: 'image', type: 'image/png', extension: 'png', sizeBytes: size }
-  const kind = PICTURES.has(found.ext) ? 'image' : RECORDINGS.has(found.ext) ? 'recording' : null
+  const kind = PICTURES.has(fileType.ext) ? 'image' : RECORDINGS.has(fileType.ext) ? 'recording' : null
   if (kind === null)
     throw new UnreadableMedia('other_kind', `It is ${type}, which is not a picture, video or sound that is read here.`)
-  return { kind, type, extension: found.ext, sizeBytes: size }
+  return { kind, type, extension: fileType.ext, sizeBytes: size }
 }
 
-async function described(path: string): Promise<string> {
+async function describeFile(path: string): Promise<string> {
   const { open } = await import('node:fs/promises')
   await using file = await open(path)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(512), 0, 512, 0)

@@ -15,16 +15,16 @@ const MOST_FRAMES = 2_000
 
 /** Every pixel is decoded, so that a picture that is cut off is found out now and not by who opens it. */
 export async function readPicture(path: string, start: Beginning): Promise<MediaFacts> {
-  const { picture, metadata } = await opened(path, start)
+  const { picture, metadata } = await openPicture(path, start)
   await whole(picture)
   return factsOf(start, metadata)
 }
 
 export async function barePicture(path: string, start: Beginning): Promise<ProbeResult> {
-  const { picture, metadata } = await opened(path, start)
+  const { picture, metadata } = await openPicture(path, start)
   await whole(picture)
-  const kept = bareBytes(start.extension, await readFile(path))
-  if (kept !== null) return { facts: { ...factsOf(start, metadata), sizeBytes: kept.length }, bytes: kept }
+  const bare = bareBytes(start.extension, await readFile(path))
+  if (bare !== null) return { facts: { ...factsOf(start, metadata), sizeBytes: bare.length }, bytes: bare }
   const { data, info } = await picture.clone().autoOrient().png().toBuffer({ resolveWithObject: true })
   const { width, height, size } = info
   return {
@@ -41,15 +41,16 @@ export async function barePicture(path: string, start: Beginning): Promise<Probe
   }
 }
 
-async function opened(path: string, start: Beginning): Promise<{ picture: Sharp; metadata: Metadata }> {
+async function openPicture(path: string, start: Beginning): Promise<{ picture: Sharp; metadata: Metadata }> {
   if (start.sizeBytes > MOST_BYTES)
     throw new UnreadableMedia(
       'too_large',
       `It has ${Math.ceil(start.sizeBytes / (1 << 20))} MiB: a picture has 64 at most.`,
     )
-  const found = await import('sharp').catch(() => null)
-  if (found === null) throw new UnreadableMedia('missing', 'Pictures are read by `sharp`, which is not installed here.')
-  const sharp = found.default
+  const sharpModule = await import('sharp').catch(() => null)
+  if (sharpModule === null)
+    throw new UnreadableMedia('missing', 'Pictures are read by `sharp`, which is not installed here.')
+  const sharp = sharpModule.default
   sharp.concurrency(1)
   sharp.cache(false)
   // The head alone says how large it is: nothing is decoded by this.

@@ -19,16 +19,16 @@ async function probing() {
   const folder = await mkdtemp(join(tmpdir(), 'uk-probe-'))
   const probe = createMediaProbe()
   let count = 0
-  const stored = async (bytes: Uint8Array): Promise<string> => {
+  const store = async (bytes: Uint8Array): Promise<string> => {
     const path = join(folder, `${count++}.bin`)
     await writeFile(path, bytes)
     return path
   }
   return {
-    facts: async (bytes: Uint8Array) => probe.facts('alice', await stored(bytes)),
-    bare: async (bytes: Uint8Array) => probe.bare('alice', await stored(bytes)),
+    facts: async (bytes: Uint8Array) => probe.facts('alice', await store(bytes)),
+    bare: async (bytes: Uint8Array) => probe.bare('alice', await store(bytes)),
     why: async (bytes: Uint8Array) =>
-      probe.facts('alice', await stored(bytes)).then(
+      probe.facts('alice', await store(bytes)).then(
         (facts) => assert.fail(`read as ${JSON.stringify(facts)}`),
         (error: { reason: string; message: string }) => `${error.reason}: ${error.message}`,
       ),
@@ -144,9 +144,9 @@ test('a picture that is sent on says nothing of where it was taken, and is seen 
       .withExif({ IFD0: { Make: 'Secret Camera' } })
       .toBuffer()
     assert.ok(picture.includes('Secret Camera'), format)
-    const stripped = await probe.bare(picture)
-    assert.equal(Buffer.from(stripped.bytes).includes('Secret Camera'), false, format)
-    assert.deepEqual(await sharp(stripped.bytes).raw().toBuffer(), await sharp(picture).raw().toBuffer(), format)
+    const result = await probe.bare(picture)
+    assert.equal(Buffer.from(result.bytes).includes('Secret Camera'), false, format)
+    assert.deepEqual(await sharp(result.bytes).raw().toBuffer(), await sharp(picture).raw().toBuffer(), format)
   }
   const tiff = await sharp(photo)
     .tiff()

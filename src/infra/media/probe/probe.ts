@@ -35,7 +35,7 @@ export function createMediaProbe(limits: Partial<PoolLimits> = {}): MediaProbe {
   const most = { ...LIMITS, ...limits }
   // The library that decodes pictures is native code.
   const pool: Pool<ProbeRequest, ProbeResult> = createPool(program, most, ['--allow-addons'])
-  const lost: Record<'too_slow' | 'too_large', string> = {
+  const messages: Record<'too_slow' | 'too_large', string> = {
     too_slow: `It takes longer to read than ${most.timeMs / 1000} s.`,
     too_large: 'It takes more memory to read than one file may, or breaks what reads it.',
   }
@@ -49,7 +49,7 @@ export function createMediaProbe(limits: Partial<PoolLimits> = {}): MediaProbe {
       })
     if ('lost' in outcome) {
       if (outcome.lost === 'unsent') throw new UnreadableMedia('busy', 'It cannot be read now.')
-      throw new UnreadableMedia(outcome.lost, lost[outcome.lost])
+      throw new UnreadableMedia(outcome.lost, messages[outcome.lost])
     }
     const { said } = outcome
     if ('reason' in said) throw new UnreadableMedia(said.reason, said.message)

@@ -42,10 +42,12 @@ export async function readRecording(path: string, start: Beginning): Promise<Med
     const track = video ?? sound
     if (track === null) throw new UnreadableMedia('damaged', `It is ${start.type} without any picture or sound in it.`)
     await checkEnd(track, path, start)
-    const said = durationOf(await input.computeDuration().catch(() => null))
+    const declaredSeconds = durationOf(await input.computeDuration().catch(() => null))
     const durationSeconds =
-      said === null || sound === null ? said : durationOf(await soundLength(sound, said, start.sizeBytes))
-    const { type, extension } = named(start, video !== null)
+      declaredSeconds === null || sound === null
+        ? declaredSeconds
+        : durationOf(await soundLength(sound, declaredSeconds, start.sizeBytes))
+    const { type, extension } = nameType(start, video !== null)
     const facts = { type, extension, sizeBytes: start.sizeBytes, durationSeconds }
     if (video === null) return { kind: 'audio', ...facts, width: null, height: null }
     const [width, height] = [await video.getDisplayWidth(), await video.getDisplayHeight()]
@@ -113,7 +115,7 @@ async function checkWave(path: string, size: number): Promise<void> {
 }
 
 /** A container may hold either: sound alone has a name of its own. */
-function named({ type, extension }: Beginning, pictures: boolean): { type: string; extension: string } {
+function nameType({ type, extension }: Beginning, pictures: boolean): { type: string; extension: string } {
   const sound: Record<string, { type: string; extension: string }> = {
     'video/mp4': { type: 'audio/mp4', extension: 'm4a' },
     'audio/x-m4a': { type: 'audio/mp4', extension: 'm4a' },

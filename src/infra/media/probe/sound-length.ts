@@ -9,16 +9,16 @@ const [TIMES, SECONDS] = [1.25, 1]
  * The length of a recording in seconds: what its container says, or where that is far too short what its packets of sound
  * hold. Times in a container are whatever its writer put there; who decodes it hears every packet.
  */
-export async function soundLength(track: InputAudioTrack, said: number, sizeBytes: number): Promise<number> {
-  if (sizeBytes <= said * PLAIN_BYTES) return said
+export async function soundLength(track: InputAudioTrack, declaredSeconds: number, sizeBytes: number): Promise<number> {
+  if (sizeBytes <= declaredSeconds * PLAIN_BYTES) return declaredSeconds
   const codec = await track.getCodec()
   const secondsOf = packetLength(codec, await track.getSampleRate())
-  if (secondsOf === null) return said
+  if (secondsOf === null) return declaredSeconds
   let seconds = 0
   // Only Opus says in its packets how long they are.
   const packets = new EncodedPacketSink(track).packets(undefined, undefined, { metadataOnly: codec !== 'opus' })
   for await (const { data } of packets) seconds += secondsOf(data)
-  return seconds > said * TIMES + SECONDS ? Math.round(seconds * 1_000) / 1_000 : said
+  return seconds > declaredSeconds * TIMES + SECONDS ? Math.round(seconds * 1_000) / 1_000 : declaredSeconds
 }
 
 /** The least that a packet lasts. Null: it is not known of this codec. */

@@ -59,7 +59,7 @@ export function createEncoder(width: number, height: number): Encoder {
       // rbsp_trailing_bits: the last block ends with a byte.
       parts.push(Buffer.from([0x80]))
       frames = 1
-      return { type: 'key', data: lengthed(unit(0x65, Buffer.concat(parts))) }
+      return { type: 'key', data: withLength(unit(0x65, Buffer.concat(parts))) }
     },
     bar(from, to) {
       const bits = new Bits()
@@ -74,7 +74,7 @@ export function createEncoder(width: number, height: number): Encoder {
         if (block < to - 1) bits.ue(0)
       }
       if (to > from && to < columns) bits.ue(columns - to)
-      return { type: 'delta', data: lengthed(unit(0x61, bits.end())) }
+      return { type: 'delta', data: withLength(unit(0x61, bits.end())) }
     },
   }
 }
@@ -164,7 +164,7 @@ function unit(head: number, payload: Buffer): Buffer {
   return out.subarray(0, size)
 }
 
-function lengthed(bytes: Buffer): Buffer {
+function withLength(bytes: Buffer): Buffer {
   const head = Buffer.alloc(4)
   head.writeUInt32BE(bytes.length)
   return Buffer.concat([head, bytes])

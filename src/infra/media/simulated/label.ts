@@ -22,8 +22,8 @@ export function labelOf(width: number, height: number): string {
   const letters = [...LABEL]
     .map((letter, i) => `<path transform="translate(${i * ADVANCE} 0)" d="${LETTERS[letter]!}"/>`)
     .join('')
-  const drawn = (colour: string, thick: number): string =>
+  const draw = (colour: string, thick: number): string =>
     `<g fill="none" stroke="${colour}" stroke-width="${thick}" stroke-linecap="round" stroke-linejoin="round" transform="translate(${x} ${y}) scale(${scale})">${letters}</g>`
   // Dark around light: to be read on any ground.
-  return drawn('#000', 1.6) + drawn('#fff', 0.7)
+  return draw('#000', 1.6) + draw('#fff', 0.7)
 }

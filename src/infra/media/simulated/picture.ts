@@ -16,17 +16,17 @@ export const LONGEST_SIDE = 4_096
 
 /** A picture that shows nothing but that it is simulated: hills under a sky, and the word. */
 export async function drawPicture({ format, ...picture }: SimulatedPicture): Promise<Uint8Array> {
-  const drawn = await rendered(picture)
-  if (format === 'png') return drawn.png({ compressionLevel: 6 }).toBuffer()
-  return format === 'jpeg' ? drawn.jpeg({ quality: 85 }).toBuffer() : drawn.webp({ quality: 85, effort: 2 }).toBuffer()
+  const image = await render(picture)
+  if (format === 'png') return image.png({ compressionLevel: 6 }).toBuffer()
+  return format === 'jpeg' ? image.jpeg({ quality: 85 }).toBuffer() : image.webp({ quality: 85, effort: 2 }).toBuffer()
 }
 
 /** A picture's samples: red, green, blue, one byte each, line by line. */
 export async function samplesOf(picture: Omit<SimulatedPicture, 'format' | 'transparent'>): Promise<Uint8Array> {
-  return (await rendered({ ...picture, transparent: false })).removeAlpha().raw().toBuffer()
+  return (await render({ ...picture, transparent: false })).removeAlpha().raw().toBuffer()
 }
 
-async function rendered(picture: Omit<SimulatedPicture, 'format'>): Promise<Sharp> {
+async function render(picture: Omit<SimulatedPicture, 'format'>): Promise<Sharp> {
   const { default: sharp } = await import('sharp')
   return sharp(Buffer.from(sceneOf(picture)))
 }

@@ -19,8 +19,8 @@ test('a simulated picture has the size and format asked, is the same twice, and 
   for (const format of ['png', 'jpeg', 'webp'] as const) {
     const bytes = await drawPicture({ ...scene, format, transparent: false })
     assert.deepEqual(bytes, await drawPicture({ ...scene, format, transparent: false }), format)
-    const { width, height, format: found } = await sharp(bytes).metadata()
-    assert.deepEqual([width, height, found], [640, 360, format])
+    const { width, height, format: actualFormat } = await sharp(bytes).metadata()
+    assert.deepEqual([width, height, actualFormat], [640, 360, format])
     assert.notDeepEqual(bytes, await drawPicture({ ...scene, format, transparent: false, words: 'one boat' }), format)
   }
   const clear = await sharp(await drawPicture({ ...scene, format: 'png', transparent: true }))

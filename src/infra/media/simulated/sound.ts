@@ -18,18 +18,18 @@ export async function* toneOf(words: string, seconds: number): AsyncGenerator<Ui
   const next = numbersOf(words)
   const total = Math.round(seconds * SIMULATED_RATE)
   const step = SIMULATED_RATE / 10
-  let [pitch, left, length, phase] = [0, 0, 0, 0]
-  for (let done = 0; done < total; done += step) {
-    const part = new Int16Array(Math.min(step, total - done))
+  let [pitch, remaining, length, phase] = [0, 0, 0, 0]
+  for (let offset = 0; offset < total; offset += step) {
+    const part = new Int16Array(Math.min(step, total - offset))
     for (let i = 0; i < part.length; i++) {
-      if (left === 0) {
+      if (remaining === 0) {
         pitch = 220 * 2 ** (Math.floor(next() * 12) / 12)
-        left = length = Math.round(SIMULATED_RATE * (0.2 + next() * 0.3))
+        remaining = length = Math.round(SIMULATED_RATE * (0.2 + next() * 0.3))
       }
-      left -= 1
+      remaining -= 1
       phase += (2 * Math.PI * pitch) / SIMULATED_RATE
       // Rises and falls within each tone: no clicks between them.
-      part[i] = Math.round(Math.sin(phase) * Math.sin((Math.PI * left) / length) * 8_000)
+      part[i] = Math.round(Math.sin(phase) * Math.sin((Math.PI * remaining) / length) * 8_000)
     }
     yield Buffer.from(part.buffer)
     await setImmediate()

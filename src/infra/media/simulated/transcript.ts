@@ -21,12 +21,12 @@ export function simulatedWords(digest: string, seconds: number | null): Simulate
   const step = length / count
   const words = Array.from({ length: count }, (_, i) => ({
     text: ['This', 'is', 'simulated:'][i] ?? WORDS[Math.floor(next() * WORDS.length)]!,
-    startSeconds: rounded(i * step),
-    endSeconds: rounded((i + 1) * step),
+    startSeconds: round(i * step),
+    endSeconds: round((i + 1) * step),
   }))
   return Array.from({ length: Math.ceil(count / WORDS_PER_SEGMENT) }, (_, i) =>
     words.slice(i * WORDS_PER_SEGMENT, (i + 1) * WORDS_PER_SEGMENT),
   )
 }
 
-const rounded = (seconds: number): number => Math.round(seconds * 1_000) / 1_000
+const round = (seconds: number): number => Math.round(seconds * 1_000) / 1_000

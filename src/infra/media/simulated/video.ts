@@ -28,12 +28,14 @@ export async function drawVideo({ width, height, seconds, fps, words }: Simulate
   await output.start()
   const frames = Math.max(1, Math.round(seconds * fps))
   const { codec, description } = encoder
-  let done = 0
+  let encodedColumns = 0
   for (let i = 0; i < frames; i++) {
-    const reached = Math.floor(((i + 1) / frames) * encoder.columns)
+    const targetColumn = Math.floor(((i + 1) / frames) * encoder.columns)
     const { type, data } =
-      i === 0 ? await encoder.still(await samplesOf({ width, height, words })) : encoder.bar(done, reached)
-    if (i > 0) done = reached
+      i === 0
+        ? await encoder.still(await samplesOf({ width, height, words }))
+        : encoder.bar(encodedColumns, targetColumn)
+    if (i > 0) encodedColumns = targetColumn
     await track.add(
       new EncodedPacket(data, type, i / fps, 1 / fps),
       i === 0 ? { decoderConfig: { codec, description, codedWidth: width, codedHeight: height } } : undefined,

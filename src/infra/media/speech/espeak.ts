@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { createTurns } from '../../confined/turns.ts'
 import type { Pcm } from '../facts.ts'
-import { continued, readWaveHead } from '../convert/wave.ts'
+import { chain, readWaveHead } from '../convert/wave.ts'
 import { ProgramFailed, type ProgramLimits, runProgram } from '../programs.ts'
 import { type LocalVoice, type SpeakOptions, voiceFor } from './voice.ts'
 
@@ -19,7 +19,7 @@ const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
  * The voices of each program, by its path and the time of its last change: a process asks a program once, and another
  * process asks for itself.
  */
-const known = new Map<string, Promise<readonly LocalVoice[]>>()
+const voicesByVersion = new Map<string, Promise<readonly LocalVoice[]>>()
 /** Words a minute that the program speaks by itself, and the bounds of what it takes (its manual, `-s`). */
 const [USUAL, SLOWEST, FASTEST] = [175, 80, 700]
 /** The least of `speed` that it follows. */
@@ -29,20 +29,20 @@ export function createEspeak(program: string): Espeak {
   const turns = createTurns(TURNS)
 
   async function list(): Promise<readonly LocalVoice[]> {
-    const said = await all(runProgram(program, ['--voices'], null, { ...LIMITS, timeMs: 10_000 }))
-    const voices = readVoices(said.toString())
+    const output = await all(runProgram(program, ['--voices'], null, { ...LIMITS, timeMs: 10_000 }))
+    const voices = readVoices(output.toString())
     if (voices.length === 0) throw new ProgramFailed('espeak-ng has no voices.')
     return voices
   }
   async function voices(): Promise<readonly LocalVoice[]> {
-    const found = await stat(program).catch(() => null)
-    if (found === null) throw new ProgramFailed('espeak-ng is not installed any more.')
-    const version = `${program} ${found.mtimeMs}`
-    const asked = known.get(version) ?? list()
-    known.set(version, asked)
+    const stats = await stat(program).catch(() => null)
+    if (stats === null) throw new ProgramFailed('espeak-ng is not installed any more.')
+    const version = `${program} ${stats.mtimeMs}`
+    const listing = voicesByVersion.get(version) ?? list()
+    voicesByVersion.set(version, listing)
     // A program that failed is asked again.
-    asked.catch(() => known.delete(version))
-    return asked
+    listing.catch(() => voicesByVersion.delete(version))
+    return listing
   }
 
   async function* inTurn(
@@ -66,8 +66,8 @@ export function createEspeak(program: string): Espeak {
       let head = Buffer.alloc(0)
       for (let next = await parts.next(); !next.done; next = await parts.next()) {
         head = Buffer.concat([head, next.value])
-        const found = readWaveHead(head)
-        if (found !== null) return { sampleRate: found.sampleRate, bytes: continued(head.subarray(found.start), parts) }
+        const format = readWaveHead(head)
+        if (format !== null) return { sampleRate: format.sampleRate, bytes: chain(head.subarray(format.start), parts) }
       }
       throw new ProgramFailed('espeak-ng said nothing.')
     },
@@ -108,7 +108,7 @@ function tagOf(language: string): string | null {
 }
 
 async function all(parts: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const read: Uint8Array[] = []
-  for await (const part of parts) read.push(part)
-  return Buffer.concat(read)
+  const chunks: Uint8Array[] = []
+  for await (const part of parts) chunks.push(part)
+  return Buffer.concat(chunks)
 }

@@ -16,7 +16,7 @@ export type FliteAnswer = { sampleRate: number; pcm: Uint8Array } | { error: str
 const { module } = workerData as { module: WasmModule }
 
 parentPort!.on('message', (request: FliteRequest) => {
-  spoken(request).then(
+  speak(request).then(
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     (answer) => parentPort!.postMessage(answer),
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
@@ -24,7 +24,7 @@ parentPort!.on('message', (request: FliteRequest) => {
   )
 })
 
-async function spoken({ text, voice, speed }: FliteRequest): Promise<FliteAnswer> {
+async function speak({ text, voice, speed }: FliteRequest): Promise<FliteAnswer> {
   // `-t`: without it a text that has no blank is taken for the name of a file.
   const { code, file, said } = await runWasi(module, [
     'flite',

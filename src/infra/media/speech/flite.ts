@@ -34,7 +34,7 @@ const IDLE_MS = 600_000
 /** Pieces that are spoken before the one that is asked for. */
 const AHEAD = 2
 
-type Spoken = Extract<FliteAnswer, { pcm: Uint8Array }>
+type SpokenAnswer = Extract<FliteAnswer, { pcm: Uint8Array }>
 
 export function createFlite(): Flite {
   const atOnce = Math.max(1, Math.min(4, availableParallelism() - 1))
@@ -43,12 +43,12 @@ export function createFlite(): Flite {
   const idle: Worker[] = []
   const alive = new Set<Worker>()
   const timers = new Map<Worker, NodeJS.Timeout>()
-  let compiled: Promise<WasmModule> | null = null
-  let closed = false
+  let compilation: Promise<WasmModule> | null = null
+  let isClosed = false
 
   const module = (): Promise<WasmModule> =>
-    (compiled ??= load().catch((error: unknown) => {
-      compiled = null
+    (compilation ??= load().catch((error: unknown) => {
+      compilation = null
       throw error
     }))
 
@@ -92,29 +92,29 @@ export function createFlite(): Flite {
     await worker.terminate()
   }
 
-  async function piece(request: FliteRequest, { account, signal }: SpeakOptions): Promise<Spoken> {
+  async function piece(request: FliteRequest, { account, signal }: SpeakOptions): Promise<SpokenAnswer> {
     using _turn = await turns.take(account, signal)
     signal?.throwIfAborted()
     const worker = await take()
     const { promise, resolve, reject } = Promise.withResolvers<FliteAnswer>()
     const leave = (): void => reject(signal!.reason as Error)
     const late = setTimeout(() => reject(new Error('Flite took too long to speak.')), PIECE_MS)
-    const ended = (): void => reject(new Error('Flite has ended.'))
+    const onEnd = (): void => reject(new Error('Flite has ended.'))
     signal?.addEventListener('abort', leave, { once: true })
-    worker.once('message', resolve).once('error', reject).once('exit', ended)
+    worker.once('message', resolve).once('error', reject).once('exit', onEnd)
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     worker.postMessage(request)
     try {
       const answer = await promise
       if ('error' in answer) throw new Error(answer.error)
-      worker.off('error', reject).off('exit', ended)
+      worker.off('error', reject).off('exit', onEnd)
       give(worker)
       return answer
     } catch (error) {
       // It speaks on, and hears nothing: its thread is ended, and another is there when the next one speaks.
-      worker.off('message', resolve).off('error', reject).off('exit', ended)
+      worker.off('message', resolve).off('error', reject).off('exit', onEnd)
       void drop(worker)
-      if (!closed) give(start(await module()))
+      if (!isClosed) give(start(await module()))
       throw error
     } finally {
       clearTimeout(late)
@@ -135,14 +135,14 @@ export function createFlite(): Flite {
           'Flite reads English in Latin letters and digits, of which the text has none; espeak-ng and other models read more.',
         )
       const pieces = piecesOf(readable)
-      const waiting: Promise<Spoken>[] = []
+      const waiting: Promise<SpokenAnswer>[] = []
       let next = 0
       const ask = (): void => {
         if (next >= pieces.length) return
-        const spoken = piece({ text: pieces[next++]!, voice: name, speed: options.speed }, { ...options, signal })
+        const speech = piece({ text: pieces[next++]!, voice: name, speed: options.speed }, { ...options, signal })
         // Told where it is waited for.
-        spoken.catch(() => {})
-        waiting.push(spoken)
+        speech.catch(() => {})
+        waiting.push(speech)
       }
       ask()
       const { sampleRate } = await waiting[0]!
@@ -164,7 +164,7 @@ export function createFlite(): Flite {
       }
     },
     async [Symbol.asyncDispose]() {
-      closed = true
+      isClosed = true
       turns[Symbol.dispose]()
       await Promise.all([...alive].map(drop))
     },

@@ -9,7 +9,7 @@ import { piecesOf } from './pieces.ts'
 import type { SpeakOptions } from './voice.ts'
 
 const program = await findProgram('espeak-ng')
-const asked = (more: Partial<SpeakOptions> = {}): SpeakOptions => ({
+const optionsOf = (more: Partial<SpeakOptions> = {}): SpeakOptions => ({
   voice: null,
   language: null,
   speed: 1,
@@ -17,7 +17,7 @@ const asked = (more: Partial<SpeakOptions> = {}): SpeakOptions => ({
   ...more,
 })
 
-async function heard(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function collect(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for await (const part of bytes) parts.push(part)
   return Buffer.concat(parts)
@@ -48,41 +48,41 @@ test('a text is cut into pieces that people would pause at; the first is short, 
 test('flite speaks each of its voices, a word without a blank too, faster where that is asked', async () => {
   await using flite = createFlite()
   for (const { name } of flite.voices) {
-    const { sampleRate, bytes } = await flite.speak('Hello.', asked({ voice: name }))
-    const pcm = await heard(bytes)
+    const { sampleRate, bytes } = await flite.speak('Hello.', optionsOf({ voice: name }))
+    const pcm = await collect(bytes)
     assert.equal(sampleRate, name === 'kal' ? 8_000 : 16_000)
     assert.ok(pcm.length / 2 / sampleRate > 0.3 && isLoud(pcm), name)
   }
   const text = 'She sells sea shells by the sea shore.'
   const [plainly, fast] = await Promise.all(
-    [1, 2].map(async (speed) => heard((await flite.speak(text, asked({ speed }))).bytes)),
+    [1, 2].map(async (speed) => collect((await flite.speak(text, optionsOf({ speed }))).bytes)),
   )
   const ratio = plainly!.length / fast!.length
   assert.ok(ratio > 1.7 && ratio < 2.3, `${ratio}`)
-  assert.deepEqual(await heard((await flite.speak(text, asked())).bytes), plainly, 'the same twice')
-  await assert.rejects(flite.speak(text, asked({ voice: 'alloy' })), { name: 'NoSuchVoice', param: 'voice' })
-  await assert.rejects(flite.speak(text, asked({ language: 'fr' })), { name: 'NoSuchVoice', param: 'language' })
-  assert.ok(isLoud(await heard((await flite.speak(text, asked({ language: 'en-GB' }))).bytes)))
+  assert.deepEqual(await collect((await flite.speak(text, optionsOf())).bytes), plainly, 'the same twice')
+  await assert.rejects(flite.speak(text, optionsOf({ voice: 'alloy' })), { name: 'NoSuchVoice', param: 'voice' })
+  await assert.rejects(flite.speak(text, optionsOf({ language: 'fr' })), { name: 'NoSuchVoice', param: 'language' })
+  assert.ok(isLoud(await collect((await flite.speak(text, optionsOf({ language: 'en-GB' }))).bytes)))
   for (const unread of ['東京', '— … !'])
-    await assert.rejects(flite.speak(unread, asked()), { name: 'NoSuchVoice', param: 'input' })
+    await assert.rejects(flite.speak(unread, optionsOf()), { name: 'NoSuchVoice', param: 'input' })
 })
 
 test('alice has a book read; bob’s word is spoken before her second page, and who leaves is not spoken to', async () => {
   await using flite = createFlite()
   const leaving = new AbortController()
   const book = 'It was a dark and stormy night, and the rain fell in torrents upon the roofs of the town. '.repeat(200)
-  const hers = await flite.speak(book, asked({ signal: leaving.signal }))
+  const hers = await flite.speak(book, optionsOf({ signal: leaving.signal }))
   let parts = 0
   const reading = (async () => {
     for await (const _ of hers.bytes) parts++
   })()
-  const bob = await heard((await flite.speak('Hello.', asked({ account: 'bob' }))).bytes)
+  const bob = await collect((await flite.speak('Hello.', optionsOf({ account: 'bob' }))).bytes)
   assert.ok(isLoud(bob))
   assert.ok(parts < 6, `${parts} pieces of hers came before`)
   leaving.abort(new Error('alice left'))
   await assert.rejects(reading, { message: 'alice left' })
   // The threads are free again.
-  assert.ok(isLoud(await heard((await flite.speak('Once more.', asked())).bytes)))
+  assert.ok(isLoud(await collect((await flite.speak('Once more.', optionsOf())).bytes)))
 })
 
 test('the voices of espeak-ng are read from its table: English first, tags of BCP 47, none twice', () => {
@@ -123,27 +123,27 @@ test(
       ['fr', 'Bonjour tout le monde'],
       ['en-GB', '--version; `id` $(id) "quoted"'],
     ] as const) {
-      const { sampleRate, bytes } = await espeak.speak(text, asked({ language }))
-      const pcm = await heard(bytes)
+      const { sampleRate, bytes } = await espeak.speak(text, optionsOf({ language }))
+      const pcm = await collect(bytes)
       assert.ok(sampleRate === 22_050 && isLoud(pcm) && pcm.length / 2 / sampleRate < 30, language)
     }
-    await assert.rejects(espeak.speak('x', asked({ voice: '../../etc/passwd' })), { name: 'NoSuchVoice' })
+    await assert.rejects(espeak.speak('x', optionsOf({ voice: '../../etc/passwd' })), { name: 'NoSuchVoice' })
     // More than pipes hold: its processes wait for who reads.
     const leaving = new AbortController()
     const long = 'The quick brown fox jumps over the lazy dog. '.repeat(2_000)
-    const sounds = await Promise.all([1, 2].map(() => espeak.speak(long, asked({ signal: leaving.signal }))))
-    let spoken = false
-    const third = espeak.speak('Hello.', asked()).then(async ({ bytes }) => {
-      spoken = isLoud(await heard(bytes))
+    const sounds = await Promise.all([1, 2].map(() => espeak.speak(long, optionsOf({ signal: leaving.signal }))))
+    let isSpoken = false
+    const third = espeak.speak('Hello.', optionsOf()).then(async ({ bytes }) => {
+      isSpoken = isLoud(await collect(bytes))
     })
-    const bob = await heard((await espeak.speak('Hello.', asked({ account: 'bob' }))).bytes)
-    assert.ok(isLoud(bob) && !spoken, 'two of alice are spoken at a time; bob does not wait for them')
+    const bob = await collect((await espeak.speak('Hello.', optionsOf({ account: 'bob' }))).bytes)
+    assert.ok(isLoud(bob) && !isSpoken, 'two of alice are spoken at a time; bob does not wait for them')
     assert.equal(sounds.length, 2)
     leaving.abort(new Error('left'))
     await third
     await until(
-      async () => spoken,
-      (done) => done,
+      async () => isSpoken,
+      (isDone) => isDone,
     )
   },
 )

@@ -38,18 +38,20 @@ export function voiceFor(
   { voice, language }: Pick<SpeakOptions, 'voice' | 'language'>,
 ): LocalVoice {
   if (voice !== null) {
-    const found = voices.find(({ name }) => name === voice || `${engine}/${name}` === voice)
-    if (found !== undefined) return found
+    const match = voices.find(({ name }) => name === voice || `${engine}/${name}` === voice)
+    if (match !== undefined) return match
     throw new NoSuchVoice('voice', `The voice ${JSON.stringify(voice)} does not exist at ${engine}.`)
   }
   if (language === null) return voices[0]!
-  const found = voices.find(({ languages }) => languages.some((spoken) => speaks(spoken, language)))
-  if (found !== undefined) return found
+  const languageMatch = voices.find(({ languages }) =>
+    languages.some((spokenLanguage) => speaks(spokenLanguage, language)),
+  )
+  if (languageMatch !== undefined) return languageMatch
   throw new NoSuchVoice('language', `${engine} has no voice that speaks ${JSON.stringify(language)}.`)
 }
 
 /** `en` asks for any English, `en-GB` for that of Britain; a voice that names no region speaks for all. */
-export function speaks(spoken: string, asked: string): boolean {
-  const [one, other] = [spoken.toLowerCase(), asked.toLowerCase()]
+export function speaks(language: string, requestedLanguage: string): boolean {
+  const [one, other] = [language.toLowerCase(), requestedLanguage.toLowerCase()]
   return one === other || one.startsWith(`${other}-`) || other.startsWith(`${one}-`)
 }

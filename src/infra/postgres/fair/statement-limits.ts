@@ -25,7 +25,7 @@ const noteTransaction = (caller: Caller, more: 1 | -1): void =>
 export const isInTransaction = (caller: Caller): boolean => (transactions.get(caller) ?? 0) > 0
 
 type Callback = (error: Error | undefined, result: unknown) => void
-type Query = (...given: unknown[]) => unknown
+type Query = (...args: unknown[]) => unknown
 
 /**
  * Ends statements of calls that only read, after `readMs` and when their caller leaves, and gives each transaction a
@@ -41,17 +41,17 @@ export function limitStatements(client: pg.ClientBase, readMs: number): void {
     if (isBegin) beginTransaction(checkout)
     const limit = isRead ? readMs : STATEMENT_MS
     // One message can hold two statements.
-    const given = [isBegin ? `${text}; set local statement_timeout = ${limit}` : text, ...rest]
+    const args = [isBegin ? `${text}; set local statement_timeout = ${limit}` : text, ...rest]
     // An ending transaction is short, and has to come through.
-    if (!isRead || text === 'commit' || text === 'rollback') return query(...given)
+    if (!isRead || text === 'commit' || text === 'rollback') return query(...args)
     const watch = watchStatement(client, checkout, readMs)
-    const callback = given.at(-1)
+    const callback = args.at(-1)
     if (typeof callback === 'function') {
-      given[given.length - 1] = (error: Error | undefined, result: unknown) =>
+      args[args.length - 1] = (error: Error | undefined, result: unknown) =>
         watch.end(error, (fault) => (callback as Callback)(fault, result))
-      return query(...given)
+      return query(...args)
     }
-    return (query(...given) as Promise<unknown>).then(
+    return (query(...args) as Promise<unknown>).then(
       (result) => new Promise((resolve) => watch.end(undefined, () => resolve(result))),
       (error: Error) => new Promise((_, reject) => watch.end(error, reject)),
     )

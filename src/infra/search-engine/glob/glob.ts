@@ -25,7 +25,7 @@ export const MOST_PATH_STEPS = 1_000_000
 interface One {
   source: string
   not: boolean
-  anchored: boolean
+  isAnchored: boolean
   /** The characters behind a leading `*`, for the most common kind of glob. */
   ending: string | null
   machine: Machine
@@ -45,7 +45,7 @@ export function compileGlobs(globs: readonly string[], options: { fold?: boolean
 
 function parse(glob: string, { fold = false }: { fold?: boolean }): One {
   if (glob.length > MOST_GLOB) throw new InvalidGlob(`A glob may have up to ${MOST_GLOB} characters.`)
-  const anchored = glob.replace(/\/$/, '').includes('/')
+  const isAnchored = glob.replace(/\/$/, '').includes('/')
   const words = glob.replace(/^\//, '').replace(/\/$/, '/**')
   const tokens = tokensOf(fold ? words.toLowerCase() : words)
   const [first, ...rest] = tokens
@@ -54,10 +54,10 @@ function parse(glob: string, { fold = false }: { fold?: boolean }): One {
   return {
     source: glob,
     not: false,
-    anchored,
-    ending: anchored || ending === null ? null : String.fromCodePoint(...ending),
+    isAnchored,
+    ending: isAnchored || ending === null ? null : String.fromCodePoint(...ending),
     machine: machineOf(tokens),
-    like: likeOf(words, anchored),
+    like: likeOf(words, isAnchored),
   }
 }
 
@@ -91,9 +91,9 @@ function verdictOf(one: One, names: Names, work: Work): boolean | null {
     return names.included === true && !names.foldersMatter ? true : null
   } catch (error) {
     if (!(error instanceof TooMuchWork)) throw error
-    const shown = one.source.length > 80 ? `${shorten(one.source, 80)}…` : one.source
+    const excerpt = one.source.length > 80 ? `${shorten(one.source, 80)}…` : one.source
     throw new InvalidGlob(
-      `The glob \`${shown}\` takes too long to match against a path of ${names.length} characters. Use fewer \`*\`, \`{…}\` and globs.`,
+      `The glob \`${excerpt}\` takes too long to match against a path of ${names.length} characters. Use fewer \`*\`, \`{…}\` and globs.`,
     )
   }
 }
@@ -129,10 +129,10 @@ class Names {
   }
 
   /** Calls `accept` with the end of each name that the glob matches, until that answers true. */
-  visit({ anchored, ending, machine }: One, work: Work, accept: (at: number) => boolean): boolean {
+  visit({ isAnchored, ending, machine }: One, work: Work, accept: (at: number) => boolean): boolean {
     const end = this.length
     const whole = this.foldersMatter ? accept : (at: number) => at === end && accept(at)
-    if (anchored) return machine.run(this.#path, 0, end, work, whole)
+    if (isAnchored) return machine.run(this.#path, 0, end, work, whole)
     if (!this.foldersMatter && ending !== null) {
       work.spend(1 + (ending.length >> 3))
       const from = this.#text.lastIndexOf('/') + 1

@@ -2,8 +2,8 @@
 const MOST_PIECE = 64
 
 /** The pattern of `like` for a glob: less exact, never narrower, and cheap for any path. */
-export function likeOf(glob: string, anchored: boolean): string {
-  const pieces: string[] = anchored ? [] : ['%']
+export function likeOf(glob: string, isAnchored: boolean): string {
+  const pieces: string[] = isAnchored ? [] : ['%']
   let run = 0
   const any = (): void => {
     if (pieces.at(-1) !== '%') pieces.push('%')

@@ -19,7 +19,7 @@ export function machineOf(tokens: readonly Token[]): Machine {
   let next = new Int32Array(last + 1)
   const stack = new Int32Array(tokens.reduce((sum, token) => sum + (token.on === 'split' ? token.to.length : 1), 2))
   /** The round in which a state was opened last: nothing has to be cleared between characters. */
-  const opened = new Uint32Array(last + 1)
+  const openedAt = new Uint32Array(last + 1)
   let round = 0
 
   /** Adds a state and those that follow without a character to `set`; returns how many there are then. */
@@ -29,8 +29,8 @@ export function machineOf(tokens: readonly Token[]): Machine {
     stack[depth++] = first
     while (depth > 0) {
       const at = stack[--depth]!
-      if (opened[at] === round) continue
-      opened[at] = round
+      if (openedAt[at] === round) continue
+      openedAt[at] = round
       const token = tokens[at]
       if (token?.on === 'split') for (const to of token.to) stack[depth++] = to
       else if (token?.on === 'go') stack[depth++] = token.to
@@ -44,7 +44,7 @@ export function machineOf(tokens: readonly Token[]): Machine {
 
   function start(): void {
     if (++round < 0xffff_ffff) return
-    opened.fill(0)
+    openedAt.fill(0)
     round = 1
   }
 
@@ -55,7 +55,7 @@ export function machineOf(tokens: readonly Token[]): Machine {
       for (let i = from; i < to; i++) {
         const code = path[i]!
         const slash = code === SLASH
-        if (slash && i > from && opened[last] === round && accept(i)) return true
+        if (slash && i > from && openedAt[last] === round && accept(i)) return true
         start()
         let size = 0
         let steps = 1
@@ -72,7 +72,7 @@ export function machineOf(tokens: readonly Token[]): Machine {
         ;[here, next] = [next, here]
         count = size
       }
-      return opened[last] === round && accept(to)
+      return openedAt[last] === round && accept(to)
     },
   }
 }

@@ -82,10 +82,10 @@ class Reader {
     const ranges: [number, number][] = []
     for (let first = true; first || this.#chars[this.#at] !== ']'; first = false) {
       const low = this.#member()
-      const ranged =
+      const isRange =
         this.#chars[this.#at] === '-' && this.#chars[this.#at + 1] !== ']' && this.#chars[this.#at + 1] !== undefined
-      if (ranged) this.#at++
-      const high = ranged ? this.#member() : low
+      if (isRange) this.#at++
+      const high = isRange ? this.#member() : low
       if (high < low) throw new InvalidGlob('A range in `[…]` runs backwards.')
       ranges.push([low, high])
     }

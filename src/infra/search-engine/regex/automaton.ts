@@ -131,10 +131,10 @@ function run(states: readonly State[], first: number): Automaton {
   // The deterministic states that came up: their members, and what stood before them.
   let members: Int32Array[] = []
   let befores: Before[] = []
-  let known = new Map<string, number>()
+  let statesByKey = new Map<string, number>()
   let keptMembers = 0
   let table = new Int32Array(0)
-  const seen = new Uint32Array(states.length)
+  const visitedAt = new Uint32Array(states.length)
   let round = 0
   const stack = new Int32Array(states.reduce((sum, state) => sum + (state.on === 'split' ? state.to.length : 1), 1))
   /** The members of the next state as bits, and as a sorted list behind what stands before it. */
@@ -145,7 +145,7 @@ function run(states: readonly State[], first: number): Automaton {
   function forget(): void {
     members = []
     befores = []
-    known = new Map()
+    statesByKey = new Map()
     keptMembers = 0
     table = new Int32Array(64 * 256).fill(UNKNOWN)
     keep(0, START)
@@ -156,12 +156,12 @@ function run(states: readonly State[], first: number): Automaton {
   function keep(count: number, before: Before): number {
     list[0] = before
     const key = listBytes.toString('utf16le', 0, (count + 1) * 2)
-    const there = known.get(key)
+    const there = statesByKey.get(key)
     if (there !== undefined) return there
     const id = members.length
     members.push(Int32Array.from(list.subarray(1, count + 1)))
     befores.push(before)
-    known.set(key, id)
+    statesByKey.set(key, id)
     keptMembers += count
     if (members.length * 256 > table.length) {
       const larger = new Int32Array(table.length * 2).fill(UNKNOWN)
@@ -172,7 +172,7 @@ function run(states: readonly State[], first: number): Automaton {
   }
 
   /** Empties the bits into the list; returns how many there were. */
-  function listed(): number {
+  function listStates(): number {
     let count = 0
     for (let word = 0; word < after.length; word++) {
       for (let bits = after[word]!; bits !== 0; bits &= bits - 1)
@@ -201,7 +201,7 @@ function run(states: readonly State[], first: number): Automaton {
     const before = befores[from]!
     const inside = members[from]!
     if (++round === 0xffff_ffff) {
-      seen.fill(0)
+      visitedAt.fill(0)
       round = 1
     }
     let steps = 0
@@ -210,8 +210,8 @@ function run(states: readonly State[], first: number): Automaton {
       stack[depth++] = i < 0 ? first : inside[i]!
       while (depth > 0) {
         const at = stack[--depth]!
-        if (seen[at] === round) continue
-        seen[at] = round
+        if (visitedAt[at] === round) continue
+        visitedAt[at] = round
         steps++
         const state = states[at]!
         if (state.on === 'match') {
@@ -226,7 +226,7 @@ function run(states: readonly State[], first: number): Automaton {
           after[state.to >> 5]! |= 1 << (state.to & 31)
       }
     }
-    const count = listed()
+    const count = listStates()
     work.spend(STEP_COST + steps + count)
     if (byte === LINE_BREAK) return 0
     if (members.length >= MOST_KEPT || keptMembers >= MOST_MEMBERS) forget()

@@ -10,27 +10,27 @@ const LF = 10
 const lower = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte))
 
 /** Round by round: a place is taken when it holds this round's number, so it is never emptied. 64 MiB, once made. */
-let taken: Uint32Array | null = null
+let roundMarks: Uint32Array | null = null
 let round = 0
 
 /** The distinct trigrams of a text, or null when there are so many that knowing them would narrow nothing. */
 export function gramsOf(bytes: Uint8Array): Int32Array | null {
-  taken ??= new Uint32Array(1 << 24)
+  roundMarks ??= new Uint32Array(1 << 24)
   if (++round === 0xffff_ffff) {
-    taken.fill(0)
+    roundMarks.fill(0)
     round = 1
   }
-  const found = new Int32Array(Math.min(MOST_GRAMS, bytes.length * 2) + 1)
-  let count = gather(bytes, found, 0)
+  const grams = new Int32Array(Math.min(MOST_GRAMS, bytes.length * 2) + 1)
+  let count = gather(bytes, grams, 0)
   // The two letters beyond ASCII that fold to one within it (U+017F, U+212A) are taken as those letters too.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (count >= 0 && (buffer.includes('\u017f') || buffer.includes('\u212a')))
-    count = gather(Buffer.from(buffer.toString().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')), found, count)
-  return count < 0 ? null : found.subarray(0, count)
+    count = gather(Buffer.from(buffer.toString().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')), grams, count)
+  return count < 0 ? null : grams.subarray(0, count)
 }
 
-function gather(bytes: Uint8Array, found: Int32Array, count: number): number {
-  const marks = taken!
+function gather(bytes: Uint8Array, grams: Int32Array, count: number): number {
+  const marks = roundMarks!
   let gram = 0
   // The bytes since the last line break: a trigram never holds one, for words that are looked for do not.
   let run = 0
@@ -41,9 +41,9 @@ function gather(bytes: Uint8Array, found: Int32Array, count: number): number {
     }
     gram = ((gram << 8) | lower[byte]!) & 0xff_ffff
     if (++run < 3 || marks[gram] === round) continue
-    if (count >= MOST_GRAMS || count >= found.length) return -1
+    if (count >= MOST_GRAMS || count >= grams.length) return -1
     marks[gram] = round
-    found[count++] = gram
+    grams[count++] = gram
   }
   return count
 }
@@ -60,8 +60,8 @@ export function gramQuery(need: Need, fold: boolean): GramQuery {
   const any = 'any' in need
   const queries = (any ? need.any : need.all).map((one) => gramQuery(one, fold))
   if (any) return queries.includes(null) ? null : { any: queries }
-  const asked = queries.filter((query) => query !== null)
-  return asked.length === 0 ? null : { all: asked }
+  const active = queries.filter((query) => query !== null)
+  return active.length === 0 ? null : { all: active }
 }
 
 function* gramsOfWord(bytes: Uint8Array): Generator<number> {

@@ -16,14 +16,14 @@ const MOST_STATES = 2_000
 export function compileLine({ line, case: how }: LineSpec): RE2JS {
   const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(line))
   if (stepsOf(line) > MOST_STEPS) throw invalid('it has too many repetitions, or classes that are too wide')
-  let compiled: RE2JS
+  let regex: RE2JS
   try {
-    compiled = RE2JS.compile(line, folds ? RE2JS.CASE_INSENSITIVE : 0)
+    regex = RE2JS.compile(line, folds ? RE2JS.CASE_INSENSITIVE : 0)
   } catch (error) {
     throw invalid(faultOf(error))
   }
-  if (compiled.programSize() <= MOST_STATES) return compiled
-  throw invalid(`its repetitions make it ${compiled.programSize()} states long, up to ${MOST_STATES} are allowed`)
+  if (regex.programSize() <= MOST_STATES) return regex
+  throw invalid(`its repetitions make it ${regex.programSize()} states long, up to ${MOST_STATES} are allowed`)
 }
 
 const invalid = (reason: string): InvalidPattern =>

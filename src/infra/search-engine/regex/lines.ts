@@ -4,57 +4,57 @@ import type { Pattern } from './pattern.ts'
 
 const LF = 10
 
-const unlimited = (): Work => new Work(Number.POSITIVE_INFINITY)
+const unlimitedWork = (): Work => new Work(Number.POSITIVE_INFINITY)
 type Take = (start: number, end: number) => boolean
 
 /**
  * Calls back with each line that matches, as where it begins and ends (without its break), until that answers false.
  * Throws `TooMuchWork`.
  */
-export function matchingLines(pattern: Pattern, bytes: Buffer, take: Take, work = unlimited()): void {
-  const found: Take = (start, end) => {
+export function matchingLines(pattern: Pattern, bytes: Buffer, take: Take, work = unlimitedWork()): void {
+  const onMatch: Take = (start, end) => {
     work.spend(1)
     return take(start, end)
   }
-  if (pattern.multiline) return matchingBlocks(pattern, bytes, found, work)
-  if (pattern.literal) return withWord(pattern.literal, bytes, null, found)
+  if (pattern.multiline) return matchingBlocks(pattern, bytes, onMatch, work)
+  if (pattern.literal) return withWord(pattern.literal, bytes, null, onMatch)
   const automaton = pattern.automaton(bytes)
   if (pattern.word) {
     const inLine = automaton
       ? (start: number, end: number) => automaton.next(bytes, start, end, work) >= 0
       : (start: number, end: number) => holdsPattern(pattern.re2, bytes.toString('utf8', start, end), work)
-    return withWord(pattern.word, bytes, inLine, found)
+    return withWord(pattern.word, bytes, inLine, onMatch)
   }
-  if (automaton === null) return byRe2(pattern, bytes, found, work)
+  if (automaton === null) return byRe2(pattern, bytes, onMatch, work)
   for (let at = 0; at < bytes.length;) {
     const end = automaton.next(bytes, at, bytes.length, work)
-    if (end < 0 || !found(end === 0 ? 0 : bytes.lastIndexOf(LF, end - 1) + 1, end)) return
+    if (end < 0 || !onMatch(end === 0 ? 0 : bytes.lastIndexOf(LF, end - 1) + 1, end)) return
     at = end + 1
   }
 }
 
 /** Jumps from one occurrence of the word to the next; `inLine` decides where the word alone is not the pattern. */
-function withWord(word: Buffer, bytes: Buffer, inLine: Take | null, found: Take): void {
+function withWord(word: Buffer, bytes: Buffer, inLine: Take | null, onMatch: Take): void {
   for (let at = bytes.indexOf(word); at >= 0;) {
     const start = at === 0 ? 0 : bytes.lastIndexOf(LF, at - 1) + 1
     const end = endOfLine(bytes, at)
-    if ((inLine === null || inLine(start, end)) && !found(start, end)) return
+    if ((inLine === null || inLine(start, end)) && !onMatch(start, end)) return
     at = bytes.indexOf(word, end + 1)
     if (end >= bytes.length) return
   }
 }
 
-function byRe2({ re2 }: Pattern, bytes: Buffer, found: Take, work: Work): void {
+function byRe2({ re2 }: Pattern, bytes: Buffer, onMatch: Take, work: Work): void {
   if (!holdsPattern(re2, bytes.toString(), work)) return
   for (let start = 0; start < bytes.length;) {
     const end = endOfLine(bytes, start)
-    if (holdsPattern(re2, bytes.toString('utf8', start, end), work) && !found(start, end)) return
+    if (holdsPattern(re2, bytes.toString('utf8', start, end), work) && !onMatch(start, end)) return
     start = end + 1
   }
 }
 
 /** Matches over lines: the lines that one runs over are one find, with those of matches that share a line with it. */
-function matchingBlocks({ re2 }: Pattern, bytes: Buffer, found: Take, work: Work): void {
+function matchingBlocks({ re2 }: Pattern, bytes: Buffer, onMatch: Take, work: Work): void {
   const text = bytes.toString()
   if (!holdsPattern(re2, text, work)) return
   const matcher = findsIn(re2, text, work)
@@ -67,7 +67,7 @@ function matchingBlocks({ re2 }: Pattern, bytes: Buffer, found: Take, work: Work
     return byte
   }
   let block: { first: number; end: number } | null = null
-  const tell = (): boolean => block === null || found(byteAt(block.first), byteAt(block.end))
+  const tell = (): boolean => block === null || onMatch(byteAt(block.first), byteAt(block.end))
   for (let at = 0; at <= text.length && matcher.find(at);) {
     const begins = matcher.start()
     const ends = matcher.end()
@@ -110,7 +110,7 @@ export function columnIn(
   bytes: Buffer,
   start: number,
   end: number,
-  work = unlimited(),
+  work = unlimitedWork(),
 ): number {
   if (literal) return bytes.indexOf(literal, start) - start + 1
   const text = bytes.toString('utf8', start, multiline ? end + 1 : end)

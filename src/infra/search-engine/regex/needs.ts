@@ -7,7 +7,7 @@ import type { Node } from './syntax.ts'
  */
 export type Need = null | { word: string } | { all: Need[] } | { any: Need[] }
 
-interface Known {
+interface NodeNeeds {
   /** All texts that the pattern can match, if they are few. */
   exact: string[] | null
   need: Need
@@ -18,24 +18,24 @@ const MOST_LENGTH = 200
 
 /** The words are as in the pattern; a search that ignores case compares them in lower case. */
 export const needOf = (node: Node): Need => {
-  const known = look(node)
-  return known.exact === null ? known.need : anyOf(known.exact.map(wordOf))
+  const needs = look(node)
+  return needs.exact === null ? needs.need : anyOf(needs.exact.map(wordOf))
 }
 
 /** Null where the word is too short to narrow anything. */
 const wordOf = (word: string): Need => (Buffer.byteLength(word) >= 3 ? { word } : null)
 
 function allOf(needs: Need[]): Need {
-  const asked = needs.filter((need) => need !== null)
-  return asked.length === 0 ? null : asked.length === 1 ? asked[0]! : { all: asked }
+  const active = needs.filter((need) => need !== null)
+  return active.length === 0 ? null : active.length === 1 ? active[0]! : { all: active }
 }
 /** The need that any of these is met; a need that asks for nothing is always met. */
 const anyOf = (needs: Need[]): Need =>
   needs.length === 0 || needs.includes(null) ? null : needs.length === 1 ? needs[0]! : { any: needs }
 
-const needed = ({ exact, need }: Known): Need => (exact === null ? need : anyOf(exact.map(wordOf)))
+const requirementOf = ({ exact, need }: NodeNeeds): Need => (exact === null ? need : anyOf(exact.map(wordOf)))
 
-function look(node: Node): Known {
+function look(node: Node): NodeNeeds {
   switch (node.kind) {
     case 'char':
       return { exact: [String.fromCodePoint(node.code)], need: null }
@@ -53,14 +53,14 @@ function look(node: Node): Known {
       const exact = parts.flatMap((part) => part.exact ?? [])
       return parts.every((part) => part.exact !== null) && exact.length <= MOST_EXACT
         ? { exact, need: null }
-        : { exact: null, need: anyOf(parts.map(needed)) }
+        : { exact: null, need: anyOf(parts.map(requirementOf)) }
     }
     case 'repeat': {
       const inner = look(node.of)
       if (node.min === 1 && node.max === 1) return inner
       if (node.min === 0 && node.max === 1 && inner.exact !== null && inner.exact.length < MOST_EXACT)
         return { exact: ['', ...inner.exact], need: null }
-      return { exact: null, need: node.min > 0 ? needed(inner) : null }
+      return { exact: null, need: node.min > 0 ? requirementOf(inner) : null }
     }
     case 'cat':
       return sequence(node.of.map(look))
@@ -68,15 +68,15 @@ function look(node: Node): Known {
 }
 
 /** Words run together as long as there are few ways; what comes in between parts them. */
-function sequence(parts: Known[]): Known {
+function sequence(parts: NodeNeeds[]): NodeNeeds {
   const needs: Need[] = []
   let run: string[] | null = ['']
   let whole = true
   for (const part of parts) {
-    const joined: string[] | null =
+    const product: string[] | null =
       part.exact && run !== null ? run.flatMap((word) => part.exact!.map((more) => word + more)) : null
-    if (joined !== null && joined.length <= MOST_EXACT && joined.every((word) => word.length <= MOST_LENGTH)) {
-      run = joined
+    if (product !== null && product.length <= MOST_EXACT && product.every((word) => word.length <= MOST_LENGTH)) {
+      run = product
       continue
     }
     whole = false

@@ -46,7 +46,7 @@ export function compile(spec: PatternSpec): Pattern {
   if (!spec.fixed && stepsOf(spec.pattern) > MOST_STEPS)
     throw new InvalidPattern('The pattern is too large: it has too many repetitions, or classes that are too wide.')
   const source = spec.fixed ? RE2JS.quote(spec.pattern) : spec.pattern
-  const checked = compiled(source, 0)
+  const regex = compileRegex(source, 0)
   const node = spec.fixed ? wordNode(spec.pattern) : parsePattern(spec.pattern)
   if (!spec.multiline && (node === null ? /\\n|\n/.test(spec.pattern) : namesBreak(node)))
     throw new InvalidPattern('A line break is matched only with `multiline`.')
@@ -67,13 +67,13 @@ export function compile(spec: PatternSpec): Pattern {
     re2:
       node === null
         ? flags === 0
-          ? checked
-          : compiled(source, flags)
-        : compiled(print(node, spec.multiline ? 'across' : 'inLine'), flags),
+          ? regex
+          : compileRegex(source, flags)
+        : compileRegex(print(node, spec.multiline ? 'across' : 'inLine'), flags),
   }
 }
 
-function compiled(source: string, flags: number): RE2JS {
+function compileRegex(source: string, flags: number): RE2JS {
   try {
     return RE2JS.compile(source, flags)
   } catch (error) {
@@ -92,22 +92,22 @@ const wordNode = (words: string): Node => ({
  * one for the rest. Each is made when needed.
  */
 function automata(node: Node | null, fold: boolean): Pattern['automaton'] {
-  const made = new Map<boolean, Automaton | null>()
+  const automata = new Map<boolean, Automaton | null>()
   return (bytes) => {
     if (node === null) return null
     const ascii = isAscii(bytes)
-    if (!made.has(ascii)) made.set(ascii, automatonOf(node, fold, ascii))
-    return made.get(ascii)!
+    if (!automata.has(ascii)) automata.set(ascii, automatonOf(node, fold, ascii))
+    return automata.get(ascii)!
   }
 }
 
 /** Whether the pattern names a capital letter, as a pattern without letters is taken to; a class such as `\W` names none. */
 function hasCapital(node: Node | null, pattern: string): boolean {
   if (node === null) return /\p{Lu}/u.test(pattern.replace(/\\(?:[pP]\{[^}]*\}|.)/gu, '')) || !/\p{L}/u.test(pattern)
-  let named = false
+  let hasNames = false
   let capital = false
   const see = (char: string): void => {
-    named = true
+    hasNames = true
     if (/\p{Lu}/u.test(char)) capital = true
   }
   const visit = (one: Node): void => {
@@ -120,5 +120,5 @@ function hasCapital(node: Node | null, pattern: string): boolean {
     else if (one.kind !== 'at') one.of.forEach(visit)
   }
   visit(node)
-  return capital || !named
+  return capital || !hasNames
 }

@@ -150,18 +150,18 @@ class Parser {
       this.#at++
       return { kind: 'at', where: char === 'b' ? 'word edge' : 'no word edge' }
     }
-    const known = classes[char.toLowerCase()]
-    if (known && char !== '') {
+    const classSet = classes[char.toLowerCase()]
+    if (classSet && char !== '') {
       this.#at++
       const neg = char !== char.toLowerCase()
       return {
         kind: 'set',
         set: {
-          ascii: asciiOf(known.holds),
+          ascii: asciiOf(classSet.holds),
           not: neg,
           beyond: 'some',
-          inLine: neg ? `[^${known.source}\\n]` : `[${known.source}]`,
-          across: neg ? `[^${known.source}]` : `[${known.source}${char === 's' ? '\\n' : ''}]`,
+          inLine: neg ? `[^${classSet.source}\\n]` : `[${classSet.source}]`,
+          across: neg ? `[^${classSet.source}]` : `[${classSet.source}${char === 's' ? '\\n' : ''}]`,
         },
       }
     }
@@ -173,10 +173,10 @@ class Parser {
     const char = this.#take()
     if (char === 'x') {
       const rest = String.fromCodePoint(...this.#codes.slice(this.#at, this.#at + 10))
-      const [all, braced, two] = /^(?:\{([0-9a-fA-F]{1,6})\}|([0-9a-fA-F]{2}))/.exec(rest) ?? []
+      const [all, bracedHex, two] = /^(?:\{([0-9a-fA-F]{1,6})\}|([0-9a-fA-F]{2}))/.exec(rest) ?? []
       if (all === undefined) return this.#fail()
       this.#at += all.length
-      return Number.parseInt(braced ?? two!, 16)
+      return Number.parseInt(bracedHex ?? two!, 16)
     }
     if (char in escapes) return escapes[char]!
     return /^[^A-Za-z0-9]$/u.test(char) ? char.codePointAt(0)! : this.#fail()
@@ -196,14 +196,14 @@ class Parser {
     for (let first = true; first || this.#peek() !== ']'; first = false) {
       if (this.done || this.failed) return { kind: 'char', code: this.#fail() }
       const from = this.#take()
-      const known = from === '\\' ? classes[this.#peek().toLowerCase()] : undefined
-      if (known) {
+      const classSet = from === '\\' ? classes[this.#peek().toLowerCase()] : undefined
+      if (classSet) {
         const neg = this.#peek() !== this.#take().toLowerCase()
         // A complement within a set is more than re2js can say of Unicode: its ASCII meaning has to do.
-        source += neg ? `\\${String.fromCodePoint(this.#codes[this.#at - 1]!)}` : known.source
-        for (let code = 0; code < 128; code++) if (known.holds(code) !== neg) ascii[code] = true
+        source += neg ? `\\${String.fromCodePoint(this.#codes[this.#at - 1]!)}` : classSet.source
+        for (let code = 0; code < 128; code++) if (classSet.holds(code) !== neg) ascii[code] = true
         some = true
-        spaces ||= known === classes.s && !neg
+        spaces ||= classSet === classes.s && !neg
         continue
       }
       const low = from === '\\' ? this.#code() : from.codePointAt(0)!

@@ -28,10 +28,15 @@ const specOf = (of: Partial<PatternSpec> & { pattern: string }): PatternSpec => 
 })
 
 for (const [way, of] of Object.entries(ways)) {
-  const compiled = compile(specOf(of))
+  const compiledPattern = compile(specOf(of))
   const search = (work: Work): void => {
     for (const bytes of [text, random])
-      matchingLines(compiled, bytes, (start, end) => columnIn(compiled, bytes, start, end, work) > 0, work)
+      matchingLines(
+        compiledPattern,
+        bytes,
+        (start, end) => columnIn(compiledPattern, bytes, start, end, work) > 0,
+        work,
+      )
   }
 
   test(`${way}: the search ends when its work is used up`, () => {
@@ -41,13 +46,13 @@ for (const [way, of] of Object.entries(ways)) {
   })
 
   test(`${way}: a search whose caller left ends within some ten thousand steps`, { skip: way === 'word' }, () => {
-    const left = new Error('left')
+    const reason = new Error('left')
     const work = new Work(Number.POSITIVE_INFINITY, () => {
-      throw left
+      throw reason
     })
     assert.throws(
       () => search(work),
-      (error: unknown) => error === left,
+      (error: unknown) => error === reason,
     )
     assert.ok(work.spent < 40_000, `${work.spent} steps`)
   })
@@ -57,10 +62,10 @@ test('twice the text takes up to twice the steps, with any pattern', () => {
   const bytes = Buffer.from('foo bar x_42 "é" 你 ks\n'.repeat(50))
   fc.assert(
     fc.property(pattern, (source) => {
-      const compiled = compile(specOf({ pattern: source }))
+      const compiledPattern = compile(specOf({ pattern: source }))
       const stepsOf = (of: Buffer): number => {
         const work = new Work(Number.POSITIVE_INFINITY)
-        matchingLines(compiled, of, () => true, work)
+        matchingLines(compiledPattern, of, () => true, work)
         return work.spent
       }
       const once = stepsOf(bytes)

@@ -8,30 +8,30 @@ import { likeliest, unmarkedUtf16 } from './detect.ts'
  */
 export function charsetOf(
   bytes: Uint8Array,
-  { named, within, cut = false }: { named?: string | undefined; within?: string | undefined; cut?: boolean } = {},
+  { label, within, isCut = false }: { label?: string | undefined; within?: string | undefined; isCut?: boolean } = {},
 ): string | null {
-  const marked = charsetOfMark(bytes) ?? labelOf(named)
-  if (marked !== null) return marked
-  if (hasNul(bytes)) return unmarkedUtf16(bytes, cut)
-  const isUnicode = isUtf8Up(bytes, cut)
-  if (hasControls(bytes)) return unmarkedUtf16(bytes, cut) ?? (isUnicode ? 'utf-8' : null)
+  const markedCharset = charsetOfMark(bytes) ?? labelOf(label)
+  if (markedCharset !== null) return markedCharset
+  if (hasNul(bytes)) return unmarkedUtf16(bytes, isCut)
+  const isUnicode = isUtf8Up(bytes, isCut)
+  if (hasControls(bytes)) return unmarkedUtf16(bytes, isCut) ?? (isUnicode ? 'utf-8' : null)
   if (isUnicode) return isStateful(bytes) ? 'iso-2022-jp' : 'utf-8'
   return labelOf(within) ?? (isMostlyUtf8(bytes) ? 'utf-8' : likeliest(bytes))
 }
 
 /** Whether bytes are text in some encoding, without the search for which. */
-export function isText(bytes: Uint8Array, cut: boolean): boolean {
+export function isText(bytes: Uint8Array, isCut: boolean): boolean {
   if (charsetOfMark(bytes) !== null) return true
-  if (hasNul(bytes)) return unmarkedUtf16(bytes, cut) !== null
-  return isUtf8Up(bytes, cut) || !hasControls(bytes) || unmarkedUtf16(bytes, cut) !== null
+  if (hasNul(bytes)) return unmarkedUtf16(bytes, isCut) !== null
+  return isUtf8Up(bytes, isCut) || !hasControls(bytes) || unmarkedUtf16(bytes, isCut) !== null
 }
 
 const LOOKED_AT = 8_192
 const hasNul = (bytes: Uint8Array): boolean => bytes.subarray(0, LOOKED_AT).includes(0)
 
 /** Bytes → text, by `charsetOf`; what is no text comes out as windows-1252. */
-export function decode(bytes: Uint8Array, named?: string, within?: string): string {
-  return new TextDecoder(charsetOf(bytes, { named, within }) ?? 'windows-1252').decode(bytes)
+export function decode(bytes: Uint8Array, label?: string, within?: string): string {
+  return new TextDecoder(charsetOf(bytes, { label, within }) ?? 'windows-1252').decode(bytes)
 }
 
 function labelOf(label: string | undefined): string | null {
@@ -51,9 +51,9 @@ export function charsetOfMark(bytes: Uint8Array): string | null {
 }
 
 /** UTF-8, where the last character may be cut in two. */
-export function isUtf8Up(head: Uint8Array, cut: boolean): boolean {
+export function isUtf8Up(head: Uint8Array, isCut: boolean): boolean {
   if (isUtf8(head)) return true
-  if (!cut) return false
+  if (!isCut) return false
   let at = head.length - 1
   while (at > 0 && at > head.length - 4 && (head[at]! & 0xc0) === 0x80) at--
   return isUtf8(head.subarray(0, Math.max(0, at)))

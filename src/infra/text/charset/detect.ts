@@ -69,8 +69,8 @@ function profileOf(letters: Iterable<string>, mass: number, rest: Profile): Prof
   for (const letter of letters) if (!ranks.has(letter)) ranks.set(letter, ranks.size)
   let sum = 0
   for (let rank = 0; rank < ranks.size; rank++) sum += 1 / (rank + 3)
-  const known = new Map([...ranks].map(([letter, rank]) => [letter, Math.log(mass / (rank + 3) / sum)]))
-  return (letter) => known.get(letter) ?? rest(letter)
+  const weights = new Map([...ranks].map(([letter, rank]) => [letter, Math.log(mass / (rank + 3) / sum)]))
+  return (letter) => weights.get(letter) ?? rest(letter)
 }
 
 const SIGNS = new Set('“”‘’„‚–—…«»°§€£©®·•¿¡№×÷½¼¾±²³µªº´™†‡‰ ‹›¥¢\u200e\u200f\u200c\u200d')
@@ -90,28 +90,28 @@ const languages = [...LATIN, ...ALPHABETS].map(languageOf)
 const [vietnamese, sami] = ['ế', 'ŧ'].map((letter) => languages.find(({ letters }) => letters.includes(letter)))
 const SMALL_LANGUAGE = 2
 
-const written = new Map<string, Language[]>()
+const languagesByScript = new Map<string, Language[]>()
 /** The languages all of whose letters an encoding has. */
 function languagesOf(label: string): Language[] {
-  const before = written.get(label)
+  const before = languagesByScript.get(label)
   if (before !== undefined) return before
   const decoder = new TextDecoder(label)
   const signs = new Set(Array.from({ length: 128 }, (_, i) => decoder.decode(Uint8Array.of(i + 128))))
-  const known = (letter: string): boolean => letter < '\x80' || signs.has(letter)
+  const isKnown = (letter: string): boolean => letter < '\x80' || signs.has(letter)
   // Vietnamese is written with a tone behind its letter.
   const has = (letter: string): boolean => {
     const [base = '', ...marks] = letter.normalize('NFD')
     return (
       signs.has(letter) ||
       marks.some(
-        (mark) => signs.has(mark) && known([base, ...marks.filter((one) => one !== mark)].join('').normalize('NFC')),
+        (mark) => signs.has(mark) && isKnown([base, ...marks.filter((one) => one !== mark)].join('').normalize('NFC')),
       )
     )
   }
   const able = languages.filter(
     ({ letters }) => [...letters].filter((letter) => !has(letter)).length < letters.length / 5,
   )
-  written.set(label, able)
+  languagesByScript.set(label, able)
   return able
 }
 
@@ -216,11 +216,11 @@ export function likelihood(text: string, label: string): number {
   if (/[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(text) && !(/\p{Lu}/u.test(text) && /\p{Ll}/u.test(text)))
     common += ONE_CASE
   const letters = (text.match(/\p{L}/gu) ?? []).length
-  const crowded = Math.max(0, accents - letters * MOST_ACCENTED) * CROWDED
+  const crowding = Math.max(0, accents - letters * MOST_ACCENTED) * CROWDED
   return (
     common +
     Math.max(
-      ...able.map((one, at) => sums[at]! + (one === vietnamese ? 0 : crowded) - (one === sami ? SMALL_LANGUAGE : 0)),
+      ...able.map((one, at) => sums[at]! + (one === vietnamese ? 0 : crowding) - (one === sami ? SMALL_LANGUAGE : 0)),
       foreign * FOREIGN,
     )
   )
@@ -273,8 +273,8 @@ const LEAST_ALIKE = 0.95
 const MOST_DOUBTED = -8.5
 
 /** UTF-16 without a mark: text of one script, or ideographs that are in use, whatever the order of bytes. */
-export function unmarkedUtf16(bytes: Uint8Array, cut: boolean): 'utf-16le' | 'utf-16be' | null {
-  if (bytes.length < 4 || (bytes.length % 2 === 1 && !cut)) return null
+export function unmarkedUtf16(bytes: Uint8Array, isCut: boolean): 'utf-16le' | 'utf-16be' | null {
+  if (bytes.length < 4 || (bytes.length % 2 === 1 && !isCut)) return null
   const sample = bytes.subarray(0, Math.min(bytes.length & ~1, MOST_BYTES * 2))
   let best: { label: 'utf-16le' | 'utf-16be'; value: number } | null = null
   for (const label of ['utf-16le', 'utf-16be'] as const) {

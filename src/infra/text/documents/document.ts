@@ -13,7 +13,7 @@ export interface DocumentInput {
 }
 
 /** The words of a document, as Markdown where it has a structure, else as plain text. */
-export interface Read {
+export interface DocumentText {
   text: string
   title: string | null
   description: string | null
@@ -29,7 +29,7 @@ export interface Read {
   missing: 'no_text' | 'incomplete' | null
 }
 
-export const plainRead = (text: string, more: Partial<Read> = {}): Read => ({
+export const plainRead = (text: string, more: Partial<DocumentText> = {}): DocumentText => ({
   text,
   title: null,
   description: null,
@@ -58,14 +58,14 @@ export class Unreadable extends Error {
 /** Characters of text that are kept of one document. */
 export const MOST_TEXT = 8_000_000
 
-export const clipped = (text: string): { text: string; truncated: boolean } =>
+export const clip = (text: string): { text: string; truncated: boolean } =>
   text.length <= MOST_TEXT ? { text, truncated: false } : { text: shorten(text, MOST_TEXT), truncated: true }
 
 /** The kind that a content type or a file name stands for, or null for what holds no text that can be read. */
 export function kindOf(type: string | null, name: string): DocumentKind | null {
   const media = type?.split(';')[0]!.trim().toLowerCase() ?? ''
-  const known = byType[media]
-  if (known) return known
+  const kind = byType[media]
+  if (kind) return kind
   const ending = /\.([a-z0-9]{1,8})$/i.exec(name)?.[1]!.toLowerCase()
   if (ending !== undefined && ending in byEnding) return byEnding[ending]!
   if (/^text\/|[+/](json|xml|yaml|toml|javascript|typescript|sql|ndjson)$/.test(media)) return 'text'

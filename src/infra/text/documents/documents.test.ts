@@ -8,7 +8,7 @@ const reader = createDocumentReader({ atOnce: 1 })
 after(() => reader[Symbol.asyncDispose]())
 const read = (kind: DocumentKind, bytes: Uint8Array | string, charset?: string) =>
   reader.read('alice', () => ({ kind, bytes: Buffer.from(bytes), ...(charset !== undefined && { charset }) }))
-const refused = (kind: DocumentKind, bytes: Uint8Array | string, reason: UnreadableReason, by = reader) =>
+const assertRefused = (kind: DocumentKind, bytes: Uint8Array | string, reason: UnreadableReason, by = reader) =>
   assert.rejects(
     by.read('alice', () => ({ kind, bytes: Buffer.from(bytes) })),
     { name: 'Unreadable', reason },
@@ -31,9 +31,9 @@ test('a word processor’s file becomes Markdown: headings, lists, tables', asyn
 test('sheets are read row by row under their names, shared and inline words alike', async () => {
   const rows =
     '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1"><v>42.5</v></c></row><row r="2"><c r="B2" t="inlineStr"><is><t>inline</t></is></c><c r="C2" t="b"><v>1</v></c></row>'
-  const found = await read('xlsx', await xlsxOf({ Kettles: rows, Empty: '' }, ['steel &lt;1l']))
-  assert.equal(found.text, '# Kettles\nsteel <1l\t\t42.5\n\tinline\tTRUE\n\n# Empty')
-  assert.equal(found.parts, 2)
+  const result = await read('xlsx', await xlsxOf({ Kettles: rows, Empty: '' }, ['steel &lt;1l']))
+  assert.equal(result.text, '# Kettles\nsteel <1l\t\t42.5\n\tinline\tTRUE\n\n# Empty')
+  assert.equal(result.parts, 2)
 })
 
 test('slides are read in their order, the tenth after the ninth', async () => {
@@ -59,16 +59,16 @@ test('text comes out as it was meant, whatever its encoding', async () => {
 })
 
 test('a damaged file, one that is not a document, or a bomb is refused by name, and the next is read', async () => {
-  await refused('pdf', 'nothing', 'damaged')
-  await refused('docx', 'nothing', 'damaged')
-  await refused('xlsx', await zipOf({ 'a.txt': 'x' }), 'damaged')
-  await refused('text', Buffer.from([1, 2, 0, 3]), 'binary')
-  await refused('xlsx', await zipOf({ 'xl/workbook.xml': Buffer.alloc(20 << 20, 0x20) }), 'too_large')
+  await assertRefused('pdf', 'nothing', 'damaged')
+  await assertRefused('docx', 'nothing', 'damaged')
+  await assertRefused('xlsx', await zipOf({ 'a.txt': 'x' }), 'damaged')
+  await assertRefused('text', Buffer.from([1, 2, 0, 3]), 'binary')
+  await assertRefused('xlsx', await zipOf({ 'xl/workbook.xml': Buffer.alloc(20 << 20, 0x20) }), 'too_large')
   // The record at the end tells of more parts than may be (APPNOTE 4.3.16).
   const many = await zipOf({ a: 'x' })
   many.writeUInt16LE(20_000, many.length - 12)
   many.writeUInt16LE(20_000, many.length - 14)
-  await refused('docx', many, 'too_large')
+  await assertRefused('docx', many, 'too_large')
   const entities = `<!DOCTYPE x [<!ENTITY a "${'a'.repeat(1000)}">${Array.from({ length: 8 }, (_, i) => `<!ENTITY ${'bcdefghi'[i]} "${`&${'abcdefgh'[i]};`.repeat(10)}">`).join('')}]>`
   await assert.rejects(read('xlsx', await zipOf({ 'xl/workbook.xml': `${entities}<workbook>&i;</workbook>` })), {
     name: 'Unreadable',
@@ -91,6 +91,6 @@ test('a document that takes too long or too much memory costs its own process on
   await slow[Symbol.asyncDispose]()
   const small = createDocumentReader({ atOnce: 1, heapMb: 24, memoryMb: 120 })
   const rows = Array.from({ length: 300_000 }, (_, i) => `<row><c><v>${i}</v></c></row>`).join('')
-  await refused('xlsx', await xlsxOf({ Large: rows }, []), 'too_large', small)
+  await assertRefused('xlsx', await xlsxOf({ Large: rows }, []), 'too_large', small)
   await small[Symbol.asyncDispose]()
 })

@@ -26,17 +26,17 @@ for (const [kind, ways] of Object.entries(attacks) as [keyof typeof attacks, (ty
     // Two of hers are read at a time, and his needs no more than a third process.
     const bobs: ReturnType<typeof small>[] = []
     const ends = files.map(async ({ way, bytes }) => {
-      const given = () => {
+      const load = () => {
         bobs.push(small('bob'))
         return { kind, bytes }
       }
-      const said = await reader.read('mallory', given).catch((error: unknown) => error)
-      return { way, said }
+      const outcome = await reader.read('mallory', load).catch((error: unknown) => error)
+      return { way, said: outcome }
     })
-    for (const { way, said } of await Promise.all(ends)) {
-      t.diagnostic(`${way}: ${said instanceof Unreadable ? said.reason : 'read'}`)
-      if (said instanceof Unreadable) assert.notEqual(said.reason, 'busy', way)
-      else assert.ok((said as { text: string }).text.length <= 8_000_000, way)
+    for (const { way, said: outcome } of await Promise.all(ends)) {
+      t.diagnostic(`${way}: ${outcome instanceof Unreadable ? outcome.reason : 'read'}`)
+      if (outcome instanceof Unreadable) assert.notEqual(outcome.reason, 'busy', way)
+      else assert.ok((outcome as { text: string }).text.length <= 8_000_000, way)
     }
     assert.equal(bobs.length, files.length)
     for (const { text } of await Promise.all(bobs)) assert.match(text, /Hello/)

@@ -1,7 +1,7 @@
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
 import { charsetWithin, decode } from '../charset/charset.ts'
-import { type DocumentInput, type Read, plainRead, clipped } from './document.ts'
+import { type DocumentInput, type DocumentText, plainRead, clip } from './document.ts'
 import { unescapeMarkdown } from './unescape.ts'
 import { type Bounds, overAt } from './markup.ts'
 import { shorten } from '#core/text/shorten.ts'
@@ -13,15 +13,15 @@ const LEAST_WORDS = 5
 const MOST: Bounds = { elements: 20_000, attributes: 100_000, attributesOfOne: 500, depth: 200, tables: 6 }
 
 /** The article of a page as Markdown: headings, lists, tables, code; menus and footers go, links are absolute. */
-export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<Read> {
+export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<DocumentText> {
   const all = decode(bytes, charset, charsetWithin(bytes))
   const within = all.length > MOST_HTML ? shorten(all, MOST_HTML) : all
   const html = within.slice(0, overAt(within, MOST, { elements: 0, attributes: 0 }, 'html') ?? undefined)
-  const article = await distilled(html, url)
+  const article = await distill(html, url)
   // Pages that are only a list or a form have no article; then all that they show is read.
-  const found = article.wordCount >= LEAST_WORDS ? article : await distilled(html, url, 'body')
-  const page = found.content.trim() === '' ? article : found
-  const { text, truncated } = clipped(unescapeMarkdown(page.content.trim() || (await markdownOf(html))))
+  const bestArticle = article.wordCount >= LEAST_WORDS ? article : await distill(html, url, 'body')
+  const page = bestArticle.content.trim() === '' ? article : bestArticle
+  const { text, truncated } = clip(unescapeMarkdown(page.content.trim() || (await markdownOf(html))))
   return plainRead(text, {
     // The library's own title leaves out what it takes for the name of the site, and is sometimes that name.
     title: words(parseHTML(html).document.title) ?? words(page.title),
@@ -52,7 +52,7 @@ async function markdownOf(html: string): Promise<string> {
   return content.trim()
 }
 
-function distilled(html: string, url: string | undefined, contentSelector?: string) {
+function distill(html: string, url: string | undefined, contentSelector?: string) {
   const { document } = parseHTML(html)
   // `useAsync: false`: the library would call other sites by itself.
   const options = { markdown: true, useAsync: false, ...(contentSelector !== undefined && { contentSelector }) }

@@ -11,13 +11,13 @@ export interface Bounds {
   tables: number
 }
 
-export interface Counted {
+export interface TagCounts {
   elements: number
   attributes: number
 }
 
 /** Never closed, or closed by what follows (HTML, 13.1.2): their depth says nothing. */
-const unclosed =
+const unclosedTag =
   /^(area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dt|dd|option|optgroup|colgroup|caption|thead|tbody|tfoot|tr|td|th|rb|rt|rtc|rp|html|head|body)$/i
 const table = /^([\w-]+:)?(table|tbl)$/i
 
@@ -25,7 +25,7 @@ const table = /^([\w-]+:)?(table|tbl)$/i
  * The place where markup comes over its bounds, counting on from before; null: it stays within them. Each `<` with
  * a name behind it counts as an element, also within comments and values: what a parser makes of it is never more.
  */
-export function overAt(markup: string, bounds: Bounds, counted: Counted, language: 'html' | 'xml'): number | null {
+export function overAt(markup: string, bounds: Bounds, counts: TagCounts, language: 'html' | 'xml'): number | null {
   let depth = 0
   let tables = 0
   /** The end of the tag before. */
@@ -34,10 +34,10 @@ export function overAt(markup: string, bounds: Bounds, counted: Counted, languag
     const closes = markup.charCodeAt(at + 1) === SLASH
     const name = nameAt(markup, closes ? at + 2 : at + 1)
     if (name === '') continue
-    if (!closes && ++counted.elements > bounds.elements) return at
+    if (!closes && ++counts.elements > bounds.elements) return at
     // Within the tag before, as part of a value.
     if (at < end) continue
-    const leaf = language === 'html' && unclosed.test(name)
+    const leaf = language === 'html' && unclosedTag.test(name)
     if (closes) {
       if (!leaf) depth = Math.max(0, depth - 1)
       if (table.test(name)) tables = Math.max(0, tables - 1)
@@ -45,8 +45,8 @@ export function overAt(markup: string, bounds: Bounds, counted: Counted, languag
     }
     const tag = tagAt(markup, at + 1 + name.length, bounds.attributesOfOne)
     end = tag.end
-    counted.attributes += tag.attributes
-    if (counted.attributes > bounds.attributes || tag.attributes > bounds.attributesOfOne) return at
+    counts.attributes += tag.attributes
+    if (counts.attributes > bounds.attributes || tag.attributes > bounds.attributesOfOne) return at
     if (leaf || (tag.closed && language === 'xml')) continue
     if (++depth > bounds.depth) return at
     if (table.test(name) && ++tables > bounds.tables) return at
@@ -95,8 +95,8 @@ function tagAt(markup: string, from: number, most: number): { attributes: number
 
 /** Refuses the parts of an Office file that hold more markup than one may. */
 export function checkParts(parts: ReadonlyMap<string, Buffer>, bounds: Bounds): void {
-  const counted: Counted = { elements: 0, attributes: 0 }
+  const counts: TagCounts = { elements: 0, attributes: 0 }
   for (const [name, part] of parts)
-    if (/\.(xml|rels)$/i.test(name) && overAt(part.toString('latin1'), bounds, counted, 'xml') !== null)
+    if (/\.(xml|rels)$/i.test(name) && overAt(part.toString('latin1'), bounds, counts, 'xml') !== null)
       throw new Unreadable('too_large', 'It holds more elements or attributes than one document may, or too deep ones.')
 }

@@ -71,10 +71,10 @@ for (const [ordering, text, cmaps] of collections)
   test(`text of the character collection Adobe-${ordering} is read by each predefined CMap: ${text}`, async () => {
     for (const [names, hex] of Object.entries(cmaps))
       for (const name of names.split(' ')) {
-        const read = await readPdf({ kind: 'pdf', bytes: eastAsian(name, ordering, hex) })
+        const result = await readPdf({ kind: 'pdf', bytes: eastAsian(name, ordering, hex) })
         // Vertical text may come as one character a line.
-        assert.equal(read.text.replace(/\s/g, ''), text, name)
-        assert.equal(read.missing, null, name)
+        assert.equal(result.text.replace(/\s/g, ''), text, name)
+        assert.equal(result.missing, null, name)
       }
   })
 

@@ -2,18 +2,22 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
 import { shorten } from '#core/text/shorten.ts'
-import { type DocumentInput, type Read, Unreadable, clipped, plainRead } from './document.ts'
+import { type DocumentInput, type DocumentText, Unreadable, clip, plainRead } from './document.ts'
 
 /** The package with the predefined CMaps (ISO 32000-1, 9.7.5.2) and the metrics of the standard fonts. */
-const shared = dirname(fileURLToPath(import.meta.resolve('pdfjs-dist/package.json')))
+const packageDir = dirname(fileURLToPath(import.meta.resolve('pdfjs-dist/package.json')))
 // Paths, for the library reads them as files.
-const places = { cMapUrl: `${shared}/cmaps/`, cMapPacked: true, standardFontDataUrl: `${shared}/standard_fonts/` }
+const places = {
+  cMapUrl: `${packageDir}/cmaps/`,
+  cMapPacked: true,
+  standardFontDataUrl: `${packageDir}/standard_fonts/`,
+}
 
 /** Warnings of the library about text that it leaves out. */
 const LOSSES = /CMap|translateFont|loadFont|getTextContent|font file|Page \d|error during/i
 
 /** Pages apart by an empty line; hyphenation and columns as the file has them. */
-export async function readPdf({ bytes }: DocumentInput): Promise<Read> {
+export async function readPdf({ bytes }: DocumentInput): Promise<DocumentText> {
   const warnings = listen()
   try {
     const pdf = await getDocumentProxy(new Uint8Array(bytes), { ...places, verbosity: 1 }).catch((error: unknown) => {
@@ -23,7 +27,7 @@ export async function readPdf({ bytes }: DocumentInput): Promise<Read> {
     })
     const { text: pages, totalPages } = await extractText(pdf, { mergePages: false })
     const { info } = await getMeta(pdf).catch(() => ({ info: {} as Record<string, unknown> }))
-    const { text, truncated } = clipped(pages.map((page) => page.trim()).join('\n\n'))
+    const { text, truncated } = clip(pages.map((page) => page.trim()).join('\n\n'))
     const isPart = warnings.lost() || pages.some((page) => page.trim() === '')
     return plainRead(text, {
       title: textOf(info.Title),
@@ -40,14 +44,14 @@ export async function readPdf({ bytes }: DocumentInput): Promise<Read> {
 /** The library says on the console what it couldn't read. This process reads one document at a time. */
 function listen(): { lost(): boolean; end(): void } {
   const { log, warn } = console
-  let lost = false
-  const hear = (...said: unknown[]): void => {
-    lost ||= LOSSES.test(said.join(' '))
+  let isLost = false
+  const hear = (...args: unknown[]): void => {
+    isLost ||= LOSSES.test(args.join(' '))
   }
   console.log = hear
   console.warn = hear
   return {
-    lost: () => lost,
+    lost: () => isLost,
     end: () => void Object.assign(console, { log, warn }),
   }
 }

@@ -15,31 +15,31 @@ test('a document that took too long is tried once: all processes know its bytes 
   await using documents = createDocumentReader({ timeMs: 200 })
   const bytes = await attacks.pdf['too many pages']!()
   const sha256 = createHash('sha256').update(bytes).digest('hex')
-  let loaded = 0
+  let loadCount = 0
   const ask = ({ app }: typeof server) => {
-    const given = () => {
-      loaded += 1
+    const load = () => {
+      loadCount += 1
       return { kind: 'pdf' as const, bytes }
     }
     const { postgres } = app.engine
-    return assert.rejects(readDocument({ documents, postgres }, { account: 'alice', kind: 'pdf', sha256, given }), {
+    return assert.rejects(readDocument({ documents, postgres }, { account: 'alice', kind: 'pdf', sha256, load }), {
       name: 'Unreadable',
       reason: 'too_slow',
     })
   }
   await Promise.all([ask(server), ask(server), ask(server), ask(twin)])
   // Two processes read it at once, or the later one learnt of it already.
-  const turns = loaded
+  const turns = loadCount
   assert.ok(turns === 1 || turns === 2, `${turns} turns: who waits for one learns of it`)
   await ask(twin)
-  assert.equal(loaded, turns)
+  assert.equal(loadCount, turns)
   const { pool } = server.app.engine.postgres
   await pool.query(`update slow_documents set at = now() - interval '8 days'`)
   await ask(twin)
-  assert.equal(loaded, turns + 1)
+  assert.equal(loadCount, turns + 1)
   await pool.query('update slow_documents set reader = 0')
   await ask(server)
-  assert.equal(loaded, turns + 2)
+  assert.equal(loadCount, turns + 2)
 })
 
 test('mallory has forty slow documents read; bob’s small one is answered before her third', async () => {
@@ -50,12 +50,12 @@ test('mallory has forty slow documents read; bob’s small one is answered befor
   const hers: string[] = []
   for (let i = 0; i < 40; i++) {
     const bytes = pdfOf([`this is ${i}`, ...pages])
-    const sent = await upload(mallory, { workspace_id: mallory.workspaceId }, bytes, `${i}.pdf`)
-    assert.equal(sent.status, 201, sent.text)
-    hers.push(sent.body.data.id)
+    const response = await upload(mallory, { workspace_id: mallory.workspaceId }, bytes, `${i}.pdf`)
+    assert.equal(response.status, 201, response.text)
+    hers.push(response.body.data.id)
   }
   let over = 0
-  const asked = hers.map(async (id) => {
+  const requests = hers.map(async (id) => {
     const { status } = await mallory.get(`/drive/files/${id}/content`).catch(() => ({ status: 0 }))
     if (status !== 503) over += 1
   })
@@ -63,5 +63,5 @@ test('mallory has forty slow documents read; bob’s small one is answered befor
   assert.deepEqual([answer.status, answer.body.data?.lines[0]?.text], [200, 'Hello Bob'], answer.text)
   assert.ok(over <= 2, `${over} of hers came before`)
   await server[Symbol.asyncDispose]()
-  await Promise.all(asked)
+  await Promise.all(requests)
 })

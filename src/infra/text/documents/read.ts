@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Postgres } from '../../postgres/client.ts'
-import { type DocumentKind, type DocumentInput, READER_VERSION, type Read, Unreadable } from './document.ts'
+import { type DocumentKind, type DocumentInput, READER_VERSION, type DocumentText, Unreadable } from './document.ts'
 import type { DocumentReader } from './reader.ts'
 
 declare module '../../postgres/tables.ts' {
@@ -12,13 +12,13 @@ declare module '../../postgres/tables.ts' {
 /** The days in which nobody tries again what took too long, unless the reader is another one. */
 const DAYS = 7
 
-export interface Wanted {
+export interface ReadRequest {
   /** The account whose turn it takes. */
   account: string
   kind: DocumentKind
   /** The digest of its bytes, hexadecimal. */
   sha256: string
-  given: () => DocumentInput | Promise<DocumentInput>
+  load: () => DocumentInput | Promise<DocumentInput>
   signal?: AbortSignal
 }
 
@@ -28,16 +28,16 @@ export interface Wanted {
  */
 export async function readDocument(
   { documents, postgres: { db } }: { documents: DocumentReader; postgres: Postgres },
-  { account, kind, sha256, given, signal }: Wanted,
-): Promise<Read> {
+  { account, kind, sha256, load, signal }: ReadRequest,
+): Promise<DocumentText> {
   await checkSlow(db, sha256, kind)
   // Asked again when its turn has come: the same bytes may have been tried meanwhile.
   const begin = async (): Promise<DocumentInput> => {
     await checkSlow(db, sha256, kind)
-    return given()
+    return load()
   }
-  const read = documents.read(account, begin, signal, (reason) => remember(db, { sha256, kind, reason }))
-  return signal === undefined ? read : orAborted(read, signal)
+  const reading = documents.read(account, begin, signal, (reason) => remember(db, { sha256, kind, reason }))
+  return signal === undefined ? reading : orAborted(reading, signal)
 }
 
 async function checkSlow(db: Db, sha256: string, kind: DocumentKind): Promise<void> {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type Pool, type PoolLimits, TURNS, createPool } from '../../confined/pool.ts'
 import { Busy } from '../../confined/turns.ts'
 import type { Outcome } from '../../confined/worker.ts'
-import { type DocumentInput, type Read, Unreadable, type UnreadableReason } from './document.ts'
+import { type DocumentInput, type DocumentText, Unreadable, type UnreadableReason } from './document.ts'
 
 /** Reads documents in processes of their own, so that a hostile one can neither stop this server nor eat its memory. */
 export interface DocumentReader extends AsyncDisposable {
@@ -12,31 +12,31 @@ export interface DocumentReader extends AsyncDisposable {
    */
   read(
     account: string,
-    given: () => DocumentInput | Promise<DocumentInput>,
+    load: () => DocumentInput | Promise<DocumentInput>,
     signal?: AbortSignal,
     heavy?: (reason: 'too_slow' | 'too_large') => Promise<void>,
-  ): Promise<Read>
+  ): Promise<DocumentText>
 }
 
 const LIMITS: PoolLimits = { ...TURNS, timeMs: 20_000, heapMb: 384, memoryMb: 768 }
 const program = join(import.meta.dirname, '../reading/child.ts')
 
-type Said = { read: Read } | { reason: UnreadableReason; message: string }
+type ReaderReply = { read: DocumentText } | { reason: UnreadableReason; message: string }
 
 export function createDocumentReader(limits: Partial<PoolLimits> = {}): DocumentReader {
   const most = { ...LIMITS, ...limits }
-  const lost = {
+  const messages = {
     too_slow: `It takes longer to read than ${most.timeMs / 1000} s.`,
     too_large: 'It takes more memory to read than one document may.',
   }
-  const pool: Pool<DocumentInput, Said> = createPool(program, most)
+  const pool: Pool<DocumentInput, ReaderReply> = createPool(program, most)
   return {
-    async read(account, given, signal, heavy) {
-      const conclude = async (outcome: Outcome<Said>): Promise<void> => {
+    async read(account, load, signal, heavy) {
+      const conclude = async (outcome: Outcome<ReaderReply>): Promise<void> => {
         const reason = 'lost' in outcome ? outcome.lost : 'reason' in outcome.said ? outcome.said.reason : null
         if (reason === 'too_slow' || reason === 'too_large') await heavy?.(reason)
       }
-      const outcome = await pool.ask(account, given, signal, conclude).catch((error: unknown) => {
+      const outcome = await pool.ask(account, load, signal, conclude).catch((error: unknown) => {
         if (error instanceof Busy) throw new Unreadable('busy', error.message)
         throw error
       })
@@ -45,7 +45,7 @@ export function createDocumentReader(limits: Partial<PoolLimits> = {}): Document
         throw new Unreadable(outcome.said.reason, outcome.said.message)
       }
       if (outcome.lost === 'unsent') throw new Unreadable('busy', 'It cannot be read now.')
-      throw new Unreadable(outcome.lost, lost[outcome.lost])
+      throw new Unreadable(outcome.lost, messages[outcome.lost])
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
   }

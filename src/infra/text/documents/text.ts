@@ -1,5 +1,5 @@
 import { charsetOf, charsetWithin, decode } from '../charset/charset.ts'
-import { type DocumentInput, type Read, Unreadable, plainRead, clipped } from './document.ts'
+import { type DocumentInput, type DocumentText, Unreadable, plainRead, clip } from './document.ts'
 
 const LOOKED_AT = 8_192
 
@@ -8,8 +8,8 @@ export const looksBinary = (bytes: Uint8Array): boolean =>
   bytes.subarray(0, LOOKED_AT).includes(0) && !charsetOf(bytes)?.startsWith('utf-16')
 
 /** Plain text, Markdown, CSV, code, JSON: as it is, in UTF-8, without a byte order mark. */
-export function readText({ bytes, charset }: DocumentInput): Read {
+export function readText({ bytes, charset }: DocumentInput): DocumentText {
   if (looksBinary(bytes)) throw new Unreadable('binary', 'It holds binary data.')
-  const { text, truncated } = clipped(decode(bytes, charset, charsetWithin(bytes)))
+  const { text, truncated } = clip(decode(bytes, charset, charsetWithin(bytes)))
   return plainRead(text.replaceAll('\0', ''), { truncated })
 }

@@ -24,7 +24,7 @@ export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name:
     ),
   )
   if (zip.entryCount > MOST_ENTRIES) throw tooLarge(`It holds more than ${MOST_ENTRIES} parts.`)
-  const wanted: Entry[] = []
+  const selection: Entry[] = []
   let all = 0
   for await (const entry of entries(zip)) {
     const { compressedSize, uncompressedSize, fileName } = entry
@@ -34,11 +34,11 @@ export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name:
     if (uncompressedSize > RATIO_FROM && uncompressedSize > compressedSize * MOST_RATIO)
       throw tooLarge('It is packed as only a decompression bomb is.')
     if ((entry.generalPurposeBitFlag & 1) === 1) throw new Unreadable('encrypted', 'It needs a password.')
-    wanted.push(entry)
+    selection.push(entry)
   }
   const parts: Parts = new Map()
-  for (const entry of wanted) {
-    const part = await unpacked(zip, entry)
+  for (const entry of selection) {
+    const part = await unpackEntry(zip, entry)
     // Office files never declare entities (ECMA-376, part 2, 9.1.4), and who does means them to multiply.
     if (part.includes('<!DOCTYPE')) throw new Unreadable('damaged', 'One of its parts declares what it may not.')
     parts.set(entry.fileName, part)
@@ -57,7 +57,7 @@ async function* entries(zip: ZipFile): AsyncGenerator<Entry> {
         zip.removeAllListeners('error')
         zip.removeAllListeners('end')
       }
-      const failed = (): void => {
+      const onError = (): void => {
         off()
         reject(new Unreadable('damaged', 'Its list of parts is damaged.'))
       }
@@ -65,17 +65,17 @@ async function* entries(zip: ZipFile): AsyncGenerator<Entry> {
         off()
         resolve(entry)
       })
-      zip.once('error', failed)
-      zip.once('end', failed)
+      zip.once('error', onError)
+      zip.once('end', onError)
       zip.readEntry()
     })
 }
 
-async function unpacked(zip: ZipFile, entry: Entry): Promise<Buffer> {
+async function unpackEntry(zip: ZipFile, entry: Entry): Promise<Buffer> {
   const pieces: Buffer[] = []
   try {
     const stream = await new Promise<NodeJS.ReadableStream>((resolve, reject) =>
-      zip.openReadStream(entry, (error, found) => (error ? reject(error) : resolve(found))),
+      zip.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream))),
     )
     for await (const piece of stream) pieces.push(piece as Buffer)
   } catch {

@@ -56,49 +56,49 @@ export type TextByHash = Map<string, { text: string; title: string | null }>
  */
 export async function learnContents(
   engine: TextSources,
-  given: readonly ContentOf[],
+  contents: readonly ContentOf[],
   { documents, most = 0 }: { documents: boolean; most?: number },
-): Promise<{ left: Set<string>; said: TextByHash }> {
-  const wanted = new Map(given.map((of) => [of.sha256, of]))
+): Promise<{ pending: Set<string>; texts: TextByHash }> {
+  const contentByHash = new Map(contents.map((of) => [of.sha256, of]))
   const { rows } = await engine.postgres.pool.query<Waiting>({
     name: 'contents_waiting',
     text: `select c.sha256, c.attempts, b.place from contents c join blobs b on b.sha256 = c.sha256
       where c.sha256 = any($1::bpchar[]) and (c.indexed_at is null or c.reader < $2 and not c.plain)`,
-    values: [[...wanted.keys()], READER_VERSION],
+    values: [[...contentByHash.keys()], READER_VERSION],
   })
-  const left = new Set<string>()
-  const said: TextByHash = new Map()
+  const pending = new Set<string>()
+  const texts: TextByHash = new Map()
   const learnt: [string, Learnt][] = []
-  const failed: string[] = []
+  const failedHashes: string[] = []
   let busy: Unreadable | null = null
   const one = async ({ sha256, attempts, place }: Waiting): Promise<void> => {
-    const of = wanted.get(sha256)!
-    if (!documents && isDocument(of)) return void left.add(sha256)
+    const of = contentByHash.get(sha256)!
+    if (!documents && isDocument(of)) return void pending.add(sha256)
     try {
       const bytes = once(() => bytesAt(engine, place, Number(of.size_bytes)))
-      const found = await look(engine, of, bytes)
-      learnt.push([sha256, found])
-      if (found.plain && found.text === null && most > 0)
-        said.set(sha256, { text: textOf((await bytes()).subarray(0, most)), title: found.title })
+      const result = await look(engine, of, bytes)
+      learnt.push([sha256, result])
+      if (result.plain && result.text === null && most > 0)
+        texts.set(sha256, { text: textOf((await bytes()).subarray(0, most)), title: result.title })
     } catch (error) {
       if (error instanceof Unreadable && error.reason === 'busy') {
         busy = error
         return
       }
-      if (attempts + 1 < MOST_ATTEMPTS) return void failed.push(sha256)
+      if (attempts + 1 < MOST_ATTEMPTS) return void failedHashes.push(sha256)
       engine.log.warn({ error, sha256 }, 'the text of a file cannot be read')
       learnt.push([sha256, none('damaged')])
     }
   }
   for (let at = 0; at < rows.length; at += AT_ONCE) await Promise.all(rows.slice(at, at + AT_ONCE).map(one))
-  if (failed.length > 0)
+  if (failedHashes.length > 0)
     await engine.postgres.pool.query('update contents set attempts = attempts + 1 where sha256 = any($1::bpchar[])', [
-      failed,
+      failedHashes,
     ])
-  for (const sha256 of failed) left.add(sha256)
+  for (const sha256 of failedHashes) pending.add(sha256)
   if (learnt.length > 0) await keep(engine, learnt)
   if (busy !== null) throw busy as Unreadable
-  return { left, said }
+  return { pending, texts }
 }
 
 interface Waiting {
@@ -169,23 +169,23 @@ async function look(
   const document = kind !== null && kind !== 'text' && kind !== 'html'
   if (Number(size_bytes) > (document ? MOST_DOCUMENT : MOST_PLAIN)) return none('too_large')
   if (document || kind === 'html') {
-    const given = async () => ({ kind, bytes: await load() })
-    const read = await readDocument(engine, { account, kind, sha256, given }).catch((error: unknown) => {
+    const loadInput = async () => ({ kind, bytes: await load() })
+    const reading = await readDocument(engine, { account, kind, sha256, load: loadInput }).catch((error: unknown) => {
       if (error instanceof Unreadable && error.reason !== 'busy') return error.reason
       throw error
     })
-    if (typeof read === 'string') {
-      if (document) return none(read)
+    if (typeof reading === 'string') {
+      if (document) return none(reading)
     } else {
       const bytes = await load()
-      const text = read.text.replaceAll('\0', '')
+      const text = reading.text.replaceAll('\0', '')
       // A page is searched line by line as it was written, and by its words as it reads.
       const plain = kind === 'html' && isUtf8(bytes) && !looksBinary(bytes)
       const charset = kind === 'html' ? charsetOf(bytes, { within: charsetWithin(bytes) }) : null
-      const reason = kind === 'html' ? null : (read.missing ?? (read.truncated ? 'incomplete' : null))
+      const reason = kind === 'html' ? null : (reading.missing ?? (reading.truncated ? 'incomplete' : null))
       // A document that lacks text is listed by every grep, whatever its pattern.
       const grams = reason === null ? gramsOf(plain ? bytes : Buffer.from(text)) : null
-      return { plain, reason, text, title: read.title, grams, charset }
+      return { plain, reason, text, title: reading.title, grams, charset }
     }
   }
   const plain = await load()
@@ -219,7 +219,7 @@ export async function textsOf(engine: TextSources, hashes: readonly string[], mo
     where c.sha256 = any(${hashes}::bpchar[]) and c.indexed_at is not null and (c.plain or c.text is not null)`.execute(
     engine.postgres.db,
   )
-  const said = async ({
+  const readTexts = async ({
     text,
     title,
     place,
@@ -231,6 +231,6 @@ export async function textsOf(engine: TextSources, hashes: readonly string[], mo
   }
   const texts: TextByHash = new Map()
   for (let at = 0; at < rows.length; at += AT_ONCE)
-    await Promise.all(rows.slice(at, at + AT_ONCE).map(async (row) => void texts.set(row.sha256, await said(row))))
+    await Promise.all(rows.slice(at, at + AT_ONCE).map(async (row) => void texts.set(row.sha256, await readTexts(row))))
   return texts
 }

@@ -28,7 +28,7 @@ export interface Searchable {
   /** The first word of the events that tell of its things: `chat` of `chat.updated`. */
   kinds: readonly string[]
   /** The ids of the documents that an event may have changed. */
-  changed(sources: SearchSources, events: readonly DeliveredEvent[]): Promise<Id[]>
+  findChanged(sources: SearchSources, events: readonly DeliveredEvent[]): Promise<Id[]>
   /** The documents of these that are to be found now. One that is left out is taken from the index. */
   read(sources: SearchSources, ids: readonly Id[]): Promise<SearchDocument[]>
   /** All ids after this one, in order, for indexing anew. */

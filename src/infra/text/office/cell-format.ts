@@ -81,17 +81,17 @@ const PLAIN: Format = {
   percent: false,
   byValue: false,
 }
-const known = new Map<string, Format[]>()
+const formatCache = new Map<string, Format[]>()
 
 /** The sections of a format, of which the sign of the number takes one. */
 export function formatsOf(id: number, code: string | undefined): Format[] {
   if (code === undefined && BY_VALUE.has(id)) return [{ ...PLAIN, byValue: true }]
   const text = code ?? BUILT_IN[id]
   if (text === undefined) return [PLAIN]
-  const before = known.get(text)
+  const before = formatCache.get(text)
   if (before !== undefined) return before
   const formats = sectionsOf(text).map(formatOf)
-  if (known.size < 10_000) known.set(text, formats)
+  if (formatCache.size < 10_000) formatCache.set(text, formats)
   return formats
 }
 
@@ -126,17 +126,17 @@ const DAY_MS = 86_400_000
 const LAST_DAY = 2_958_465
 const DAYS_TO_1904 = 1_462
 
-export function formatNumber(written: string, formats: readonly Format[], from1904: boolean): string {
-  const value = Number(written)
-  if (written.trim() === '' || !Number.isFinite(value)) return written
+export function formatNumber(rawValue: string, formats: readonly Format[], from1904: boolean): string {
+  const value = Number(rawValue)
+  if (rawValue.trim() === '' || !Number.isFinite(value)) return rawValue
   const section = value < 0 ? 1 : value === 0 ? 2 : 0
   const format = formats[section] ?? formats[0]!
   const { date, time, elapsed, percent, byValue } = format
   if (percent) return `${plain(value * 100)}%`
   if (elapsed !== null) return durationOf(value, elapsed, format)
   if (byValue)
-    return formatNumber(written, [{ ...format, byValue: false, date: value >= 1, time: value < 1 }], from1904)
-  if (!date && !time) return /[.e]/i.test(written) ? plain(value) : written
+    return formatNumber(rawValue, [{ ...format, byValue: false, date: value >= 1, time: value < 1 }], from1904)
+  if (!date && !time) return /[.e]/i.test(rawValue) ? plain(value) : rawValue
   const serial = from1904 ? value + DAYS_TO_1904 : value
   if (serial < 0 || serial >= LAST_DAY + 1) return plain(value)
   const unit = 10 ** (3 - format.digits)

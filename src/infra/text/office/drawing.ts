@@ -52,7 +52,7 @@ const rowsOf = (table: Node): string[] =>
   )
 
 /** All text of a drawing, shape by shape. `part` names the part that it's in, whose relationships it uses. */
-export function drawn(file: OfficePackage, part: string, node: Node): string[] {
+export function describeDrawing(file: OfficePackage, part: string, node: Node): string[] {
   return childrenOf(node).flatMap((one): string[] => {
     switch (one.name) {
       case 'sp':
@@ -61,19 +61,19 @@ export function drawn(file: OfficePackage, part: string, node: Node): string[] {
       case 'txBody':
         return linesIn(one)
       case 'pic':
-        return isHidden(one) ? [] : described(one)
+        return isHidden(one) ? [] : describeShape(one)
       case 'tbl':
         return rowsOf(one)
       case 'chart':
-        return related(file, part, relationOf(one)).flatMap(([name, tree]) => chartLines(name, tree))
+        return findRelated(file, part, relationOf(one)).flatMap(([name, tree]) => chartLines(name, tree))
       case 'relIds':
-        return related(file, part, relationOf(one, 'dm')).flatMap(([, tree]) => diagramLines(tree))
+        return findRelated(file, part, relationOf(one, 'dm')).flatMap(([, tree]) => diagramLines(tree))
       case 'graphicFrame': {
-        const lines = isHidden(one) ? [] : drawn(file, part, one)
-        return lines.length > 0 ? lines : described(one)
+        const lines = isHidden(one) ? [] : describeDrawing(file, part, one)
+        return lines.length > 0 ? lines : describeShape(one)
       }
       default:
-        return drawn(file, part, one)
+        return describeDrawing(file, part, one)
     }
   })
 }
@@ -89,12 +89,12 @@ function propertiesOf(shape: Node): Node | undefined {
 }
 
 /** What the author wrote for those who don't see the picture. */
-function described(shape: Node): string[] {
+function describeShape(shape: Node): string[] {
   const text = propertiesOf(shape)?.attributes.descr?.trim()
   return text ? [text] : []
 }
 
-function related(file: OfficePackage, part: string, id: string | undefined): [string, Node][] {
+function findRelated(file: OfficePackage, part: string, id: string | undefined): [string, Node][] {
   const target = id === undefined ? undefined : file.relations(part).get(id)?.target
   const tree = target === undefined ? undefined : file.tree(target)
   return tree === undefined ? [] : [[target!, tree]]

@@ -3,34 +3,34 @@ import { type Node, attribute, child, childrenNamed, childrenOf, textIn } from '
 /** A formula of Office (ECMA-376, part 1, 22.1) in one line: `x^2`, `(a+b)/2`, `√(x)`, `∑_(i=1)^n i`. */
 export function formulaOf(node: Node): string {
   const of = (name: string): string => {
-    const found = child(node, name)
-    return found === undefined ? '' : formulaOf(found)
+    const element = child(node, name)
+    return element === undefined ? '' : formulaOf(element)
   }
   const sign = (properties: string, name: string, otherwise: string): string => {
-    const found = child(node, properties, name)
-    return found === undefined ? otherwise : (attribute(found, 'val') ?? '')
+    const element = child(node, properties, name)
+    return element === undefined ? otherwise : (attribute(element, 'val') ?? '')
   }
-  const lower = (): string => (of('sub') === '' ? '' : `_${grouped(of('sub'))}`)
-  const upper = (): string => (of('sup') === '' ? '' : `^${grouped(of('sup'))}`)
+  const lower = (): string => (of('sub') === '' ? '' : `_${group(of('sub'))}`)
+  const upper = (): string => (of('sup') === '' ? '' : `^${group(of('sup'))}`)
   switch (node.name) {
     case 't':
       return textIn(node)
     case 'f':
-      return `${grouped(of('num'))}/${grouped(of('den'))}`
+      return `${group(of('num'))}/${group(of('den'))}`
     case 'sSup':
     case 'sSub':
     case 'sSubSup':
-      return `${grouped(of('e'))}${lower()}${upper()}`
+      return `${group(of('e'))}${lower()}${upper()}`
     case 'sPre':
       return `${lower()}${upper()}${of('e')}`
     case 'rad':
-      return `${of('deg')}√${grouped(of('e'))}`
+      return `${of('deg')}√${group(of('e'))}`
     case 'nary':
       return `${sign('naryPr', 'chr', '∫')}${lower()}${upper()} ${of('e')}`
     case 'limLow':
-      return `${of('e')}_${grouped(of('lim'))}`
+      return `${of('e')}_${group(of('lim'))}`
     case 'limUpp':
-      return `${of('e')}^${grouped(of('lim'))}`
+      return `${of('e')}^${group(of('lim'))}`
     case 'func':
       return `${of('fName')} ${of('e')}`
     case 'acc':
@@ -52,4 +52,4 @@ export function formulaOf(node: Node): string {
   }
 }
 
-const grouped = (text: string): string => (/^[\p{L}\p{M}\p{N}.]*$/u.test(text) ? text : `(${text})`)
+const group = (text: string): string => (/^[\p{L}\p{M}\p{N}.]*$/u.test(text) ? text : `(${text})`)

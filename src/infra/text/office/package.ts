@@ -55,8 +55,8 @@ export function childrenOf(node: Node): Node[] {
   if (!node.children.some(({ name }) => name === 'AlternateContent')) return node.children
   return node.children.flatMap((child) => {
     if (child.name !== 'AlternateContent') return [child]
-    const taken = child.children.find(hasText) ?? child.children[0]
-    return taken === undefined ? [] : childrenOf(taken)
+    const choice = child.children.find(hasText) ?? child.children[0]
+    return choice === undefined ? [] : childrenOf(choice)
   })
 }
 
@@ -112,8 +112,8 @@ export class OfficePackage {
 
   /** The part that the file is about. */
   main(expected: string): string {
-    const named = [...this.relations('').values()].find(({ type }) => type === 'officeDocument')?.target
-    return named !== undefined && this.#parts.has(named) ? named : expected
+    const mainPart = [...this.relations('').values()].find(({ type }) => type === 'officeDocument')?.target
+    return mainPart !== undefined && this.#parts.has(mainPart) ? mainPart : expected
   }
 
   /** The root element of a part. */
@@ -145,7 +145,7 @@ export class OfficePackage {
   }
 
   /** The parts that another one names, by the kind of relationship, in their order. */
-  related(part: string, type: string): string[] {
+  findRelated(part: string, type: string): string[] {
     return [...this.relations(part).values()]
       .filter((one) => one.type === type && !one.external && this.#parts.has(one.target))
       .map(({ target }) => target)

@@ -28,7 +28,7 @@ async function read({ rows, formats = [], shared = [], from1904 = false }: Book)
   })
   return (await readXlsx({ kind: 'xlsx', bytes })).text.split('\n').slice(1)
 }
-const shown = async (value: string | number, format: number | string, from1904 = false): Promise<string> =>
+const display = async (value: string | number, format: number | string, from1904 = false): Promise<string> =>
   (await read({ rows: `<row><c s="1"><v>${value}</v></c></row>`, formats: [format], from1904 }))[0]!
 
 /** The built-in formats (ECMA-376, part 1, 18.8.30), each on a number of its kind. */
@@ -73,7 +73,7 @@ const builtIn: [id: number, value: number, text: string][] = [
 ]
 
 test('numbers of each built-in format are read as dates, times, durations and percentages', async () => {
-  for (const [id, value, text] of builtIn) assert.equal(await shown(value, id), text, `format ${id}`)
+  for (const [id, value, text] of builtIn) assert.equal(await display(value, id), text, `format ${id}`)
 })
 
 const own: [code: string, value: number, text: string][] = [
@@ -98,9 +98,9 @@ const own: [code: string, value: number, text: string][] = [
 ]
 
 test('formats of the workbook are read like the built-in ones', async () => {
-  for (const [code, value, text] of own) assert.equal(await shown(value, code), text, code)
+  for (const [code, value, text] of own) assert.equal(await display(value, code), text, code)
   // 0.1 + 0.2 in binary.
-  assert.equal(await shown('0.30000000000000004', 0), '0.3')
+  assert.equal(await display('0.30000000000000004', 0), '0.3')
 })
 
 test('both date systems count their days, with the 29th of February 1900 that never was', async () => {
@@ -113,9 +113,9 @@ test('both date systems count their days, with the 29th of February 1900 that ne
     [2_958_466, '2958466'],
     [-1, '-1'],
   ] as const)
-    assert.equal(await shown(serial, 14), date)
-  assert.equal(await shown(0, 14, true), '1904-01-01')
-  assert.equal(await shown(44_651, 14, true), '2026-04-01')
+    assert.equal(await display(serial, 14), date)
+  assert.equal(await display(0, 14, true), '1904-01-01')
+  assert.equal(await display(44_651, 14, true), '2026-04-01')
 })
 
 test('cells of each type are read, and each stays in its row and column', async () => {

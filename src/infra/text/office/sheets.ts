@@ -1,8 +1,8 @@
 import { XMLParser } from 'fast-xml-parser'
 import { type Format, formatNumber, formatsOf } from './cell-format.ts'
 import { charsetOf } from '../charset/charset.ts'
-import { type DocumentInput, MOST_TEXT, type Read, Unreadable, clipped, plainRead } from '../documents/document.ts'
-import { drawn } from './drawing.ts'
+import { type DocumentInput, MOST_TEXT, type DocumentText, Unreadable, clip, plainRead } from '../documents/document.ts'
+import { describeDrawing } from './drawing.ts'
 import type { Bounds } from '../documents/markup.ts'
 import { OfficePackage } from './package.ts'
 
@@ -49,10 +49,10 @@ const words = (value: unknown): string =>
       : (((value as Element | null)?.['#text'] as string | undefined) ?? '')
 
 /** The text of a string, plain or in runs; how it's pronounced isn't a part of it. */
-const textOf = (item: Element): string => unescaped([...all(item, 't'), ...all(item, 'r', 't')].map(words).join(''))
+const textOf = (item: Element): string => unescapeText([...all(item, 't'), ...all(item, 'r', 't')].map(words).join(''))
 
 /** Characters that XML can't hold are written as `_x000D_`; `_x005F_` is the underscore of such a text (22.9.2.19). */
-const unescaped = (text: string): string =>
+const unescapeText = (text: string): string =>
   text.replace(/_x([0-9A-F]{4})_/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
 
 /** A cell stays in its row and column. */
@@ -66,13 +66,13 @@ interface Book {
 }
 
 /** Reads a workbook: each sheet under its name, a line per row, cells apart by tabs. Formulas show their last value. */
-export async function readXlsx({ bytes }: DocumentInput): Promise<Read> {
+export async function readXlsx({ bytes }: DocumentInput): Promise<DocumentText> {
   const file = await OfficePackage.open(bytes, MOST)
   const main = file.main('xl/workbook.xml')
   const [workbook] = all(parse(file, main), 'workbook')
   if (workbook === undefined) throw new Unreadable('damaged', 'It is not an XLSX that can be read.')
   const relations = file.relations(main)
-  const partOf = (type: string): Element => parse(file, file.related(main, type)[0] ?? `xl/${type}.xml`)
+  const partOf = (type: string): Element => parse(file, file.findRelated(main, type)[0] ?? `xl/${type}.xml`)
   const book: Book = {
     shared: all(partOf('sharedStrings'), 'sst', 'si').map(textOf),
     formats: formatsIn(partOf('styles')),
@@ -91,17 +91,17 @@ export async function readXlsx({ bytes }: DocumentInput): Promise<Read> {
     }
     for (const line of name === undefined ? [] : besides(file, name)) text += `\n${line}`
   }
-  return plainRead(clipped(text).text, { parts: sheets.length, truncated: clipped(text).truncated })
+  return plainRead(clip(text).text, { parts: sheets.length, truncated: clip(text).truncated })
 }
 
 /** What lies over the cells of a sheet: text boxes, charts, notes. */
 function besides(file: OfficePackage, sheet: string): string[] {
-  const drawings = file.related(sheet, 'drawing').flatMap((part) => {
+  const drawings = file.findRelated(sheet, 'drawing').flatMap((part) => {
     const tree = file.tree(part)
-    return tree === undefined ? [] : drawn(file, part, tree)
+    return tree === undefined ? [] : describeDrawing(file, part, tree)
   })
   const notes = file
-    .related(sheet, 'comments')
+    .findRelated(sheet, 'comments')
     .flatMap((part) =>
       all(parse(file, part), 'comments', 'commentList', 'comment').map(
         (note) => `${String(note['@ref'])}: ${inCell(all(note, 'text').map(textOf).join(''))}`,
@@ -154,7 +154,7 @@ function valueOf(cell: Element, { shared, formats, from1904 }: Book): string {
     case 'inlineStr':
       return all(cell, 'is').map(textOf).join('')
     case 'str':
-      return unescaped(value)
+      return unescapeText(value)
     case 'b':
       return value === '' ? '' : value === '1' || value === 'true' ? 'TRUE' : 'FALSE'
     case 'e':

@@ -1,5 +1,5 @@
-import { type DocumentInput, type Read, Unreadable, clipped, plainRead } from '../documents/document.ts'
-import { drawn, linesIn } from './drawing.ts'
+import { type DocumentInput, type DocumentText, Unreadable, clip, plainRead } from '../documents/document.ts'
+import { describeDrawing, linesIn } from './drawing.ts'
 import type { Bounds } from '../documents/markup.ts'
 import { type Node, OfficePackage, below, child, childrenNamed, relationOf, textIn } from './package.ts'
 
@@ -10,22 +10,22 @@ const MOST: Bounds = { elements: 500_000, attributes: 1_000_000, attributesOfOne
  * Reads the slides of a presentation in its order, each under its number, a line per paragraph, then its notes and
  * comments. Slides that the presentation doesn't list are left out: they are deleted.
  */
-export async function readPptx({ bytes }: DocumentInput): Promise<Read> {
+export async function readPptx({ bytes }: DocumentInput): Promise<DocumentText> {
   const file = await OfficePackage.open(bytes, MOST)
   const names = slidesOf(file)
   if (names.length === 0) throw new Unreadable('damaged', 'It is not a PPTX that can be read.')
   const slides = names.map((name, i) => {
-    const notes = file.related(name, 'notesSlide').flatMap((part) => notesOf(file.tree(part)!))
-    const comments = file.related(name, 'comments').flatMap((part) => commentsOf(file.tree(part)!))
+    const notes = file.findRelated(name, 'notesSlide').flatMap((part) => notesOf(file.tree(part)!))
+    const comments = file.findRelated(name, 'comments').flatMap((part) => commentsOf(file.tree(part)!))
     const tree = child(file.tree(name), 'cSld', 'spTree') ?? file.tree(name)
     return [
       `# Slide ${i + 1}`,
-      ...(tree === undefined ? [] : drawn(file, name, tree)),
+      ...(tree === undefined ? [] : describeDrawing(file, name, tree)),
       ...(notes.length > 0 ? ['', 'Notes:', ...notes] : []),
       ...(comments.length > 0 ? ['', 'Comments:', ...comments] : []),
     ].join('\n')
   })
-  const { text, truncated } = clipped(slides.join('\n\n'))
+  const { text, truncated } = clip(slides.join('\n\n'))
   return plainRead(text, { parts: slides.length, truncated })
 }
 

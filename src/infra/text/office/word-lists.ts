@@ -14,10 +14,10 @@ export function stylesOf(tree: Node | undefined): Styles {
     for (let steps = 0, at = id; at !== undefined && steps < 20; steps++) {
       const style = styles.get(at)
       if (style === undefined) return undefined
-      const found = answer(style, at)
-      if (found !== undefined) return found
-      const based = child(style, 'basedOn')
-      at = based && attribute(based, 'val')
+      const value = answer(style, at)
+      if (value !== undefined) return value
+      const basedOn = child(style, 'basedOn')
+      at = basedOn && attribute(basedOn, 'val')
     }
     return undefined
   }
@@ -51,7 +51,7 @@ interface Level {
 
 /** Counts the paragraphs of lists, as their numbers are shown. */
 export class Numbering {
-  readonly #lists = new Map<string, { counted: string; levels: ReadonlyMap<number, Level> }>()
+  readonly #lists = new Map<string, { abstractId: string; levels: ReadonlyMap<number, Level> }>()
   readonly #counts = new Map<string, number[]>()
 
   constructor(tree: Node | undefined) {
@@ -59,9 +59,9 @@ export class Numbering {
       childrenNamed(tree, 'abstractNum').map((one) => [attribute(one, 'abstractNumId') ?? '', levelsOf(one)]),
     )
     for (const one of childrenNamed(tree, 'num')) {
-      const named = child(one, 'abstractNumId')
-      const counted = (named && attribute(named, 'val')) ?? ''
-      this.#lists.set(attribute(one, 'numId') ?? '', { counted, levels: abstract.get(counted) ?? new Map() })
+      const abstractRef = child(one, 'abstractNumId')
+      const abstractId = (abstractRef && attribute(abstractRef, 'val')) ?? ''
+      this.#lists.set(attribute(one, 'numId') ?? '', { abstractId, levels: abstract.get(abstractId) ?? new Map() })
     }
   }
 
@@ -72,13 +72,13 @@ export class Numbering {
     const list = id === undefined ? undefined : (attribute(id, 'val') ?? '0')
     if (list === undefined || list === '0') return ''
     const depth = Math.min(8, Number((level && attribute(level, 'val')) ?? 0) || 0)
-    const { counted = list, levels = new Map<number, Level>() } = this.#lists.get(list) ?? {}
+    const { abstractId = list, levels = new Map<number, Level>() } = this.#lists.get(list) ?? {}
     const indent = '  '.repeat(depth)
     const of = levels.get(depth)
     if (of === undefined || of.format === 'bullet') return `${indent}- `
     if (of.format === 'none') return indent
-    const counts = this.#counts.get(counted) ?? []
-    this.#counts.set(counted, counts)
+    const counts = this.#counts.get(abstractId) ?? []
+    this.#counts.set(abstractId, counts)
     counts[depth] = (counts[depth] ?? of.start - 1) + 1
     counts.length = depth + 1
     const text = of.text.replace(/%([1-9])/g, (_, digit: string) => {
@@ -94,8 +94,8 @@ const levelsOf = (abstract: Node): ReadonlyMap<number, Level> =>
   new Map(
     childrenNamed(abstract, 'lvl').map((one) => {
       const value = (name: string): string | undefined => {
-        const found = child(one, name)
-        return found && attribute(found, 'val')
+        const element = child(one, name)
+        return element && attribute(element, 'val')
       }
       const format = value('numFmt') ?? 'decimal'
       return [
@@ -133,8 +133,9 @@ function romanOf(number: number): string {
     [4, 'iv'],
     [1, 'i'],
   ]
-  let left = number
+  let remaining = number
   let roman = ''
-  for (const [value, letters] of digits) for (; left >= value && roman.length < 20; left -= value) roman += letters
+  for (const [value, letters] of digits)
+    for (; remaining >= value && roman.length < 20; remaining -= value) roman += letters
   return roman
 }

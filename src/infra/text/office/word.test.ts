@@ -26,8 +26,8 @@ async function read(body: string, parts: Record<string, [type: string, xml: stri
 
 const box = (text: string): string =>
   `<wps:wsp><wps:txbx><w:txbxContent>${p(r(text))}</w:txbxContent></wps:txbx></wps:wsp>`
-const drawing = (data: string, described = ''): string =>
-  `<w:r><w:drawing><wp:inline><wp:docPr id="1" name="x"${described && ` descr="${described}"`}/><a:graphic><a:graphicData>${data}</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>`
+const drawing = (data: string, description = ''): string =>
+  `<w:r><w:drawing><wp:inline><wp:docPr id="1" name="x"${description && ` descr="${description}"`}/><a:graphic><a:graphicData>${data}</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>`
 const math = (content: string): string => `<m:oMath>${content}</m:oMath>`
 const mr = (text: string): string => `<m:r><m:t>${text}</m:t></m:r>`
 
@@ -101,7 +101,7 @@ const sections =
   '<w:sectPr><w:headerReference w:type="default" r:id="top"/><w:footerReference w:type="default" r:id="foot"/></w:sectPr>'
 const level = (depth: number, format: string, text: string): string =>
   `<w:lvl w:ilvl="${depth}"><w:start w:val="1"/><w:numFmt w:val="${format}"/><w:lvlText w:val="${text}"/></w:lvl>`
-const listed = (depth: number, list = 1): string =>
+const listItem = (depth: number, list = 1): string =>
   `<w:numPr><w:ilvl w:val="${depth}"/><w:numId w:val="${list}"/></w:numPr>`
 
 test('headers, footers, notes, comments and charts are read, by the relationships that name them', async () => {
@@ -147,11 +147,11 @@ test('headings and numbers of lists are read as the page shows them', async () =
   const body = [
     p(r('Title'), '<w:pStyle w:val="Heading1"/>'),
     p(r('Part'), '<w:pStyle w:val="Mine"/>'),
-    p(r('one'), listed(0)),
-    p(r('in'), listed(1)),
-    p(r('two'), listed(0)),
-    p(r('in'), listed(1)),
-    p(r('dot'), listed(0, 2)),
+    p(r('one'), listItem(0)),
+    p(r('in'), listItem(1)),
+    p(r('two'), listItem(0)),
+    p(r('in'), listItem(1)),
+    p(r('dot'), listItem(0, 2)),
   ].join('')
   assert.equal(
     await read(body, { n: ['numbering', numbering], s: ['styles', styles] }),

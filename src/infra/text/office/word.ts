@@ -1,5 +1,5 @@
-import { type DocumentInput, MOST_TEXT, type Read, Unreadable, clipped, plainRead } from '../documents/document.ts'
-import { drawn, inOneLine } from './drawing.ts'
+import { type DocumentInput, MOST_TEXT, type DocumentText, Unreadable, clip, plainRead } from '../documents/document.ts'
+import { describeDrawing, inOneLine } from './drawing.ts'
 import { formulaOf } from './formula.ts'
 import type { Bounds } from '../documents/markup.ts'
 import {
@@ -23,13 +23,13 @@ const MOST: Bounds = { elements: 300_000, attributes: 600_000, attributesOfOne: 
  * Reads everything on the pages of a document in its order: headers, paragraphs, tables, text boxes, formulas, footers,
  * then notes and comments. Characters are the author's; headings, lists, tables and links are marked as in Markdown.
  */
-export async function readDocx({ bytes }: DocumentInput): Promise<Read> {
+export async function readDocx({ bytes }: DocumentInput): Promise<DocumentText> {
   const file = await OfficePackage.open(bytes, MOST)
   const main = file.main('word/document.xml')
   const body = child(file.tree(main), 'body')
   if (body === undefined) throw new Unreadable('damaged', 'It is not a DOCX that can be read.')
   const reader = new WordReader(file, main)
-  const { text, truncated } = clipped(reader.read(body))
+  const { text, truncated } = clip(reader.read(body))
   // A document inside this one, which Word shows in its place.
   const [inner] = below(body, 'altChunk')
   return plainRead(text, { truncated, missing: inner === undefined ? null : 'incomplete' })
@@ -55,7 +55,7 @@ class WordReader {
     this.#main = main
     this.#part = main
     const tree = (type: string): Node | undefined => {
-      const [name] = file.related(main, type)
+      const [name] = file.findRelated(main, type)
       return name === undefined ? undefined : file.tree(name)
     }
     this.#styles = stylesOf(tree('styles'))
@@ -77,7 +77,7 @@ class WordReader {
 
   /** The headers and footers of all sections, each once. */
   #framed(body: Node): { headers: string[]; footers: string[] } {
-    const named = (name: string): string[] => {
+    const textsOf = (name: string): string[] => {
       const parts = [...below(body, 'sectPr')].flatMap((section) =>
         childrenNamed(section, name).flatMap((reference) => {
           const target = this.#file.relations(this.#main).get(relationOf(reference) ?? '')?.target
@@ -86,7 +86,7 @@ class WordReader {
       )
       return [...new Set(parts)]
     }
-    return { headers: named('headerReference'), footers: named('footerReference') }
+    return { headers: textsOf('headerReference'), footers: textsOf('footerReference') }
   }
 
   #partBlocks(part: string): string[] {
@@ -99,7 +99,7 @@ class WordReader {
   }
 
   #notes(type: string, name: string, mark: string): string[] {
-    return this.#file.related(this.#main, type).flatMap((part) => {
+    return this.#file.findRelated(this.#main, type).flatMap((part) => {
       this.#part = part
       const notes = childrenNamed(this.#file.tree(part), name).flatMap((note) => {
         // Separators are notes as well, with a type.
@@ -113,7 +113,7 @@ class WordReader {
   }
 
   #comments(): string[] {
-    const comments = this.#file.related(this.#main, 'comments').flatMap((part) =>
+    const comments = this.#file.findRelated(this.#main, 'comments').flatMap((part) =>
       childrenNamed(this.#file.tree(part), 'comment').flatMap((comment) => {
         const text = this.#blocks(comment).join(' ').trim()
         const author = attribute(comment, 'author')
@@ -134,8 +134,8 @@ class WordReader {
       else if (one.name === 'tbl') blocks.push(this.#table(one))
       else if (one.name === 'oMath' || one.name === 'oMathPara') blocks.push(formulaOf(one))
     }
-    const kept = blocks.filter((block) => block.trim() !== '')
-    return kept
+    const nonEmptyBlocks = blocks.filter((block) => block.trim() !== '')
+    return nonEmptyBlocks
   }
 
   #paragraph(paragraph: Node): string[] {
@@ -146,8 +146,8 @@ class WordReader {
     this.#boxes = outer
     this.#length += text.length
     const properties = child(paragraph, 'pPr')
-    const named = child(properties, 'pStyle')
-    const style = named && attribute(named, 'val')
+    const styleRef = child(properties, 'pStyle')
+    const style = styleRef && attribute(styleRef, 'val')
     const outline = child(properties, 'outlineLvl')
     const level = outline === undefined ? null : Number(attribute(outline, 'val') ?? 9) + 1
     const heading = this.#styles.headingOf(style) ?? (level !== null && level < 7 ? level : null)
@@ -260,10 +260,10 @@ class WordReader {
   #picture(picture: Node): string {
     const boxes = [...below(picture, 'txbxContent')].flatMap((box) => this.#blocks(box))
     const art = [...below(picture, 'textpath')].flatMap((path) => attribute(path, 'string') ?? [])
-    const rest = drawn(this.#file, this.#part, picture)
+    const rest = describeDrawing(this.#file, this.#part, picture)
     const lines = [...boxes, ...art, ...(rest.length > 0 ? [rest.join(BREAK)] : [])]
     this.#boxes.push(...lines)
-    const [described] = [...below(picture, 'docPr')].flatMap((one) => one.attributes.descr?.trim() || [])
-    return lines.length === 0 ? (described ?? '') : ''
+    const [description] = [...below(picture, 'docPr')].flatMap((one) => one.attributes.descr?.trim() || [])
+    return lines.length === 0 ? (description ?? '') : ''
   }
 }

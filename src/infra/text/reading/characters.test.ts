@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { docxOf, pdfOf, pptxOf, xlsxOf } from '#test/drive/documents.ts'
-import type { DocumentInput, DocumentKind, Read } from '../documents/document.ts'
+import type { DocumentInput, DocumentKind, DocumentText } from '../documents/document.ts'
 import { readHtml } from '../documents/html.ts'
 import { readPdf } from '../documents/pdf.ts'
 import { readXlsx } from '../office/sheets.ts'
@@ -23,27 +23,27 @@ const lines = Array.from(
   { length: Math.ceil(words.length / 8) },
   (_, i) => `Line ${i}: ${words.slice(i * 8, i * 8 + 8).join(' ')} .`,
 )
-const escaped = lines.map((line) => line.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'))
+const escapedLines = lines.map((line) => line.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'))
 
 const formats: Record<
   DocumentKind,
-  { read: (given: DocumentInput) => Read | Promise<Read>; make: () => Promise<Buffer> | Buffer }
+  { read: (input: DocumentInput) => DocumentText | Promise<DocumentText>; make: () => Promise<Buffer> | Buffer }
 > = {
   docx: {
     read: readDocx,
-    make: () => docxOf(escaped.map((line) => `<w:p><w:r><w:t>${line}</w:t></w:r></w:p>`).join('')),
+    make: () => docxOf(escapedLines.map((line) => `<w:p><w:r><w:t>${line}</w:t></w:r></w:p>`).join('')),
   },
-  pptx: { read: readPptx, make: () => pptxOf([escaped.join('\n')]) },
+  pptx: { read: readPptx, make: () => pptxOf([escapedLines.join('\n')]) },
   xlsx: {
     read: readXlsx,
-    make: () => xlsxOf({ A: escaped.map((_, i) => `<row><c t="s"><v>${i}</v></c></row>`).join('') }, escaped),
+    make: () => xlsxOf({ A: escapedLines.map((_, i) => `<row><c t="s"><v>${i}</v></c></row>`).join('') }, escapedLines),
   },
   pdf: { read: readPdf, make: () => pdfOf(lines) },
   html: {
     read: readHtml,
     make: () =>
       Buffer.from(
-        `<!doctype html><title>x</title><article>${escaped.map((line) => `<p>${line}</p>`).join('')}</article>`,
+        `<!doctype html><title>x</title><article>${escapedLines.map((line) => `<p>${line}</p>`).join('')}</article>`,
       ),
   },
   text: { read: readText, make: () => Buffer.from(lines.join('\n')) },

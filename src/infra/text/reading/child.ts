@@ -1,7 +1,10 @@
 /** The process in which documents of strangers are read: it holds no keys, and may neither write files nor start programs. */
-import { type DocumentInput, type Read, Unreadable } from '../documents/document.ts'
+import { type DocumentInput, type DocumentText, Unreadable } from '../documents/document.ts'
 
-const readers: Record<DocumentInput['kind'], () => Promise<(given: DocumentInput) => Promise<Read> | Read>> = {
+const readers: Record<
+  DocumentInput['kind'],
+  () => Promise<(input: DocumentInput) => Promise<DocumentText> | DocumentText>
+> = {
   html: async () => (await import('../documents/html.ts')).readHtml,
   pdf: async () => (await import('../documents/pdf.ts')).readPdf,
   docx: async () => (await import('../office/word.ts')).readDocx,
@@ -10,15 +13,15 @@ const readers: Record<DocumentInput['kind'], () => Promise<(given: DocumentInput
   text: async () => (await import('../documents/text.ts')).readText,
 }
 
-process.on('message', (given: DocumentInput) => void answer(given))
+process.on('message', (input: DocumentInput) => void answer(input))
 process.on('disconnect', () => process.exit(0))
 
-async function answer(given: DocumentInput): Promise<void> {
+async function answer(input: DocumentInput): Promise<void> {
   try {
-    const reader = await readers[given.kind]()
-    const read = await reader(given)
-    const isEmpty = given.kind !== 'text' && read.text.trim() === ''
-    process.send!({ read: isEmpty ? { ...read, missing: 'no_text' } : read })
+    const reader = await readers[input.kind]()
+    const result = await reader(input)
+    const isEmpty = input.kind !== 'text' && result.text.trim() === ''
+    process.send!({ read: isEmpty ? { ...result, missing: 'no_text' } : result })
   } catch (error) {
     const { reason, message } =
       error instanceof Unreadable

@@ -10,22 +10,22 @@ import { holdsPattern } from '#core/bounded/counted-text.ts'
 import { InvalidPattern, type Pattern, type PatternSpec, compile } from '../../search-engine/regex/pattern.ts'
 import { TooMuchWork, Work } from '#core/bounded/work.ts'
 import { AT_FILE, STOP, type ScanFile, type ScanLimits, type ScanLine, type ScanReply } from './scan.ts'
-import type { ScanRequest, ScanTask, Scanned } from './scan.ts'
+import type { ScanRequest, ScanTask, ScanResult } from './scan.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 const MOST_LINE = 10_000
 /** A pattern may keep some 20 MB of states. */
 const MOST_COMPILED = 4
-const patternOf = remembered<PatternSpec, Pattern>(compile)
-const linePatternOf = remembered<LineSpec, RE2JS>(compileLine)
-const shared = workerData as Int32Array
+const patternOf = memoize<PatternSpec, Pattern>(compile)
+const linePatternOf = memoize<LineSpec, RE2JS>(compileLine)
+const sharedState = workerData as Int32Array
 
 /** How much less than the server's own thread this one counts, in steps of `nice`. */
 const BEHIND = 5
 // Linux gives each thread a priority of its own (setpriority(2)); elsewhere this would be the whole server's.
 if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + BEHIND))
 
-class Canceled extends Error {}
+class CanceledError extends Error {}
 
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage()
@@ -33,7 +33,7 @@ const cpuMs = (): number => {
 }
 
 function checkStop(): void {
-  if (Atomics.load(shared, STOP) !== 0) throw new Canceled()
+  if (Atomics.load(sharedState, STOP) !== 0) throw new CanceledError()
 }
 
 /** The work for one file, or one set of lines. */
@@ -45,14 +45,14 @@ function workFor({ steps, cpuMs: most }: ScanLimits): Work {
   })
 }
 
-function remembered<Spec, Compiled>(make: (spec: Spec) => Compiled): (spec: Spec) => Compiled {
-  const compiled = new Map<string, Compiled>()
+function memoize<Spec, Compiled>(make: (spec: Spec) => Compiled): (spec: Spec) => Compiled {
+  const cache = new Map<string, Compiled>()
   return (spec) => {
     const key = JSON.stringify(spec)
-    const known = compiled.get(key) ?? make(spec)
-    if (!compiled.has(key) && compiled.size >= MOST_COMPILED) compiled.delete(compiled.keys().next().value!)
-    compiled.set(key, known)
-    return known
+    const value = cache.get(key) ?? make(spec)
+    if (!cache.has(key) && cache.size >= MOST_COMPILED) cache.delete(cache.keys().next().value!)
+    cache.set(key, value)
+    return value
   }
 }
 
@@ -65,7 +65,8 @@ function readWhole(path: string): Buffer {
     const { size } = fstatSync(file)
     if (size > room.length) room = Buffer.allocUnsafeSlow(size)
     let at = 0
-    for (let read = 1; at < size && read > 0; at += read) read = readSync(file, room, at, size - at, at)
+    for (let bytesRead = 1; at < size && bytesRead > 0; at += bytesRead)
+      bytesRead = readSync(file, room, at, size - at, at)
     return room.subarray(0, at)
   } finally {
     closeSync(file)
@@ -83,43 +84,43 @@ function load({ source, plain }: ScanFile): Buffer | 'binary' {
   return charset === 'utf-8' ? bytes : Buffer.from(new TextDecoder(charset).decode(bytes))
 }
 
-function scan(task: ScanTask, file: ScanFile, work: Work): Scanned {
-  const found: Scanned = { index: file.index, count: 0, lines: [], more: false, skipped: null }
+function scan(task: ScanTask, file: ScanFile, work: Work): ScanResult {
+  const result: ScanResult = { index: file.index, count: 0, lines: [], more: false, skipped: null }
   let bytes: Buffer | 'binary'
   try {
     bytes = load(file)
   } catch {
-    return { ...found, skipped: 'gone' }
+    return { ...result, skipped: 'gone' }
   }
-  if (bytes === 'binary') return { ...found, skipped: 'binary' }
+  if (bytes === 'binary') return { ...result, skipped: 'binary' }
   try {
-    search(task, bytes, found, work)
+    search(task, bytes, result, work)
   } catch (error) {
-    if (error instanceof TooMuchWork) return { ...found, count: 0, lines: [], more: false, skipped: 'too_slow' }
+    if (error instanceof TooMuchWork) return { ...result, count: 0, lines: [], more: false, skipped: 'too_slow' }
     throw error
   }
-  return found
+  return result
 }
 
-function search(task: ScanTask, text: Buffer, found: Scanned, work: Work): void {
+function search(task: ScanTask, text: Buffer, result: ScanResult, work: Work): void {
   const pattern = patternOf(task.spec)
   const lineAt = lineCounter(text)
   const take = (start: number, end: number): boolean => {
-    found.count++
+    result.count++
     if (task.want === 'any') return false
     if (task.want === 'count') return true
-    if (found.lines.length >= task.mostLines) {
-      found.more = true
+    if (result.lines.length >= task.mostLines) {
+      result.more = true
       return task.countAll
     }
     const column = columnIn(pattern, text, start, end, work)
-    found.lines.push({ line: lineAt(start), column, ...aroundOf(task, text, start, end) })
+    result.lines.push({ line: lineAt(start), column, ...aroundOf(task, text, start, end) })
     return true
   }
   matchingLines(pattern, text, take, work)
 }
 
-const shown = (bytes: Buffer, start: number, end: number): string => {
+const display = (bytes: Buffer, start: number, end: number): string => {
   const text = bytes.toString('utf8', start, Math.min(end, start + MOST_LINE * 4))
   return text.length > MOST_LINE ? shorten(text, MOST_LINE) : text
 }
@@ -133,29 +134,29 @@ function aroundOf(
   const above: string[] = []
   for (let at = start; above.length < before && at > 0;) {
     const begins = at === 1 ? 0 : bytes.lastIndexOf(10, at - 2) + 1
-    above.unshift(shown(bytes, begins, at - 1))
+    above.unshift(display(bytes, begins, at - 1))
     at = begins
   }
   const below: string[] = []
   for (let at = end + 1; below.length < after && at < bytes.length;) {
     const ends = endOfLine(bytes, at)
-    below.push(shown(bytes, at, ends))
+    below.push(display(bytes, at, ends))
     at = ends + 1
   }
-  return { text: shown(bytes, start, end), before: above, after: below }
+  return { text: display(bytes, start, end), before: above, after: below }
 }
 
 /** Searches until the slice is over: the first file always, so that every turn gets on. */
-function scanAll(task: ScanTask, limits: ScanLimits): Scanned[] {
+function scanAll(task: ScanTask, limits: ScanLimits): ScanResult[] {
   const until = cpuMs() + limits.sliceMs
-  const scanned: Scanned[] = []
+  const results: ScanResult[] = []
   for (const [at, file] of task.files.entries()) {
     if (at > 0 && cpuMs() > until) break
     checkStop()
-    Atomics.store(shared, AT_FILE, at)
-    scanned.push(scan(task, file, workFor(limits)))
+    Atomics.store(sharedState, AT_FILE, at)
+    results.push(scan(task, file, workFor(limits)))
   }
-  return scanned
+  return results
 }
 
 function hitsOf(lines: readonly string[], re2: RE2JS, work: Work): boolean[] {
@@ -169,13 +170,13 @@ function hitsOf(lines: readonly string[], re2: RE2JS, work: Work): boolean[] {
 }
 
 function answer(request: ScanRequest): ScanReply {
-  Atomics.store(shared, AT_FILE, 0)
+  Atomics.store(sharedState, AT_FILE, 0)
   try {
     if ('files' in request) return { scanned: scanAll(request.files, request.limits) }
     if ('prepare' in request) return { grams: patternOf(request.prepare).grams }
     return { hits: hitsOf(request.lines, linePatternOf(request.spec), workFor(request.limits)) }
   } catch (error) {
-    if (error instanceof Canceled) return { canceled: true }
+    if (error instanceof CanceledError) return { canceled: true }
     if (error instanceof InvalidPattern) return { invalid: error.message }
     throw error
   }

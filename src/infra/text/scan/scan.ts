@@ -35,7 +35,7 @@ export interface ScanLine {
   after: string[]
 }
 
-export interface Scanned {
+export interface ScanResult {
   index: number
   count: number
   lines: ScanLine[]
@@ -63,7 +63,7 @@ export interface ScanLimits {
 export type ScanReply =
   | { grams: GramQuery }
   | { invalid: string }
-  | { scanned: Scanned[] }
+  | { scanned: ScanResult[] }
   | { hits: boolean[] }
   | { canceled: true }
 

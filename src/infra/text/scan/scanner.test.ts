@@ -57,8 +57,8 @@ test('another account is served while one account fills its turns with endless s
       ),
   )
   for (const who of ['bob', 'carol', 'bob']) {
-    const [found] = await scanner.scan(who, load('t[e]a', small(who)))
-    assert.deepEqual([found!.count, found!.skipped], [1, null])
+    const [result] = await scanner.scan(who, load('t[e]a', small(who)))
+    assert.deepEqual([result!.count, result!.skipped], [1, null])
   }
   assert.deepEqual(ends, [])
   leaving.abort(new Error('left'))
@@ -66,9 +66,9 @@ test('another account is served while one account fills its turns with endless s
   assert.deepEqual(ends, ['left', 'left', 'left'])
   // Both of her turns are free again: these two tasks wait for each other.
   const both = Promise.withResolvers<void>()
-  let begun = 0
+  let startCount = 0
   const meet = async (): Promise<ScanTask> => {
-    if (++begun === 2) both.resolve()
+    if (++startCount === 2) both.resolve()
     await both.promise
     return taskOf('tea', [small('x')])
   }
@@ -84,7 +84,7 @@ test('a long task gives its turn back after each slice, so another account waits
   const order: string[] = []
   const many = Array.from({ length: 6 }, (_, i) => small(`${i}`))
   await Promise.all([
-    scanner.scan('alice', load('tea', ...many)).then((found) => order.push(`alice ${found.length}`)),
+    scanner.scan('alice', load('tea', ...many)).then((results) => order.push(`alice ${results.length}`)),
     scanner.scan('bob', load('tea', small('x'))).then(() => order.push('bob')),
   ])
   assert.deepEqual(order, ['bob', 'alice 6'])

@@ -3,7 +3,7 @@ import { type TurnLimits, createTurns } from '../../confined/turns.ts'
 import type { GramQuery } from '../../search-engine/regex/grams.ts'
 import type { LineSpec } from '../../search-engine/regex/line-pattern.ts'
 import { InvalidPattern, type PatternSpec } from '../../search-engine/regex/pattern.ts'
-import type { ScanFile, ScanLimits, ScanTask, Scanned } from './scan.ts'
+import type { ScanFile, ScanLimits, ScanTask, ScanResult } from './scan.ts'
 import { createSlowPatterns } from './slow-patterns.ts'
 import { type Thread, startThread } from './thread.ts'
 
@@ -17,7 +17,7 @@ export interface Scanner extends AsyncDisposable {
   /** Compiles a pattern and returns what to ask of the index. Throws `InvalidPattern`. */
   prepare(account: string, spec: PatternSpec, signal?: AbortSignal): Promise<GramQuery>
   /** Every file of the task has one answer. The task is loaded when its turn has come. */
-  scan(account: string, load: () => Promise<ScanTask>, signal?: AbortSignal): Promise<Scanned[]>
+  scan(account: string, load: () => Promise<ScanTask>, signal?: AbortSignal): Promise<ScanResult[]>
   /**
    * Says of each line whether the pattern is in it; fewer answers than lines when that is too much work. Throws
    * `InvalidPattern`.
@@ -30,11 +30,11 @@ const LIMITS: ScanLimits = { steps: 100_000_000, cpuMs: 4_000, sliceMs: 250 }
 const HARD_MS = 30_000
 const WIDTH = Math.max(3, Math.min(8, availableParallelism()))
 
-export function createScanner(given: Partial<ScanLimits & TurnLimits> = {}): Scanner {
-  const limits = { ...LIMITS, ...given }
-  const atOnce = given.atOnce ?? WIDTH
-  const each = given.each ?? Math.max(1, atOnce - 1)
-  const turns = createTurns({ waitingEach: 200, waiting: 2_000, ...given, atOnce, each })
+export function createScanner(overrides: Partial<ScanLimits & TurnLimits> = {}): Scanner {
+  const limits = { ...LIMITS, ...overrides }
+  const atOnce = overrides.atOnce ?? WIDTH
+  const each = overrides.each ?? Math.max(1, atOnce - 1)
+  const turns = createTurns({ waitingEach: 200, waiting: 2_000, ...overrides, atOnce, each })
   const slow = createSlowPatterns()
   const idle: Thread[] = []
   const alive = new Set<Thread>()
@@ -53,13 +53,13 @@ export function createScanner(given: Partial<ScanLimits & TurnLimits> = {}): Sca
       return await work(thread)
     } finally {
       // The turn is over when the thread has stopped, also for a caller who left.
-      await thread.stopped(signal)
+      await thread.waitUntilStopped(signal)
       if (alive.has(thread)) idle.push(thread)
     }
   }
 
-  const known = (task: ScanTask, { sha256 }: ScanFile): boolean => slow.has(keyOf(task, sha256))
-  const skip = ({ index }: ScanFile): Scanned => ({ index, count: 0, lines: [], more: false, skipped: 'too_slow' })
+  const isKnownSlow = (task: ScanTask, { sha256 }: ScanFile): boolean => slow.has(keyOf(task, sha256))
+  const skip = ({ index }: ScanFile): ScanResult => ({ index, count: 0, lines: [], more: false, skipped: 'too_slow' })
 
   return {
     width: each,
@@ -70,24 +70,24 @@ export function createScanner(given: Partial<ScanLimits & TurnLimits> = {}): Sca
       return (reply as { grams: GramQuery }).grams
     },
     async scan(account, load, signal) {
-      const answers: Scanned[] = []
+      const answers: ScanResult[] = []
       let task: ScanTask | undefined
       for (;;) {
         using _turn = await turns.take(account, signal)
         task ??= await load()
         const { files } = task
-        const left = files.filter((file) => !known(task!, file))
-        answers.push(...files.filter((file) => !left.includes(file)).map(skip))
-        if (left.length === 0) return answers
-        const request = { files: { ...task, files: left }, limits }
+        const remaining = files.filter((file) => !isKnownSlow(task!, file))
+        answers.push(...files.filter((file) => !remaining.includes(file)).map(skip))
+        if (remaining.length === 0) return answers
+        const request = { files: { ...task, files: remaining }, limits }
         const reply = await withThread(signal, (thread) => thread.ask(request, signal))
-        const scanned = 'lost' in reply ? [skip(left[reply.lost]!)] : (reply as { scanned: Scanned[] }).scanned
-        const reached = new Set(scanned.map(({ index }) => index))
-        for (const file of left.filter(({ index }) => reached.has(index)))
-          if (scanned.some(({ index, skipped }) => index === file.index && skipped === 'too_slow'))
+        const results = 'lost' in reply ? [skip(remaining[reply.lost]!)] : (reply as { scanned: ScanResult[] }).scanned
+        const reachedIndexes = new Set(results.map(({ index }) => index))
+        for (const file of remaining.filter(({ index }) => reachedIndexes.has(index)))
+          if (results.some(({ index, skipped }) => index === file.index && skipped === 'too_slow'))
             slow.add(keyOf(task, file.sha256))
-        answers.push(...scanned)
-        task = { ...task, files: left.filter(({ index }) => !reached.has(index)) }
+        answers.push(...results)
+        task = { ...task, files: remaining.filter(({ index }) => !reachedIndexes.has(index)) }
         if (task.files.length === 0) return answers
       }
     },

@@ -7,13 +7,13 @@ const MOST_KNOWN = 10_000
  * itself: another one tries once as well, with the same limits and the same result.
  */
 export function createSlowPatterns() {
-  const known = new Set<string>()
+  const keys = new Set<string>()
   const digest = (key: string): string => createHash('sha256').update(key).digest('base64')
   return {
-    has: (key: string): boolean => known.size > 0 && known.has(digest(key)),
+    has: (key: string): boolean => keys.size > 0 && keys.has(digest(key)),
     add(key: string): void {
-      if (known.size >= MOST_KNOWN) known.delete(known.values().next().value!)
-      known.add(digest(key))
+      if (keys.size >= MOST_KNOWN) keys.delete(keys.values().next().value!)
+      keys.add(digest(key))
     },
   }
 }

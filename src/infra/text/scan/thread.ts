@@ -13,27 +13,31 @@ export interface Thread {
   /** `lost`: the thread had to be ended at this file. Throws `InvalidPattern`, and the signal's reason at once. */
   ask(request: ScanRequest, signal?: AbortSignal): Promise<ScanReply | { lost: number }>
   /** Resolves when nothing runs in it any more; it is ended if it does not stop for a caller who left. */
-  stopped(signal?: AbortSignal): Promise<void>
+  waitUntilStopped(signal?: AbortSignal): Promise<void>
   end(): Promise<void>
 }
 
-export function startThread(hardMs: number, left: (thread: Thread) => void): Thread {
-  const shared = new Int32Array(new SharedArrayBuffer(8))
-  const worker = new Worker(program, { env: {}, workerData: shared, resourceLimits: { maxOldGenerationSizeMb: 512 } })
+export function startThread(hardMs: number, onExit: (thread: Thread) => void): Thread {
+  const sharedState = new Int32Array(new SharedArrayBuffer(8))
+  const worker = new Worker(program, {
+    env: {},
+    workerData: sharedState,
+    resourceLimits: { maxOldGenerationSizeMb: 512 },
+  })
   worker.unref()
   let running: Promise<unknown> = Promise.resolve()
   let idle: NodeJS.Timeout | undefined
-  let ended = false
-  const { promise: gone, resolve: goes } = Promise.withResolvers<'gone'>()
+  let hasEnded = false
+  const { promise: exit, resolve: goes } = Promise.withResolvers<'gone'>()
   // Out of memory, most likely: what it was asked is too much for it.
   worker.on('error', () => void end())
   worker.on('exit', () => void end())
 
   async function end(): Promise<void> {
-    if (ended) return
-    ended = true
+    if (hasEnded) return
+    hasEnded = true
     clearTimeout(idle)
-    left(thread)
+    onExit(thread)
     goes('gone')
     await worker.terminate()
   }
@@ -45,8 +49,8 @@ export function startThread(hardMs: number, left: (thread: Thread) => void): Thr
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     worker.postMessage(request)
     try {
-      const answer = await Promise.race([promise, gone])
-      return answer === 'gone' ? { lost: Atomics.load(shared, AT_FILE) } : answer
+      const answer = await Promise.race([promise, exit])
+      return answer === 'gone' ? { lost: Atomics.load(sharedState, AT_FILE) } : answer
     } finally {
       clearTimeout(late)
       worker.off('message', resolve)
@@ -57,28 +61,28 @@ export function startThread(hardMs: number, left: (thread: Thread) => void): Thr
     async ask(request, signal) {
       clearTimeout(idle)
       signal?.throwIfAborted()
-      Atomics.store(shared, STOP, 0)
-      const answered = reply(request)
-      running = answered
-      const { promise: aborted, reject } = Promise.withResolvers<never>()
+      Atomics.store(sharedState, STOP, 0)
+      const replying = reply(request)
+      running = replying
+      const { promise: abort, reject } = Promise.withResolvers<never>()
       const stop = (): void => {
-        Atomics.store(shared, STOP, 1)
+        Atomics.store(sharedState, STOP, 1)
         reject(signal!.reason as Error)
       }
       signal?.addEventListener('abort', stop, { once: true })
       try {
-        const answer = await Promise.race([answered, aborted])
+        const answer = await Promise.race([replying, abort])
         if ('invalid' in answer) throw new InvalidPattern(answer.invalid)
         return answer
       } finally {
         signal?.removeEventListener('abort', stop)
       }
     },
-    async stopped(signal) {
+    async waitUntilStopped(signal) {
       const patience = signal?.aborted === true ? setTimeout(() => void end(), LEAVE_MS) : undefined
       await running
       clearTimeout(patience)
-      if (!ended) idle = setTimeout(() => void end(), IDLE_MS).unref()
+      if (!hasEnded) idle = setTimeout(() => void end(), IDLE_MS).unref()
     },
     end,
   }

@@ -1,4 +1,4 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { wordsOf } from '../../words.ts'
 import { globals } from '../globals.ts'
 import { Stop, codeOf } from '../exit.ts'
@@ -79,7 +79,7 @@ async function readTree(specials: readonly Special[]): Promise<Tree> {
   return tree
 }
 
-function readFlags(listed: Listed, words: string, tree: Tree): void {
+function readFlags(listed: ListedEndpoint, words: string, tree: Tree): void {
   const fields = fieldsOf(listed.endpoint).filter((field) => !field.inPath)
   const own = fields.map((field): Word => ({ word: `--${field.flag}`, about: sentence(field) }))
   const others = Object.entries(globals).map(([name, [, about]]): Word => ({ word: `--${name}`, about }))

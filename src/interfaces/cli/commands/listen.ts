@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { contracts } from '#modules/contracts.ts'
 import { newId } from '#core/ids.ts'
-import { newWebhookSecret, signed } from '#core/text/standard-webhooks.ts'
+import { newWebhookSecret, signWebhook } from '#core/text/standard-webhooks.ts'
 import { ApiError } from '../../client.ts'
 import { readEvents } from '../../sse.ts'
 import { Stop } from '../exit.ts'
@@ -132,7 +132,7 @@ async function pass(
     headers: {
       'content-type': 'application/json',
       'user-agent': 'Ukiyo-Webhooks',
-      ...signed([secret], { id, at: new Date(), body }),
+      ...signWebhook([secret], { id, at: new Date(), body }),
     },
     body,
     signal: AbortSignal.timeout(15_000),

@@ -1,10 +1,10 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { wordsOf } from '../../words.ts'
 import { fileOf } from '../media/made.ts'
 import { type Field, fieldsOf, positionals } from '../input/fields.ts'
 
 /** `uk chats send <id> <content>` */
-export const usageOf = (listed: Listed): string =>
+export const usageOf = (listed: ListedEndpoint): string =>
   [
     'uk',
     ...wordsOf(listed),
@@ -12,7 +12,7 @@ export const usageOf = (listed: Listed): string =>
   ].join(' ')
 
 /** Examples of a command: with the least that it needs, then with what people reach for. */
-export function exampleCommands(listed: Listed): string[] {
+export function exampleCommands(listed: ListedEndpoint): string[] {
   const fields = fieldsOf(listed.endpoint)
   const placed = positionals(fields)
   const flags = fields.filter((field) => !field.inPath)

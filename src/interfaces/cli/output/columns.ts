@@ -1,4 +1,4 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { type Schema, convert, resolve } from '../../schemas.ts'
 
 /** A column of a list: a field of its rows by its path, and what stands over it in a terminal. */
@@ -66,7 +66,7 @@ const leading: Record<string, readonly Column[]> = {
 }
 
 /** Every field that a row of this list may have, in an order that does not depend on the rows. */
-export function columnsOf({ area, name, endpoint: { reply } }: Listed): Column[] {
+export function columnsOf({ area, name, endpoint: { reply } }: ListedEndpoint): Column[] {
   if (reply.kind !== 'page' && reply.kind !== 'results') return []
   const { schemas, defs } = convert('output', { row: reply.of })
   return ordered(fieldsIn(schemas.row!, defs), leading[name] ?? leading[area.name])

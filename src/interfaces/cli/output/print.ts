@@ -1,4 +1,4 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { type Incoming, type SendCall, isPage, pageIn } from '../../client.ts'
 import { columnsOf } from './columns.ts'
 import type { Globals } from '../globals.ts'
@@ -18,7 +18,7 @@ import { type Terminal, clean, shown } from '../terminal.ts'
 type Row = Record<string, unknown>
 
 interface Printing {
-  listed: Listed
+  listed: ListedEndpoint
   /** The input of the call. */
   input?: Readonly<Record<string, unknown>>
   /** The instance's address, for lines that are ready to be pasted. */
@@ -109,7 +109,7 @@ export async function print(printing: Printing): Promise<number> {
 }
 
 /** A result that was only worked out and is kept nowhere: its id and its time lead a person to nothing. */
-function told(data: Row, { endpoint: { method, reply, status } }: Listed, { interactive }: Terminal): Row {
+function told(data: Row, { endpoint: { method, reply, status } }: ListedEndpoint, { interactive }: Terminal): Row {
   const kept = method !== 'POST' || reply.kind !== 'one' || status === 201 || 'updated_at' in data
   if (kept || !interactive) return data
   const { id: _, created_at: __, ...rest } = data
@@ -146,7 +146,7 @@ const isSilent = (data: unknown): boolean => {
   return text === '' && run?.status === 'requires_action'
 }
 
-function rowsOrNothing(rows: readonly Row[], listed: Listed, terminal: Terminal): string {
+function rowsOrNothing(rows: readonly Row[], listed: ListedEndpoint, terminal: Terminal): string {
   if (rows.length > 0 || !terminal.interactive) return table(rows, terminal, columnsOf(listed))
   terminal.err('Nothing.')
   return ''
@@ -162,7 +162,7 @@ const tellMore = (next: string | null, terminal: Terminal): void => {
   if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
 }
 
-async function printPage(json: unknown, listed: Listed, terminal: Terminal): Promise<void> {
+async function printPage(json: unknown, listed: ListedEndpoint, terminal: Terminal): Promise<void> {
   const { rows, next } = pageIn(json)
   await terminal.out(rowsOrNothing(rows as Row[], listed, terminal))
   tellMore(next, terminal)

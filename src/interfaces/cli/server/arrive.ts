@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { contracts } from '#modules/contracts.ts'
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import type { Incoming, SendCall } from '../../client.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Calls that are answered while what they asked for is on its way, by the thing itself and not by an operation. */
 const ON_ITS_WAY = new Set(['computers.start', 'computers.stop'])
-export const isOnItsWay = ({ name }: Listed): boolean => ON_ITS_WAY.has(name)
+export const isOnItsWay = ({ name }: ListedEndpoint): boolean => ON_ITS_WAY.has(name)
 
 const LOOK_MS = 500
 const PASSING = new Set(['provisioning', 'starting', 'stopping'])

@@ -1,6 +1,6 @@
 import { contracts } from '#modules/contracts.ts'
 import type { AnyEndpoint } from '#core/contract.ts'
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { type Incoming, type Loaders, type More, type SendCall, createCall } from '../../client.ts'
 import type { Globals } from '../globals.ts'
 import { arrive, isOnItsWay } from './arrive.ts'
@@ -20,7 +20,7 @@ import type { Terminal } from '../terminal.ts'
 
 /** Sends one call and prints its answer; what only a signed-in person may do asks for the password first. */
 export async function callEndpoint(
-  listed: Listed,
+  listed: ListedEndpoint,
   input: Record<string, unknown>,
   globals: Globals,
   terminal: Terminal,
@@ -44,7 +44,7 @@ export async function callEndpoint(
 
 /** The input with the workspace that is meant, and ids where names were given. */
 async function meant(
-  { name, area, endpoint }: Listed,
+  { name, area, endpoint }: ListedEndpoint,
   input: Record<string, unknown>,
   globals: Globals,
   caller: Caller,
@@ -91,7 +91,7 @@ const whyPassword = (area: string): string =>
   area === 'api_keys' ? 'Keys are managed only by a signed-in person.' : 'Only a signed-in person may do this.'
 
 async function answer(
-  listed: Listed,
+  listed: ListedEndpoint,
   input: Record<string, unknown>,
   globals: Globals,
   terminal: Terminal,
@@ -145,7 +145,7 @@ async function answer(
 
 /** A file of the drive that is too large for one request; how it is sent. */
 async function largeFile(
-  { name }: Listed,
+  { name }: ListedEndpoint,
   { file, ...place }: Record<string, unknown>,
 ): Promise<((caller: Caller, terminal: Terminal) => Promise<Incoming>) | null> {
   if (name !== 'drive.upload' || typeof file !== 'string') return null
@@ -156,7 +156,7 @@ async function largeFile(
 
 /** The path in `--file` as the bytes that it names, read while they are sent. */
 async function fileIn(
-  { endpoint }: Listed,
+  { endpoint }: ListedEndpoint,
   { file, ...fields }: Record<string, unknown>,
 ): Promise<{ fields: Record<string, unknown>; more: More }> {
   if (endpoint.takes !== 'multipart' || typeof file !== 'string')

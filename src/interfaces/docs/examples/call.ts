@@ -1,4 +1,4 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { exampleOf, leastExample } from '../../example.ts'
 import type { Document, Operation, Parameter } from '../../openapi/openapi.ts'
 
@@ -20,7 +20,7 @@ export interface FormBody {
   file: string
 }
 
-export function exampleCall({ endpoint }: Listed, operation: Operation, document: Document): ExampleCall {
+export function exampleCall({ endpoint }: ListedEndpoint, operation: Operation, document: Document): ExampleCall {
   const { schemas } = document.components
   const { auth = 'any', method, reply, parts, example } = endpoint
   const parameters = operation.parameters.filter((one): one is Parameter => 'name' in one)

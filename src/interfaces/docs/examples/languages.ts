@@ -1,4 +1,4 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { exampleCommands } from '../../cli/help/examples.ts'
 import type { ExampleCall } from './call.ts'
 import { curl, typescript } from './code.ts'
@@ -10,7 +10,7 @@ export interface Example {
 }
 
 /** The same call in each language; each runs as it stands, with the key in `UK_KEY`. */
-export const examplesOf = (listed: Listed, call: ExampleCall): Example[] => [
+export const examplesOf = (listed: ListedEndpoint, call: ExampleCall): Example[] => [
   { language: 'curl', code: curl(call) },
   { language: 'TypeScript', code: typescript(call) },
   { language: 'Python', code: python(call) },

@@ -1,11 +1,11 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { inputSchema } from '#core/registry.ts'
 import { convert } from '../../schemas.ts'
 import { outline } from './outline.ts'
 import { stemsOf, synonymsOf } from './words.ts'
 
 export interface Card {
-  listed: Listed
+  listed: ListedEndpoint
   name: string
   /** The arguments in one line; made when they are first shown. */
   arguments: () => string
@@ -21,10 +21,10 @@ export interface Catalogue {
 }
 
 /** Agents do nothing that only a person at a browser does (signing in, managing keys); a tool call carries no bytes. */
-export const forAgents = ({ endpoint: { auth = 'any', takes, refused } }: Listed): boolean =>
+export const forAgents = ({ endpoint: { auth = 'any', takes, refused } }: ListedEndpoint): boolean =>
   (auth === 'any' || auth === 'open') && takes !== 'bytes' && refused === undefined
 
-export function createCatalogue(listed: readonly Listed[]): Catalogue {
+export function createCatalogue(listed: readonly ListedEndpoint[]): Catalogue {
   const cards = listed
     .filter(forAgents)
     .map((one): Card => ({ listed: one, name: one.name, arguments: once(() => argumentsOf(one)) }))
@@ -36,7 +36,7 @@ export function createCatalogue(listed: readonly Listed[]): Catalogue {
   return { cards, get: (name) => byName.get(name.trim()) ?? null, rank: (query) => index()(query) }
 }
 
-function argumentsOf({ endpoint }: Listed): string {
+function argumentsOf({ endpoint }: ListedEndpoint): string {
   const { schemas, defs } = convert('input', { input: inputSchema(endpoint) })
   return outline(schemas.input!, defs)
 }

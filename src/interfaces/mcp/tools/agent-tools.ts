@@ -1,6 +1,6 @@
 import type { AnyEndpoint } from '#core/contract.ts'
 import { Refusal, refuse } from '#core/errors.ts'
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { split } from '../../client.ts'
 import { consentQuestionOf } from './asking.ts'
 import { bytesResult } from './bytes.ts'
@@ -31,7 +31,7 @@ export interface AgentTools {
   ): Promise<ToolResult | ConsentQuestion>
 }
 
-export function createAgentTools(endpoints: readonly Listed[]): AgentTools {
+export function createAgentTools(endpoints: readonly ListedEndpoint[]): AgentTools {
   const catalogue = createCatalogue(endpoints)
   const forPeople = new Set(endpoints.filter((one) => !forAgents(one)).map(({ name }) => name))
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Reply } from '#core/contract.ts'
 import { type Code, describeCode } from '#core/errors.ts'
-import { type Listed, inputSchema } from '#core/registry.ts'
+import { type ListedEndpoint, inputSchema } from '#core/registry.ts'
 import { leastExample } from '../../example.ts'
 import { refusalsOf } from '../../refusals.ts'
 import { type Schema, convert } from '../../schemas.ts'
@@ -51,7 +51,7 @@ const withDefs = (schema: Schema, defs: Record<string, Schema>): Schema =>
   Object.keys(defs).length === 0 ? schema : { ...schema, $defs: defs }
 
 /** The JSON Schema of what `do` answers: the envelope of REST, and for streams and bytes what stands in for them. */
-function answerOf({ endpoint }: Listed): Schema {
+function answerOf({ endpoint }: ListedEndpoint): Schema {
   const reply: Reply = endpoint.reply
   const object = (properties: Record<string, Schema>, description?: string): Schema => ({
     ...(description !== undefined && { description }),

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Answered } from '#core/answers.ts'
+import type { EndpointReply } from '#core/answers.ts'
 import type { ErrorBody } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import type { Scope } from '#core/scopes.ts'
 
 /** The parts of the server that the agent tool needs. The line has them; app.ts joins the two. */
 export interface AgentDoor {
-  endpoints: readonly Listed[]
+  endpoints: readonly ListedEndpoint[]
   /**
    * Host, origin, method, key, rate and size, in this order; refuses, and sets the headers that every answer carries.
    * Null when the request was a preflight and is answered.
@@ -30,7 +30,7 @@ export interface AgentCaller {
   /** Whether the credential grants the scope; what roles and shares allow is known only of a call. */
   may(scope: Scope | null): boolean
   /** Scope, read, permit, service, and the envelope of REST around what it answers. Throws what refuses it. */
-  call(name: string, input: unknown, consented?: boolean): Promise<Answered>
+  call(name: string, input: unknown, consented?: boolean): Promise<EndpointReply>
   /** The question to a person before this very call, as it comes back with their yes. Absent if asked elsewhere. */
   question?(name: string, input: unknown): string
   /** Takes a yes to that question, once; refuses where it was another's. */

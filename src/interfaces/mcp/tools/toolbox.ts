@@ -1,5 +1,5 @@
-import type { Reached } from '#core/answers.ts'
-import { type Listed, inputSchema } from '#core/registry.ts'
+import type { ToolTarget } from '#core/answers.ts'
+import { type ListedEndpoint, inputSchema } from '#core/registry.ts'
 import { convert } from '../../schemas.ts'
 import { createAgentTools, type ToolCall } from './agent-tools.ts'
 import { type Card, createCatalogue } from '../catalogue/catalogue.ts'
@@ -16,7 +16,7 @@ export interface OfferedTool {
 /** The registry as tools of a model that runs in this server: the three of the agent tool, and endpoints by name. */
 export interface Toolbox {
   offer(names: readonly string[]): OfferedTool[]
-  reach(name: string, given: Record<string, unknown>): Reached | null
+  reach(name: string, given: Record<string, unknown>): ToolTarget | null
   /** Never throws: what is refused is a result with `isError`. */
   run(name: string, given: Record<string, unknown>, caller: AgentCaller, call: ToolCall): Promise<ToolResult>
 }
@@ -27,7 +27,7 @@ const reachedOf = ({ name, listed: { endpoint } }: Card) => ({
   consent: endpoint.consent === undefined ? null : { scope: endpoint.scope },
 })
 
-export function createToolbox(endpoints: readonly Listed[]): Toolbox {
+export function createToolbox(endpoints: readonly ListedEndpoint[]): Toolbox {
   const catalogue = createCatalogue(endpoints)
   const agentTools = createAgentTools(endpoints)
   const made = new Map<string, OfferedTool>()

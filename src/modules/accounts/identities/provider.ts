@@ -35,7 +35,7 @@ export interface HasProvider {
 }
 
 const WITHIN_MS = 10_000
-const MOST: Meter = { left: 1 << 20, values: 50_000 }
+const MOST: Meter = { remaining: 1 << 20, values: 50_000 }
 /** The provider's description of itself is asked for again after so long, and after a failure at once. Each process asks. */
 const KNOWN_MS = 3_600_000
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import type { CallRow, CallsOwner } from '#infra/ledger/calls/calls.ts'
 import type { Db } from '#infra/postgres/client.ts'
-import type { LoggedRequest, Tried } from '#infra/request-log/request-log.ts'
+import type { LoggedRequest, ProviderAttempt } from '#infra/request-log/request-log.ts'
 import { type Id, firstIdAt } from '#core/ids.ts'
 import type { Nano } from '#core/money.ts'
 
@@ -13,7 +13,7 @@ declare module '#infra/postgres/tables.ts' {
 
 interface RequestTable extends Omit<LoggedRequest, 'losses' | 'tried'> {
   losses: string[]
-  tried: Tried[]
+  tried: ProviderAttempt[]
 }
 /** A request with the sums over all its attempts. */
 export interface RequestRow extends Selectable<RequestTable> {

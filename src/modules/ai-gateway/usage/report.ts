@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { z } from 'zod'
 import type { Context } from '#infra/context.ts'
 import type { UsageFilters, CallsOwner } from '#infra/ledger/calls/calls.ts'
-import { type Grouped, sumDays } from '#infra/ledger/calls/usage-days.ts'
+import { type UsageGroup, sumDays } from '#infra/ledger/calls/usage-days.ts'
 import { placeIn } from '#authz/resources.ts'
 import { absent, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
@@ -51,10 +51,10 @@ export async function gatewayUsage(
   ] as const
   const sums = await sumDays(ctx.db, view.whose, named, sets, MOST_ROWS)
   const [[total], models, providers, keys, days, surfaces, billings, accounts, both] = sums as [
-    [Grouped],
-    ...Grouped[][],
+    [UsageGroup],
+    ...UsageGroup[][],
   ]
-  const top = (all: Grouped[] | undefined): Grouped[] => all!.slice(0, limit)
+  const top = (all: UsageGroup[] | undefined): UsageGroup[] => all!.slice(0, limit)
   const names = await namesOf(ctx, idsOf(top(keys), 'key'), idsOf(top(accounts), 'account'))
   return {
     whose: view.of,
@@ -117,7 +117,7 @@ async function namesOf({ db }: Context, keys: readonly Id[], accounts: readonly 
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-const idsOf = (rows: readonly Grouped[], dimension: 'key' | 'account'): Id[] =>
+const idsOf = (rows: readonly UsageGroup[], dimension: 'key' | 'account'): Id[] =>
   rows.flatMap(({ of }) => of[dimension] ?? [])
 
 const daysBefore = (day: string, days: number): string =>

@@ -21,7 +21,7 @@ export const createUsageLookup = ({
     const { id } = credential
     await ledger.flush()
     const spent = async (period: (typeof periods)[number]): Promise<number> =>
-      toUsd((await ledger.spent([{ id, period }])).get(id) ?? 0n)
+      toUsd((await ledger.readSpends([{ id, period }])).get(id) ?? 0n)
     const byok = async (period: (typeof periods)[number]): Promise<number> =>
       (await totalOf(db, { accountId }, { keyId: id, billing: 'byok', ...since(period) })).cost_usd
     return { name: await keyName(db, id), spent: await byPeriod(spent), byok: await byPeriod(byok) }

@@ -1,4 +1,4 @@
-import type { Emitted } from '#infra/outbox/outbox.ts'
+import type { EmittedEvent } from '#infra/outbox/outbox.ts'
 import type { Id } from '#core/ids.ts'
 import { toUsd, usdOrNull } from '#core/money.ts'
 import { iso, isoOrNull } from '#core/time.ts'
@@ -9,7 +9,7 @@ export const runEvent = (
   run: Pick<AutomationRunRow, 'id' | 'automation_id' | 'workspace_id' | 'status' | 'chat_id' | 'run_id' | 'error'>,
   verb: string,
   { name, account_id }: { name: string; account_id: Id },
-): Emitted => ({
+): EmittedEvent => ({
   type: `automation.run.${verb}`,
   channels: [`workspace:${run.workspace_id}`, ...(verb === 'failed' ? [`user:${account_id}`] : [])],
   resource: { type: 'automation_run', id: run.id },

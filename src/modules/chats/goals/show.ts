@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Emitted } from '#infra/outbox/outbox.ts'
+import type { EmittedEvent } from '#infra/outbox/outbox.ts'
 import { type Nano, toUsd, usdOrNull } from '#core/money.ts'
 import { iso, isoOrNull } from '#core/time.ts'
 import type { Goal } from '../contract-goals.ts'
@@ -30,7 +30,7 @@ export const showGoal = (row: GoalRow, spent: Nano): z.output<typeof Goal> => ({
 })
 
 /** Told to whoever may read the chat: ids, state and figures, no words. */
-export const goalEvent = (goal: GoalRow, verb: string): Emitted => ({
+export const goalEvent = (goal: GoalRow, verb: string): EmittedEvent => ({
   type: `goal.${verb}`,
   channels: [`chat:${goal.chat_id}`, `workspace:${goal.workspace_id}`],
   resource: { type: 'goal', id: goal.id },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Engine } from '#infra/context.ts'
 import type { Consumer, DeliveredEvent } from '#infra/outbox/deliveries.ts'
-import type { Interrupted } from '#infra/ledger/settle/reconcile.ts'
+import type { InterruptedCall } from '#infra/ledger/settle/reconcile.ts'
 import { writeOutbox } from '#infra/outbox/outbox.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
@@ -51,7 +51,7 @@ export const interruptedCalls = (engine: Engine): Consumer => ({
   name: 'chats.interrupted_calls',
   types: ['call.interrupted'],
   async handle({ data, at }: DeliveredEvent) {
-    const { call_id: id, chat_id, run_id, message_id, model, provider, cost_nano } = data as Interrupted
+    const { call_id: id, chat_id, run_id, message_id, model, provider, cost_nano } = data as InterruptedCall
     if (chat_id === null || run_id === null) return
     await engine.postgres.db.transaction().execute(async (db) => {
       const run = await runStore.lock(db, chat_id, run_id)

@@ -1,6 +1,6 @@
 /** The moves of a run, each within a transaction that holds its chat. */
 import type { AgentRow } from '#modules/agents/service.ts'
-import { type Emitted, writeOutbox, writeOutboxEach } from '#infra/outbox/outbox.ts'
+import { type EmittedEvent, writeOutbox, writeOutboxEach } from '#infra/outbox/outbox.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { ErrorBody } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
@@ -65,7 +65,7 @@ export const startEvents = (run: RunRow, output: MessageRow): RunEvent[] => [
 export const runEvent = (
   run: Pick<RunRow, 'id' | 'chat_id' | 'workspace_id' | 'status' | 'goal_id' | 'automation_run_id'>,
   verb: string,
-): Emitted => ({
+): EmittedEvent => ({
   type: `run.${verb}`,
   channels: [`chat:${run.chat_id}`, `workspace:${run.workspace_id}`],
   resource: { type: 'run', id: run.id },
@@ -79,7 +79,7 @@ export const runEvent = (
   },
 })
 
-export const messageEvent = (message: MessageRow, workspaceId: Id, verb: string): Emitted => ({
+export const messageEvent = (message: MessageRow, workspaceId: Id, verb: string): EmittedEvent => ({
   type: `message.${verb}`,
   channels: [`chat:${message.chat_id}`, `workspace:${workspaceId}`],
   resource: { type: 'message', id: message.id },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { script } from '#test/chats/chats.ts'
 import { chatting, joined } from '#test/chats/runs.ts'
-import { type Sent, allEvents, types } from '#test/events.ts'
+import { type SentEvent, allEvents, types } from '#test/events.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { until } from '#test/until.ts'
 
@@ -146,7 +146,7 @@ test('twenty messages that come to an idle chat at once are answered one after a
 })
 
 /** On a slow machine one of very many may wait too long for a connection to the database, and is asked to try again. */
-async function eventsOf(path: string, sent: { body: object }): Promise<Sent[]> {
+async function eventsOf(path: string, sent: { body: object }): Promise<SentEvent[]> {
   try {
     return await allEvents(alice, path, sent)
   } catch (error) {

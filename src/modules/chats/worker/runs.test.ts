@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { script } from '#test/chats/chats.ts'
 import { chatting, joined } from '#test/chats/runs.ts'
-import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import { type SentEvent, allEvents, readEvents, types } from '#test/events.ts'
 import type { Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { until } from '#test/until.ts'
@@ -54,7 +54,7 @@ test('a stream tells of everything in order, and the log is the same from every 
 test('a reader that leaves changes nothing, and one that comes back at any moment misses nothing', async () => {
   const chat = await made()
   const steps = Array.from({ length: 12 }, (_, i) => [{ text: ` word${i}` }, { delay_ms: 15 }]).flat()
-  let seen: Sent[] = []
+  let seen: SentEvent[] = []
   let run = ''
   for await (const event of readEvents(alice, `/chats/${chat}/messages/stream`, {
     body: { content: script(...steps) },
@@ -65,7 +65,7 @@ test('a reader that leaves changes nothing, and one that comes back at any momen
   }
   // From here on every connection is dropped after two events, in turn at one process and at the other.
   for (let turn = 0; !types(seen).includes('run.completed'); turn++) {
-    const more: Sent[] = []
+    const more: SentEvent[] = []
     for await (const event of readEvents(turn % 2 ? alice : beyond, `/chats/${chat}/runs/${run}/events`, {
       headers: { 'last-event-id': seen.at(-1)!.id },
     }))

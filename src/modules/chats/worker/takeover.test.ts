@@ -5,7 +5,7 @@ import { connectPostgres } from '#infra/postgres/client.ts'
 import { script } from '#test/chats/chats.ts'
 import { testDatabase } from '#test/database.ts'
 import { doomedServer } from '#test/chats/doomed.ts'
-import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import { type SentEvent, allEvents, readEvents, types } from '#test/events.ts'
 import { type Caller, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
@@ -15,8 +15,8 @@ const inBackground = async (who: Caller, chat: string, content: string): Promise
 const runOf = async (who: Caller, chat: string, run: string) => (await who.get(`/chats/${chat}/runs/${run}`)).body.data
 
 /** Starts an answer that says this and then goes on for so long; answers its run once it was said, and what was seen. */
-async function begun(who: Caller, chat: string, text: string, ms: number): Promise<{ run: string; seen: Sent[] }> {
-  const seen: Sent[] = []
+async function begun(who: Caller, chat: string, text: string, ms: number): Promise<{ run: string; seen: SentEvent[] }> {
+  const seen: SentEvent[] = []
   const body = { content: script({ text }, { delay_ms: ms }, { text: ' the end' }) }
   for await (const event of readEvents(who, `/chats/${chat}/messages/stream`, { body })) {
     seen.push(event)

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { call, script } from '#test/chats/chats.ts'
 import { testDatabase } from '#test/database.ts'
 import { doomedServer } from '#test/chats/doomed.ts'
-import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import { type SentEvent, allEvents, readEvents, types } from '#test/events.ts'
 import { type Caller, caller, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
@@ -33,7 +33,7 @@ const twoCallsBegun = (pool: pg.Pool) =>
 interface InCall {
   chat: string
   run: string
-  seen: Sent[]
+  seen: SentEvent[]
 }
 
 /** A run of an agent with these tools that is under way in its first call. */
@@ -42,7 +42,7 @@ async function inCall(who: Caller, tool: string, given: object): Promise<InCall>
   const agent = (await who.post('/agents', { name: 'Worker', model: 'sim/script', tools })).body.data.id
   const chat = await chatOf(who, { agent_id: agent })
   const content = script([{ text: 'I try. ' }, call(tool, given)], [{ text: 'It is done.' }])
-  const seen: Sent[] = []
+  const seen: SentEvent[] = []
   for await (const event of readEvents(who, `/chats/${chat}/messages/stream`, { body: { content } })) {
     seen.push(event)
     if (event.event === 'tool_call.completed') break

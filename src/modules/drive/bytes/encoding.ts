@@ -24,7 +24,7 @@ export async function encodingOf(
   const head = await headOf(engine, sha256!)
   const kind = kindOf(mime_type, name)
   const within = kind === 'html' || /xml/.test(mime_type ?? '') ? charsetWithin(head) : undefined
-  return charsetOf(head, { within, cut: head.length === HEAD_BYTES })
+  return charsetOf(head, { within, isCut: head.length === HEAD_BYTES })
 }
 
 async function headOf(engine: Engine, sha256: string): Promise<Uint8Array> {

@@ -4,7 +4,7 @@ import type { Context } from '#infra/context.ts'
 import { compileGlobs } from '#infra/search-engine/glob/glob.ts'
 import type { GramQuery } from '#infra/search-engine/regex/grams.ts'
 import { InvalidPattern, type PatternSpec } from '#infra/search-engine/regex/pattern.ts'
-import type { ScanTask, Scanned } from '#infra/text/scan/scan.ts'
+import type { ScanTask, ScanResult } from '#infra/text/scan/scan.ts'
 import { fileTypes } from '#infra/search-engine/glob/types.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
@@ -152,7 +152,7 @@ class Found {
   }
 
   /** False when the page is full and there is more. */
-  take(file: Candidate, { lines, count, skipped }: Scanned): boolean {
+  take(file: Candidate, { lines, count, skipped }: ScanResult): boolean {
     if (this.next !== null) return false
     const { id, path, workspace_id } = file
     if (skipped !== null) {

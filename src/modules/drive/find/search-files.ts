@@ -1,7 +1,7 @@
 import { readBlob } from '#infra/blobs/keep.ts'
 import type { Context } from '#infra/context.ts'
 import { type DocumentKind, kindOf } from '#infra/text/documents/document.ts'
-import type { ScanFile, ScanTask, Scanned } from '#infra/text/scan/scan.ts'
+import type { ScanFile, ScanTask, ScanResult } from '#infra/text/scan/scan.ts'
 import type { Id } from '#core/ids.ts'
 import { type Candidate, findStore } from './find-store.ts'
 import { orBusy } from './glob.ts'
@@ -21,11 +21,11 @@ export async function* searchFiles(
   task: Task,
   afterLine: number,
   first: Id | undefined,
-): AsyncGenerator<{ file: Candidate; scanned: Scanned }> {
+): AsyncGenerator<{ file: Candidate; scanned: ScanResult }> {
   const { scanner } = ctx.engine
   const enough = new AbortController()
   const signal = AbortSignal.any([ctx.signal, enough.signal])
-  const waiting: Promise<{ file: Candidate; scanned: Scanned }[]>[] = []
+  const waiting: Promise<{ file: Candidate; scanned: ScanResult }[]>[] = []
   const parts = tasksOf(files)
   try {
     for (;;) {
@@ -73,7 +73,7 @@ async function scanPart(
   first: Id | undefined,
   signal: AbortSignal,
 ) {
-  const answers: Scanned[] = part.map((file, index) => ({
+  const answers: ScanResult[] = part.map((file, index) => ({
     index,
     count: 0,
     lines: [],
@@ -118,7 +118,7 @@ async function loadFiles(ctx: Context, part: readonly (readonly [number, Candida
   return files
 }
 
-type Skip = Exclude<Scanned['skipped'], null>
+type Skip = Exclude<ScanResult['skipped'], null>
 
 /** The reason why a file cannot be searched, as far as it is known before. */
 function unsearchable({ waiting, reason, size_bytes, plain, has_text, mime_type, name }: Candidate): Skip | null {

@@ -1,4 +1,4 @@
-import type { Staged } from '#infra/blobs/blobs.ts'
+import type { StagedBlob } from '#infra/blobs/blobs.ts'
 import { keepBlob } from '#infra/blobs/keep.ts'
 import type { Context } from '#infra/context.ts'
 import { checkPlace, checkWritable } from '#authz/place.ts'
@@ -21,7 +21,7 @@ export interface GeneratedTarget {
 export interface GeneratedFile {
   /** The file's name with its ending; where the name is taken it becomes `name (2).ext`. */
   name: string
-  staged: Staged
+  staged: StagedBlob
   type: string
 }
 

@@ -87,7 +87,7 @@ async function documentText(
       return refuse('unavailable', { message: error.message, headers: { 'retry-after': '5' } })
     throw error
   })
-  if (learnt.left.size > 0)
+  if (learnt.pending.size > 0)
     refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
   const { text, reason } = await findStore.learnt(ctx.db, of.sha256)
   return text === null ? (reason ?? 'binary') : { text, missing: reason as Missing | null }

@@ -20,7 +20,7 @@ interface Row extends Omit<ContentOf, 'sha256' | 'size_bytes'> {
 export const fileSearchable: Searchable = {
   kinds: ['file'],
 
-  async changed({ postgres: { db } }, events) {
+  async findChanged({ postgres: { db } }, events) {
     const ids = events.flatMap(({ resource_id }) => (resource_id === null ? [] : [resource_id]))
     // Files below a folder have other paths when the folder has; a `.git` makes its folder a repository.
     const folders = events.flatMap(({ type, resource_id, data }) =>
@@ -83,7 +83,7 @@ export const isNote = (path: string): boolean => /(^|\/)Notes\/([^/]+\/)*[^/]+\.
 
 /** Plain text is learnt at once; a document takes longer, so a job does it and comes back to its files. */
 async function textsFor(engine: SearchSources, files: readonly (Row & ContentOf)[]) {
-  const { left, said } = await learnContents(engine, files, { documents: false, most: MOST_BODY })
+  const { pending: left, texts: said } = await learnContents(engine, files, { documents: false, most: MOST_BODY })
   for (const sha256 of left) {
     const { id } = files.find((file) => file.sha256 === sha256)!
     await learnLater(engine, sha256, id)
@@ -114,7 +114,7 @@ export async function learnFile(engine: SearchSources, id: Id): Promise<Id[]> {
     await learnLater(engine, rows[0]!.sha256, id, BUSY_SECONDS)
     return []
   }
-  if (learnt.left.size > 0) throw new Error('the document is to be read again')
+  if (learnt.pending.size > 0) throw new Error('the document is to be read again')
   const same = await sql<{
     id: Id
   }>`select id from files where sha256 = any(${rows.map(({ sha256 }) => sha256)}::bpchar[])`.execute(engine.postgres.db)

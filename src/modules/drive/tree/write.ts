@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Staged } from '#infra/blobs/blobs.ts'
+import { type StagedBlob } from '#infra/blobs/blobs.ts'
 import { keepBlob } from '#infra/blobs/keep.ts'
 import type { Context } from '#infra/context.ts'
 import { insertResource, updateResource } from '#authz/resources.ts'
@@ -28,7 +28,7 @@ export interface NewFile {
 export async function staging<T>(
   ctx: Context,
   source: AsyncIterable<Uint8Array>,
-  work: (staged: Staged) => Promise<T>,
+  work: (staged: StagedBlob) => Promise<T>,
 ): Promise<T> {
   const { file } = ctx.engine.config.storage
   const staged = await ctx.engine.blobs.stage(source, { signal: ctx.signal, ...(file > 0 && { limit: file }) })
@@ -45,7 +45,7 @@ export async function putFile(
   ctx: Context,
   target: Target,
   { name, onConflict, said }: NewFile,
-  staged: Staged,
+  staged: StagedBlob,
 ): Promise<{ row: FileRow; made: boolean }> {
   const mime = await mimeTypeOf(staged.head, name, said)
   return ctx.transaction(async (ctx) => {
@@ -145,7 +145,7 @@ async function tryInsert(
 }
 
 /** Gives a file, whose row is locked, other bytes. The same bytes change nothing. */
-export async function setContent(ctx: Context, before: FileRow, staged: Staged, mime: string): Promise<FileRow> {
+export async function setContent(ctx: Context, before: FileRow, staged: StagedBlob, mime: string): Promise<FileRow> {
   if (before.sha256 === staged.sha256) {
     await staged.discard()
     return before

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Staged } from '#infra/blobs/blobs.ts'
+import type { StagedBlob } from '#infra/blobs/blobs.ts'
 import type { Context, Engine } from '#infra/context.ts'
 import { Refusal, type RefusalMore, refuse } from '#core/errors.ts'
 import { type Id, newId, parseId } from '#core/ids.ts'
@@ -106,7 +106,7 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
   const length = await lengthOf(ctx, row, given.upload_length)
   const checksum = checksumIn(given.upload_checksum)
   const hash = checksum && createHash(checksum.algorithm)
-  const pending: { start: number; staged: Staged }[] = []
+  const pending: { start: number; staged: StagedBlob }[] = []
   let at = start
   const commit = async (): Promise<void> => {
     for (const { start, staged } of pending.splice(0)) await keepPart(ctx, row, start, staged)
@@ -189,7 +189,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-async function keepPart(ctx: Context, row: UploadRow, start: number, staged: Staged): Promise<void> {
+async function keepPart(ctx: Context, row: UploadRow, start: number, staged: StagedBlob): Promise<void> {
   const place = await staged.park()
   try {
     await ctx.transaction(async (ctx) => {
@@ -206,7 +206,7 @@ async function keepPart(ctx: Context, row: UploadRow, start: number, staged: Sta
 /**
  * Joins all parts into one file, hashed on the way, and writes its row and the end of the upload in one transaction.
  */
-async function finish(ctx: Context, row: UploadRow, start: number, last: Staged | null): Promise<Id> {
+async function finish(ctx: Context, row: UploadRow, start: number, last: StagedBlob | null): Promise<Id> {
   const { id, workspace_id: workspaceId } = row
   const place = last && (await last.park())
   const { blobs } = ctx.engine

@@ -1,4 +1,4 @@
-import type { Blobs, Staged } from '#infra/blobs/blobs.ts'
+import type { Blobs, StagedBlob } from '#infra/blobs/blobs.ts'
 import type { MediaFacts } from '#infra/media/facts.ts'
 import type { Media } from '#infra/media/media.ts'
 import { UnreadableMedia } from '#infra/media/probe/unreadable.ts'
@@ -16,7 +16,7 @@ import type { Id } from '#core/ids.ts'
 
 /** A file that was made, known for what it is, whose bytes wait to be kept. */
 export interface CollectedFile {
-  staged: Staged
+  staged: StagedBlob
   facts: MediaFacts
   revisedPrompt: string | null
 }

@@ -122,7 +122,7 @@ class SpeechAttempt {
     const { accountId } = this.#call.payer
     const leave = AbortSignal.any([signal, this.#leaving.signal])
     const maker = mediaGateway.makerOf<SpeechRequest>(offer, 'speech', accountId)
-    ledger.sent(this.#call, this.#worst ?? 0n)
+    ledger.markSent(this.#call, this.#worst ?? 0n)
     try {
       if (maker?.how !== 'immediate') return refuse('unsupported_model', { param: 'model' })
       const wire = mediaGateway.wireTo(offer, `${accountId} speech ${this.#call.id}`, leave, this.#place)

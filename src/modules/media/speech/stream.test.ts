@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram } from '#infra/media/programs.ts'
-import { type Sent, allEvents, readEvents, types } from '#test/events.ts'
+import { type SentEvent, allEvents, readEvents, types } from '#test/events.ts'
 import { type Caller, type Person, type TestServer, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { needs } from '#test/needs.ts'
@@ -39,7 +39,7 @@ const endpointTo = (origin: string) => ({
 const at = '/inference/speech/stream'
 const long = 'It was a dark and stormy night, and the rain fell in torrents upon the roofs of the town. '.repeat(8)
 
-const soundIn = (events: readonly Sent[]): Buffer =>
+const soundIn = (events: readonly SentEvent[]): Buffer =>
   Buffer.concat(
     events.filter(({ event }) => event === 'audio.delta').map(({ data }) => Buffer.from(data.audio, 'base64')),
   )
@@ -199,7 +199,7 @@ test('an endpoint that is disabled while it speaks is cut off, and its request e
   const { id } = (await alice.post('/ai-gateway/provider-endpoints', own)).body.data
   vendor.script({ perChunkDelayMs: 50, times: 1 })
   const before = vendor.requests.length
-  const events: Sent[] = []
+  const events: SentEvent[] = []
   for await (const event of readEvents(alice, at, {
     body: { model: 'annex/tts-1', input: 'word '.repeat(800), format: 'mp3' },
   })) {

@@ -38,7 +38,7 @@ async function take(engine: Engine, events: readonly DeliveredEvent[]): Promise<
   for (const source of sources) {
     const own = events.filter(({ type }) => sourceOf(type) === source)
     if (own.length === 0) continue
-    const ids = await source.changed(engine, own)
+    const ids = await source.findChanged(engine, own)
     some ||= ids.length > 0
     await refresh(engine, source, ids.slice(0, AT_ONCE))
     for (let at = AT_ONCE; at < ids.length; at += AT_ONCE)

@@ -13,14 +13,14 @@ export function partNameIn(disposition: string): string | null | undefined {
   const size = opening?.endsWith('"') ? quotedSize(value) : /^[^;]*/.exec(value)![0].length
   // Beside the quoted name, whose own text may look like a parameter.
   const others = `${disposition.slice(0, start)} ${value.slice(size)}`
-  const [, charset, coded] =
+  const [, charset, encodedName] =
     /;[ \t]*filename\*[ \t]*=[ \t]*"?([\w!#$%&+^`{}~.-]+)'[\w-]*'([^;" \t]*)/i.exec(others) ?? []
-  if (charset !== undefined) return decodedExtended(charset, coded!)
+  if (charset !== undefined) return decodedExtended(charset, encodedName!)
   if (opening === undefined) return null
-  const given = value.slice(0, size)
-  if (!opening.endsWith('"')) return decodedBytes(given.trimEnd())
+  const prefix = value.slice(0, size)
+  if (!opening.endsWith('"')) return decodedBytes(prefix.trimEnd())
   // Browsers never send a quote, so who escapes one escapes backslashes, too.
-  const plain = given.includes('\\"') ? given.replaceAll(/\\(["\\])/g, '$1') : given
+  const plain = prefix.includes('\\"') ? prefix.replaceAll(/\\(["\\])/g, '$1') : prefix
   return decodedBytes(plain.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n'))
 }
 

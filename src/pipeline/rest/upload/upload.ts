@@ -36,8 +36,8 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
       whole.reject(error)
       reject(error)
     }
-    form.on('field', (sent, value, nameCut, valueCut) => {
-      const name = decodeName(sent)
+    form.on('field', (rawName, value, nameCut, valueCut) => {
+      const name = decodeName(rawName)
       if (upload !== null) return fail(invalid(name, `\`${name}\` must come before the part \`file\`.`))
       if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
       if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
@@ -49,13 +49,13 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
         stream.resume()
         return fail(invalid(part, 'Send the bytes once, as the part `file`.'))
       }
-      const named = fileName(name)
-      if (named === undefined) {
+      const decodedName = fileName(name)
+      if (decodedName === undefined) {
         stream.resume()
         return fail(notUtf8(part))
       }
       upload = {
-        name: named,
+        name: decodedName,
         mimeType: mimeType || null,
         size: null,
         part: 'file',
@@ -82,15 +82,15 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
   const form = formOf(request, parts, MOST_PARTS)
   const fields: Record<string, string> = {}
   const waiting: Upload[] = []
-  let begun = false
+  let hasStarted = false
   let over = false
   let failure: unknown = null
   let wake = (): void => {}
-  const broken = Promise.withResolvers<void>()
-  broken.promise.catch(() => {})
+  const interruption = Promise.withResolvers<void>()
+  interruption.promise.catch(() => {})
   const fail = (error: unknown): void => {
     failure ??= error
-    broken.reject(error)
+    interruption.reject(error)
     wake()
   }
   watchSender(request, fail)
@@ -103,24 +103,24 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
       await new Promise<void>((resolve) => (wake = resolve))
     }
   }
-  form.on('field', (sent, value, nameCut, valueCut) => {
-    const name = decodeName(sent)
-    if (begun) return fail(invalid(name, `\`${name}\` must come before the parts that are files.`))
+  form.on('field', (rawName, value, nameCut, valueCut) => {
+    const name = decodeName(rawName)
+    if (hasStarted) return fail(invalid(name, `\`${name}\` must come before the parts that are files.`))
     if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
     if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
     fields[name] = value
   })
   form.on('file', (part, stream, name, _, mimeType) => {
-    begun = true
+    hasStarted = true
     stream.on('error', fail)
     // Whole with its own end; that the form has none is heard by whoever asks for the next.
-    const bytes = bytesOf(stream, Promise.race([broken.promise, Promise.resolve()]), { alone: false })
-    const named = fileName(name)
-    if (named === undefined) {
+    const bytes = bytesOf(stream, Promise.race([interruption.promise, Promise.resolve()]), { alone: false })
+    const decodedName = fileName(name)
+    if (decodedName === undefined) {
       stream.resume()
       return fail(notUtf8(part))
     }
-    waiting.push({ name: named, mimeType: mimeType || null, size: null, part, bytes, next })
+    waiting.push({ name: decodedName, mimeType: mimeType || null, size: null, part, bytes, next })
     wake()
   })
   form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_FIELDS} fields at most.`)))
@@ -141,9 +141,9 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
 const decodeName = (name: string): string => name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
 
 /** The name of a file, without the folders that a browser puts before it; undefined: it can't be read. */
-function fileName(packed: string | undefined): string | null | undefined {
-  if (packed === undefined || packed === '') return null
-  const name = partNameIn(Buffer.from(packed, 'hex').toString('latin1'))
+function fileName(packedName: string | undefined): string | null | undefined {
+  if (packedName === undefined || packedName === '') return null
+  const name = partNameIn(Buffer.from(packedName, 'hex').toString('latin1'))
   return name && (name.slice(name.lastIndexOf('/') + 1) || null)
 }
 
@@ -171,8 +171,8 @@ function keepFileNames(form: BusboyInstance): BusboyInstance {
       const disposition = head['content-disposition']?.[0]
       if (disposition === undefined || !/^form-data[ \t]*;.*?filename\*?[ \t]*=/is.test(disposition)) return
       const name = /;[ \t]*name[ \t]*=[ \t]*("[^"]*"|[^;" \t]*)/i.exec(disposition)?.[1] ?? '""'
-      const packed = Buffer.from(disposition, 'latin1').toString('hex')
-      head['content-disposition'] = [`form-data; name=${name}; filename="${packed}"`]
+      const hex = Buffer.from(disposition, 'latin1').toString('hex')
+      head['content-disposition'] = [`form-data; name=${name}; filename="${hex}"`]
     }),
   )
   return form
@@ -218,18 +218,18 @@ async function* bytesOf(
 ): AsyncGenerator<Uint8Array> {
   let waiting: Buffer[] = []
   let size = 0
-  let ended = false
-  let failed: unknown = null
-  let read: ArrayBufferLike | null = null
+  let hasEnded = false
+  let failure: unknown = null
+  let lastBuffer: ArrayBufferLike | null = null
   let wake = (): void => {}
   const fail = (error: unknown) => {
-    failed ??= error
+    failure ??= error
     wake()
   }
   whole.catch(fail)
   stream.on('error', fail)
   stream.on('end', () => {
-    ended = true
+    hasEnded = true
     wake()
   })
   const take = (part: Buffer): void => {
@@ -248,17 +248,17 @@ async function* bytesOf(
         stream.resume()
       }
       for (const part of parts) {
-        if (alone && part.buffer !== read) free(read)
-        read = part.buffer
+        if (alone && part.buffer !== lastBuffer) free(lastBuffer)
+        lastBuffer = part.buffer
         yield part
       }
       if (waiting.length > 0) continue
-      if (failed !== null) throw failed
-      if (ended) return await whole
+      if (failure !== null) throw failure
+      if (hasEnded) return await whole
       await new Promise<void>((resolve) => (wake = resolve))
     }
   } finally {
-    if (alone) free(read)
+    if (alone) free(lastBuffer)
     // Neither destroyed nor paused: the answer goes back on the same connection, whose next request stands behind it.
     stream.off('data', take).resume()
   }
@@ -290,14 +290,14 @@ export function readRaw(request: IncomingMessage): Upload {
   return { name: null, mimeType, coding, size, part: null, bytes: bytesOf(request, whole.promise) }
 }
 
-function watchSender(request: IncomingMessage, left: (error: Error) => void): void {
-  const gone = () => {
+function watchSender(request: IncomingMessage, onLeave: (error: Error) => void): void {
+  const onClose = () => {
     request.setTimeout(0)
-    if (!request.complete) left(new SenderGone())
+    if (!request.complete) onLeave(new SenderGone())
   }
   request
-    .once('close', gone)
-    .once('error', gone)
+    .once('close', onClose)
+    .once('error', onClose)
     .once('end', () => request.setTimeout(0))
   request.setTimeout(SILENT_MS, () => request.destroy())
 }

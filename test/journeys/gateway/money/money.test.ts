@@ -141,7 +141,7 @@ test('no number of calls at once crosses a cap', async () => {
   await ledger.flush()
   const served = answers.filter(({ status }) => status === 200).length
   assert.ok(served > 0 && answers.every(({ status }) => status === 200 || status === 402))
-  const spent = (await ledger.spent([{ id: key.keyId, period: 'total' }])).get(key.keyId)!
+  const spent = (await ledger.readSpends([{ id: key.keyId, period: 'total' }])).get(key.keyId)!
   assert.equal(spent, BigInt(served) * 220_000n)
   assert.ok(spent <= 5_000_000n)
 })
@@ -154,7 +154,7 @@ test('a fallback is paid once, and a failed call costs nothing', async () => {
   const call = await world.record(failed.headers.get('x-request-id')!)
   assert.deepEqual([call.status, call.cost_nano], ['failed', 0n])
   assert.equal(
-    (await world.server.app.engine.ledger.spent([{ id: key.keyId, period: 'total' }])).get(key.keyId) ?? 0n,
+    (await world.server.app.engine.ledger.readSpends([{ id: key.keyId, period: 'total' }])).get(key.keyId) ?? 0n,
     0n,
   )
 })

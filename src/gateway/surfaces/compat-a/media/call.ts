@@ -81,7 +81,7 @@ export async function callMedia<R extends MediaRequest>(
       refusal ??= error
       continue
     }
-    ledger.sent(call, worst ?? 0n)
+    ledger.markSent(call, worst ?? 0n)
     const most = kind === 'image' ? media.mostImages(offer) : 1
     const startedAt = performance.now()
     const parts = await Promise.allSettled(

@@ -1,5 +1,5 @@
 import { contracts } from '#modules/contracts.ts'
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import { type Incoming, type SendCall, pageIn } from '../../../client.ts'
 import type { Terminal } from '../../terminal.ts'
 import { columnsOf } from '../columns.ts'
@@ -10,7 +10,7 @@ import type { Row } from './seen.ts'
 const SHOWN = 40
 
 interface Asking {
-  listed: Listed
+  listed: ListedEndpoint
   response: Incoming
   next(cursor: string): Promise<Incoming>
   call: SendCall

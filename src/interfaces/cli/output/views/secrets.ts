@@ -1,11 +1,11 @@
-import type { Listed } from '#core/registry.ts'
+import type { ListedEndpoint } from '#core/registry.ts'
 import type { Row } from './seen.ts'
 
 /**
  * The words about a secret that is shown only this once, with a line that uses it. Null where the answer holds none.
  * The words are for a terminal, where the secret stands anyway.
  */
-export function aboutSecret({ name }: Listed, data: Row, origin: string): string | null {
+export function aboutSecret({ name }: ListedEndpoint, data: Row, origin: string): string | null {
   const text = (field: string): string | null =>
     typeof data[field] === 'string' && data[field] !== '' ? data[field] : null
   const once = 'It is shown this once: keep it where only you can read it.'

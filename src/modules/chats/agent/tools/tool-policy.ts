@@ -4,7 +4,7 @@ import type { Db } from '#infra/postgres/client.ts'
 import { refuse } from '#core/errors.ts'
 import { DELEGATE } from './delegate-tool.ts'
 import type { RunBudgets } from '../../runs/budgets.ts'
-import type { Reached } from '#core/answers.ts'
+import type { ToolTarget } from '#core/answers.ts'
 
 export type Policy = 'allow' | 'ask' | 'deny'
 export type AgentTools = readonly { name: string; policy: Policy }[]
@@ -39,7 +39,7 @@ const GUARDED: Readonly<Record<string, Policy>> = {
 export const mayBeRemembered = (tool: string): boolean => tool !== DELEGATE && !(tool in GUARDED)
 
 /** The strictest that holds: a tool denied by name is not to be had through `do`. Null: not a tool of this agent. */
-export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
+export function policyOf(tools: AgentTools, { tool, endpoint }: Pick<ToolTarget, 'tool' | 'endpoint'>): Policy | null {
   const named = (name: string) => tools.find((one) => one.name === name || plain(one.name) === name)
   const own = named(tool)
   if (own === undefined) return null
@@ -53,7 +53,7 @@ export const strictest = (...policies: readonly Policy[]): Policy =>
   STRICT[Math.max(...policies.map((policy) => STRICT.indexOf(policy)))]!
 
 /** An agent's policy where it reaches the same, by whatever way. Null: it does not. */
-export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<Reached, 'tool' | 'endpoint'>): Policy | null {
+export function limitOf(tools: AgentTools, { tool, endpoint }: Pick<ToolTarget, 'tool' | 'endpoint'>): Policy | null {
   const direct = policyOf(tools, { tool: endpoint ?? tool, endpoint })
   if (endpoint === null || direct !== null) return direct
   return policyOf(tools, { tool: 'do', endpoint })

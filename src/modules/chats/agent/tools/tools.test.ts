@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { call, results, say, script } from '#test/chats/chats.ts'
-import { type Sent, allEvents, readEvents } from '#test/events.ts'
+import { type SentEvent, allEvents, readEvents } from '#test/events.ts'
 import type { Caller, Person } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
@@ -88,7 +88,7 @@ test('an agent with tools finishes a goal: it writes a file, is judged, and all 
 })
 
 /** The content of a message, from what its readers were told. */
-function replayed(log: readonly Sent[]): object[] {
+function replayed(log: readonly SentEvent[]): object[] {
   const parts: any[] = []
   const byIndex = new Map<number, any>()
   for (const { event, data } of log) {

@@ -1,5 +1,5 @@
 import { refuse } from '#core/errors.ts'
-import { MOST_NAME_BYTES, clipped } from '#core/files/numbered-name.ts'
+import { MOST_NAME_BYTES, clip } from '#core/files/numbered-name.ts'
 
 /** A path that the systems which files are copied to can open. */
 const MOST_PATH_BYTES = 4_096
@@ -33,7 +33,7 @@ export function safeName(given: string): string {
     .normalize('NFC')
     .replaceAll(/[\p{Cc}/\u202A-\u202E\u2066-\u2069]/gu, '')
     .trim()
-  return whatIsWrong(name) === null ? name : clipped(name === '' || /^\.\.?$/.test(name) ? 'file' : name, '')
+  return whatIsWrong(name) === null ? name : clip(name === '' || /^\.\.?$/.test(name) ? 'file' : name, '')
 }
 
 /** The place of a thing in its workspace. */
