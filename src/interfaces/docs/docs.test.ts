@@ -4,7 +4,7 @@ import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
-import { type Listed, list } from '#core/registry.ts'
+import { type ListedEndpoint, list } from '#core/registry.ts'
 import { things } from '#test/every-kind.ts'
 import { testServer } from '#test/server.ts'
 import { docsMounts } from './docs.ts'
@@ -43,7 +43,7 @@ test('every public endpoint and every file of docs/ has a page, and every link a
     return text
   }
   await open('/docs')
-  const isInternal = ({ endpoint }: Listed): boolean => endpoint.path.startsWith('/app/')
+  const isInternal = ({ endpoint }: ListedEndpoint): boolean => endpoint.path.startsWith('/app/')
   const [internal, listedPublicly] = [list(areas).filter(isInternal), list(areas).filter((one) => !isInternal(one))]
   assert.ok(internal.length > 20)
   for (const listed of internal) assert.equal((await fetch(origin + operationPath(listed))).status, 404, listed.name)
