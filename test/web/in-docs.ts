@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Puts what a program measured between its marks in docs/app.md. */
+/** Replaces the text between the marks in docs/app.md. */
 export function writeInDocs(mark: string, text: string): void {
   const path = join(import.meta.dirname, '../../docs/app.md')
   const before = readFileSync(path, 'utf8')

@@ -1,6 +1,6 @@
 /*
- * The worker of the installed app: shows pushes, takes what other apps share, and has a page for when there is no way to the
- * server. It keeps no answer of the server: what one person has read, the next on this device does not find.
+ * The service worker: shows push notifications, receives shared content, and serves the offline page. It caches no server
+ * responses, so that the next user of this device can't see them.
  */
 const KEPT = 'offline-1'
 const OFFLINE = ['/app/offline.html', '/app/offline.css', '/app/seal.svg']
@@ -33,13 +33,13 @@ self.addEventListener('fetch', (event) => {
   else if (OFFLINE.includes(pathname)) event.respondWith(fetch(request).catch(() => caches.match(pathname)))
 })
 
-/** What was shared last, until the page takes it. In memory alone: it may be anything. */
+/** The last shared content, until the page takes it. Kept in memory only, since it can be anything. */
 let shared = null
 
 async function share(request) {
   const form = await request.formData()
   const words = (name) => String(form.get(name) ?? '')
-  // Another app of this device names nobody; a page of another site does, unless it hides that.
+  // Web pages send a referrer unless they hide it; other apps don't.
   const from = /^https?:/.test(request.referrer) ? new URL(request.referrer).origin : null
   shared = {
     from: from === self.location.origin ? null : from,
@@ -62,7 +62,7 @@ self.addEventListener('push', (event) => {
   event.waitUntil(
     self.registration.showNotification(title || 'Ukiyo', {
       body: body || '',
-      // A push that comes twice shows once.
+      // Shows a repeated push once.
       tag: id,
       icon: '/app/icons/192.png',
       data: { url: action_url || '/app/inbox' },
@@ -70,7 +70,7 @@ self.addEventListener('push', (event) => {
   )
 })
 
-/** Leads to pages of the app alone: whoever wrote the notification may be anybody. */
+/** Only pages of the app, since anyone could have written the notification. */
 function pageFor(url) {
   const { origin, pathname, href } = new URL(url, self.location.origin)
   return origin === self.location.origin && /^\/app(\/|$)/.test(pathname) ? href : '/app/inbox'

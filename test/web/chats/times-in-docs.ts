@@ -1,4 +1,4 @@
-/** Measures the chat and writes what came out into docs/app.md: `sh bin/run test/web/chats/times-in-docs.ts`. */
+/** Measures the chat and writes the results to docs/app.md: `sh bin/run test/web/chats/times-in-docs.ts`. */
 import { availableParallelism, loadavg } from 'node:os'
 import { testServer } from '../../server.ts'
 import { until } from '../../until.ts'
@@ -21,7 +21,7 @@ await signIn(other.page, alice)
 
 const opened: number[] = []
 for (let time = 0; time < 6; time++) opened.push(await openMs(page, 'Of 10000', 'Number 10000.'))
-// The first one loads the page itself too.
+// The first one includes loading the page.
 const [cold, ...warm] = opened
 
 await other.page.goto(`/app/chats/${streamed}`)
@@ -41,21 +41,21 @@ const seen: number[] = []
 for (let time = 0; time < 20; time++)
   seen.push(await seenMs(other.page, alice, streamed, JSON.stringify({ steps: [{ text: `seen-${time}-here` }] })))
 
-/** What else the machine had to do meanwhile. */
+/** The machine's load during the measurement. */
 const load = loadavg()[1]!
 const ms = (value: number): string => `${Math.round(value)} ms`
 const both = (values: readonly number[]): string => `${ms(median(values))}, p95 ${ms(p95(values))}`
 const rows = [
-  ['a chat of 10,000 messages, from the click to its last words', `${both(warm)}; the first one ${ms(cold!)}`, '1 s'],
-  ['a key in the composer to its glyph, while 200 words a second arrive behind 10,000 messages', both(keys), '32 ms'],
-  ['what somebody sends, on another person’s or tab’s page', both(seen), '1 s'],
+  ['Open a chat with 10,000 messages, from click to last message', `${both(warm)}; first load ${ms(cold!)}`, '1 s'],
+  ['Key press to glyph in the composer, while 200 words per second stream into 10,000 messages', both(keys), '32 ms'],
+  ['A sent message appears for another user or in another tab', both(seen), '1 s'],
 ]
 const date = new Date().toISOString().slice(0, 10)
 const table = [
-  `| what takes time | median, p95 | goal |\n|---|---|---|`,
+  `| Action | Median, p95 | Goal |\n|---|---|---|`,
   ...rows.map((cells) => `| ${cells.join(' | ')} |`),
   '',
-  `Headless Chromium and the server on one machine of ${availableParallelism()} cores with a load of ${load.toFixed(0)}, ${date}; written by \`sh bin/run test/web/chats/times-in-docs.ts\`.`,
+  `Headless Chromium and the server on one machine with ${availableParallelism()} cores and a load of ${load.toFixed(0)}, ${date}. Update with \`sh bin/run test/web/chats/times-in-docs.ts\`.`,
 ].join('\n')
 writeInDocs('chat times', table)
 process.stdout.write(`${table}\n${visitor.wrongs.join('\n')}\n`)

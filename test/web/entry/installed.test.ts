@@ -167,6 +167,6 @@ test(
 
     await server.app[Symbol.asyncDispose]()
     await page.goto('/app/chats')
-    await page.getByRole('heading', { name: 'No way to the server' }).waitFor()
+    await page.getByRole('heading', { name: 'You’re offline' }).waitFor()
   },
 )
