@@ -1,14 +1,13 @@
 /**
- * What the app needs of the contracts is where each call goes: method, path, which fields travel in the query, and what
- * kind of answer comes back. Types are gone at run time, and the rules are the server's. So the build reads the contracts
- * once and hands the app a table of lines, a tenth of what the schemas and their library would take.
+ * Reduces the contracts to a route table: method, path, query fields and reply kind of each call. Types are gone at run
+ * time, and validation is up to the server. The table is a tenth of the size of the schemas and their library.
  */
 import type { Plugin } from 'vite'
 
 const SOURCE = '#modules/contracts.ts'
 const RESOLVED = `\0${SOURCE}`
 
-/** Of an endpoint what is read here (`AnyEndpoint` of the kernel, which this file must not load). */
+/** The fields read here (`AnyEndpoint` in core, which this file must not load). */
 interface Route {
   method: string
   path: string
@@ -19,16 +18,16 @@ interface Route {
 }
 type Loaders = Record<string, () => Promise<{ endpoints: Record<string, Route> }>>
 
-/** Fields that page through a list travel in the query, unless the body names them. */
+/** Paging fields go in the query, unless the body has them. */
 const PAGING = ['limit', 'cursor', 'offset']
 
 /**
- * `PATCH /things/:id one - ?dry =limit`: where it goes, what comes back, marks (`g` a greedy path, `o` another answer, `-`
- * none), what else than usual travels in the query, and what in the body.
+ * One line per endpoint, such as `PATCH /things/:id one - ?dry =limit`: method, path, reply kind, flags (`g` greedy
+ * path, `o` other reply, `-` none), additional query fields, and body fields.
  */
 function lineOf({ method, path, greedy, query = {}, body = {}, reply }: Route): string {
   const marks = `${greedy ? 'g' : ''}${reply.or === undefined ? '' : 'o'}` || '-'
-  // A GET sends everything in its query but what its body names; anything else, the other way round. The body goes first.
+  // A GET sends all fields in the query except those of the body; other methods the other way round.
   const inBody = Object.keys(body).filter((name) => method === 'GET' || PAGING.includes(name))
   const inQuery = Object.keys(query).filter((name) => method !== 'GET' && !(name in body))
   const also = `${inQuery.length > 0 ? ` ?${inQuery.join(',')}` : ''}${inBody.length > 0 ? ` =${inBody.join(',')}` : ''}`
@@ -62,7 +61,7 @@ export const contracts = Object.fromEntries(
 )
 `
 
-/** The module that stands for `#modules/contracts.ts` in what is built. */
+/** The module that replaces `#modules/contracts.ts` in the build. */
 export async function moduleOf(contracts: Loaders): Promise<string> {
   const areas = Object.entries(contracts).map(async ([name, load]) => {
     const { endpoints } = await load()
@@ -77,7 +76,7 @@ export const contractRoutes = (): Plugin => ({
   resolveId: (id) => (id === SOURCE ? RESOLVED : null),
   async load(id) {
     if (id !== RESOLVED) return null
-    // By a name that is made here: Vite would take the contracts into its own configuration.
+    // A computed name, so that Vite doesn't bundle the contracts into its own configuration.
     const { contracts } = (await import(new URL('../src/modules/contracts.ts', import.meta.url).href)) as {
       contracts: Loaders
     }

@@ -3,14 +3,14 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Plugin } from 'vite'
 
-/** Of pdf.js: character maps of Asian documents, the fonts that a document need not bring, decoders of scanned pictures. */
+/** pdf.js resources: character maps, standard fonts, and image decoders. */
 const PARTS: Record<string, RegExp> = {
   cmaps: /\.bcmap$/,
   standard_fonts: /\.(pfb|ttf)$/,
   wasm: /^(jbig2|openjpeg)\.wasm$/,
 }
 
-/** Puts into the build what a PDF may need beside its own bytes: pdf.js asks for it by name, below a folder. */
+/** Adds the resources that pdf.js loads by name to the build. */
 export function pdfParts(): Plugin {
   return {
     name: 'pdf-parts',

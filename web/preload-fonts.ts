@@ -1,9 +1,9 @@
 import type { Plugin } from 'vite'
 
-/** What every page of the app writes with at once: text and titles in Latin letters. Other subsets come when they are needed. */
+/** The fonts of every page: Latin subsets for text and titles. Other subsets load on demand. */
 const FIRST = [/public-sans-latin-wght-normal/, /newsreader-latin-400-normal/]
 
-/** Has the browser fetch the fonts of the first page beside the styles, not after them. */
+/** Preloads the fonts of the first page together with the styles. */
 export function preloadFonts(): Plugin {
   return {
     name: 'preload-fonts',

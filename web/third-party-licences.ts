@@ -3,10 +3,13 @@ import { createRequire } from 'node:module'
 import type { Plugin } from 'vite'
 import { LICENCES, licencesText, packageOf } from '../src/interfaces/app/licences/licences.ts'
 
-/** Of these the build takes parts that are no modules: what pdf.js asks for by name, the reset of styles, the loader of parts. */
+/**
+ * Packages that the build copies files from, other than modules: pdf.js resources, the CSS reset, and the module
+ * preloader.
+ */
 const BESIDE = ['pdfjs-dist', 'tailwindcss', 'vite', 'rolldown']
 
-/** Puts into the build the licences of every package of which something is in it. */
+/** Adds the licenses of all bundled packages to the build. */
 export function thirdPartyLicences(): Plugin {
   return {
     name: 'third-party-licences',

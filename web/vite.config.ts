@@ -11,19 +11,19 @@ export default defineConfig({
   plugins: [contractRoutes(), react(), tailwind(), pdfParts(), preloadFonts(), thirdPartyLicences()],
   build: {
     target: 'es2023',
-    // Which file needs which: the budget test adds up what a page loads. It is not served.
+    // For the size test, which adds up what a page loads. It isn't served.
     manifest: true,
-    // The Content-Security-Policy takes no `data:`.
+    // The Content-Security-Policy allows no `data:` URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // The app, and the frames in which terminals and diagrams are drawn.
+    // The app, and the frames for terminals and diagrams.
     rolldownOptions: {
       input: ['index.html', 'frame/terminal.html', 'frame/diagram.html'].map(
         (page) => `${import.meta.dirname}/${page}`,
       ),
     },
   },
-  // `vite web` beside a running server: the pages of the one, the API of the other.
+  // For `vite web` with a running server's API.
   server: { proxy: { '/v1': 'http://127.0.0.1:4242' } },
 })

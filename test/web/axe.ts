@@ -5,9 +5,9 @@ import type { Frame, Page } from 'playwright-core'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The breaches of serious or critical impact that axe finds on the page as it stands: `rule: where`. */
+/** The serious and critical axe violations on the current page: `rule: where`. */
 export async function breaches(page: Page | Frame): Promise<string[]> {
-  // By the debugger: the page's own policy lets no script in. Once per page that was loaded.
+  // Injected by the debugger, since the page's policy blocks scripts. Once per loaded page.
   if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(source)
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } }

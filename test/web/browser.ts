@@ -4,18 +4,18 @@ import { type Browser, type BrowserContext, type Page, chromium } from 'playwrig
 import { PATIENCE_MS } from '../until.ts'
 
 const WHOLE = '/usr/bin/chromium'
-/** Draws pages as the whole browser does, and opens a window in a third of the time: it has no frame of its own to draw. */
+/** Renders pages like the full browser, and opens windows three times as fast, since it draws no window frame. */
 const SHELL = '/usr/bin/chromium-headless-shell'
 export const hasChromium = existsSync(WHOLE)
 
 interface Kind {
-  /** With all that is not of pages, as pushes. */
+  /** The full browser, for features outside of pages such as push. */
   whole?: boolean
-  /** Frames without an origin have a process of their own, as in Chromium for desktops. */
+  /** Frames with an opaque origin get their own process, as in Chromium for desktops. */
   apart?: boolean
 }
 
-/** A real Chromium that reaches this machine and nothing else. */
+/** A real Chromium without network access beyond this machine. */
 export const openBrowser = ({ whole = false, apart = false }: Kind = {}): Promise<Browser> =>
   chromium.launch({
     executablePath: !whole && existsSync(SHELL) ? SHELL : WHOLE,
@@ -29,14 +29,14 @@ export const openBrowser = ({ whole = false, apart = false }: Kind = {}): Promis
       '--disable-domain-reliability',
       '--disable-sync',
       '--no-first-run',
-      // A microphone that beeps, and that nobody has to allow.
+      // A fake microphone that needs no permission.
       '--use-fake-device-for-media-stream',
       '--use-fake-ui-for-media-stream',
       '--disable-features=OptimizationHints,MediaRouter,Translate',
     ],
   })
 
-/** One for all the stories of a file: each has a context of its own in it, with nothing of the others. */
+/** One browser per test file; each test has its own context. */
 export function sharedBrowser(options: Kind = {}): () => Browser {
   let browser: Browser | undefined
   before(async () => {
@@ -45,29 +45,29 @@ export function sharedBrowser(options: Kind = {}): () => Browser {
   after(() => browser?.close())
   afterEach((story) => {
     const said = leftAt.splice(0)
-    // A story that failed says what its visitors saw last. Node says whether it passed, its types do not.
+    // A failed test prints the last state of its pages. `passed` is missing in Node's types.
     if (!(story as unknown as { passed: boolean }).passed) for (const one of said) console.error(one)
   })
   return () => browser!
 }
 
-/** Where each visitor of the present story stood when they left: address, wrongs and what the page says. */
+/** The last state of each page in the current test: address, errors and content. */
 const leftAt: string[] = []
 
 export interface Visitor extends AsyncDisposable {
   page: Page
   context: BrowserContext
-  /** The wrongs that must not have happened: breaches of the policy, faults in the page, and calls to elsewhere. */
+  /** Errors that fail a test: policy violations, page errors, and external requests. */
   wrongs: string[]
 }
 
-/** Somebody with a browser of their own, whose console is listened to. */
+/** A browser context whose console errors are collected. */
 export async function visit(
   browser: Browser,
   origin: string,
   options: { theme?: 'light' | 'dark'; width?: number; height?: number; worker?: boolean } = {},
 ): Promise<Visitor> {
-  // It may be built only now. A name below `localhost` is this machine to browsers, and to nobody else.
+  // The app may still be building. Browsers resolve `*.localhost` to this machine.
   const here = origin.replace(/\/\/[\w.-]+\.localhost/, '//127.0.0.1')
   while ((await fetch(`${here}/app`)).status === 503);
   const context = await browser.newContext({
@@ -75,7 +75,7 @@ export async function visit(
     colorScheme: options.theme ?? 'light',
     viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
     reducedMotion: 'reduce',
-    // What a worker asks for does not pass by the routes of a test.
+    // Requests from workers bypass the routes of a test.
     serviceWorkers: options.worker ? 'allow' : 'block',
     permissions: ['clipboard-read', 'clipboard-write'],
   })
@@ -83,7 +83,7 @@ export async function visit(
   page.setDefaultTimeout(PATIENCE_MS)
   const wrongs: string[] = []
   page.on('console', (message) => {
-    // A refusal that the page shows to its reader is not a fault of it.
+    // Expected rejections aren't errors of the page.
     const refused = /Failed to load resource.*status of 4/.test(message.text())
     if (message.type() === 'error' && !refused) wrongs.push(message.text())
   })

@@ -1,4 +1,4 @@
-/** Draws pages of the docs, to be looked at: `sh bin/run test/web/docs-pictures.ts FOLDER`. */
+/** Takes screenshots of the docs: `sh bin/run test/web/docs-pictures.ts FOLDER`. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { testServer } from '../server.ts'

@@ -24,33 +24,29 @@ const PAGES = [
   ['search', '/docs/search?q=upload'],
 ] as const
 
-test(
-  'the docs, light and dark, wide and on a phone: nothing for axe, nothing cut off, no breach of the policy',
-  chromium,
-  async () => {
-    await using server = await testServer()
-    await using visitor = await visit(browser(), server.origin)
-    const { page } = visitor
-    const looks = [
-      { scheme: 'light', width: 1280, height: 860 },
-      { scheme: 'dark', width: 390, height: 800 },
-    ] as const
-    for (const [name, path] of PAGES) {
-      await page.goto(path)
-      for (const { scheme, ...size } of looks) {
-        await page.setViewportSize(size)
-        await page.emulateMedia({ colorScheme: scheme })
-        await drawnIn(page, scheme)
-        assert.deepEqual(await breaches(page), [], `${name}, ${scheme}`)
-        const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
-        assert.ok(wide <= size.width, `${name} is ${wide} wide at ${size.width}`)
-      }
+test('the docs pass axe, fit all sizes and violate no policy, in both themes', chromium, async () => {
+  await using server = await testServer()
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  const looks = [
+    { scheme: 'light', width: 1280, height: 860 },
+    { scheme: 'dark', width: 390, height: 800 },
+  ] as const
+  for (const [name, path] of PAGES) {
+    await page.goto(path)
+    for (const { scheme, ...size } of looks) {
+      await page.setViewportSize(size)
+      await page.emulateMedia({ colorScheme: scheme })
+      await drawnIn(page, scheme)
+      assert.deepEqual(await breaches(page), [], `${name}, ${scheme}`)
+      const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+      assert.ok(wide <= size.width, `${name} is ${wide} wide at ${size.width}`)
     }
-    assert.deepEqual(visitor.wrongs, [])
-  },
-)
+  }
+  assert.deepEqual(visitor.wrongs, [])
+})
 
-test('a stranger searches by keyboard, picks a language that is kept, and copies an example', chromium, async () => {
+test('the docs can be searched by keyboard, remember the language, and examples can be copied', chromium, async () => {
   await using server = await testServer()
   await using visitor = await visit(browser(), server.origin)
   const { page } = visitor
@@ -74,9 +70,9 @@ test('a stranger searches by keyboard, picks a language that is kept, and copies
   assert.deepEqual(visitor.wrongs, [])
 })
 
-test('behind a proxy that says nothing of itself the examples have the address of the browser', chromium, async () => {
+test('examples use the address of the browser behind a proxy without forwarding headers', chromium, async () => {
   await using server = await testServer()
-  // The server knows neither this name nor this port.
+  // The server doesn't know this name and port.
   const proxy = createServer((asked, answer) => {
     const headers = { ...asked.headers, host: 'unknown.example.com' }
     const onward = request(new URL(asked.url!, server.origin), { method: asked.method!, headers }, (response) => {
@@ -99,53 +95,49 @@ test('behind a proxy that says nothing of itself the examples have the address o
   }
 })
 
-test(
-  'aki, signed in, tries an endpoint, is shown which key is hers, and no page that is sent holds any of it',
-  chromium,
-  async () => {
-    await using server = await testServer()
-    const aki = await server.person('Aki')
-    const { key } = await aki.key({ name: 'laptop' })
-    await using visitor = await visit(browser(), server.origin)
-    const { page } = visitor
-    await signIn(page, aki)
-    const sent = await page.goto('/docs/api/chats/create')
-    await page.getByText(`# UK_KEY is your key “laptop”, ${key.slice(0, 11)}…`).waitFor()
-    // In the long list beside it, the page that is open is in sight.
-    const inSight = `document.querySelector('nav [aria-current]').getBoundingClientRect().bottom < innerHeight`
-    assert.equal(await page.evaluate<boolean>(inSight), true)
-    const source = await sent!.text()
-    assert.ok(!source.includes(key.slice(0, 11)) && !source.includes('Aki'))
-    assert.ok(!(await page.content()).includes(key))
-    const section = page.getByRole('region', { name: 'Try it here' })
-    await section.getByText('as Aki').waitFor()
-    await section.getByLabel('Body').fill('{ "title": ')
-    await section.getByRole('button', { name: 'Send POST' }).click()
-    await section.getByText('The body is not JSON').waitFor()
-    await section.getByLabel('Body').fill('{ "title": "Tried here" }')
-    await section.getByRole('button', { name: 'Send POST' }).click()
-    await section.getByText('201 Created').waitFor()
-    assert.deepEqual(await breaches(page), [])
-    const [chat] = (await aki.get('/chats')).body.data
-    assert.equal(chat.title, 'Tried here')
+test('signed-in users can try endpoints, and served pages contain no personal data', chromium, async () => {
+  await using server = await testServer()
+  const aki = await server.person('Aki')
+  const { key } = await aki.key({ name: 'laptop' })
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await signIn(page, aki)
+  const sent = await page.goto('/docs/api/chats/create')
+  await page.getByText(`# UK_KEY is your key “laptop”, ${key.slice(0, 11)}…`).waitFor()
+  // The open page is scrolled into view in the long list.
+  const inSight = `document.querySelector('nav [aria-current]').getBoundingClientRect().bottom < innerHeight`
+  assert.equal(await page.evaluate<boolean>(inSight), true)
+  const source = await sent!.text()
+  assert.ok(!source.includes(key.slice(0, 11)) && !source.includes('Aki'))
+  assert.ok(!(await page.content()).includes(key))
+  const section = page.getByRole('region', { name: 'Try it here' })
+  await section.getByText('as Aki').waitFor()
+  await section.getByLabel('Body').fill('{ "title": ')
+  await section.getByRole('button', { name: 'Send POST' }).click()
+  await section.getByText('The body is not JSON').waitFor()
+  await section.getByLabel('Body').fill('{ "title": "Tried here" }')
+  await section.getByRole('button', { name: 'Send POST' }).click()
+  await section.getByText('201 Created').waitFor()
+  assert.deepEqual(await breaches(page), [])
+  const [chat] = (await aki.get('/chats')).body.data
+  assert.equal(chat.title, 'Tried here')
 
-    await page.goto('/docs/api/drive/upload')
-    await section.getByLabel('Body').fill(JSON.stringify({ workspace_id: aki.workspaceId }))
-    await section
-      .getByLabel('File')
-      .setInputFiles({ name: 'lake.txt', mimeType: 'text/plain', buffer: Buffer.from('a lake') })
-    await section.getByRole('button', { name: 'Send POST' }).click()
-    await section.getByText('201 Created').waitFor()
-    assert.equal((await aki.get('/drive/files')).body.data[0].name, 'lake.txt')
+  await page.goto('/docs/api/drive/upload')
+  await section.getByLabel('Body').fill(JSON.stringify({ workspace_id: aki.workspaceId }))
+  await section
+    .getByLabel('File')
+    .setInputFiles({ name: 'lake.txt', mimeType: 'text/plain', buffer: Buffer.from('a lake') })
+  await section.getByRole('button', { name: 'Send POST' }).click()
+  await section.getByText('201 Created').waitFor()
+  assert.equal((await aki.get('/drive/files')).body.data[0].name, 'lake.txt')
 
-    await page.goto('/docs/api/chats/trash')
-    await section.getByLabel('id').fill(chat.id)
-    await section.getByRole('button', { name: 'Send DELETE' }).click()
-    assert.equal((await aki.get('/chats')).body.data.length, 1)
-    await section.getByRole('checkbox').check()
-    await section.getByRole('button', { name: 'Send DELETE' }).click()
-    await section.getByText('200 OK').waitFor()
-    assert.equal((await aki.get('/chats')).body.data.length, 0)
-    assert.deepEqual(visitor.wrongs, [])
-  },
-)
+  await page.goto('/docs/api/chats/trash')
+  await section.getByLabel('id').fill(chat.id)
+  await section.getByRole('button', { name: 'Send DELETE' }).click()
+  assert.equal((await aki.get('/chats')).body.data.length, 1)
+  await section.getByRole('checkbox').check()
+  await section.getByRole('button', { name: 'Send DELETE' }).click()
+  await section.getByText('200 OK').waitFor()
+  assert.equal((await aki.get('/chats')).body.data.length, 0)
+  assert.deepEqual(visitor.wrongs, [])
+})

@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** The drive in a real browser: uploads that are cut off, previews, edits, versions, shares, and files that mean harm. */
+/** The drive: interrupted uploads, previews, edits, versions, sharing, and malicious files. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -22,11 +22,11 @@ const file = (name: string, words: string) => ({
   buffer: Buffer.from(words),
 })
 
-/** Whether the browser would ask before it leaves the page. */
+/** Whether the browser would confirm leaving the page. */
 const WOULD_ASK = `!dispatchEvent(new Event('beforeunload', { cancelable: true }))`
 
 test(
-  'alice uploads over a cut and a reload, reads, edits, compares, moves, trashes, searches and shares; bob reads; carol gets 404',
+  'the drive resumes uploads, edits, compares, moves, trashes, searches and shares files; guests read; others get 404',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer()
@@ -46,7 +46,7 @@ test(
     await page.getByRole('heading', { level: 1, name: 'Prints' }).waitFor()
     const folderId = page.url().split('/').at(-1)!
 
-    // The second part of the bytes never arrives; the page is loaded anew, and the upload goes on from the first.
+    // The second chunk never arrives; after a reload, the upload resumes from the first.
     const bytes = randomBytes(9 << 20)
     const offsets: string[] = []
     let isCut = true
@@ -76,7 +76,7 @@ test(
     const lost = visitor.wrongs.splice(0).filter((wrong) => !wrong.includes('ERR_CONNECTION_RESET'))
     assert.deepEqual(lost, [])
 
-    // A taken name is the person's to decide.
+    // Name conflicts are up to the person.
     await choose(page).setInputFiles([
       file('notes.md', '# Views\n\nof **the mountain**\n'),
       file('run.ts', 'const a = 1\n'),
@@ -88,7 +88,7 @@ test(
     await tray(page).getByText('uploads complete').waitFor()
     await tray(page).getByRole('button', { name: 'Close uploads' }).click()
 
-    // Somebody else saves while she writes: she sees both, and decides.
+    // An edit conflict shows both versions.
     await grid(page).getByRole('link', { name: 'notes.md' }).click()
     await page.getByRole('heading', { name: 'Views' }).waitFor()
     const fileId = page.url().split('/').at(-1)!
@@ -145,7 +145,7 @@ test(
     await hers.page.goto(`/app/drive/file/${fileId}`)
     await hers.page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
 
-    // By keyboard: a range into the trash, taken back; a search that leads to its line; what another does is seen at once.
+    // By keyboard: trash a range, undo, search to a line; changes by others appear at once.
     await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Prints' }).click()
     await grid(page).getByRole('link', { name: 'run.ts' }).waitFor()
     await alice.post('/drive/files', { parent_id: folderId, name: 'z-new.txt', content: 'first\nneedle here\n' })
@@ -180,7 +180,7 @@ test(
 )
 
 test(
-  'files that mean harm are shown and do nothing: no script, no call to elsewhere, no name that reads otherwise than it is',
+  'malicious files run no scripts, load nothing and cannot disguise their names',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer()

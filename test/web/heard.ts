@@ -8,7 +8,7 @@ interface Node {
   childIds?: string[]
 }
 
-/** What a screen reader walks through, in its order, as the browser’s accessibility tree has it: `role name`. */
+/** The accessibility tree in screen reader order: `role name`. */
 export async function heard(page: Page, roles: readonly string[]): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
   const { nodes } = (await session.send('Accessibility.getFullAXTree')) as { nodes: Node[] }

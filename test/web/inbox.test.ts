@@ -1,4 +1,4 @@
-/** What a person is told of while the app is open: at once, in every window, until their session ends. */
+/** Notifications while the app is open: at once, in every window, until the session ends. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../needs.ts'
@@ -9,7 +9,7 @@ import { signIn } from './steps.ts'
 const browser = sharedBrowser()
 
 test(
-  'alice is told while she looks, reads it in one window and the other knows, and sees the door when her session is ended elsewhere',
+  'notifications appear in all windows, read states are shared, and a revoked session shows the sign-in page',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment: { UK_SIM: 'on' } })

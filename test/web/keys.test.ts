@@ -14,7 +14,7 @@ const browser = sharedBrowser()
 
 const chromium = needs(hasChromium, 'Chromium')
 
-test('aki signs up, makes a key that works, changes, rotates and revokes it, and signs out', chromium, async () => {
+test('users can sign up, and create, edit, rotate and revoke API keys', chromium, async () => {
   await using server = await testServer()
   await using visitor = await visit(browser(), server.origin)
   const { page } = visitor
@@ -25,7 +25,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
     return key
   }
 
-  // The page that one wanted to go to is where one arrives.
+  // Sign-in continues to the requested page.
   await page.goto('/app/ai-routing')
   await page.getByRole('link', { name: 'Create account' }).click()
   await page.getByLabel('Name').fill('Aki')
@@ -33,7 +33,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.getByLabel('Password').fill('a sentence that is long')
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByText('Must be an email address.').waitFor()
-  // A mistake is said at its field, which has the focus; what was typed is still there.
+  // Errors appear at the field and focus it; typed text is kept.
   await page.locator('input[type=email]:focus').waitFor()
   await becomes(() => page.getByLabel('Password').inputValue(), 'a sentence that is long')
   await page.getByLabel('Email').fill('aki@example.com')
@@ -44,7 +44,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.getByText('No keys yet').waitFor()
   await page.getByRole('button', { name: 'Create key' }).click()
   const dialog = page.getByRole('dialog')
-  // The focus is where one begins; what is half typed survives a closed dialog.
+  // The first field has the focus; drafts survive closing the dialog.
   await dialog.locator('input:focus').fill('Lap')
   await page.keyboard.press('Escape')
   await page.locator('button:focus', { hasText: 'Create key' }).click()
@@ -61,7 +61,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   await page.getByRole('button', { name: 'Copy key' }).click()
   await becomes(() => page.evaluate('navigator.clipboard.readText()'), gatewayKey)
   assert.deepEqual(await breaches(page), [])
-  // The example is one that runs: its model, its key, its address.
+  // The example works: its model, key and address.
   const curl = await page.getByLabel('curl example').innerText()
   const said = await fetch(/curl (\S+)/.exec(curl)![1]!, {
     method: 'POST',
@@ -94,7 +94,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   assert.deepEqual([await me(rotated), await me(gatewayKey)], [200, 401])
 
   await act('Revoke')
-  // Before what can't be taken back, the focus is on the way out.
+  // Destructive confirmations focus the cancel button.
   await page.locator('button:focus', { hasText: 'Cancel' }).waitFor()
   assert.deepEqual(await breaches(page), [])
   await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke key' }).click()
@@ -111,7 +111,7 @@ test('aki signs up, makes a key that works, changes, rotates and revokes it, and
   assert.deepEqual(visitor.wrongs, [])
 })
 
-test('the first account of an instance that others reach is asked for its setup token', chromium, async () => {
+test('the first account on a public instance needs the setup token', chromium, async () => {
   await using server = await testServer({ environment: { UK_HOST: '0.0.0.0' } })
   const { port } = new URL(server.origin)
   await using visitor = await visit(browser(), `http://127.0.0.1:${port}`)
@@ -127,43 +127,39 @@ test('the first account of an instance that others reach is asked for its setup 
   await becomes(() => page.getByLabel('Password').inputValue(), 'a sentence that is long')
 })
 
-test(
-  'a session that was ended elsewhere leads back to the door; a changed password ends the others',
-  chromium,
-  async () => {
-    await using server = await testServer()
-    const aki = await server.person('Aki')
-    await using visitor = await visit(browser(), server.origin)
-    const { page } = visitor
-    await page.goto('/app/settings/security')
-    await page.getByLabel('Email').fill(aki.email)
-    await page.getByLabel('Password').fill(aki.password)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    const sessions = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
-    await sessions.nth(1).waitFor()
-    await page.getByLabel('Current password').fill('wrong')
-    await page.getByLabel('New password').fill('another sentence')
-    await page.getByRole('button', { name: 'Change password' }).click()
-    await page.getByText('Your current password is wrong.').waitFor()
-    await page.getByLabel('Current password').fill(aki.password)
-    await page.getByRole('button', { name: 'Change password' }).click()
-    await sessions.nth(1).waitFor({ state: 'detached' })
-    assert.equal((await aki.get('/auth/session')).status, 401)
+test('a revoked session leads to sign-in, and changing the password ends other sessions', chromium, async () => {
+  await using server = await testServer()
+  const aki = await server.person('Aki')
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await page.goto('/app/settings/security')
+  await page.getByLabel('Email').fill(aki.email)
+  await page.getByLabel('Password').fill(aki.password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  const sessions = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem')
+  await sessions.nth(1).waitFor()
+  await page.getByLabel('Current password').fill('wrong')
+  await page.getByLabel('New password').fill('another sentence')
+  await page.getByRole('button', { name: 'Change password' }).click()
+  await page.getByText('Your current password is wrong.').waitFor()
+  await page.getByLabel('Current password').fill(aki.password)
+  await page.getByRole('button', { name: 'Change password' }).click()
+  await sessions.nth(1).waitFor({ state: 'detached' })
+  assert.equal((await aki.get('/auth/session')).status, 401)
 
-    const elsewhere = caller(server.origin, { 'x-uk-csrf': '1' })
-    const cookie = (
-      await elsewhere.post('/auth/sign-in', { email: aki.email, password: 'another sentence' })
-    ).headers.get('set-cookie')!
-    const other = caller(server.origin, { cookie: cookie.split(';')[0]!, 'x-uk-csrf': '1' })
-    const mine = (await other.get('/auth/sessions')).body.data.find(({ user_agent }: { user_agent: string }) =>
-      /Chrome/.test(user_agent),
-    )
-    assert.equal((await other.delete(`/auth/sessions/${mine.id}`)).status, 200)
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-  },
-)
+  const elsewhere = caller(server.origin, { 'x-uk-csrf': '1' })
+  const cookie = (
+    await elsewhere.post('/auth/sign-in', { email: aki.email, password: 'another sentence' })
+  ).headers.get('set-cookie')!
+  const other = caller(server.origin, { cookie: cookie.split(';')[0]!, 'x-uk-csrf': '1' })
+  const mine = (await other.get('/auth/sessions')).body.data.find(({ user_agent }: { user_agent: string }) =>
+    /Chrome/.test(user_agent),
+  )
+  assert.equal((await other.delete(`/auth/sessions/${mine.id}`)).status, 200)
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+})
 
-test('ben follows the link of an invitation, makes an account with it, and is in the workspace', chromium, async () => {
+test('an invitation link leads through sign-up into the workspace', chromium, async () => {
   await using server = await testServer({ environment: { UK_SIGN_UP: 'invite' } })
   const aki = await server.person('Aki')
   const { id } = (await aki.post('/workspaces', { name: 'Print shop' })).body.data
@@ -177,7 +173,7 @@ test('ben follows the link of an invitation, makes an account with it, and is in
   await page.getByLabel('Email').fill('ben@example.com')
   await page.getByLabel('Password').fill('a sentence that is long')
   await page.getByRole('button', { name: 'Create account' }).click()
-  // Who came to join is asked no second time.
+  // The invitation is accepted without asking again.
   await page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor()
   assert.deepEqual(await breaches(page), [])
   const members = (await aki.get(`/workspaces/${id}/members`)).body.data.map(({ name }: { name: string }) => name)
@@ -185,7 +181,7 @@ test('ben follows the link of an invitation, makes an account with it, and is in
   assert.deepEqual(visitor.wrongs, [])
 })
 
-test('the example of a new key names a language model that this very key can call', chromium, async () => {
+test('the example for a new key uses a language model available to that key', chromium, async () => {
   await using server = await testServer({ environment })
   await using vendor = await startOpenAI()
   const aki = await server.person('Aki')
@@ -220,7 +216,7 @@ test('the example of a new key names a language model that this very key can cal
     assert.equal(said.status, 200, await said.text())
     return (JSON.parse(body) as { model: string }).model
   }
-  // Nothing guards her own key, so what has no price may be called; a cap and a budget refuse it.
+  // Without caps, models without a price can be called; a cap excludes them.
   assert.equal(await exampleOf({}), 'acme/gpt-4o-mini')
   assert.equal(await exampleOf({ cap: '5' }), 'sim/echo')
   assert.equal(await exampleOf({ reaches: shop.id }), 'sim/echo')

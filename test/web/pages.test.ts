@@ -10,7 +10,7 @@ import { pagesOf } from './pages.ts'
 import { environment, furnish, type Scene } from './scene.ts'
 import { drawnIn, signIn } from './steps.ts'
 
-// It ends before the browser does: hooks run in the order in which they were set.
+// Hooks run in order: this one must end before the browser closes.
 const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
 const browser = sharedBrowser()
@@ -23,7 +23,7 @@ before(async () => {
   visitor = stack.use(await visit(browser(), server.origin))
 })
 
-/** Placeholders that are wider than their field. */
+/** Placeholders wider than their field. */
 const cutPlaceholders = `[...document.querySelectorAll('input[placeholder]')].flatMap((input) => {
   const { fontSize, fontFamily, paddingLeft, paddingRight } = getComputedStyle(input)
   const pen = document.createElement('canvas').getContext('2d')
@@ -32,7 +32,7 @@ const cutPlaceholders = `[...document.querySelectorAll('input[placeholder]')].fl
   return input.clientWidth > 0 && pen.measureText(input.placeholder).width > room ? [input.placeholder] : []
 })`
 
-/** Words in the names of rows that go on in a new line. */
+/** Row names that wrap inside a word. */
 const cutWords = `[...document.querySelectorAll('th[scope=row]')].flatMap((head) => {
   const texts = document.createTreeWalker(head, NodeFilter.SHOW_TEXT)
   const cut = []
@@ -46,18 +46,18 @@ const cutWords = `[...document.querySelectorAll('th[scope=row]')].flatMap((head)
   return cut
 })`
 
-/** Movements that somebody sees who asked for none. */
+/** Animations despite reduced motion. */
 const moving = `document.getAnimations().filter((one) => {
   const { duration, iterations } = one.effect.getComputedTiming()
   return one.playState === 'running' && duration * iterations > 20
 }).length`
 
-/** Where colours are the system's, things that only a background told apart. */
+/** Elements that only a background distinguishes in forced colors. */
 const toldByColour = `[...document.querySelectorAll('[aria-current="page"], button[aria-pressed="true"], [data-highlighted]')]
   .filter((one) => one.checkVisibility() && getComputedStyle(one).outlineStyle === 'none')
   .map((one) => one.textContent)`
 
-/** Headings that are more than one level below the one before them. */
+/** Headings that skip a level. */
 const skippedLevels = `[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')]
   .filter((heading) => heading.checkVisibility())
   .map((heading) => [Number(heading.localName[1]), heading.textContent])
@@ -68,7 +68,7 @@ const looks = [
   { colorScheme: 'dark', width: 360, height: 740 },
 ] as const
 
-/** Light and dark, in system colors, from a small phone to the widest screen. */
+/** Both themes, forced colors, from small phones to wide screens. */
 async function check(page: Page): Promise<void> {
   await page
     .getByRole('status', { name: /^Loading/ })
@@ -78,7 +78,7 @@ async function check(page: Page): Promise<void> {
     await page.setViewportSize(size)
     await page.emulateMedia({ colorScheme })
     await drawnIn(page, colorScheme)
-    // Parts of a page that has just changed its size and colors follow a moment later.
+    // Some parts react to size and theme changes a moment later.
     await becomes(() => breaches(page), [])
     await fits(page, size.width)
     await becomes(() => page.evaluate(skippedLevels), [])
@@ -103,7 +103,7 @@ const fits = (page: Page, width: number) =>
     (wide) => wide <= width,
   )
 
-// Each page is a test of its own, so that none of them waits for the others within one limit.
+// One test per page, so that each has its own time limit.
 function pageTest(name: string, open: (page: Page) => Promise<void>): void {
   void test(
     `${name}: no accessibility fault, no skipped heading level, nothing cut off or moving, no policy breach`,
@@ -123,7 +123,7 @@ for (const name of ['sign-up', 'sign-in'])
     await page.getByRole('heading', { level: 1 }).waitFor()
   })
 
-// Their names are known before the scene is.
+// The names are known before the scene is created.
 for (const [at, { name }] of pagesOf({} as Scene).entries())
   pageTest(name, async (page) => {
     if (at === 0) await signIn(page, scene.aki)
@@ -134,7 +134,7 @@ for (const [at, { name }] of pagesOf({} as Scene).entries())
   })
 
 test(
-  'the theme that aki picks is there before the first paint, and on her other devices',
+  'the theme is applied before the first paint and synced to other devices',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer()

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { Scene } from './scene.ts'
 
-/** The pages of the app for somebody who is signed in, and what is open on them. */
+/** The app's pages for signed-in users, each with an action that opens its content. */
 export const pagesOf = ({
   chatId,
   temporaryId,

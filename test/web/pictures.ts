@@ -1,6 +1,6 @@
 /**
- * Draws the pictures of docs/images again, of pages of the app with data that the server really has; into another folder
- * every page, light, dark and on a phone: `sh bin/run test/web/pictures.ts FOLDER`.
+ * Updates the screenshots in docs/images with real data. With a folder, saves every page in both themes and phone size:
+ * `sh bin/run test/web/pictures.ts FOLDER`.
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ for (const { name: look, ...options } of looks) {
   await using visitor = await visit(browser, server.origin, options)
   const { page } = visitor
   const draw = async (name: string) => {
-    // A page that follows what happens never comes to rest.
+    // Pages with an event stream never become idle.
     await page
       .getByRole('status', { name: /^Loading/ })
       .first()
@@ -38,12 +38,12 @@ for (const { name: look, ...options } of looks) {
     await page.waitForTimeout(500)
     const whole = look !== 'phone' && !(await page.getByRole('dialog').isVisible())
     await page.evaluate('document.activeElement?.blur(); scrollTo(0, 0)')
-    // As tall as the page: what sticks to the window's height is drawn as it looks there.
+    // As tall as the page, so that sticky elements are drawn in place.
     const tall = whole ? await page.evaluate<number>('document.documentElement.scrollHeight') : options.height
     await page.setViewportSize({ width: options.width, height: Math.max(tall, options.height) })
     const bytes = await page.screenshot()
     await page.setViewportSize(options)
-    // A few hundred colours are all that the pages have: as a palette they take a third of the room.
+    // A palette of a few hundred colors takes a third of the space.
     await sharp(bytes)
       .png({ palette: true, effort: 10 })
       .toFile(join(folder, `${name}-${look}.png`))

@@ -12,127 +12,123 @@ import { signIn } from './steps.ts'
 
 const browser = sharedBrowser()
 
-test(
-  'aki brings two keys of hers: wrong ones are told apart, calls go where the order says',
-  needs(hasChromium, 'Chromium'),
-  async () => {
-    await using server = await testServer({ environment })
-    await using vendor = await startOpenAI()
-    const aki = await server.person('Aki')
-    const program = await aki.key({ scopes: ['gateway:run'] })
-    await using visitor = await visit(browser(), server.origin)
-    const { page } = visitor
-    await signIn(page, aki)
-    await page.getByRole('link', { name: 'AI routing' }).click()
-    await page.getByText('No providers yet').waitFor()
+test('provider errors are shown, and calls follow the provider order', needs(hasChromium, 'Chromium'), async () => {
+  await using server = await testServer({ environment })
+  await using vendor = await startOpenAI()
+  const aki = await server.person('Aki')
+  const program = await aki.key({ scopes: ['gateway:run'] })
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await signIn(page, aki)
+  await page.getByRole('link', { name: 'AI routing' }).click()
+  await page.getByText('No providers yet').waitFor()
 
-    const dialog = page.getByRole('dialog')
-    const add = async (preset: string, fields: Record<string, string>) => {
-      await page.getByRole('button', { name: 'Add provider' }).click()
-      await dialog.getByLabel('Provider').selectOption(preset)
-      for (const [label, value] of Object.entries(fields)) await dialog.getByLabel(label).fill(value)
-      await dialog.getByRole('button', { name: 'Add provider' }).click()
-    }
-    const row = (name: string) => page.getByRole('group', { name, exact: true })
-    await add('OpenAI', { 'Base URL': `${vendor.origin}/v1`, 'API key': 'not-the-key' })
-    await row('OpenAI')
-      .getByText(/The provider answered 401/)
-      .waitFor()
-    const act = async (name: string, words: string) => {
-      await page.getByRole('button', { name: `More actions for ${name}` }).click()
-      await page.getByRole('menuitem', { name: words }).click()
-    }
-    await act('OpenAI', 'Edit')
-    await dialog.getByLabel('API key').fill(vendor.key)
-    await dialog.getByRole('button', { name: 'Save provider' }).click()
-    await row('OpenAI')
-      .getByText(/^Last response .* in \d+ ms$/)
-      .waitFor()
-    await row('OpenAI').getByText('working', { exact: true }).waitFor()
-
-    // A slug that is taken is said at its field, and what was typed stays.
-    await add('Custom provider', {
-      'Base URL': `${vendor.origin}/v1`,
-      'API key': vendor.key,
-      Name: 'Second',
-      Slug: 'openai',
-    })
-    await dialog.getByText('There is an endpoint openai already.').waitFor()
-    await becomes(() => dialog.getByLabel('Base URL').inputValue(), `${vendor.origin}/v1`)
-    await dialog.getByLabel('Slug').fill('second')
+  const dialog = page.getByRole('dialog')
+  const add = async (preset: string, fields: Record<string, string>) => {
+    await page.getByRole('button', { name: 'Add provider' }).click()
+    await dialog.getByLabel('Provider').selectOption(preset)
+    for (const [label, value] of Object.entries(fields)) await dialog.getByLabel(label).fill(value)
     await dialog.getByRole('button', { name: 'Add provider' }).click()
-    await row('Second').getByText('working', { exact: true }).waitFor()
+  }
+  const row = (name: string) => page.getByRole('group', { name, exact: true })
+  await add('OpenAI', { 'Base URL': `${vendor.origin}/v1`, 'API key': 'not-the-key' })
+  await row('OpenAI')
+    .getByText(/The provider answered 401/)
+    .waitFor()
+  const act = async (name: string, words: string) => {
+    await page.getByRole('button', { name: `More actions for ${name}` }).click()
+    await page.getByRole('menuitem', { name: words }).click()
+  }
+  await act('OpenAI', 'Edit')
+  await dialog.getByLabel('API key').fill(vendor.key)
+  await dialog.getByRole('button', { name: 'Save provider' }).click()
+  await row('OpenAI')
+    .getByText(/^Last response .* in \d+ ms$/)
+    .waitFor()
+  await row('OpenAI').getByText('working', { exact: true }).waitFor()
 
-    const providerOf = async () => {
-      const answer = await program.post('/compat-a/v1/chat/completions', {
-        model: 'gpt-4o',
-        messages: [{ role: 'user', content: 'Hello' }],
-      })
-      assert.equal(answer.status, 200, answer.text)
-      return /provider=([^;]+)/.exec(answer.headers.get('x-uk-route') ?? '')![1]
-    }
-    // Both stand in one place; one step up gives Second a place of its own before the other.
-    await page.getByRole('button', { name: 'Move Second up' }).click()
-    await page.getByText('Moved Second to priority 1 of 2').waitFor()
-    assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['second', 'second', 'second'])
-    await page.getByRole('button', { name: 'Move Second down' }).click()
-    await page.getByText('Moved Second to priority 1 of 1').waitFor()
-    await page.getByRole('button', { name: 'Move Second down' }).click()
-    await page.getByText('Moved Second to priority 2 of 2').waitFor()
-    // The same by dragging: to the upper edge of a place is before it.
-    const second = page.getByRole('group', { name: 'Second', exact: true })
-    await second.getByTitle('Drag to reorder').dragTo(page.getByRole('listitem', { name: 'Priority 1' }), {
-      targetPosition: { x: 200, y: 4 },
+  // A taken slug shows an error at the field; typed text is kept.
+  await add('Custom provider', {
+    'Base URL': `${vendor.origin}/v1`,
+    'API key': vendor.key,
+    Name: 'Second',
+    Slug: 'openai',
+  })
+  await dialog.getByText('There is an endpoint openai already.').waitFor()
+  await becomes(() => dialog.getByLabel('Base URL').inputValue(), `${vendor.origin}/v1`)
+  await dialog.getByLabel('Slug').fill('second')
+  await dialog.getByRole('button', { name: 'Add provider' }).click()
+  await row('Second').getByText('working', { exact: true }).waitFor()
+
+  const providerOf = async () => {
+    const answer = await program.post('/compat-a/v1/chat/completions', {
+      model: 'gpt-4o',
+      messages: [{ role: 'user', content: 'Hello' }],
     })
-    const secondAt = (place: string) => page.getByRole('listitem', { name: place }).filter({ has: second })
-    await secondAt('Priority 1').waitFor()
-    await page.getByRole('button', { name: 'Move Second down' }).click()
-    await page.getByText(/sharing traffic/).waitFor()
-    await page.getByRole('button', { name: 'Move Second down' }).click()
-    await secondAt('Priority 2').waitFor()
-    assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['openai', 'openai', 'openai'])
+    assert.equal(answer.status, 200, answer.text)
+    return /provider=([^;]+)/.exec(answer.headers.get('x-uk-route') ?? '')![1]
+  }
+  // Both share a place; moving Second up gives it its own place first.
+  await page.getByRole('button', { name: 'Move Second up' }).click()
+  await page.getByText('Moved Second to priority 1 of 2').waitFor()
+  assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['second', 'second', 'second'])
+  await page.getByRole('button', { name: 'Move Second down' }).click()
+  await page.getByText('Moved Second to priority 1 of 1').waitFor()
+  await page.getByRole('button', { name: 'Move Second down' }).click()
+  await page.getByText('Moved Second to priority 2 of 2').waitFor()
+  // The same by dragging: to the upper edge of a place.
+  const second = page.getByRole('group', { name: 'Second', exact: true })
+  await second.getByTitle('Drag to reorder').dragTo(page.getByRole('listitem', { name: 'Priority 1' }), {
+    targetPosition: { x: 200, y: 4 },
+  })
+  const secondAt = (place: string) => page.getByRole('listitem', { name: place }).filter({ has: second })
+  await secondAt('Priority 1').waitFor()
+  await page.getByRole('button', { name: 'Move Second down' }).click()
+  await page.getByText(/sharing traffic/).waitFor()
+  await page.getByRole('button', { name: 'Move Second down' }).click()
+  await secondAt('Priority 2').waitFor()
+  assert.deepEqual([await providerOf(), await providerOf(), await providerOf()], ['openai', 'openai', 'openai'])
 
-    // The preview says it before; with its seed a call takes the same way.
-    await page.getByRole('link', { name: 'Preview', exact: true }).click()
-    await page.getByRole('combobox', { name: 'Model' }).fill('gpt-4')
-    await page.getByRole('option', { name: /^gpt-4o any/ }).click()
-    const order = page.getByRole('list', { name: 'Providers in order' }).getByRole('listitem')
-    await order.nth(1).waitFor()
-    await becomes(
-      async () => (await order.allInnerTexts()).map((words) => /openai|second/.exec(words)![0]),
-      ['openai', 'second'],
-    )
-    await page.getByText('Routing options').click()
-    await page.getByLabel('Ignored providers').fill('openai')
-    await page.getByRole('list', { name: 'Skipped providers' }).getByText('openai').waitFor()
-    await page.getByLabel('Max. output tokens').fill('many')
-    await page.getByText('Must be a number.').waitFor()
-    await becomes(() => page.getByLabel('Max. output tokens').getAttribute('aria-invalid'), 'true')
-    await page.getByRole('link', { name: 'Providers', exact: true }).click()
+  // The preview matches: with its seed, a call takes the same route.
+  await page.getByRole('link', { name: 'Preview', exact: true }).click()
+  await page.getByRole('combobox', { name: 'Model' }).fill('gpt-4')
+  await page.getByRole('option', { name: /^gpt-4o any/ }).click()
+  const order = page.getByRole('list', { name: 'Providers in order' }).getByRole('listitem')
+  await order.nth(1).waitFor()
+  await becomes(
+    async () => (await order.allInnerTexts()).map((words) => /openai|second/.exec(words)![0]),
+    ['openai', 'second'],
+  )
+  await page.getByText('Routing options').click()
+  await page.getByLabel('Ignored providers').fill('openai')
+  await page.getByRole('list', { name: 'Skipped providers' }).getByText('openai').waitFor()
+  await page.getByLabel('Max. output tokens').fill('many')
+  await page.getByText('Must be a number.').waitFor()
+  await becomes(() => page.getByLabel('Max. output tokens').getAttribute('aria-invalid'), 'true')
+  await page.getByRole('link', { name: 'Providers', exact: true }).click()
 
-    await page.getByRole('switch', { name: 'Use OpenAI' }).click()
-    await row('OpenAI').getByText('turned off').waitFor()
-    assert.equal(await providerOf(), 'second')
+  await page.getByRole('switch', { name: 'Use OpenAI' }).click()
+  await row('OpenAI').getByText('turned off').waitFor()
+  assert.equal(await providerOf(), 'second')
 
-    await act('Second', 'Delete')
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete provider' }).click()
-    await row('Second').waitFor({ state: 'detached' })
+  await act('Second', 'Delete')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete provider' }).click()
+  await row('Second').waitFor({ state: 'detached' })
 
-    // The sum of it all: seven calls, on her own keys.
-    await page.getByRole('link', { name: 'Usage' }).click()
-    await page
-      .getByRole('table', { name: 'By provider' })
-      .getByRole('row', { name: /^second 4/ })
-      .waitFor()
-    const latest = page.getByRole('list', { name: 'Latest calls' }).getByRole('listitem')
-    await latest.nth(6).waitFor()
-    await becomes(() => latest.count(), 7)
-    assert.deepEqual(visitor.wrongs, [])
-  },
-)
+  // The total: seven calls with her own keys.
+  await page.getByRole('link', { name: 'Usage' }).click()
+  await page
+    .getByRole('table', { name: 'By provider' })
+    .getByRole('row', { name: /^second 4/ })
+    .waitFor()
+  const latest = page.getByRole('list', { name: 'Latest calls' }).getByRole('listitem')
+  await latest.nth(6).waitFor()
+  await becomes(() => latest.count(), 7)
+  assert.deepEqual(visitor.wrongs, [])
+})
 
 test(
-  'each owner’s keys have an order of their own: one’s own, the instance’s, those of further workspaces, and who may not move them reads why',
+  'providers are ordered per owner, and people who cannot reorder them see why',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -160,7 +156,7 @@ test(
     await page.reload()
     await own!.getByRole('group', { name: 'Mine' }).waitFor()
     await becomes(() => own!.getByRole('group', { name: 'House' }).count(), 0)
-    // What the page says of the order of owners is what the router does.
+    // The router follows the order of owners shown.
     const asked = async (caller: Pick<typeof aki, 'post'>) =>
       (await caller.post('/ai-gateway/routing-preview', { model: 'gpt-4o', seed: 1 })).body.data.candidates.map(
         ({ provider }: { provider: string }) => provider,
@@ -168,13 +164,13 @@ test(
     assert.deepEqual(await asked(aki), ['mine', 'house', 'second'])
     const till = await aki.key({ scopes: ['gateway:read', 'gateway:run'], workspace_id: shop.id })
     assert.deepEqual(await asked(till), ['shop', 'back', 'house', 'second'])
-    // Dragged over another owner's, one stays where it is and the page says why; within its owner's it moves.
+    // Dragging to another owner's list shows a message; within the list it moves.
     await row('Second house').getByTitle('Drag to reorder').dragTo(row('Mine'))
     await page.getByText('You can reorder providers only within their group').waitFor()
     await page.getByRole('button', { name: 'Move Second house up' }).press('Enter')
     await page.getByText('Moved Second house to priority 1 of 1').waitFor()
 
-    // Ben is a member there: he reads the order and is told who sets it.
+    // Members see the order and who can change it.
     const ben = await server.person('Ben')
     const { token } = (await aki.post(`/workspaces/${shop.id}/invitations`, { email: ben.email })).body.data
     await ben.post('/invitations/accept', { token })
@@ -196,7 +192,7 @@ test(
 )
 
 test(
-  'a workspace gets a gateway key with a cap and a budget, and calls beyond it are refused',
+  'calls beyond the spend caps of a gateway key and its workspace are rejected',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -234,7 +230,7 @@ test(
 )
 
 test(
-  'aki, an admin of the workspace, sees whose keys reach it, caps and revokes ben’s; ben sees only his own',
+  'admins see, cap and revoke all keys of the workspace, and members see only their own',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment: { ...environment, UK_SIGN_UP_CREDITS_USD: '5' } })
@@ -274,7 +270,7 @@ test(
     assert.deepEqual(await names(rows), ['Counter', 'Till'])
     const row = rows.filter({ hasText: 'Till' })
     await row.getByText('of Ben').waitFor()
-    // It has been paid for: it was used, though the server tells the moment later.
+    // The key was used; the server reports the time with a delay.
     await row.getByText('Never used').waitFor({ state: 'detached' })
 
     const act = async (words: string) => {

@@ -3,18 +3,18 @@ import type { Person, TestServer } from '../server.ts'
 import { startAnthropic } from '../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../vendors/openai/openai.ts'
 
-/** Settings with which providers on this machine may be added. */
+/** Settings that allow providers on this machine. */
 export const environment = { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_SIM: 'on' }
 
 export interface Scene {
   aki: Person
   chatId: string
-  /** Of a temporary one, with a diagram. */
+  /** A temporary chat with a diagram. */
   temporaryId: string
   automationId: string
   computerId: string
   webhookId: string
-  /** Of a call that was answered. */
+  /** A successful call. */
   requestId: string
   automationRunId: string
   agentId: string
@@ -23,7 +23,7 @@ export interface Scene {
   fileId: string
 }
 
-/** Somebody who has used the instance for a while: providers that answer, keys of two workspaces, calls that cost. */
+/** Seeds an account with history: providers, keys of two workspaces, and paid calls. */
 export async function furnish(server: TestServer): Promise<AsyncDisposable & Scene> {
   await using stack = new AsyncDisposableStack()
   const openai = stack.use(await startOpenAI())

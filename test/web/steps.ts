@@ -6,11 +6,11 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  // What stands around the pages; the navigation itself may be folded away.
+  // Not the navigation, which may be collapsed.
   await page.locator('#content').waitFor()
 }
 
-/** Until the page is drawn in this scheme: the browser does so some frames after it was told. */
+/** Waits until the page is drawn in this theme, some frames after the browser is told. */
 export async function drawnIn(page: Page, scheme: 'light' | 'dark'): Promise<void> {
   const isDark = 'Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)[0]) < 128'
   while ((await page.evaluate<boolean>(isDark)) !== (scheme === 'dark'));
@@ -18,7 +18,7 @@ export async function drawnIn(page: Page, scheme: 'light' | 'dark'): Promise<voi
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }
 
-/** Drops files and folders of this machine onto the middle of the page, as a file manager does. */
+/** Drops local files and folders onto the middle of the page, like a file manager. */
 export async function dropOn({ page, context }: Visitor, paths: readonly string[]): Promise<void> {
   const session = await context.newCDPSession(page)
   const { width, height } = page.viewportSize()!

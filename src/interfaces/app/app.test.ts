@@ -41,7 +41,7 @@ test('any path below /app is a page of it; files that are gone, neighbours, othe
   assert.equal((await server.stranger.request('HEAD', '/app')).text, '')
 })
 
-/** While it is being built, a page says so and asks again by itself. */
+/** Until the build is done, a page says so and reloads itself. */
 async function eventually(origin: string, path: string): Promise<{ headers: Headers; text: string }> {
   for (;;) {
     const answer = await fetch(`${origin}${path}`)
@@ -52,7 +52,7 @@ async function eventually(origin: string, path: string): Promise<{ headers: Head
   }
 }
 
-/** `fetch` sends no `Host` but its own. */
+/** `fetch` can't set `Host`. */
 function statusFor(origin: string, path: string, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(`${origin}${path}`, { headers: { host } }, (response) => {

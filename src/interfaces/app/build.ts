@@ -1,7 +1,7 @@
 /**
- * The app as files to serve. A clone brings only its sources: what is missing is built by Vite in a process of its own,
- * into a folder that is named after the content of the sources, so that it is never stale and any number of servers may
- * build at once. What is published brings `web/dist` and no sources.
+ * Builds the app. Clones contain only sources, so Vite builds them in a separate process, into a folder named by the
+ * hash of the sources: it is never stale, and several servers can build at once. The published package contains
+ * `web/dist` and no sources.
  */
 import { spawn } from 'node:child_process'
 import {
@@ -23,10 +23,10 @@ import { root, stampOfSources } from './sources.ts'
 
 let built: Promise<string> | undefined
 
-/** The folder that holds `index.html`; the first caller of a process starts a build where one is needed. */
+/** Returns the folder with `index.html`; the first call starts a build if needed. */
 export function buildApp(dataDir: string): Promise<string> {
   built ??= findOrBuild(dataDir)
-  // A build that failed is tried again by the caller who asks next.
+  // The next call retries a failed build.
   built.catch(() => (built = undefined))
   return built
 }
@@ -42,7 +42,7 @@ async function findOrBuild(dataDir: string): Promise<string> {
     try {
       renameSync(unfinished, target)
     } catch (error) {
-      // Another server was faster, and has built the same.
+      // Another server finished the same build first.
       if (!existsSync(join(target, 'index.html'))) throw error
     }
   } finally {
@@ -52,7 +52,7 @@ async function findOrBuild(dataDir: string): Promise<string> {
   return target
 }
 
-/** Beside the dependencies, or in the data dir where those can't be written to. */
+/** Next to the dependencies, or in the data directory if those are read-only. */
 function placeFor(dataDir: string): string {
   const beside = join(root, 'node_modules/.cache/app')
   try {
@@ -73,10 +73,10 @@ function runVite(outDir: string): Promise<void> {
     const child = spawn(process.execPath, args, {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Not ours as a whole: it holds keys of providers.
+      // Only selected variables: the environment contains provider keys.
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, NODE_ENV: 'production' },
     })
-    // The callers of the server meanwhile come first, and a server that stops does not wait for the build.
+    // Low priority, so that requests come first; and the server can stop during a build.
     if (child.pid !== undefined) setPriority(child.pid, 10)
     child.unref()
     for (const pipe of [child.stdout, child.stderr]) (pipe as Socket).unref()
@@ -96,8 +96,8 @@ function runVite(outDir: string): Promise<void> {
 }
 
 /**
- * Removes builds of other sources, the newest few excepted: another server of this clone may still serve them. It also
- * removes a build that a server left unfinished when it was stopped.
+ * Deletes old builds except the newest few, which other servers of this clone may still serve, and builds left
+ * unfinished.
  */
 function forgetOthers(place: string, target: string): void {
   const KEPT = 4

@@ -7,10 +7,10 @@ import { gzip } from 'node:zlib'
 export interface File {
   type: string
   bytes: Buffer
-  /** Packed when it is first asked for, since most files are never; null where that gains nothing. */
+  /** Compressed on first use, since most files are never requested; null if compression doesn't help. */
   packed(): Promise<Buffer | null>
   etag: string
-  /** Whether the file's name changes with its content. */
+  /** Whether the file name contains a content hash. */
   hashed: boolean
 }
 
@@ -23,18 +23,18 @@ const types: Record<string, string> = {
   '.png': 'image/png',
   '.txt': 'text/plain; charset=utf-8',
   '.webmanifest': 'application/manifest+json',
-  // What PDFs need beside their own bytes (web/pdf-parts.ts).
+  // pdf.js resources (web/pdf-parts.ts).
   '.bcmap': 'application/octet-stream',
   '.pfb': 'application/octet-stream',
   '.ttf': 'font/ttf',
   '.woff2': 'font/woff2',
   '.wasm': 'application/wasm',
 }
-/** Small, or packed by nature: gzip would cost more than it gains. */
+/** Small or already compressed files. */
 const dense = new Set(['.bcmap', '.pfb', '.png', '.woff2'])
 const pack = promisify(gzip)
 
-/** Every file of the built app by its path below `/app`, in memory: together they are a few megabytes. */
+/** The files of the built app by path below `/app`. All of them fit in a few megabytes of memory. */
 export function readFiles(folder: string): ReadonlyMap<string, File> {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && extname(entry.name) in types)

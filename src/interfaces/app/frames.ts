@@ -1,23 +1,21 @@
 /**
- * Pages of the app that stand in a frame of it, each under a policy of its own.
+ * Frames of the app, each with its own content security policy.
  *
- * `/app/frame/artefact` runs what a model wrote (HTML, SVG). `sandbox allow-scripts` without `allow-same-origin` gives it
- * an origin that nobody shares: no cookie, no storage, no way into the page around it, and no forms, popups, downloads
- * or navigation of the top. It loads nothing and connects to nothing (`default-src 'none'`, `connect-src 'none'`); where it
- * sets its own `location`, the `frame-src 'self'` of the page around it holds. It has no bytes of its own: the page around
- * hands them over once the frame says that it is ready.
+ * `/app/frame/artefact` runs HTML and SVG written by a model. `sandbox allow-scripts` without `allow-same-origin` gives
+ * it an opaque origin: no cookies, storage or access to the page, and no forms, popups, downloads or top-level
+ * navigation. It has no network access (`default-src 'none'`, `connect-src 'none'`), and the page's `frame-src 'self'`
+ * limits where it can navigate. The page passes it the content once it is ready.
  *
- * `/app/frame/terminal` draws a terminal, by a program of the app's own that writes styles. It has no origin either, and
- * connects to nothing: its bytes come and go by a port of the page around it, so that what a terminal shows comes neither
- * to that page nor to the session.
+ * `/app/frame/terminal` draws a terminal with xterm.js, which inserts styles. It has an opaque origin and no network
+ * access: data passes through a message port, so a compromised terminal can't reach the page or the session.
  *
- * `/app/frame/diagram` draws what a model wrote down as a diagram, by a library that writes markup and styles. It has no
- * origin, connects to nothing and loads no picture; of scripts only the server's own run, so a handler that a diagram
- * smuggles in does not.
+ * `/app/frame/diagram` draws diagrams written by a model, with a library that inserts markup and styles. It has an
+ * opaque origin, no network access and no images. Only the server's own scripts run, so event handlers in a diagram
+ * don't.
  */
 export interface Frame {
   headers: Readonly<Record<string, string>>
-  /** The page's markup, or the file of the built app that has it. */
+  /** The page's markup, or its file in the built app. */
   page: { markup: string } | { file: string }
 }
 
@@ -35,11 +33,11 @@ const artefactPolicy = [
   "frame-ancestors 'self'",
 ].join('; ')
 
-// No policy speaks of connections between browsers, so the way to them is taken away before anything else runs.
+// No content security policy covers WebRTC, so its constructors are removed before anything else runs.
 const artefactPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<title>Artefact</title>
+<title>Artifact</title>
 <script>
 for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel']) delete globalThis[name]
 addEventListener('message', function take(event) {
@@ -56,7 +54,7 @@ parent.postMessage('ready', '*')
 const noPermissions =
   'camera=(), clipboard-read=(), clipboard-write=(), display-capture=(), fullscreen=(), geolocation=(), microphone=(), payment=(), usb=()'
 
-/** The policy of a built frame: it runs our script in an origin of its own, and calls nobody. */
+/** The policy of a built frame: it runs the app's scripts in an opaque origin without network access. */
 const builtPolicy = [
   'sandbox allow-scripts',
   "default-src 'none'",
@@ -72,7 +70,6 @@ const terminalPolicy = [...builtPolicy, "require-trusted-types-for 'script'", "t
 
 const diagramPolicy = builtPolicy.join('; ')
 
-/** By their path below `/app`. */
 export const frames: ReadonlyMap<string, Frame> = new Map([
   [
     '/frame/artefact',

@@ -5,9 +5,9 @@ import { type File, readFiles } from './files.ts'
 import { frames } from './frames.ts'
 
 export interface AppMountOptions {
-  /** Refuses a `Host` that is not ours: what is loaded from `/app` acts with the cookie. */
+  /** Rejects unknown hosts, since the app is authenticated by a cookie. */
   checkHost(request: IncomingMessage): void
-  /** The folder to build in when the dependencies can't be written to. */
+  /** The build folder if the dependencies are read-only. */
   dataDir: string
   warn(error: unknown, message: string): void
 }
@@ -18,8 +18,8 @@ interface Serving {
 }
 
 /**
- * The policy of the app's pages: no script, style, picture or call from or to anywhere else, nothing inline, no frames
- * but our own (`frames.ts`), and no string that becomes markup or code, but for the address of a worker of ours.
+ * The content security policy of the app's pages: no external or inline code, no frames except the app's own
+ * (`frames.ts`), and Trusted Types, which allow only the app's worker URLs.
  */
 const POLICY = [
   "default-src 'none'",
@@ -36,13 +36,13 @@ const POLICY = [
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "worker-src 'self'",
-  // The addresses of the app's own workers (web/src/install/worker.ts), and no other string.
+  // Only the app's own worker URLs (web/src/install/worker.ts).
   'trusted-types app-worker',
 ].join('; ')
 
 /**
- * The path of the worker that reads PDFs, which people get from anybody: it calls nobody, not even us, and reads what
- * the page sends it. Its decoders of scanned pictures are WebAssembly.
+ * The PDF worker handles untrusted files: it has no network access, not even to this server, and reads only what the
+ * page sends it. Its image decoders are WebAssembly.
  */
 const PDF_WORKER = /^\/assets\/pdf\.worker[\w.-]*\.mjs$/
 const PDF_WORKER_POLICY = [
@@ -52,10 +52,10 @@ const PDF_WORKER_POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-/** The time that a request waits for a build before it gets a page that asks again. */
+/** How long a request waits for a build before it gets a page that reloads. */
 const WAIT_MS = 1_500
 
-/** `/app`: the web app. Every path below it that is not a file is a page of it. */
+/** `/app`: the web app. Paths that aren't files are pages. */
 export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving {
   let reading: Promise<ReadonlyMap<string, File>> | undefined
   const files = (): Promise<ReadonlyMap<string, File>> => {
@@ -70,10 +70,13 @@ export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving
     prefix: '/app',
     async handle(request, response) {
       const path = request.url!.split('?')[0]!.slice('/app'.length)
-      if (path !== '' && !path.startsWith('/')) refuse('not_found', { message: 'This path does not exist.' })
+      if (path !== '' && !path.startsWith('/')) refuse('not_found', { message: 'This path doesn’t exist.' })
       checkHost(request)
       if (request.method !== 'GET' && request.method !== 'HEAD')
-        refuse('method_not_allowed', { message: 'This path takes GET, HEAD.', headers: { allow: 'GET, HEAD' } })
+        refuse('method_not_allowed', {
+          message: 'This path supports only GET and HEAD.',
+          headers: { allow: 'GET, HEAD' },
+        })
       response.setHeader('content-security-policy', PDF_WORKER.test(path) ? PDF_WORKER_POLICY : POLICY)
       response.setHeader('x-content-type-options', 'nosniff')
       response.setHeader('referrer-policy', 'same-origin')
@@ -87,7 +90,7 @@ export function appMount({ checkHost, dataDir, warn }: AppMountOptions): Serving
       const file =
         found.get(frame && 'file' in frame.page ? frame.page.file : path) ??
         (path.startsWith('/assets/') ? undefined : found.get('/index.html'))
-      if (!file) return refuse('not_found', { message: 'This file does not exist; reload the page.' })
+      if (!file) return refuse('not_found', { message: 'This file doesn’t exist. Reload the page.' })
       await sendFile(request, response, file)
     },
   }
@@ -107,7 +110,7 @@ async function sendFile({ method, headers }: IncomingMessage, response: ServerRe
   response.setHeader('etag', file.etag)
   response.setHeader('cache-control', file.hashed ? 'public, max-age=31536000, immutable' : 'no-cache')
   response.setHeader('vary', 'Accept-Encoding')
-  // A frame without an origin reads its program too, which anybody may.
+  // Frames with an opaque origin load their scripts cross-origin; the files are public.
   if (file.hashed) response.setHeader('access-control-allow-origin', '*')
   if (headers['if-none-match'] === file.etag) return void response.writeHead(304).end()
   const packed = /\bgzip\b/.test(headers['accept-encoding'] ?? '') ? await file.packed() : null
@@ -131,11 +134,11 @@ function sendMarkup(response: ServerResponse, page: string): void {
     .end(page)
 }
 
-/** Sends a waiting page, only in the first seconds after an update: the browser asks again by itself. */
+/** Sends a page that reloads itself, during a build after an update. */
 function sendWaiting(response: ServerResponse): void {
   const page =
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">' +
-    '<title>Ukiyo</title><p>The app is being built. This takes a few seconds; the page reloads by itself.'
+    '<title>Ukiyo</title><p>Building the app. This takes a few seconds, and this page reloads automatically.'
   response
     .writeHead(503, {
       'content-type': 'text/html; charset=utf-8',

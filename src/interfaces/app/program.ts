@@ -1,11 +1,8 @@
-/**
- * `npm run build`: brings the dependencies, as bin/run does before every program, and builds the app beside them. For a clone or
- * an image that whoever runs the server may only read.
- */
+/** `npm run build`: builds the app into node_modules, for clones and images that are read-only for the server. */
 import { tmpdir } from 'node:os'
 import { buildApp } from './build.ts'
 
-// A build keeps no server from ending, and so not this program.
+// A build doesn't keep its process alive, so wait for it.
 const waiting = setInterval(() => {}, 1_000)
 process.stdout.write(`${await buildApp(tmpdir())}\n`)
 clearInterval(waiting)

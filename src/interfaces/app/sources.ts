@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 
 export const root = join(import.meta.dirname, '../../..')
 
-/** The sources that end up in the app: its own files, and of the server what it reads of the contracts. */
+/** The sources of the app: its own files, and the server files it imports. */
 const PARTS: readonly [folder: string, files: RegExp][] = [
   ['web', /^(index\.html|[a-z.-]+\.ts|tsconfig\.json|(src|public|frame)\/.*)$/],
   ['src/core', /^[^/]+\.ts$/],
@@ -12,7 +12,7 @@ const PARTS: readonly [folder: string, files: RegExp][] = [
   ['src/interfaces', /^(client|sse|app\/licences\/licences)\.ts$/],
 ]
 
-/** Names the sources by their content: what was built from them is good for as long as this stays. */
+/** The hash of the sources, which names a build. */
 export function stampOfSources(): string {
   const files = PARTS.flatMap(([folder, which]) =>
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })

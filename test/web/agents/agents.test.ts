@@ -14,7 +14,7 @@ const browser = sharedBrowser()
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
 
 test(
-  'alice makes an agent of a template, tries it, changes it and sees the difference, sets it to work every weekday at nine and reads its log live; bob reads, and carol finds nothing',
+  'an owner creates, tests, versions and schedules an agent; viewers read it; others get 404',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment: { UK_SIM: 'on' } })
@@ -36,7 +36,7 @@ test(
     await page.getByRole('button', { name: 'Create agent' }).click()
     await heading(page, 'Editor')
 
-    // Its model and a tool, as version 2.
+    // The model and a tool, as version 2.
     await page.getByRole('button', { name: /^Model/ }).click()
     await page.getByLabel('Search models').fill('sim/script')
     await page.getByRole('option', { name: /sim\/script/ }).click()
@@ -45,7 +45,7 @@ test(
     await page.keyboard.press('Control+s')
     await page.getByText('Saved as version 2').waitFor()
 
-    // It really runs beside its set-up.
+    // The test chat runs next to the setup.
     const tried = page.getByRole('region', { name: 'Test Editor' })
     await tried.getByLabel('Test message').fill(script([say('Cut short, and clear.')]))
     await page.keyboard.press('Enter')
@@ -54,14 +54,14 @@ test(
       .getByText('Cut short, and clear.')
       .waitFor()
 
-    // Instructions have their colours; letters written there go nowhere else, and Tab leaves the field.
+    // Instructions are highlighted; letters typed there trigger no shortcuts, and Tab leaves the field.
     const instructions = page.locator('[data-code]').getByRole('textbox', { name: 'Instructions' })
     await instructions.fill('# Who you are\nYou edit texts.\nAnswer in one line.')
     await instructions.press('Control+End')
     await page.keyboard.type(' g c')
     await page.keyboard.press('Tab')
     await becomes(() => page.evaluate('document.activeElement.textContent.startsWith("Model: ")'), true)
-    // Only what means something stands in an element of its own within its line.
+    // Only highlighted text has elements of its own within a line.
     await instructions.locator('span', { hasText: '# Who you are' }).waitFor()
     await page.getByRole('button', { name: 'Save agent' }).click()
     await page.getByText('Saved as version 3').waitFor()
@@ -74,10 +74,10 @@ test(
     const agents = (await alice.get(`/agents?workspace_id=${shop.id}`)).body.data
     assert.match(agents[0].system_prompt, /read in two ways/)
 
-    // Words become a schedule, and nothing is kept before it is sent.
+    // Plain English becomes a schedule, and nothing is saved before the form is sent.
     await page.getByRole('link', { name: 'Usage' }).click()
     await page.getByRole('link', { name: 'Create automation' }).click()
-    // The agent that is left behind it has a name, too.
+    // The agent left behind it has a name, too.
     const made = page.getByRole('dialog', { name: 'Create automation' })
     await made.getByLabel('Name').fill('Morning edit')
     const words = page.getByRole('combobox', { name: 'Schedule' })
@@ -97,7 +97,7 @@ test(
     const [automation] = (await alice.get(`/automations?workspace_id=${shop.id}`)).body.data
     assert.deepEqual([automation.schedule, automation.time_zone], ['0 9 * * 1-5', 'Asia/Tokyo'])
 
-    // What it did so far is there at once; what comes is read as it comes.
+    // The log so far is shown at once, then live.
     await page.getByRole('button', { name: 'Run now' }).click()
     const log = page.getByRole('log', { name: 'Log' })
     await log.getByText('Waits for a person to decide').waitFor()
@@ -123,7 +123,7 @@ test(
     await becomes(() => his.page.getByRole('button', { name: /^(Run now|Edit|More actions for)/ }).count(), 0)
     await his.page.goto(address)
     await his.page.getByRole('log', { name: 'Log' }).getByText('Last line.').waitFor()
-    // What she changes is on his page without his doing.
+    // Changes by another user appear without a reload.
     await alice.patch(`/automations/${automation.id}`, { name: 'Dawn edit' })
     await heading(his.page, 'Dawn edit')
     assert.equal((await bob.patch(`/agents/${agents[0].id}`, { name: 'Mine' })).status, 403)
@@ -135,7 +135,7 @@ test(
       await theirs.page.getByText(/doesn’t exist, or you don’t have access to it/).waitFor()
     }
 
-    // The secrets of a webhook are shown once, with a call that works.
+    // Webhook secrets are shown once, with a working example.
     await page.goto(`/app/automations?new=${agents[0].id}&workspace=${shop.id}`)
     await made.getByLabel('Name').fill('On a delivery')
     await page.getByRole('radio', { name: 'Webhook' }).check()
@@ -154,7 +154,7 @@ test(
     await page.getByRole('list', { name: 'Runs' }).getByText('by webhook').waitFor()
     await becomes(() => page.getByText(shown).count(), 0)
 
-    // To the trash, and back by one press.
+    // Trash and undo.
     await page.goto(`/app/agents/${agents[0].id}`)
     await page.getByRole('button', { name: 'More actions for Editor' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
@@ -164,7 +164,7 @@ test(
     await page.getByText('Restored Editor').waitFor()
     assert.equal((await alice.get(`/agents/${agents[0].id}`)).body.data.status, 'active')
 
-    // What goes on in the background is followed, too.
+    // Background operations are shown.
     await page.goto('/app/operations')
     await page.getByRole('heading', { name: 'No operations yet' }).waitFor()
     const messages = [{ role: 'user', content: script([say('Done.')]) }]

@@ -11,7 +11,7 @@ import { signIn } from '../steps.ts'
 const browser = sharedBrowser()
 
 test(
-  'alice shares an agent with bob, who opens the link and has it, and with somebody who has no account; taken back, bob finds it no more',
+  'agents can be shared with users and with people without an account, and access can be removed',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment: { UK_SIM: 'on' } })
@@ -28,7 +28,7 @@ test(
     await dialog.getByText('Not shared outside its workspace yet.').waitFor()
     const share = dialog.getByRole('button', { name: 'Share', exact: true })
     const whom = dialog.getByLabel('Email')
-    // What is wrong is said at the field, and what was typed stays.
+    // Errors appear at the field, and typed text is kept.
     await whom.fill('nobody')
     await share.press('Enter')
     await dialog.locator('[aria-invalid=true]').waitFor()
@@ -42,7 +42,7 @@ test(
     await becomes(() => whom.inputValue(), '')
     assert.deepEqual(await breaches(page), [])
 
-    // Whether an address has an account, nobody is told by this: each has a link of its own.
+    // The response doesn't reveal whether an address has an account: both get a link.
     await whom.fill('carol@example.com')
     await dialog.getByLabel('Access').selectOption({ label: 'Can edit' })
     await share.press('Enter')
@@ -61,7 +61,7 @@ test(
     await his.page.goto('/app/shared-with-me')
     await his.page.getByRole('link', { name: 'Clerk' }).waitFor()
 
-    // It was taken: she sees who has it now, and takes it back from both.
+    // After acceptance, access of both is removed.
     await dialog.getByRole('button', { name: 'Done' }).press('Enter')
     await page.reload()
     await page.getByRole('button', { name: 'Share', exact: true }).click()

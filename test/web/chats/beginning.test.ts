@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** What stands before the first message in a real browser: files that come early, and the model that would answer. */
+/** New chats: files dropped early, and the default model. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { dropOn, signIn } from '../steps.ts'
 const browser = sharedBrowser()
 
 test(
-  'a file that alice drops beside the field before her workspaces are known goes with her first message; ben, who may write there too, sees on his phone which model the server takes',
+  'a file dropped while workspaces load is sent with the first message, and a guest sees the default model',
   needs(hasChromium, 'Chromium'),
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dropped-'))
@@ -63,11 +63,11 @@ test(
       const model = phone.page.getByRole('button', { name: 'Model: sim/echo · server default' })
       const shown = await model.getByText('server default').boundingBox()
       assert.ok(shown && shown.width > 50 && shown.x >= 0 && shown.x + shown.width <= 390, JSON.stringify(shown))
-      // Nobody's drive is the place of what he would send.
+      // There is no drive for his files.
       await dropOn(phone, [path])
       await phone.page.getByText('You can’t attach files here').waitFor()
 
-      // Who may only read it is shown nothing that changes it, and why.
+      // Viewers see no editing actions, and why.
       const carol = await server.person('Carol')
       const read = { ...share, grantee: { email: carol.email }, access: 'view' }
       await carol.post('/invitations/accept', { token: (await alice.post('/shares', read)).body.data.token })
@@ -85,7 +85,7 @@ test(
       for (const name of ['Rename', 'Set goal', 'Archive', 'Move to trash'])
         await becomes(() => reader.page.getByRole('menuitem', { name, exact: true }).count(), 0)
 
-      // An address that somebody typed names the same as those that the pages write, on every page.
+      // Addresses with lowercase IDs work on every page.
       for (const to of [
         'drive?workspace=ID',
         'search?q=paper&workspace=ID',

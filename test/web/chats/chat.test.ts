@@ -1,4 +1,4 @@
-/** Conversations in a real browser: begun, streamed, stopped, branched, decided, and seen by two people at once. */
+/** Chats: new, streamed, stopped, branched, and seen by two users. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -14,19 +14,19 @@ const environment = { UK_SIM: 'on' }
 
 const log = (page: Page) => page.getByRole('log', { name: 'Messages' })
 const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
-/** A picture of one point. */
+/** An image of one pixel. */
 const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const script = (...steps: object[]): string => JSON.stringify({ steps })
 
 test(
-  'alice begins a chat, reads its answer as it is written, changes her question and goes back; a temporary one is listed once she keeps it',
+  'chats stream responses and branch on edits, and temporary chats are listed once they are kept',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
     const alice = await server.person('Alice')
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
-    /** What the page asked for in vain. */
+    /** Requests that failed with 404. */
     const missing: string[] = []
     page.on('response', (response) => response.status() === 404 && missing.push(response.url()))
     await signIn(page, alice)
@@ -47,7 +47,7 @@ test(
     await page.keyboard.press('Enter')
     await log(page).getByText('of the lake').nth(1).waitFor()
     await log(page).getByText('2/2').waitFor()
-    // By keyboard: the answer may still grow, and move what a pointer would press.
+    // By keyboard: the response may still grow and move a click target.
     await log(page).getByRole('button', { name: 'Previous branch' }).press('Enter')
     await log(page).getByRole('heading', { name: 'Views' }).waitFor()
     await becomes(() => log(page).getByText('of the lake').count(), 0)
@@ -61,7 +61,7 @@ test(
       "getComputedStyle([...document.querySelectorAll('button')].find((one) => one.textContent === 'Temporary')).borderColor"
     const shown = () => page.evaluate<string>(edge)
     await temporary.waitFor()
-    // What is written and attached stays as it is switched; nothing of it is left in the drive.
+    // Text and attachments survive the switch to a temporary chat; nothing stays in the drive.
     const uploads = async (): Promise<string[]> =>
       (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}&kind=file`)).body.data.map(
         ({ name }: { name: string }) => name,
@@ -75,7 +75,7 @@ test(
     await page.getByText('deleted 24 hours after the last message').waitFor()
     await page.mouse.move(0, 0)
     await until(shown, (now) => now !== before)
-    // Who chooses no model sees which one answers.
+    // Without a choice, the page shows the default model.
     await page.getByRole('button', { name: 'Model: sim/echo · server default' }).waitFor()
     await page.getByRole('list', { name: 'Attached files' }).getByText('dot.png').waitFor()
     await page.getByText('uploading …').waitFor({ state: 'detached' })
@@ -93,7 +93,7 @@ test(
     assert.equal(await listed(), 2)
     assert.deepEqual(missing, [])
 
-    // One that is deleted is asked about, and what went wrong on the way is said and tried again.
+    // Deleting asks for confirmation; errors are shown and can be retried.
     const other = (await alice.post('/chats', { title: 'Hush', temporary: true })).body.data.id
     await page.goto(`/app/chats/${other}`)
     await page.route('**/permanent-delete', (route) => route.abort(), { times: 1 })
@@ -114,7 +114,7 @@ test(
 )
 
 test(
-  'an answer that is being written stays while the line is gone, is there after a reload and in another window, and is stopped there',
+  'a streaming response survives connection losses and reloads, and can be stopped in another window',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -125,7 +125,7 @@ test(
     await using second = await visit(browser(), server.origin)
     for (const { page } of [first, second]) {
       await signIn(page, alice)
-      // One follows an address in lower case, which leads where the other is.
+      // One window uses an address with a lowercase ID.
       await page.goto(`/app/chats/${page === second.page ? chat.id.toLowerCase() : chat.id}`)
       await page.waitForURL((url) => url.pathname === `/app/chats/${chat.id}`)
       await page.getByText('No messages yet.').waitFor()
@@ -134,7 +134,7 @@ test(
     await first.page.keyboard.press('Enter')
     await log(first.page).getByText('The first words.', { exact: true }).waitFor()
     await log(second.page).getByText('The first words.', { exact: true }).waitFor()
-    // Without a line what was read by then stays to be read, and goes on.
+    // Without a connection, the text so far stays, and streaming resumes.
     way.to('http://127.0.0.1:9')
     way.cut()
     await first.page.getByText('Connecting …', { exact: true }).waitFor()
@@ -152,7 +152,7 @@ test(
 )
 
 test(
-  'a file goes with its own message alone, and one that is attached while the answer comes waits for the next',
+  'an attached file is sent with its own message, and a file attached during a response waits for the next one',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -183,7 +183,7 @@ test(
 )
 
 test(
-  'the words of a model can do nothing to their reader: no call to elsewhere, no HTML, no script',
+  'model output cannot run scripts, inject HTML or load external resources',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -220,12 +220,12 @@ test(
     assert.ok(links.length > 0 && links.every((href) => href?.startsWith('https://')), links.join())
     await answer.getByText('(evil.example)').waitFor()
     await answer.locator('.prose code', { hasText: '⟨U+202E⟩' }).waitFor()
-    // What cannot be seen is seen where it could deceive: in code, in reasoning, and in what a tool is given.
+    // Invisible characters become visible in code, reasoning and tool input.
     const plain = 'rm ⟨U+202E⟩⟨U+2066⟩-rf⟨U+2069⟩ ⟨U+E0041⟩⟨U+200B⟩/'
     const reasoning = answer.getByText(plain, { exact: true }).first()
     await until(
       async () => {
-        // While it is written it stands open by itself.
+        // It is expanded while streaming.
         if (!(await reasoning.isVisible())) await answer.getByText('Reasoning').click()
         return reasoning.isVisible()
       },

@@ -1,4 +1,4 @@
-/** A message sent right after a choice is answered by that choice, for every way to send it. */
+/** A message sent right after changing the model, agent or branch uses that choice, for every way to send it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
@@ -8,7 +8,7 @@ import { until } from '../../until.ts'
 import { hasChromium, sharedBrowser, visit } from '../browser.ts'
 import { signIn } from '../steps.ts'
 
-// It ends before the browser does: hooks run in the order in which they were set.
+// Hooks run in order: this one must end before the browser closes.
 const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
 const browser = sharedBrowser()
@@ -21,7 +21,7 @@ before(async () => {
 })
 const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
 const log = (page: Page) => page.getByRole('log', { name: 'Messages' })
-/** Answered by `sim/echo` with itself, by `sim/script` with the word in it. */
+/** `sim/echo` repeats the message, `sim/script` answers with the word in it. */
 const said = (word: string): string => JSON.stringify({ steps: [{ text: word }] })
 
 async function choose(page: Page, name: 'echo' | 'script'): Promise<void> {
@@ -30,7 +30,7 @@ async function choose(page: Page, name: 'echo' | 'script'): Promise<void> {
   await page.getByRole('option', { name: new RegExp(`sim/${name}`) }).click()
 }
 
-/** Holds every change of the chat until it is let go. */
+/** Delays every update of the chat until released. */
 async function hold(page: Page) {
   const waiting: Route[] = []
   let holds = true
@@ -50,7 +50,7 @@ async function hold(page: Page) {
   }
 }
 
-/** Each way to send a message, or to send it again. `word` is in the answer. */
+/** The ways to send a message or retry one. `word` appears in the response. */
 const ways: Record<string, (page: Page, word: string) => Promise<void>> = {
   'by Enter': async (page, word) => {
     await field(page).fill(said(word))
@@ -105,38 +105,34 @@ for (const [way, send] of Object.entries(ways))
     },
   )
 
-test(
-  'of two choices in a row the last one is kept, and a failed run is retried with it',
-  needs(hasChromium, 'Chromium'),
-  async () => {
-    const chat = (await alice.post('/chats', { title: 'Choosing', model: 'sim/script' })).body.data.id
-    // By `sim/script` this is a failure, by `sim/echo` a text.
-    const failing = JSON.stringify({ steps: [{ error: { type: 'bad_request', message: 'Not this one.' } }] })
-    assert.ok((await alice.post(`/chats/${chat}/messages`, { content: failing, model: 'sim/script' })).status >= 400)
-    await using visitor = await visit(browser(), server.origin)
-    const { page } = visitor
-    await signIn(page, alice)
-    await page.goto(`/app/chats/${chat}`)
-    await page.getByText('Not this one.').last().waitFor()
-    const { letGo } = await hold(page)
-    await choose(page, 'script')
-    await choose(page, 'echo')
-    await page.getByRole('button', { name: 'Model: sim/echo' }).waitFor()
-    await page.getByRole('button', { name: 'Retry' }).press('Enter')
-    await until(
-      async () => (await alice.get(`/chats/${chat}/runs`)).body.data[0],
-      ({ model, status }) => model === 'sim/echo' && status === 'completed',
-    )
-    await letGo()
-    await until(
-      async () => (await alice.get(`/chats/${chat}`)).body.data.model,
-      (model) => model === 'sim/echo',
-    )
-  },
-)
+test('the last of two choices wins, and a failed run is retried with it', needs(hasChromium, 'Chromium'), async () => {
+  const chat = (await alice.post('/chats', { title: 'Choosing', model: 'sim/script' })).body.data.id
+  // Fails with `sim/script`, succeeds with `sim/echo`.
+  const failing = JSON.stringify({ steps: [{ error: { type: 'bad_request', message: 'Not this one.' } }] })
+  assert.ok((await alice.post(`/chats/${chat}/messages`, { content: failing, model: 'sim/script' })).status >= 400)
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await signIn(page, alice)
+  await page.goto(`/app/chats/${chat}`)
+  await page.getByText('Not this one.').last().waitFor()
+  const { letGo } = await hold(page)
+  await choose(page, 'script')
+  await choose(page, 'echo')
+  await page.getByRole('button', { name: 'Model: sim/echo' }).waitFor()
+  await page.getByRole('button', { name: 'Retry' }).press('Enter')
+  await until(
+    async () => (await alice.get(`/chats/${chat}/runs`)).body.data[0],
+    ({ model, status }) => model === 'sim/echo' && status === 'completed',
+  )
+  await letGo()
+  await until(
+    async () => (await alice.get(`/chats/${chat}`)).body.data.model,
+    (model) => model === 'sim/echo',
+  )
+})
 
 test(
-  'a message waits for the agent that was chosen just before, and is not sent when the choice is refused',
+  'a message waits for a pending agent choice and is not sent if the server rejects it',
   needs(hasChromium, 'Chromium'),
   async () => {
     const agent = (await alice.post('/agents', { name: 'Scribe', model: 'sim/script' })).body.data.id
@@ -164,7 +160,7 @@ test(
     const [run] = await until(runs, ([first]) => first?.status === 'completed')
     assert.equal(run!.model, 'sim/script')
 
-    // A refused choice: the words return to the field.
+    // Rejected choice: the text returns to the field.
     await page.unrouteAll()
     const again = await hold(page)
     await pick('No agent (model only)')

@@ -1,12 +1,12 @@
 import pg from 'pg'
 import type { Person, TestServer } from '../../server.ts'
 
-/** A chat of many messages, `Number 1.` to `Number <count>.`, written into the database at once. */
+/** Creates a chat with messages `Number 1.` to `Number <count>.` directly in the database. */
 export async function longChat(server: TestServer, person: Person, count: number, model = 'sim/echo'): Promise<string> {
   const chat = (await person.post('/chats', { title: `Of ${count}`, model })).body.data
   const client = new pg.Client(server.database.connection)
   await client.connect()
-  // Ids that sort by their number, and are nobody else's.
+  // IDs in order, and unique to this chat.
   const id = (i: string): string => `substr($1::text, 1, 18) || lpad((${i})::text, 8, '0')`
   await client.query(
     `insert into messages (id, chat_id, parent_id, line_id, depth, seq, role, status, content, text)

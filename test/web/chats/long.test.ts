@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** A conversation of ten thousand messages, in a real browser. */
+/** A chat with ten thousand messages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { script } from '../../chats/chats.ts'
@@ -15,7 +15,7 @@ const browser = sharedBrowser()
 const MESSAGES = 10_000
 
 test(
-  'a chat of ten thousand messages opens at its end with few rows, shows earlier ones without a jump, and grows there',
+  'a chat with ten thousand messages opens at its end, loads earlier messages without jumps, and streams new ones',
   needs(hasChromium, 'Chromium'),
   async (t) => {
     await using server = await testServer({ environment: { UK_SIM: 'on' } })
@@ -25,7 +25,7 @@ test(
     await using visitor = await visit(browser(), server.origin)
     const { page } = visitor
     await signIn(page, alice)
-    // Times are figures, not conditions: docs/app.md has those of a quiet machine.
+    // Times aren't asserted: docs/app.md has those of a quiet machine.
     const short = await openMs(page, 'Of 20', 'Number 20.')
     const long = await openMs(page, `Of ${MESSAGES}`, `Number ${MESSAGES}.`)
     t.diagnostic(`opens in ${Math.round(long)} ms, a short one in ${Math.round(short)} ms`)
@@ -39,7 +39,7 @@ test(
       (count) => count <= 60,
     )
 
-    // Read upwards until pages of older messages have come several times; what is in view stays where it is.
+    // Scrolling up loads older pages; the rows in view stay in place.
     await log.hover()
     for (let seen = MESSAGES; seen > MESSAGES - 300;) {
       await page.mouse.wheel(0, -1_500)
@@ -47,7 +47,7 @@ test(
       const first = await log.getByRole('article').first().innerText()
       seen = Math.min(seen, Number(/Number (\d+)\./.exec(first)?.[1] ?? seen))
     }
-    // A wheel turns on for a moment, and what it brought is measured as it is drawn.
+    // Scrolling continues for a moment, and new rows are measured while they render.
     const standing = () => log.evaluate(({ scrollTop, scrollHeight }) => `${scrollTop} ${scrollHeight}`)
     for (let still = 0, last = ''; still < 10; await page.waitForTimeout(30)) {
       const now = await standing()
@@ -57,7 +57,7 @@ test(
     const read = log.getByRole('article').nth(4)
     const name = /Number \d+\./.exec(await read.innerText())![0]
     const before = (await log.getByText(name).boundingBox())!.y
-    // Somebody says something at the other end meanwhile.
+    // A new message arrives at the end.
     await alice.post(`/chats/${chatId}/messages`, { content: script({ text: 'And one more.' }) })
     await page.waitForTimeout(500)
     const after = (await log.getByText(name).boundingBox())!.y
@@ -65,7 +65,7 @@ test(
     await page.getByRole('button', { name: 'Jump to latest' }).click()
     await log.getByText('And one more.').first().waitFor()
 
-    // Another window of hers sees what is said here, and keys are drawn while an answer comes.
+    // Another window shows new messages, and typing stays responsive during a response.
     await using other = await visit(browser(), server.origin)
     await signIn(other.page, alice)
     await other.page.goto(`/app/chats/${shortId}`)

@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** What models make: code, formulas, tables, and pages that try what they may not. */
+/** Artifacts: code, formulas, tables, and pages that try to break out of the sandbox. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { signIn } from '../steps.ts'
 const browser = sharedBrowser({ apart: true })
 const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``
 
-/** Tries all that a page could do with a person's session, or to carry off what it knows, and writes down how it went. */
+/** Tries to use the session or to send out data, and records the results. */
 const hostile = (elsewhere: string): string => `<!doctype html>
 <link rel="stylesheet" href="${elsewhere}/css"><link rel="prefetch" href="${elsewhere}/prefetch">
 <img src="${elsewhere}/img"><iframe src="${elsewhere}/frame"></iframe>
@@ -45,7 +45,7 @@ const all = async () => {
 all()
 </script>`
 
-/** A diagram that would rather be a page: it asks for functions, links, pictures, markup and looser settings. */
+/** A diagram with functions, links, images, markup and looser settings. */
 const diagram = (
   elsewhere: string,
 ): string => `%%{init: {"securityLevel": "loose", "htmlLabels": true, "themeCSS": "* { background: url(${elsewhere}/css) }"}}%%
@@ -55,10 +55,10 @@ graph LR
   click B href "${elsewhere}/link" _top`
 
 test(
-  'code has its colours and folds, formulas and diagrams are drawn, tables open beside the chat, and a page of a model reaches nothing',
+  'code, formulas, diagrams and tables are rendered, and pages written by a model cannot break out of the sandbox',
   needs(hasChromium, 'Chromium'),
   async () => {
-    /** What came from the browser, by its first line. A connection that it opens ahead and never uses says nothing. */
+    /** Requests from the browser, by first line. Unused preconnects are ignored. */
     const caught: string[] = []
     const trap = createServer((socket) => {
       let said = ''
@@ -85,7 +85,7 @@ test(
         fence('html', hostile(`http://127.0.0.1:${port}`)),
       ].join('\n\n')
       await alice.post(`/chats/${chat.id}/messages`, { content: JSON.stringify({ steps: [{ text }] }) })
-      // An answer that is still written is drawn anew at its end.
+      // A streaming response re-renders at its end.
       await until(
         async () => (await alice.get(`/chats/${chat.id}`)).body.data.active_run_id,
         (run) => run === null,
@@ -96,13 +96,13 @@ test(
       await page.goto(`/app/chats/${chat.id}`)
       const log = page.getByRole('log', { name: 'Messages' })
       const answer = log.getByRole('article', { name: /^sim\/script/ })
-      // Each piece of code gets its colours when it is ready, in any order.
+      // Code blocks are highlighted in any order.
       const coloured = (kind: string, hasText: string) => answer.locator(`.code-${kind}`, { hasText }).first()
       await coloured('comment', '// Adds.').waitFor({ state: 'attached' })
       await coloured('keyword', 'export').waitFor({ state: 'attached' })
       await answer.getByText('⟨U+202E⟩').first().waitFor({ state: 'attached' })
       await becomes(() => answer.locator('[style*=color]').count(), 0)
-      // By keyboard: what is above may still become taller, and move what a pointer would press.
+      // By keyboard: rows above may still grow and move a click target.
       const press = (name: string) => answer.getByRole('button', { name, exact: true })
       await press('Show all 451 lines').press('Enter')
       await answer.getByText('last').waitFor({ state: 'attached' })
@@ -121,7 +121,7 @@ test(
       await page.setViewportSize({ width: 1280, height: 800 })
       assert.deepEqual(visitor.wrongs, [])
 
-      // From here on what a page tries is refused, and the browser says so in its console.
+      // From here on, blocked attempts log errors to the console.
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
       await press('Draw').first().press('Enter')
@@ -129,7 +129,7 @@ test(
       await drawn.getByText('Paper').waitFor()
       await becomes(() => drawn.locator('a, script, img, [onerror]').count(), 0)
       await drawn.getByText('Ink', { exact: true }).click()
-      // It is drawn in the look of the page, and comes nearer by button and by key.
+      // The diagram uses the page's theme and zooms by button and by key.
       const inside = page.frames().find((one) => one.url().endsWith('/app/frame/diagram'))!
       const scheme = () => inside.evaluate<string>('document.documentElement.style.colorScheme')
       assert.equal(await scheme(), 'light')
@@ -151,7 +151,7 @@ test(
       await said.getByText('This diagram can’t be drawn').waitFor()
       await said.getByText('A -->').last().waitFor()
       await said.getByText(/Parse error on line/).waitFor()
-      // One whose layout never ends is given up, with what it is made of; the page goes on meanwhile.
+      // A diagram with an endless layout times out and shows its source; the page stays responsive.
       const endless = 'globalThis.mermaid = { initialize() {}, render() { for (;;); } }'
       await page.route(/mermaid/, (route) => route.fulfill({ contentType: 'text/javascript', body: endless }))
       await page.clock.install()
@@ -162,17 +162,17 @@ test(
       await pane.getByText('graph LR').first().waitFor()
       await press('Run').press('Enter')
       const frame = page.frameLocator('iframe')
-      // Each of its attempts may take a second of its own.
+      // Each attempt can take a second.
       await frame.getByText('the end').waitFor()
       const told = await frame.getByRole('listitem').allInnerTexts()
-      // A beacon that is refused says that it was taken: the trap knows better.
+      // `sendBeacon` reports success although it is blocked; the server checks that nothing arrived.
       for (const what of 'cookie storage parent api elsewhere socket worker peer module popup top'.split(' '))
         assert.match(
           told.find((one) => one.startsWith(`${what}: `))!,
           /refused/,
           told.join('\n'),
         )
-      // What it sets its own place to is not gone to either.
+      // Navigating to another location is blocked.
       await frame.getByRole('button', { name: 'leave' }).click()
       await page.waitForTimeout(500)
       assert.deepEqual(caught, [])

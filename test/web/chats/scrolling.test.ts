@@ -13,7 +13,7 @@ import { longChat } from './long-chat.ts'
 const browser = sharedBrowser()
 const MESSAGES = 240
 
-/** Contents that are drawn in several steps: code, formulas, tables, diagrams, lists, quotes. */
+/** Content that renders in several steps: code, formulas, tables, diagrams, lists, quotes. */
 const kinds = [
   '```ts\nexport const price = (sheets: number): number => sheets * 12.5\n// by the sheet\n```',
   'By $$\\int_0^1 x^2 dx = \\frac{1}{3}$$ it is a third.',
@@ -24,7 +24,7 @@ const kinds = [
 ]
 
 test(
-  'rows that are measured late above the view move no row in view, up and down',
+  'late measurements above the view do not move visible rows, in either direction',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment: { UK_SIM: 'on' } })
@@ -46,7 +46,7 @@ test(
     const log = page.getByRole('log', { name: 'Messages' })
     await log.getByText(`Number ${MESSAGES}.`).waitFor()
 
-    /** The tops of the rows in view, by their key, once two looks in a row agree. */
+    /** The tops of the visible rows by key, once two measurements agree. */
     const tops = async (): Promise<Record<string, number>> => {
       const look = () =>
         log.evaluate((box) => {
@@ -78,7 +78,7 @@ test(
       await until(tops, (now) => now[anchor] !== before[anchor] || !(anchor in now))
       const after = await tops()
       const moved = after[anchor] === undefined ? -by : after[anchor] - before[anchor]!
-      // A step at the first or the last row is shorter.
+      // Steps at the first and last rows are shorter.
       const [top, left] = await log.evaluate((box) => [
         box.scrollTop,
         box.scrollHeight - box.scrollTop - box.clientHeight,

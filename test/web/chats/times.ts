@@ -1,16 +1,16 @@
-/** How fast a chat is for its reader, measured inside the page. */
+/** Chat latencies as a reader sees them, measured in the page. */
 import type { Page } from 'playwright-core'
 import { script } from '../../chats/chats.ts'
 import type { Person } from '../../server.ts'
 
-/** The value below which 95 of 100 lie. */
+/** The 95th percentile. */
 export const p95 = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * 0.95) - 1)]!
 
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
-/** From the click on its name in the list until its last words are painted, in ms. */
+/** Milliseconds from the click in the list to painting the last message. */
 export async function openMs(page: Page, title: string, lastWords: string): Promise<number> {
   await page.goto('/app/chats')
   await page.getByRole('link', { name: title, exact: true }).waitFor()
@@ -18,7 +18,7 @@ export async function openMs(page: Page, title: string, lastWords: string): Prom
     const link = [...document.querySelectorAll('a')].find(({ textContent }) => textContent === ${JSON.stringify(title)})
     const begun = performance.now()
     const look = () => {
-      // A frame later it is painted.
+      // Painted one frame later.
       if (document.querySelector('[role=log]')?.textContent.includes(${JSON.stringify(lastWords)}))
         requestAnimationFrame(() => resolve(performance.now() - begun))
       else requestAnimationFrame(look)
@@ -28,13 +28,13 @@ export async function openMs(page: Page, title: string, lastWords: string): Prom
   })`)
 }
 
-/** A script for `sim/script` that says about 200 words a second for so long. */
+/** A `sim/script` response with about 200 words per second. */
 export const steady = (seconds: number): string =>
   script(...Array.from({ length: seconds * 100 }, (_, at) => [{ text: `word${at} and ` }, { delay_ms: 9 }]).flat())
 
 /**
- * From each key to the paint that shows it, in ms, by the browser's own Event Timing (in steps of 8 ms; what it does not
- * tell of was faster than 16 and counts as that).
+ * Milliseconds from each key to its paint, by the Event Timing API (in steps of 8 ms; events faster than 16 ms aren't
+ * reported and count as 16).
  */
 export async function keysMs(page: Page, words: string, pauseMs: number): Promise<number[]> {
   await page.evaluate(`{
@@ -53,7 +53,7 @@ export async function keysMs(page: Page, words: string, pauseMs: number): Promis
   return [...told, ...Array.from({ length: Math.max(0, words.length - told.length) }, () => 16)]
 }
 
-/** From the moment that somebody sends words until another person’s page has painted them, in ms. */
+/** Milliseconds from sending a message to its paint on another user's page. */
 export async function seenMs(reader: Page, writer: Person, chatId: string, words: string): Promise<number> {
   const seen = reader.evaluate<number>(`new Promise((resolve) => {
     const look = () => {

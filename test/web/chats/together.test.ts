@@ -1,4 +1,4 @@
-/** Chats with tools, files and other people, in real browsers. */
+/** Chats with tools, files and several users. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page, Request } from 'playwright-core'
@@ -17,7 +17,7 @@ const log = (page: Page) => page.getByRole('log', { name: 'Messages' })
 const field = (page: Page) => page.getByRole('textbox', { name: 'Message' })
 
 test(
-  'an agent asks before it acts: alice allows one call by a key, denies the other, and then allows the tool here until she takes it back',
+  'tool calls wait for approval, which can be given once, denied, or given for the chat and revoked',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer({ environment })
@@ -43,12 +43,12 @@ test(
       .getByRole('article', { name: /^Worker/ })
       .first()
     await answer.getByRole('button', { name: /^Deny/ }).nth(1).waitFor()
-    // A letter that is typed into a field decides nothing.
+    // Typing in a field decides nothing.
     await field(page).press('y')
     await becomes(() => answer.getByRole('button', { name: /^Allow/ }).count(), 2)
     await field(page).fill('')
     await field(page).blur()
-    // Nor does one that is the second of two that go to a page: `a` alone would allow the tool from here on.
+    // Neither does the second letter of a page shortcut.
     await page.keyboard.press('g')
     await page.keyboard.press('a')
     await page.getByRole('heading', { level: 1, name: 'Automations' }).waitFor()
@@ -86,78 +86,74 @@ test(
   },
 )
 
-test(
-  'two people in one chat see the same, and a file that one drops is there for the other',
-  needs(hasChromium, 'Chromium'),
-  async () => {
-    await using server = await testServer({ environment })
-    const alice = await server.person('Alice')
-    const ben = await server.person('Ben')
-    await alice.post(`/admin/accounts/${ben.id}/credits`, { amount_usd: 5, note: 'to talk' })
-    const shop = (await alice.post('/workspaces', { name: 'Print shop' })).body.data
-    const invited = (await alice.post(`/workspaces/${shop.id}/invitations`, { email: ben.email })).body.data
-    await ben.post('/invitations/accept', { token: invited.token })
-    const given = { title: 'Ours', model: 'sim/echo', workspace_id: shop.id }
-    const chat = (await alice.post('/chats', given)).body.data
-    await using hers = await visit(browser(), server.origin)
-    await using his = await visit(browser(), server.origin)
-    const streams = new Set<Request>()
-    hers.context.on('request', (request) => request.url().includes('/realtime/subscribe') && streams.add(request))
-    const over = (request: Request): boolean => streams.delete(request)
-    hers.context.on('requestfinished', over)
-    hers.context.on('requestfailed', over)
-    await signIn(hers.page, alice)
-    await signIn(his.page, ben)
-    for (const { page } of [hers, his]) {
-      await page.goto(`/app/chats/${chat.id}`)
-      await page.getByText('No messages yet.').waitFor()
-    }
-    await hers.page
-      .locator('input[type=file]')
-      .setInputFiles({ name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') })
-    await hers.page.getByRole('list', { name: 'Attached files' }).getByText('prices.csv').waitFor()
-    await hers.page.getByText('uploading …').waitFor({ state: 'detached' })
-    await field(hers.page).fill('What does it say?')
-    await hers.page.getByRole('button', { name: 'Send (Enter)' }).click()
-    for (const { page } of [hers, his]) {
-      await log(page).getByRole('link', { name: 'prices.csv' }).waitFor()
-      await log(page)
-        .getByRole('article', { name: /^sim\/echo, message/ })
-        .waitFor()
-    }
-    await log(his.page)
-      .getByRole('article', { name: /^Alice/ })
+test('two users in a chat see the same messages and files', needs(hasChromium, 'Chromium'), async () => {
+  await using server = await testServer({ environment })
+  const alice = await server.person('Alice')
+  const ben = await server.person('Ben')
+  await alice.post(`/admin/accounts/${ben.id}/credits`, { amount_usd: 5, note: 'to talk' })
+  const shop = (await alice.post('/workspaces', { name: 'Print shop' })).body.data
+  const invited = (await alice.post(`/workspaces/${shop.id}/invitations`, { email: ben.email })).body.data
+  await ben.post('/invitations/accept', { token: invited.token })
+  const given = { title: 'Ours', model: 'sim/echo', workspace_id: shop.id }
+  const chat = (await alice.post('/chats', given)).body.data
+  await using hers = await visit(browser(), server.origin)
+  await using his = await visit(browser(), server.origin)
+  const streams = new Set<Request>()
+  hers.context.on('request', (request) => request.url().includes('/realtime/subscribe') && streams.add(request))
+  const over = (request: Request): boolean => streams.delete(request)
+  hers.context.on('requestfinished', over)
+  hers.context.on('requestfailed', over)
+  await signIn(hers.page, alice)
+  await signIn(his.page, ben)
+  for (const { page } of [hers, his]) {
+    await page.goto(`/app/chats/${chat.id}`)
+    await page.getByText('No messages yet.').waitFor()
+  }
+  await hers.page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') })
+  await hers.page.getByRole('list', { name: 'Attached files' }).getByText('prices.csv').waitFor()
+  await hers.page.getByText('uploading …').waitFor({ state: 'detached' })
+  await field(hers.page).fill('What does it say?')
+  await hers.page.getByRole('button', { name: 'Send (Enter)' }).click()
+  for (const { page } of [hers, his]) {
+    await log(page).getByRole('link', { name: 'prices.csv' }).waitFor()
+    await log(page)
+      .getByRole('article', { name: /^sim\/echo, message/ })
       .waitFor()
-    await field(his.page).fill('Nothing much.')
-    await his.page.keyboard.press('Enter')
-    // What he said, and the echo of it.
-    await log(hers.page).getByText('Nothing much.').nth(1).waitFor()
+  }
+  await log(his.page)
+    .getByRole('article', { name: /^Alice/ })
+    .waitFor()
+  await field(his.page).fill('Nothing much.')
+  await his.page.keyboard.press('Enter')
+  // His message and its echo.
+  await log(hers.page).getByText('Nothing much.').nth(1).waitFor()
 
-    // Three windows of hers hear of everything by one connection each: a browser has six for an origin.
-    for (const [path, said] of [
-      ['/app/computers', 'Connect your own computer'],
-      ['/app/developer/webhooks', 'No webhooks yet'],
-    ] as const) {
-      const window = await hers.context.newPage()
-      window.setDefaultTimeout(PATIENCE_MS)
-      await window.goto(path)
-      await window.getByText(said).waitFor()
-    }
-    const [, computers, webhooks] = hers.context.pages()
-    await pairedComputer(alice, { name: 'Print room' })
-    const hook = {
-      workspace_id: alice.workspaceId,
-      name: 'Till',
-      url: 'https://till.example.com/hook',
-      events: ['file.*'],
-    }
-    assert.equal((await alice.post('/webhook-endpoints', hook)).status, 201)
-    await computers!.getByRole('link', { name: 'Print room' }).waitFor()
-    await webhooks!.getByRole('link', { name: 'Till' }).waitFor()
-    await field(his.page).fill('Sold out.')
-    await his.page.keyboard.press('Enter')
-    await log(hers.page).getByText('Sold out.').nth(1).waitFor()
-    assert.equal(streams.size, 3)
-    assert.deepEqual([...hers.wrongs, ...his.wrongs], [])
-  },
-)
+  // Three windows use one connection each: browsers allow six per origin.
+  for (const [path, said] of [
+    ['/app/computers', 'Connect your own computer'],
+    ['/app/developer/webhooks', 'No webhooks yet'],
+  ] as const) {
+    const window = await hers.context.newPage()
+    window.setDefaultTimeout(PATIENCE_MS)
+    await window.goto(path)
+    await window.getByText(said).waitFor()
+  }
+  const [, computers, webhooks] = hers.context.pages()
+  await pairedComputer(alice, { name: 'Print room' })
+  const hook = {
+    workspace_id: alice.workspaceId,
+    name: 'Till',
+    url: 'https://till.example.com/hook',
+    events: ['file.*'],
+  }
+  assert.equal((await alice.post('/webhook-endpoints', hook)).status, 201)
+  await computers!.getByRole('link', { name: 'Print room' }).waitFor()
+  await webhooks!.getByRole('link', { name: 'Till' }).waitFor()
+  await field(his.page).fill('Sold out.')
+  await his.page.keyboard.press('Enter')
+  await log(hers.page).getByText('Sold out.').nth(1).waitFor()
+  assert.equal(streams.size, 3)
+  assert.deepEqual([...hers.wrongs, ...his.wrongs], [])
+})

@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** Computers in the app: alice pairs hers and works on it, bob may only run commands, carol sees nothing of it. */
+/** Computers: the owner works on one, a member can only run commands, others see nothing. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ const browser = sharedBrowser()
 
 const frameOf = (page: Page): FrameLocator =>
   page.locator('iframe[src="/app/frame/terminal"]:not([tabindex="-1"])').contentFrame()
-/** What the terminal on the page shows, row by row. */
+/** The visible text of the terminal, by row. */
 const screenOf = async (page: Page): Promise<string> =>
   (await frameOf(page).locator('.xterm-rows > div').allInnerTexts()).join('\n').replaceAll('\u00A0', ' ')
 const shows = (page: Page, what: RegExp): Promise<string> =>
@@ -36,7 +36,7 @@ const shows = (page: Page, what: RegExp): Promise<string> =>
   )
 
 test(
-  'alice pairs a machine, types into its terminal, finds the screen again after a reload and after the server is restarted; bob sees what was lent to him, carol nothing',
+  'a connected computer keeps its terminals over reloads and restarts, and shared access is enforced',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using database = await testDatabase()
@@ -86,7 +86,7 @@ test(
     const input = () => frameOf(page).locator('.xterm-helper-textarea')
     await input().pressSequentially('echo heron-$((6*7))\n')
     await shows(page, /^heron-42$/m)
-    // It has the size of the window, not the one that it was opened with.
+    // The terminal has the size of the window.
     const size = await until(
       async () => (await alice.post(`/computers/${id}/terminal`, { action: 'list' })).body.data[0],
       ({ cols }) => cols > 80,
@@ -94,12 +94,12 @@ test(
     assert.ok(size.rows > 24, `${size.cols} by ${size.rows}`)
     await page.reload()
     await shows(page, /^heron-42$/m)
-    // What the screen asked of the terminal when it was drawn is not typed a second time.
+    // Answers to replayed terminal queries aren't sent again.
     await input().pressSequentially('echo again\n')
     const screen = await shows(page, /^again$/m)
     assert.equal(screen.match(/^heron-42$/gm)!.length, 1, screen)
 
-    // Found in it, and a bell in one that is not looked at is a dot.
+    // Search, and the bell of a hidden terminal.
     await input().press('Control+Shift+KeyF')
     await page.getByLabel('Find in terminal').fill('no such words')
     await page.getByText('No results').waitFor()
@@ -111,7 +111,7 @@ test(
     await page.getByText('Bell').waitFor({ state: 'detached' })
     assert.deepEqual(await breaches(page), [])
 
-    // On a phone there are keys that its keyboard has not.
+    // Phones get additional keys.
     await page.setViewportSize({ width: 390, height: 800 })
     await input().pressSequentially('echo here-$((1+1)); cat\n')
     await shows(page, /^here-2$/m)
@@ -122,20 +122,20 @@ test(
     await shows(page, /\^C/)
     await input().pressSequentially('echo tap-$((2*4))\n')
     await shows(page, /^tap-8$/m)
-    // The key takes a longer way than those of the keyboard.
+    // These keys take longer than those of the keyboard.
     await keys.getByRole('button', { name: 'Up' }).click()
     await shows(page, /echo tap[^]*echo tap/)
     await input().press('Enter')
     await shows(page, /^tap-8$[^]*^tap-8$/m)
     await page.setViewportSize({ width: 1280, height: 800 })
 
-    // A file is read, changed and given another name; one is sent there.
+    // Files: edit, rename and upload.
     writeFileSync(join(folder, 'notes.txt'), 'quince\n')
     await page.goto(`/app/computers/${id}/files?path=${encodeURIComponent(folder)}`)
     const files = page.getByRole('list', { name: 'Files' })
     await files.getByRole('button', { name: 'notes.txt', exact: true }).click()
     await page.getByLabel('Text of notes.txt').fill('quince and heron\n')
-    // Another hand writes to it, and she comes back from another window: what she has typed stays, and she decides.
+    // A concurrent change: typed text is kept, and the person decides.
     const read: string[] = []
     page.on('request', (request) => request.url().includes('/fs/download') && read.push(request.url()))
     writeFileSync(join(folder, 'notes.txt'), 'quince, and nothing else\n')
@@ -166,7 +166,7 @@ test(
     )
     await page.getByRole('dialog', { name: 'Copy birds.txt to drive' }).waitFor({ state: 'detached' })
 
-    // A model comes from an address: how far it is, an end to it, and another one that is there.
+    // Model installation: progress, cancellation, and a retry.
     await page.goto(`/app/computers/${id}/models`)
     const install = async (address: string): Promise<void> => {
       await page.getByRole('button', { name: 'Install model' }).click()
@@ -186,7 +186,7 @@ test(
     await page.getByRole('list', { name: 'Local models' }).getByText('4,096 token context').waitFor()
     await page.getByText('local/quick').waitFor()
 
-    // Lent to the team for commands only: bob is told what he may not.
+    // Shared for commands only: other tabs explain what is missing.
     await page.getByRole('link', { name: 'Sharing' }).click()
     await page.getByRole('button', { name: 'Share computer' }).click()
     await page.getByLabel('Commands').check()
@@ -199,11 +199,11 @@ test(
     await his.page.goto(`/app/computers/${id}/terminal`)
     await his.page.getByText('You don’t have the “Terminals” permission on Shed.').waitFor()
     assert.equal((await bob.post(`/computers/${id}/terminal`, { action: 'list' })).status, 403)
-    // And sees at once what is lent to him.
+    // New permissions apply at once.
     const lend = (...capabilities: string[]) => alice.patch(`/computers/${id}/exposures/${team}`, { capabilities })
     await lend('exec', 'terminal', 'ports')
     await his.page.getByRole('list', { name: 'Terminals' }).waitFor()
-    // A page that runs there has an origin of its own, until it is taken back.
+    // A page on a port has its own origin, until access is removed.
     const site = createServer((_, answer) => answer.end('of the shed')).listen(0, '127.0.0.1')
     stack.defer(() => void site.close())
     await once(site, 'listening')
@@ -225,9 +225,9 @@ test(
     await strange.page.goto(`/app/computers/${id}/terminal`)
     await strange.page.getByText('Not found, or you don’t have access').waitFor()
 
-    // The server is restarted under a terminal: what is typed meanwhile is typed once.
+    // Server restart: input typed meanwhile is sent once.
     await page.getByRole('link', { name: 'Terminal' }).click()
-    // Once its command runs: what comes to a shell before that, it keeps as it is, without ends of lines.
+    // Wait for the command: input that arrives before it goes to the shell unchanged.
     await input().pressSequentially('echo there-$((1+1)); cat\n')
     await shows(page, /^there-2$/m)
     const { port } = new URL(server.origin)
@@ -239,7 +239,7 @@ test(
       () => screenOf(page),
       (now) => now.match(/while it was away/g)?.length === 2,
     )
-    // Gone away, it says since when.
+    // Offline computers show when they were last seen.
     await daemon[Symbol.asyncDispose]()
     daemon = null
     await page.getByText('Shed is offline.').waitFor()
@@ -261,7 +261,7 @@ test(
 const sandboxes = hasChromium && (await run(['bwrap', '--version'])).code === 0
 
 test(
-  'alice makes a cloud computer, is told what is wrong with it, keeps its home, gives it away, and begins another one with what was kept',
+  'cloud computers can be created, validated, snapshotted, transferred and restored',
   needs(sandboxes, 'Chromium and bubblewrap'),
   async () => {
     await using server = await testServer({ environment: { UK_COMPUTER_DRIVERS: 'bubblewrap' } })

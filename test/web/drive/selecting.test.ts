@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** Files selected with the mouse, by a rectangle drawn over them. */
+/** Selecting files with a mouse-drawn box. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { upload } from '#test/drive/drive.ts'
@@ -11,7 +11,7 @@ import { signIn } from '../steps.ts'
 const browser = sharedBrowser()
 
 test(
-  'alice draws over files to select them, adds with Ctrl, clears with Escape, and moves what is selected; a press on a name moves it',
+  'a box selects files, Ctrl extends, Escape clears, and dragging moves files',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer()
@@ -38,7 +38,7 @@ test(
       await page.locator('[data-marquee]').waitFor()
     }
 
-    // In the list a rectangle begins on a row, beside its name.
+    // In the list, a box starts in a row next to the name.
     const [b, c, d] = [await box('b.txt'), await box('c.txt'), await box('d.txt')]
     const right = (of: typeof b) => ({ x: of.x + of.width - 120, y: of.y + of.height / 2 })
     await draw(right(b), { x: right(c).x - 90, y: right(c).y })
@@ -52,17 +52,16 @@ test(
     await page.getByText('3 of 5 selected').waitFor()
     await page.keyboard.press('Escape')
     assert.deepEqual(await selected(), [])
-    // In the middle of it, too.
     await draw(right(b), { x: right(c).x - 90, y: right(c).y })
     await page.keyboard.press('Escape')
     await page.locator('[data-marquee]').waitFor({ state: 'detached' })
     await page.mouse.up()
     assert.deepEqual(await selected(), [])
 
-    // In the grid it begins between and beside tiles.
+    // In the grid, a box starts between tiles.
     await page.getByRole('button', { name: 'Grid view' }).click()
     await page.getByRole('button', { name: 'List view' }).waitFor()
-    // Four stand side by side, d under the folder: it is left of what is drawn.
+    // Four per row, d below the folder: it is left of the box.
     const [first, last, below] = [await box('a.txt'), await box('c.txt'), await box('d.txt')]
     assert.ok(below.y > first.y && below.x + below.width < first.x)
     const beside = { x: last.x + last.width / 2, y: below.y + 60 }
@@ -70,10 +69,9 @@ test(
     await page.mouse.up()
     await page.getByText('3 of 5 selected').waitFor()
     assert.deepEqual(await selected(), ['a.txt', 'b.txt', 'c.txt'])
-    // A click on nothing clears.
+    // A click on empty space clears the selection.
     await page.mouse.click(beside.x, beside.y)
     await page.getByText('3 of 5 selected').waitFor({ state: 'detached' })
-    // By its tile a file is moved.
     await page
       .getByRole('row')
       .filter({ has: page.getByRole('link', { name: 'd.txt', exact: true }) })

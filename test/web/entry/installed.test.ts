@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** The app as it is installed: pushes while it is closed, what other apps share, a page for when there is no way to the server. */
+/** The installed app: push notifications, shared content, and the offline page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CDPSession, Page } from 'playwright-core'
@@ -12,7 +12,7 @@ import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser({ whole: true })
 
-/** The browser has no push service on this machine: what it would subscribe to is ours. */
+/** No push service is available in tests, so subscriptions use a local one. */
 const subscribing = (subscription: object): string => `
   let present = null
   PushManager.prototype.getSubscription = async () => present
@@ -22,7 +22,7 @@ const subscribing = (subscription: object): string => `
     return present
   }`
 
-/** The worker's registration, as the browser names it. */
+/** The worker's registration ID in the browser. */
 async function registrationOf(cdp: CDPSession): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   cdp.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
@@ -39,7 +39,7 @@ const shownTo = (page: Page) =>
   )
 
 test(
-  'aki gets pushes until she signs out, shares a page and a file into a chat and the drive, and is told when she is offline',
+  'the installed app receives pushes until sign-out, accepts shared content, and has an offline page',
   needs(hasChromium, 'Chromium'),
   async () => {
     let vapid = ''
@@ -69,7 +69,7 @@ test(
     await aki.post('/notifications', { title: 'The print is ready', body: 'Come and see.', action_url: '/app/inbox' })
     const { payload } = await service.next()
     assert.equal(payload.title, 'The print is ready')
-    // What came to the push service, as the browser hands it to the worker.
+    // Delivers the pushes as the browser would.
     const cdp = await context.newCDPSession(page)
     const registrationId = await registrationOf(cdp)
     const deliver = () =>
@@ -80,7 +80,7 @@ test(
       })
     const shown = await until(
       async () => {
-        // One delivery once showed nothing for three minutes; why is unknown. A push that comes twice shows once.
+        // A delivery once showed nothing for three minutes, for unknown reasons. Repeated pushes show once.
         await deliver()
         return shownTo(page)
       },
@@ -102,7 +102,7 @@ test(
         document.body.append(form)
         form.submit()
       }`)
-    // Another app does this, from outside of any page: no policy of ours stands in its way.
+    // Another app shares outside of any page, so no policy applies.
     await context.route('**/app/inbox', async (route) => {
       const response = await route.fetch()
       const { 'content-security-policy': _, ...headers } = response.headers()
@@ -123,7 +123,7 @@ test(
     const files = (await aki.get(`/drive/files?workspace_id=${aki.workspaceId}`)).body.data
     assert.deepEqual(files.map(({ name }: { name: string }) => name).toSorted(), ['Red Fuji.txt', 'views.txt'])
 
-    // A page of another site fills it in as well: aki is told which, and nothing has happened yet.
+    // A web page shares: the app names it, and nothing is sent yet.
     const other = await context.newPage()
     await other.route('http://elsewhere.example/', (route) =>
       route.fulfill({
@@ -153,7 +153,7 @@ test(
     assert.match(JSON.stringify(said), /Count the views\./)
     assert.match(JSON.stringify(said), /views.*\.txt/)
 
-    // Nothing of hers lies on the device: three files that everybody may read.
+    // Nothing personal stays on the device, only three public files.
     const kept = await page.evaluate<string[]>(
       `caches.keys().then((names) => Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname)))).then((all) => all.flat())`,
     )

@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** The ways in, as people take them in a browser: passkeys, an identity provider, a mail when one has forgotten. */
+/** Sign-in by passkey and identity provider, and password recovery. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -14,7 +14,7 @@ import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
 
-/** A phone or laptop with a sensor (CDP, WebAuthn domain). */
+/** A device with a sensor (CDP, WebAuthn domain). */
 async function sensor(page: Page) {
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('WebAuthn.enable', { enableUI: false })
@@ -41,7 +41,7 @@ const signOut = async (page: Page): Promise<void> => {
 }
 
 test(
-  'aki adds a passkey and comes in with it, joins her account at the identity provider, and recovers by mail what she forgot',
+  'users can sign in with passkeys and an identity provider, and recover their password by email',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using mail = await mailbox()
@@ -56,7 +56,7 @@ test(
       },
     })
     const aki = await server.person('Aki')
-    // Browsers make passkeys for names.
+    // Passkeys need a domain name.
     const origin = `http://uk.localhost:${new URL(server.origin).port}`
     await using visitor = await visit(browser(), origin)
     const { page, wrongs } = visitor
@@ -72,7 +72,7 @@ test(
     await becomes(() => device.count(), 1)
     assert.deepEqual(await breaches(page), [])
 
-    // Who sat there ten minutes ago may be gone.
+    // After ten minutes, the identity is confirmed again.
     const { pool } = server.app.engine.postgres
     await pool.query(`update sessions set proved_at = now() - interval '11 minutes'`)
     await page.getByRole('button', { name: 'Link account' }).click()
@@ -90,7 +90,7 @@ test(
     await page.getByRole('list', { name: 'Accounts at The house' }).getByText('aki@house.example').waitFor()
     assert.doesNotMatch(page.url(), /code=/)
 
-    // One that is picked in the field and refused says so.
+    // A rejected suggested passkey shows an error.
     const refused = { code: 'invalid_credentials', message: 'This passkey is not known here.', type: 'authentication' }
     await page.route('**/passkeys/sign-in', (route) => route.fulfill({ status: 401, json: { error: refused } }))
     await signOut(page)
@@ -102,7 +102,7 @@ test(
     await signOut(page)
     await page.getByRole('button', { name: 'Continue with The house' }).click()
     await page.getByRole('navigation', { name: 'Pages' }).waitFor()
-    // Signed out of there too, and back.
+    // Sign-out there, and back.
     await signOut(page)
 
     await page.getByRole('link', { name: 'Forgot your password?' }).click()

@@ -1,4 +1,4 @@
-/** What a page of the built app loads, added up over the build's manifest, and the table of routes that it carries. */
+/** The load size of the app's pages, and the route table in the app. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contracts } from '#modules/contracts.ts'
@@ -11,11 +11,11 @@ const KB = 1024
 const FIRST_LOAD = 200 * KB
 const LAZY_PART = 170 * KB
 const STYLES = 20 * KB
-/** The fonts that are read before the first page stands. */
+/** The fonts preloaded for the first page. */
 const FONTS = 60 * KB
 const inKB = (bytes: number): string => `${(bytes / KB).toFixed(1)} KB`
 
-test('sign-in, home, chats and drive stay in the budget of a first load, and so does each part that comes later', async () => {
+test('pages and lazy-loaded parts stay within the size budget', async () => {
   const { pages, parts, diagrams, styles, fonts } = await sizesOfApp()
   for (const [name, size] of Object.entries(pages))
     assert.ok(size > 0 && size <= FIRST_LOAD, `${name} loads ${inKB(size)} of JavaScript first`)
@@ -26,7 +26,7 @@ test('sign-in, home, chats and drive stay in the budget of a first load, and so 
   assert.ok(styles > 0 && styles <= STYLES, `the styles have ${inKB(styles)}`)
 })
 
-test('the table of routes in the app sends every call where its contract would', async () => {
+test('the route table of the app matches the contracts', async () => {
   const code = await moduleOf(contracts)
   const table = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as { contracts: typeof contracts }
   let compared = 0

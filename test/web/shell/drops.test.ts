@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** A file that is dropped on the app is taken or refused with a hint: the browser never leaves the app for it. */
+/** Dropped files are accepted or rejected with a hint, and never replace the app. */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { signIn } from '../steps.ts'
 
 const browser = sharedBrowser()
 
-/** Drops files at a place of the window, as a file manager does. */
+/** Drops files at a position, like a file manager. */
 async function dropAt(
   { page, context }: Visitor,
   paths: readonly string[],
@@ -27,52 +27,48 @@ async function dropAt(
   await session.detach()
 }
 
-test(
-  'files dropped on any page, on its content, its head and the navigation, leave the app where it is',
-  needs(hasChromium, 'Chromium'),
-  async () => {
-    await using server = await testServer({ environment })
-    await using scene = await furnish(server)
-    const file = join(server.database.dataDir, 'dropped.txt')
-    await writeFile(file, 'dropped')
-    await using visitor = await visit(browser(), server.origin)
-    const { page } = visitor
-    await page.goto('/app/sign-in')
-    const places = [
-      [640, 600],
-      [700, 40],
-      [60, 700],
-    ] as const
-    const dropAll = async (name: string): Promise<void> => {
-      const before = page.url()
-      await page.evaluate('globalThis.stayed = true')
-      for (const place of places) await dropAt(visitor, [file], place)
-      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
-      assert.deepEqual([page.url(), await page.evaluate('globalThis.stayed')], [before, true], name)
-    }
-    await page.getByLabel('Email').waitFor()
-    await dropAll('sign-in')
-    await signIn(page, scene.aki)
-    const seen = new Set<string>()
-    for (const { name, path } of pagesOf(scene)) {
-      if (seen.has(path)) continue
-      seen.add(path)
-      await page.goto(path)
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await dropAll(name)
-    }
-    await page.goto('/app/inbox')
+test('files dropped anywhere never navigate away from the app', needs(hasChromium, 'Chromium'), async () => {
+  await using server = await testServer({ environment })
+  await using scene = await furnish(server)
+  const file = join(server.database.dataDir, 'dropped.txt')
+  await writeFile(file, 'dropped')
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await page.goto('/app/sign-in')
+  const places = [
+    [640, 600],
+    [700, 40],
+    [60, 700],
+  ] as const
+  const dropAll = async (name: string): Promise<void> => {
+    const before = page.url()
+    await page.evaluate('globalThis.stayed = true')
+    for (const place of places) await dropAt(visitor, [file], place)
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    assert.deepEqual([page.url(), await page.evaluate('globalThis.stayed')], [before, true], name)
+  }
+  await page.getByLabel('Email').waitFor()
+  await dropAll('sign-in')
+  await signIn(page, scene.aki)
+  const seen = new Set<string>()
+  for (const { name, path } of pagesOf(scene)) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    await page.goto(path)
     await page.getByRole('heading', { level: 1 }).waitFor()
-    await dropAt(visitor, [file], [640, 600])
-    await page.getByText('Files can’t be dropped here.').first().waitFor()
+    await dropAll(name)
+  }
+  await page.goto('/app/inbox')
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await dropAt(visitor, [file], [640, 600])
+  await page.getByText('Files can’t be dropped here.').first().waitFor()
 
-    // Beside the list of a folder it is refused, over a chat it is attached.
-    await page.goto(`/app/chats/${scene.chatId}`)
-    await page.getByRole('textbox', { name: 'Message' }).waitFor()
-    await dropAt(visitor, [file], [60, 700])
-    await until(
-      () => page.getByRole('list', { name: 'Attached files' }).getByText('dropped.txt').count(),
-      (count) => count === 1,
-    )
-  },
-)
+  // Rejected next to a folder's list, attached over a chat.
+  await page.goto(`/app/chats/${scene.chatId}`)
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
+  await dropAt(visitor, [file], [60, 700])
+  await until(
+    () => page.getByRole('list', { name: 'Attached files' }).getByText('dropped.txt').count(),
+    (count) => count === 1,
+  )
+})

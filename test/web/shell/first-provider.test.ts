@@ -1,4 +1,4 @@
-/** The provider form of the first steps keeps what was chosen and typed in it. */
+/** The provider form of the setup guide keeps its values. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
@@ -12,7 +12,7 @@ import { signIn } from '../steps.ts'
 const browser = sharedBrowser()
 
 test(
-  'the chosen provider and its key are kept when another provider starts to serve, and after a failed try',
+  'the provider form keeps its values when another provider becomes available and after a failed attempt',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using vendor = await startOpenAI()

@@ -1,5 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/** What stands around the pages: first steps, palette, shortcuts, search, and what is shown when something is not there. */
+/** The setup guide, command palette, shortcuts, search, and error pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needs } from '../../needs.ts'
@@ -13,72 +13,68 @@ const browser = sharedBrowser()
 const chromium = needs(hasChromium, 'Chromium')
 const environment = { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_SIM: 'off' }
 
-test(
-  'aki comes to a new instance: a wrong key is refused live, the right one answers her first question, and a key for her tools works',
-  chromium,
-  async () => {
-    await using server = await testServer({ environment })
-    await using openai = await startOpenAI()
-    const aki = await server.person('Aki')
-    await using visitor = await visit(browser(), server.origin)
-    const { page } = visitor
-    await signIn(page, aki)
-    await page.getByRole('heading', { level: 1, name: 'Welcome, Aki' }).waitFor()
-    await page.getByText('As soon as somebody answers').waitFor()
-    await page.getByLabel('Provider', { exact: true }).selectOption('openai')
-    // What the instance calls OpenAI stands on this machine here.
-    const at = '/ai-gateway/provider-endpoints'
-    await page.route(`**/v1${at}`, async (route) => {
-      const { preset, api_key, instance } = route.request().postDataJSON() as Record<string, unknown>
-      const asked = { preset, api_key, base_url: `${openai.origin}/v1`, instance: instance === true, test: false }
-      await route.continue({ postData: JSON.stringify(asked) })
-    })
-    await page.getByLabel('API key').fill('sk-wrong')
-    await page.getByRole('button', { name: 'Connect provider' }).click()
-    await page.getByText('Nothing was kept; try again.').waitFor()
-    assert.equal((await aki.get(at)).body.data.length, 0)
-    await page.getByLabel('API key').fill(openai.key)
-    await page.getByRole('button', { name: 'Connect provider' }).click()
-    await page.getByRole('list', { name: 'Available providers' }).getByText('OpenAI').waitFor()
+test('the setup guide connects a provider, gets a first response and creates a working API key', chromium, async () => {
+  await using server = await testServer({ environment })
+  await using openai = await startOpenAI()
+  const aki = await server.person('Aki')
+  await using visitor = await visit(browser(), server.origin)
+  const { page } = visitor
+  await signIn(page, aki)
+  await page.getByRole('heading', { level: 1, name: 'Welcome, Aki' }).waitFor()
+  await page.getByText('As soon as somebody answers').waitFor()
+  await page.getByLabel('Provider', { exact: true }).selectOption('openai')
+  // The OpenAI preset points to a server on this machine.
+  const at = '/ai-gateway/provider-endpoints'
+  await page.route(`**/v1${at}`, async (route) => {
+    const { preset, api_key, instance } = route.request().postDataJSON() as Record<string, unknown>
+    const asked = { preset, api_key, base_url: `${openai.origin}/v1`, instance: instance === true, test: false }
+    await route.continue({ postData: JSON.stringify(asked) })
+  })
+  await page.getByLabel('API key').fill('sk-wrong')
+  await page.getByRole('button', { name: 'Connect provider' }).click()
+  await page.getByText('Nothing was kept; try again.').waitFor()
+  assert.equal((await aki.get(at)).body.data.length, 0)
+  await page.getByLabel('API key').fill(openai.key)
+  await page.getByRole('button', { name: 'Connect provider' }).click()
+  await page.getByRole('list', { name: 'Available providers' }).getByText('OpenAI').waitFor()
 
-    await page.getByLabel('Model', { exact: true }).fill('gpt-4o')
-    await page.getByRole('option', { name: 'openai/gpt-4o GPT-4o', exact: true }).click()
-    openai.script({ reply: 'Hello, **Aki**.' })
-    await page.getByRole('button', { name: 'Ask', exact: true }).click()
-    const answer = page.getByRole('group', { name: 'Response' })
-    await answer.locator('strong', { hasText: 'Aki' }).waitFor()
-    await page.getByRole('link', { name: 'Continue in this chat' }).waitFor()
+  await page.getByLabel('Model', { exact: true }).fill('gpt-4o')
+  await page.getByRole('option', { name: 'openai/gpt-4o GPT-4o', exact: true }).click()
+  openai.script({ reply: 'Hello, **Aki**.' })
+  await page.getByRole('button', { name: 'Ask', exact: true }).click()
+  const answer = page.getByRole('group', { name: 'Response' })
+  await answer.locator('strong', { hasText: 'Aki' }).waitFor()
+  await page.getByRole('link', { name: 'Continue in this chat' }).waitFor()
 
-    await page.getByRole('button', { name: 'Create key' }).click()
-    const key = (await page.getByTestId('key').textContent())!.trim()
-    const listed = await fetch(`${server.origin}/compat-a/v1/models`, { headers: { authorization: `Bearer ${key}` } })
-    assert.equal(listed.status, 200)
-    const shown = page.getByRole('tabpanel', { name: 'Claude Code' })
-    await shown.getByText(`ANTHROPIC_BASE_URL=${server.origin}/compat-b`).waitFor()
-    await page.getByRole('tab', { name: 'Cursor' }).click()
-    await page.getByRole('tabpanel', { name: 'Cursor' }).getByText(`${server.origin}/compat-a/v1`).waitFor()
+  await page.getByRole('button', { name: 'Create key' }).click()
+  const key = (await page.getByTestId('key').textContent())!.trim()
+  const listed = await fetch(`${server.origin}/compat-a/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+  assert.equal(listed.status, 200)
+  const shown = page.getByRole('tabpanel', { name: 'Claude Code' })
+  await shown.getByText(`ANTHROPIC_BASE_URL=${server.origin}/compat-b`).waitFor()
+  await page.getByRole('tab', { name: 'Cursor' }).click()
+  await page.getByRole('tabpanel', { name: 'Cursor' }).getByText(`${server.origin}/compat-a/v1`).waitFor()
 
-    // From now on home shows what there is, and the way back here until it is put away.
-    await page.getByRole('link', { name: 'Home' }).click()
-    await page.getByRole('list', { name: 'Recent chats' }).getByRole('link').waitFor()
-    // Also once the only chat is put away, when its answer has ended.
-    const [{ id }] = (await aki.get('/chats')).body.data
-    await until(
-      () => aki.post(`/chats/${id}/archive`),
-      ({ status }) => status === 200,
-    )
-    await page.goto('/app')
-    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-    await page.getByRole('link', { name: 'Open setup guide' }).click()
-    await page.getByRole('button', { name: 'Skip setup' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
-    await becomes(() => page.getByRole('link', { name: 'Open setup guide' }).count(), 0)
-    assert.deepEqual(visitor.wrongs, [])
-  },
-)
+  // From now on, home links to the setup guide until it is dismissed.
+  await page.getByRole('link', { name: 'Home' }).click()
+  await page.getByRole('list', { name: 'Recent chats' }).getByRole('link').waitFor()
+  // Also after the only chat is archived.
+  const [{ id }] = (await aki.get('/chats')).body.data
+  await until(
+    () => aki.post(`/chats/${id}/archive`),
+    ({ status }) => status === 200,
+  )
+  await page.goto('/app')
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+  await page.getByRole('link', { name: 'Open setup guide' }).click()
+  await page.getByRole('button', { name: 'Skip setup' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+  await becomes(() => page.getByRole('link', { name: 'Open setup guide' }).count(), 0)
+  assert.deepEqual(visitor.wrongs, [])
+})
 
 test(
-  'alice goes everywhere by keyboard: palette, letters that she switches off, search with filters in the address',
+  'the palette, shortcuts and search work by keyboard, and single-key shortcuts can be turned off',
   chromium,
   async () => {
     await using server = await testServer({ environment: { UK_SIM: 'on' } })
@@ -104,7 +100,7 @@ test(
     await palette.fill('switch to print')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Workspace: Print shop' }).waitFor()
-    // An address that names no chat does not keep the page from hearing of the rest.
+    // An invalid chat address doesn't break the event stream of the page.
     const here = page.url()
     await page.goto('/app/chats/nowhere,else')
     await page.getByRole('button', { name: 'Workspace: Print shop' }).waitFor()
@@ -167,87 +163,83 @@ test(
   },
 )
 
-test(
-  'ben meets what is not there: no page, no right, no line, a newer app, and no credits, each with a way on',
-  chromium,
-  async () => {
-    await using server = await testServer({ environment })
-    await using openai = await startOpenAI()
-    const root = await server.person('Root')
-    const endpoint = await root.post('/ai-gateway/provider-endpoints', {
-      preset: 'openai',
-      base_url: `${openai.origin}/v1`,
-      api_key: openai.key,
-      models: [{ id: 'gpt-4o', pricing: { input: 2.5, output: 10 }, context_length: 128_000 }],
-      instance: true,
+test('missing pages, permissions, connections and credits, and app updates, show a way forward', chromium, async () => {
+  await using server = await testServer({ environment })
+  await using openai = await startOpenAI()
+  const root = await server.person('Root')
+  const endpoint = await root.post('/ai-gateway/provider-endpoints', {
+    preset: 'openai',
+    base_url: `${openai.origin}/v1`,
+    api_key: openai.key,
+    models: [{ id: 'gpt-4o', pricing: { input: 2.5, output: 10 }, context_length: 128_000 }],
+    instance: true,
+  })
+  assert.equal(endpoint.status, 201, endpoint.text)
+  const ben = await server.person('Ben')
+  await using visitor = await visit(browser(), server.origin)
+  const { page, context } = visitor
+  await signIn(page, ben)
+
+  await page.goto('/app/ai-routing/paper-prices')
+  await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
+  await becomes(() => page.getByRole('heading', { level: 1 }).count(), 1)
+  await becomes(() => page.getByRole('searchbox', { name: 'Search' }).inputValue(), 'ai routing paper prices')
+  await page.goto('/app/accounts')
+  await page.getByText('The administrator of this instance can give you access.').waitFor()
+
+  const chat = (await ben.post('/chats', { title: 'Prices', model: 'openai/gpt-4o' })).body.data
+  await page.goto(`/app/chats/${chat.id}`)
+  await page.getByRole('textbox', { name: 'Message' }).fill('How much is the paper?')
+  await page.keyboard.press('Enter')
+  const unpaid = page.getByRole('region', { name: 'Not paid for' })
+  await unpaid.getByText('You have no credits left for this model.').waitFor()
+  await unpaid.getByRole('button', { name: 'Ask the administrator' }).click()
+  await unpaid.getByText('The administrator was asked').waitFor()
+  const [asked] = (await root.get('/admin/credit-requests?status=pending')).body.data
+  assert.equal(asked.name, 'Ben')
+
+  await page.goto('/app/ai-routing/preview')
+  await page.getByRole('heading', { level: 2, name: 'Routing preview' }).waitFor()
+  await page.route('**/v1/ai-gateway/routing-preview', (route) => route.abort())
+  await page.getByLabel('Model', { exact: true }).fill('openai/gpt-4o')
+  await page.getByLabel('Model', { exact: true }).press('Escape')
+  await page.getByText('The server can’t be reached.').waitFor()
+
+  // A missing chunk reloads the page once, then shows a message.
+  let loads = 0
+  page.on('request', (one) => void (one.isNavigationRequest() && one.url().endsWith('/app/accounts') && loads++))
+  await page.route('**/app/assets/accounts-*.js', (route) => route.fulfill({ status: 404 }))
+  await page.goto('/app/accounts')
+  await page.getByText('A part of the app could not be loaded').waitFor()
+  assert.equal(loads, 2)
+  await page.unroute('**/app/assets/accounts-*.js')
+  visitor.wrongs.splice(0)
+  await page.getByRole('button', { name: 'Reload now' }).click()
+  await page.getByText('The administrator of this instance can give you access.').waitFor()
+
+  // An update: the connection drops, and the server returns with a new app.
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Search or run a command' }).fill('sign out')
+  await page.getByRole('option', { name: /^Sign out/ }).waitFor()
+  await context.setOffline(true)
+  // If the toast list can't be loaded, messages appear as plain text.
+  await page.getByRole('option', { name: /^Sign out/ }).click()
+  await page.getByText('You are still signed in. The server can’t be reached.').waitFor()
+  await page.getByText('You are offline.').waitFor()
+  await page.route('**/app', async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({
+      response: answer,
+      body: (await answer.text()).replace(/index-[\w-]+\.js/, 'index-newer.js'),
     })
-    assert.equal(endpoint.status, 201, endpoint.text)
-    const ben = await server.person('Ben')
-    await using visitor = await visit(browser(), server.origin)
-    const { page, context } = visitor
-    await signIn(page, ben)
-
-    await page.goto('/app/ai-routing/paper-prices')
-    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
-    await becomes(() => page.getByRole('heading', { level: 1 }).count(), 1)
-    await becomes(() => page.getByRole('searchbox', { name: 'Search' }).inputValue(), 'ai routing paper prices')
-    await page.goto('/app/accounts')
-    await page.getByText('The administrator of this instance can give you access.').waitFor()
-
-    const chat = (await ben.post('/chats', { title: 'Prices', model: 'openai/gpt-4o' })).body.data
-    await page.goto(`/app/chats/${chat.id}`)
-    await page.getByRole('textbox', { name: 'Message' }).fill('How much is the paper?')
-    await page.keyboard.press('Enter')
-    const unpaid = page.getByRole('region', { name: 'Not paid for' })
-    await unpaid.getByText('You have no credits left for this model.').waitFor()
-    await unpaid.getByRole('button', { name: 'Ask the administrator' }).click()
-    await unpaid.getByText('The administrator was asked').waitFor()
-    const [asked] = (await root.get('/admin/credit-requests?status=pending')).body.data
-    assert.equal(asked.name, 'Ben')
-
-    await page.goto('/app/ai-routing/preview')
-    await page.getByRole('heading', { level: 2, name: 'Routing preview' }).waitFor()
-    await page.route('**/v1/ai-gateway/routing-preview', (route) => route.abort())
-    await page.getByLabel('Model', { exact: true }).fill('openai/gpt-4o')
-    await page.getByLabel('Model', { exact: true }).press('Escape')
-    await page.getByText('The server can’t be reached.').waitFor()
-
-    // A part of the app that cannot be had: the page is loaded anew once, and then says so.
-    let loads = 0
-    page.on('request', (one) => void (one.isNavigationRequest() && one.url().endsWith('/app/accounts') && loads++))
-    await page.route('**/app/assets/accounts-*.js', (route) => route.fulfill({ status: 404 }))
-    await page.goto('/app/accounts')
-    await page.getByText('A part of the app could not be loaded').waitFor()
-    assert.equal(loads, 2)
-    await page.unroute('**/app/assets/accounts-*.js')
-    visitor.wrongs.splice(0)
-    await page.getByRole('button', { name: 'Reload now' }).click()
-    await page.getByText('The administrator of this instance can give you access.').waitFor()
-
-    // An update: the line is lost for a while, and what is served then is another app.
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox', { name: 'Search or run a command' }).fill('sign out')
-    await page.getByRole('option', { name: /^Sign out/ }).waitFor()
-    await context.setOffline(true)
-    // What the first words to be said would be shown by cannot be read; they are said all the same.
-    await page.getByRole('option', { name: /^Sign out/ }).click()
-    await page.getByText('You are still signed in. The server can’t be reached.').waitFor()
-    await page.getByText('You are offline.').waitFor()
-    await page.route('**/app', async (route) => {
-      const answer = await route.fetch()
-      await route.fulfill({
-        response: answer,
-        body: (await answer.text()).replace(/index-[\w-]+\.js/, 'index-newer.js'),
-      })
-    })
-    await context.setOffline(false)
-    await page.getByText('A new version is here.').waitFor()
-    await page.getByText('You are offline.').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Reload now' }).waitFor()
-    const ofTheNetwork = /ERR_INTERNET_DISCONNECTED|ERR_FAILED|Failed to load resource/
-    assert.deepEqual(
-      visitor.wrongs.filter((wrong) => !ofTheNetwork.test(wrong)),
-      [],
-    )
-  },
-)
+  })
+  await context.setOffline(false)
+  await page.getByText('A new version is here.').waitFor()
+  await page.getByText('You are offline.').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Reload now' }).waitFor()
+  const ofTheNetwork = /ERR_INTERNET_DISCONNECTED|ERR_FAILED|Failed to load resource/
+  assert.deepEqual(
+    visitor.wrongs.filter((wrong) => !ofTheNetwork.test(wrong)),
+    [],
+  )
+})

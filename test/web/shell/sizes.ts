@@ -1,4 +1,4 @@
-/** What the pages of the built app load, added up over the build's manifest: by brotli of quality 9, in bytes. */
+/** The load size of the built app's pages, from the build manifest: Brotli quality 9, in bytes. */
 import { readFileSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ interface Chunk {
 type Manifest = Record<string, Chunk>
 
 const ENTRY = 'index.html'
-/** What stands around every page of somebody who is signed in. */
+/** The frame of pages for signed-in users. */
 const SHELL = 'src/shell/shell.tsx'
 const pages = {
   'sign-in': ['src/entry/entry.tsx', 'src/entry/sign-in.tsx'],
@@ -22,18 +22,17 @@ const pages = {
   'a chat': [SHELL, 'src/chats/chat.tsx'],
   'the drive': [SHELL, 'src/drive/drive.tsx'],
 } as const
-/** No part of a page: the library of the frame that draws diagrams, which is one file. */
+/** Not part of a page: the library of the diagram frame. */
 const DIAGRAMS = '@mermaid-js/tiny/dist/mermaid.tiny.js'
 
 export interface Sizes {
-  /** JavaScript that is there before the page stands. */
+  /** JavaScript needed to show the page. */
   pages: Record<keyof typeof pages, number>
-  /** Every file of JavaScript that is loaded by itself, the largest first. */
+  /** Every JavaScript file, largest first. */
   parts: { file: string; size: number }[]
   diagrams: number
-  /** All of them. */
   styles: number
-  /** Those that are read before the first page stands; they are packed as they are. */
+  /** The preloaded fonts, in their compressed format. */
   fonts: { count: number; size: number }
 }
 
@@ -75,7 +74,7 @@ export async function sizesOfApp(): Promise<Sizes> {
   }
 }
 
-/** The files that must be there before this one runs, itself included. */
+/** A file with all its static imports. */
 function closureOf(manifest: Manifest, key: string, found: Set<string>): Set<string> {
   const chunk = manifest[key]
   if (chunk === undefined) throw new Error(`${key} is not in the manifest of the build.`)

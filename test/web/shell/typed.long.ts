@@ -1,4 +1,4 @@
-/** Typed words are kept when data arrives later, and aren't discarded without a question. */
+/** Typed text is kept when data arrives later, and isn't discarded without asking. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Locator, Page, Request } from 'playwright-core'
@@ -219,7 +219,7 @@ async function tryPage(page: Page, { path, open }: Part): Promise<boolean> {
   return true
 }
 
-/** The words on buttons that may open a form. */
+/** The labels of buttons that may open a form. */
 const OPENERS = /^(New|Create|Add|Invite|Share|Edit|Change|Rename|Ask|Pair|Install|Move|Copy to|Grant|Give|Set|Limit)\b/
 /** Rows of a list have the same buttons. */
 const MOST_BUTTONS = 4

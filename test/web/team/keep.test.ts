@@ -10,7 +10,7 @@ import { signIn } from '../steps.ts'
 const browser = sharedBrowser()
 
 test(
-  'aki makes a workspace, sees who is invited and revokes, changes ben’s role, hands it over and leaves; ben renames and deletes it',
+  'workspaces can be created, managed, transferred, left, renamed and deleted',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer()

@@ -10,7 +10,7 @@ import { signIn } from '../steps.ts'
 const browser = sharedBrowser()
 
 test(
-  'aki limits ben on the page of the team, the preview says so; ben asks for credits, and aki grants them',
+  'member limits apply in the preview, and credits can be requested and granted',
   needs(hasChromium, 'Chromium'),
   async () => {
     await using server = await testServer()
@@ -32,7 +32,7 @@ test(
     )
     assert.deepEqual([row.spend_cap_usd, row.allowed_models], [20, ['sim/script', 'openai/*']])
 
-    // What holds for everybody there.
+    // The rules for all members.
     await hers.page.getByLabel('Allowed models').fill('sim/*, openai/*')
     await hers.page.getByLabel('Require a key of this workspace').check()
     await hers.page.getByRole('button', { name: 'Save allowed models' }).click()

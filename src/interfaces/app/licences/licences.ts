@@ -1,18 +1,18 @@
 /**
- * The licences of what comes from others: what browsers are served by the app, and what lies in the image. A package
- * brings its own texts; to one that brings none its declared licence is given in full.
+ * Third-party licenses of the app and the image. Packages bring their own license texts; for those without, the text of
+ * the declared license is used.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Where the built app has those of what browsers are served, below `/app`. */
+/** The path of the app's license file below `/app`. */
 export const LICENCES = 'third-party-licences.txt'
 
-/** A package and what its licence says. */
+/** A package with its license. */
 export interface Licensed {
   name: string
   version: string
-  /** As its manifest declares it (SPDX). */
+  /** The declared SPDX expression. */
   licence: string
   text: string
 }
@@ -29,7 +29,7 @@ const isText = (name: string): boolean => !/\.[cm]?[jt]sx?$|\.json$/.test(name)
 const read = (path: string): string => readFileSync(path, 'utf8').replaceAll('\r\n', '\n').trim()
 const own = (name: string): string => read(join(import.meta.dirname, name))
 
-/** MIT (https://spdx.org/licenses/MIT.html), for packages that declare it and bring no text. */
+/** MIT (https://spdx.org/licenses/MIT.html), for packages that declare it without a text. */
 const mit = (holder: string): string => `MIT License
 
 Copyright (c) ${holder}
@@ -49,12 +49,12 @@ Permission to use, copy, modify, and/or distribute this software for any purpose
 
 THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.`
 
-/** The licences that packages declare without bringing their text. */
+/** Packages that declare a license without including its text. */
 const declared: Readonly<Record<string, (holder: string, folder: string) => string>> = {
   MIT: mit,
   ISC: isc,
   'Apache-2.0': () => read(join(import.meta.dirname, '../../../../LICENSE')),
-  // The libraries that are linked into it, and their licences, are in its README.
+  // Its README has the licenses of the statically linked libraries.
   'LGPL-3.0-or-later': (_, folder) =>
     [existsSync(join(folder, 'README.md')) && read(join(folder, 'README.md')), own('LGPL-3.0.txt'), own('GPL-3.0.txt')]
       .filter(Boolean)
@@ -62,8 +62,8 @@ const declared: Readonly<Record<string, (holder: string, folder: string) => stri
 }
 
 /**
- * The libraries that lie in a package and are not named by its own licence, by the beginning of its name; the texts are in
- * `within/`. They are those of the libraries' packages in Debian; OpenSSL's, ICU's and the LGPL's are those of SPDX
+ * Libraries bundled in packages whose own license doesn't mention them, by package name prefix; the texts are in
+ * `within/`. They come from Debian's packages; those of OpenSSL, ICU and the LGPL from SPDX
  * (https://spdx.org/licenses). liblzma is in the public domain.
  */
 const WITHIN: Readonly<Record<string, readonly string[]>> = {
@@ -78,14 +78,14 @@ const within = (name: string): string[] =>
       : [],
   )
 
-/** What bundlers leave of the licences of packages that a file has taken in. */
+/** The license comments that bundlers preserve. */
 const BANNER = /\/\*! Bundled license information:[^]*?\n\*\//g
 const takenIn = (folder: string): string[] =>
   globSync('dist/*.{js,mjs}', { cwd: folder }).flatMap(
     (name) => readFileSync(join(folder, name), 'utf8').match(BANNER) ?? [],
   )
 
-/** The licence of the package in this folder. Throws where it neither brings a text nor declares a licence that is known. */
+/** The license of the package in this folder. Throws if it has no license text and no known license. */
 export function licensed(folder: string): Licensed {
   const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   const licence = typeof license === 'string' ? license : (license?.type ?? '')
@@ -105,19 +105,19 @@ export function licensed(folder: string): Licensed {
   return { name, version, licence, text: [...texts, ...within(name), ...takenIn(folder)].join('\n\n') }
 }
 
-/** The folder of the package that a file belongs to; null: it is none of `node_modules`. */
+/** The package folder of a file; null: outside of `node_modules`. */
 export function packageOf(file: string): string | null {
   if (!file.includes('/node_modules/')) return null
   for (let folder = dirname(file); !folder.endsWith('/node_modules'); folder = dirname(folder)) {
     const manifest = join(folder, 'package.json')
-    // Some have further manifests in their folders, which only say how they are loaded.
+    // Some packages have nested manifests that only set the module type.
     if (existsSync(manifest) && 'version' in JSON.parse(readFileSync(manifest, 'utf8'))) return folder
     if (folder === dirname(folder)) return null
   }
   return null
 }
 
-/** One text of them all, by name. */
+/** All licenses in one text, by name. */
 export function licencesText(folders: Iterable<string>): string {
   const all = new Map<string, Licensed>()
   for (const folder of folders) {
@@ -126,7 +126,7 @@ export function licencesText(folders: Iterable<string>): string {
   }
   const named = [...all].toSorted(([a], [b]) => (a < b ? -1 : 1))
   const line = '='.repeat(80)
-  return `Third-party licences\n\n${named
+  return `Third-party licenses\n\n${named
     .map(([title, { licence, text }]) => `${line}\n${title} (${licence || 'see below'})\n${line}\n\n${text}\n`)
     .join('\n')}`
 }
