@@ -10,7 +10,6 @@ const PARTS: Record<string, RegExp> = {
   wasm: /^(jbig2|openjpeg)\.wasm$/,
 }
 
-/** Adds the resources that pdf.js loads by name to the build. */
 export function pdfParts(): Plugin {
   return {
     name: 'pdf-parts',

@@ -3,7 +3,6 @@ import type { Plugin } from 'vite'
 /** The fonts of every page: Latin subsets for text and titles. Other subsets load on demand. */
 const FIRST = [/public-sans-latin-wght-normal/, /newsreader-latin-400-normal/]
 
-/** Preloads the fonts of the first page together with the styles. */
 export function preloadFonts(): Plugin {
   return {
     name: 'preload-fonts',

@@ -9,7 +9,6 @@ import { LICENCES, licencesText, packageOf } from '../src/interfaces/app/licence
  */
 const BESIDE = ['pdfjs-dist', 'tailwindcss', 'vite', 'rolldown']
 
-/** Adds the licenses of all bundled packages to the build. */
 export function thirdPartyLicences(): Plugin {
   return {
     name: 'third-party-licences',

@@ -7,7 +7,6 @@ import { ApiError, createClient } from '#interfaces/client.ts'
  * (web/contract-routes.ts).
  */
 export const uk = createClient(contracts, { origin: location.origin })
-/** A client authenticated by an API key. */
 export const ukWith = (key: string): typeof uk => createClient(contracts, { origin: location.origin, key })
 
 type Area = typeof uk
@@ -112,7 +111,6 @@ export const queryClient: QueryClient = new QueryClient({
 
 const isUnread = ({ state }: Query): boolean => state.status === 'error' && state.data === undefined
 
-/** Retries every failed query of this page. */
 export const readFailedAgain = (): Promise<void> => queryClient.refetchQueries({ type: 'active', predicate: isUnread })
 
 /**

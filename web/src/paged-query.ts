@@ -8,7 +8,6 @@ import {
 
 type Options<P> = UndefinedInitialDataInfiniteOptions<P, Error, InfiniteData<P>, QueryKey, string | null>
 
-/** An infinite query over a list that is read page by page. */
 export const pagedQuery = <P extends { next: string | null }>(
   queryKey: QueryKey,
   read: (from: { cursor?: string }, context: Pick<QueryFunctionContext, 'signal'>) => Promise<P>,

@@ -28,7 +28,6 @@ export function usePlace(workspaceId: string | undefined): Place {
   }
 }
 
-/** The workspaces in which the person has a permission. */
 export function usePlacesFor(scope: Scope): Workspace[] {
   const { data = [] } = useQuery(workspacesQuery)
   return data.filter((one) => one.status === 'active' && may(one, scope))

@@ -2,7 +2,6 @@ import { useEffect } from 'react'
 
 /** The number of parts of this page with unsaved changes. */
 let parts = 0
-/** Parts that check on demand. */
 const asked = new Set<() => boolean>()
 
 export const isAnythingUnsaved = (): boolean => parts > 0 || [...asked].some((isUnsaved) => isUnsaved())

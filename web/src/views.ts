@@ -26,7 +26,6 @@ export function agentViewIn({ tab }: Search): { tab?: (typeof agentTabs)[number]
 }
 
 export interface AutomationsView extends ListView {
-  /** Opens the form, optionally with this agent selected. */
   new?: string
 }
 export const automationsViewIn = (search: Search): AutomationsView => ({

@@ -20,7 +20,6 @@ const tabs = [
   ['uses', 'Usage'],
 ] as const
 
-/** An agent's editor and its test chat. */
 export function AgentPage() {
   const { id } = useParams({ from: '/shell/agents/$id' })
   return <One key={id} id={id} />

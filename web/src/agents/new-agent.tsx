@@ -9,7 +9,6 @@ import { useSend } from '../ui/send.ts'
 import { refreshAgents } from './queries.ts'
 import { type Template, templates } from './templates.ts'
 
-/** Creates an agent and opens its editor. */
 export function NewAgent({
   template,
   workspaces,

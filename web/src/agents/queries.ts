@@ -34,7 +34,6 @@ export const versionsQuery = (id: string) =>
 export const agentChatsQuery = (id: string) =>
   pagedQuery(['agents', 'one', id, 'chats'], (from) => uk.chats.list({ agent_id: id, limit: 20, ...from }))
 
-/** The automations of the agent's workspace that run it. */
 export const agentAutomationsQuery = (id: string, workspaceId: string) =>
   queryOptions({
     queryKey: ['automations', 'of agent', id],
@@ -52,7 +51,6 @@ export const computersQuery = (workspaceId: string) =>
     staleTime: 15_000,
   })
 
-/** Refetches agents, and chats, which show agent names. */
 export const refreshAgents = (): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['agents'] }),

@@ -9,7 +9,6 @@ import { Rows, Section, Tag } from '../ui/page.tsx'
 import { Ago } from '../ui/text/time.tsx'
 import { type Agent, agentAutomationsQuery, agentChatsQuery, agentsInQuery } from './queries.ts'
 
-/** Automations, agents and chats that use this agent. */
 export function Uses({ agent, place }: { agent: Agent; place: Place }) {
   const { id, workspace_id } = agent
   const automations = useQuery({ ...agentAutomationsQuery(id, workspace_id), enabled: place.workspace !== null })

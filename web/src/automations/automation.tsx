@@ -187,7 +187,6 @@ function Paused({
 }: {
   automation: Automation
   place: Place
-  /** The most recent error of a run. */
   last: AutomationRun | undefined
 }) {
   const back = useSend(uk.automations.unarchive, async () => {

@@ -23,7 +23,6 @@ const curlWith = (id: string, token: string): string =>
   -H 'Content-Type: application/json' \\
   -d '{"hello": "world"}'`
 
-/** The URL of a webhook, an example call, and secret rotation. */
 export function Webhook({ automation: { id, name }, mayRotate }: { automation: Automation; mayRotate: boolean }) {
   const [asking, setAsking] = useState(false)
   const [overlap, setOverlap] = useState('86400')

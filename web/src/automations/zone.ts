@@ -8,7 +8,6 @@ export interface WallTime {
   minute: number
 }
 
-/** The person's time zone. */
 export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
 /** The time zones the browser knows, including this one. */
@@ -33,7 +32,6 @@ export function wallTime(timeZone: string, at: number = Date.now()): WallTime | 
   }
 }
 
-/** Formats a time in a zone, with the weekday. */
 export const momentIn = (time: string, timeZone: string): string =>
   new Intl.DateTimeFormat('en', {
     timeZone,

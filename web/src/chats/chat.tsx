@@ -32,7 +32,6 @@ import { readAloud } from './voice/read-aloud.ts'
 const CopyDialog = lazy(async () => ({ default: (await import('./head/copy-dialog.tsx')).CopyDialog }))
 const ArtefactPane = lazy(async () => ({ default: (await import('./artefacts/pane.tsx')).ArtefactPane }))
 
-/** The page of a chat. */
 export function ChatPage() {
   const { id } = useParams({ from: '/shell/chats/$id' })
   return <Conversation key={id} id={id} />
@@ -224,7 +223,6 @@ function Conversation({ id }: { id: string }) {
   )
 }
 
-/** The active run and the newest one, by events and rows. */
 function standing(told: Run | null, runs: readonly Run[]): { run: Run | null; latest: Run | null } {
   const row = told === null ? undefined : runs.find(({ id }) => id === told.id)
   // The row knows about decisions first.

@@ -1,6 +1,5 @@
 import type { Written } from './composer/composer.tsx'
 
-/** The first message of a new chat, passed to the chat's page. */
 export type FirstMessage = Written & { model: string | null }
 
 const waiting = new Map<string, FirstMessage>()

@@ -10,7 +10,6 @@ export type RunEvent = Streamed<Awaited<ReturnType<typeof uk.chats.events>>>
 
 export const chatQuery = (id: string) => queryOptions({ queryKey: ['chat', id], queryFn: () => uk.chats.get({ id }) })
 
-/** All chats the person can view, newest first. */
 export const chatsQuery = (status: 'active' | 'archived', temporary: boolean) =>
   pagedQuery(['chats', status, temporary], (from) => uk.chats.list({ status, temporary, limit: 50, ...from }))
 
@@ -27,7 +26,6 @@ export const approvalsQuery = (chatId: string, enabled: boolean) =>
     enabled,
   })
 
-/** Chats that match in their title or messages. */
 export const foundChatsQuery = (words: string) =>
   queryOptions({
     queryKey: ['chats', 'found', words],

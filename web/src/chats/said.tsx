@@ -29,7 +29,6 @@ export function Said({
   deeds: MessageDeeds
   speakerOf: (message: Message) => string
   onAgain: (run: Run) => void
-  /** Whether the search is open. */
   finding: boolean
   onFound: () => void
 }) {

@@ -23,7 +23,6 @@ const shows: Record<Part, LazyExoticComponent<ComponentType<{ computer: Computer
 }
 const isPart = (word: string | undefined): word is Part => (parts as readonly string[]).includes(word ?? '')
 
-/** The page of a computer. */
 export function ComputerPage() {
   const { id = '', part } = useParams({ strict: false })
   const { data: computer, error, refetch } = useQuery(computerQuery(id))
@@ -135,7 +134,6 @@ function Head({ computer, part: here }: { computer: Computer; part: Part }) {
   )
 }
 
-/** Starts and stops cloud computers. */
 function Power({ computer }: { computer: Computer }) {
   const { id, lifecycle } = computer
   const manages = useManages(computer)

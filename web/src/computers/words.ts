@@ -63,7 +63,6 @@ export function standingFor(computer: Computer, capability: Capability): Standin
   return reachOf(computer)
 }
 
-/** Whether the computer can be reached. */
 export function reachOf({ connection, lifecycle, kind, name, lifecycle_reason }: Computer): Standing {
   if (connection === 'online') return { ready: true }
   if (kind === 'cloud')
@@ -94,7 +93,6 @@ export function stateOf({ connection, lifecycle, kind }: Computer): { tone: Tone
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
-/** Formats bytes in binary units. */
 export function size(bytes: number): string {
   const unit = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
   const value = bytes / 1024 ** unit

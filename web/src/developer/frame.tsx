@@ -9,7 +9,6 @@ const views = [
   { to: '/settings/developer', label: 'Keys' },
 ] as const
 
-/** The header and tabs of the developer pages. */
 export function DeveloperPage({
   title,
   lead,

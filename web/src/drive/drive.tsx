@@ -15,7 +15,6 @@ export const meantWorkspace = (workspaces: readonly Workspace[], named: string |
   workspaces.find(({ id }) => id === (named ?? lastWorkspace.get())) ??
   (named === undefined ? (workspaces.find(({ kind }) => kind === 'personal') ?? workspaces[0]) : undefined)
 
-/** The person's permission at the root of a workspace. */
 const mayIn = ({ role, permissions, status }: Workspace): 'view' | 'all' =>
   role === 'viewer' || status === 'archived' || (permissions !== null && !permissions.includes('drive:write'))
     ? 'view'
@@ -54,7 +53,6 @@ export function DrivePage() {
   )
 }
 
-/** A folder in a workspace, or a shared one. */
 export function FolderRoute() {
   const { folder } = useParams({ from: '/shell/drive/f/$folder' })
   const search = useSearch({ from: '/shell/drive/f/$folder' })

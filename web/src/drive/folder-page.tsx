@@ -22,7 +22,6 @@ import type { DriveSearch } from './where.ts'
 interface Props {
   place: Place
   name: string
-  /** The path of a folder from the workspace root. */
   path: string | null
   may: 'view' | 'edit' | 'all'
   workspace: Workspace | null
@@ -32,7 +31,6 @@ interface Props {
   onSearch: (change: { [K in keyof DriveSearch]: DriveSearch[K] | undefined }) => void
 }
 
-/** A folder with its header, and its content or search results. */
 export function FolderPage({ place, name, path, may, workspace, folder = null, crumbs, search, onSearch }: Props) {
   const navigate = useNavigate()
   const { data: workspaces = [] } = useQuery(workspacesQuery)

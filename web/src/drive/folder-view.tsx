@@ -29,7 +29,6 @@ interface Props {
   onSort: (sort: Sort) => void
 }
 
-/** The content of a folder, with its actions. */
 export function FolderView({ place, name, may, up, sort, view, onSort }: Props) {
   const { data, error, refetch, isPlaceholderData } = useQuery({
     ...rowsQuery(place),

@@ -13,7 +13,6 @@ export function Frame({
   children,
 }: {
   current: Place | null
-  /** The ancestors of the current folder. */
   open?: readonly string[]
   children: ReactNode
 }) {

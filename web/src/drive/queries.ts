@@ -8,14 +8,12 @@ export type FileText = Awaited<ReturnType<typeof uk.drive.content>>
 export type GrepRow = Awaited<ReturnType<typeof uk.drive.grep>>['rows'][number]
 export type Share = Awaited<ReturnType<typeof uk.shares.list>>['rows'][number]
 
-/** A folder, or a workspace root. */
 export interface Place {
   workspaceId: string
   /** Null: the root. */
   folderId: string | null
 }
 
-/** A target as API parameters. */
 export const targetOf = ({ workspaceId, folderId }: Place): { parent_id: string } | { workspace_id: string } =>
   folderId === null ? { workspace_id: workspaceId } : { parent_id: folderId }
 
@@ -24,7 +22,6 @@ export const MOST_ROWS = 20_000
 
 export const rowsKey = ({ workspaceId, folderId }: Place): string[] => ['drive', 'rows', folderId ?? workspaceId]
 
-/** The direct content of a folder. */
 export const rowsQuery = (place: Place) =>
   queryOptions({
     queryKey: rowsKey(place),
@@ -43,7 +40,6 @@ export const rowsQuery = (place: Place) =>
     staleTime: 30_000,
   })
 
-/** A file or folder, its ancestors, and the person's permission. */
 export const placeQuery = (id: string) =>
   queryOptions({ queryKey: ['drive', 'place', id], queryFn: () => uk.drive.place({ id }), staleTime: 30_000 })
 
@@ -65,7 +61,6 @@ export const sharesQuery = (type: 'file' | 'folder', id: string) =>
     queryFn: () => everyRow(uk.shares.list({ resource_type: type, resource_id: id, limit: 100 }), 500),
   })
 
-/** Lines of a text file, or of a document's extracted text. */
 export const linesQuery = (file: DriveFile, limit: number) =>
   queryOptions({
     queryKey: ['drive', 'lines', file.id, file.content_version, limit],
@@ -78,14 +73,11 @@ export const bytesAt = (id: string, more: { version?: number; disposition?: 'att
   return `/v1/drive/files/${id}${query.size > 0 ? `?${query.toString()}` : ''}`
 }
 
-/** Invalidates all drive data. */
 export const readAgain = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['drive'] })
 
-/** Updates the cached rows of a folder. */
 export const changeRows = (key: readonly string[], change: (rows: readonly DriveFile[]) => DriveFile[]): void =>
   void queryClient.setQueryData<DriveFile[]>([...key], (rows) => rows && change(rows))
 
-/** The cached rows of a file's folder. */
 export const rowsAround = ({ workspace_id, parent_id }: Pick<DriveFile, 'workspace_id' | 'parent_id'>): string[] =>
   rowsKey({ workspaceId: workspace_id, folderId: parent_id })
 

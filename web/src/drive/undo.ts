@@ -4,7 +4,6 @@ import { say, sayUndo } from '../ui/dialogs/toast.tsx'
 /** Reverts an action once it is complete, and returns a message; null: there was nothing to revert. */
 type Undo = () => Promise<string | null>
 
-/** The person's actions on this page that can be undone, newest last. */
 const done: Undo[] = []
 const MOST = 50
 
@@ -33,7 +32,6 @@ export async function withUndo<T>(
   }
 }
 
-/** Undoes this action, or the last one. */
 export async function takeBack(undo: Undo | undefined = done.at(-1)): Promise<void> {
   const at = undo === undefined ? -1 : done.indexOf(undo)
   if (undo === undefined || at === -1) return say('Nothing to undo')

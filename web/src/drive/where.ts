@@ -4,9 +4,7 @@ export interface DriveSearch {
   workspace?: string
   sort?: string
   view?: 'grid'
-  /** The search query. */
   q?: string
-  /** The query is a regular expression. */
   regex?: true
 }
 
@@ -20,7 +18,6 @@ export const driveIn = ({ workspace, sort, view, q, regex }: Record<string, unkn
 
 export interface FileSearch {
   panel?: 'versions'
-  /** The version compared with its predecessor. */
   version?: number
   line?: number
 }

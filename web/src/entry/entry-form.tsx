@@ -15,7 +15,6 @@ interface Props {
   after?: ReactNode
 }
 
-/** A form for signing in, signing up or recovering an account. */
 export function EntryForm({ title, about, sending, fields, verb, onSend, children, after }: Props) {
   const { pending, rest, form } = sending
   useEffect(() => {

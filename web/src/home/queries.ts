@@ -12,13 +12,11 @@ export const lastChatsQuery = queryOptions({
   queryFn: async () => (await uk.chats.list({ limit: 6 })).rows,
 })
 
-/** An unfinished run of one of the person's chats. */
 export interface Going {
   chat: Chat
   run: Run
 }
 
-/** Chats in all workspaces that are responding or waiting for a decision. */
 export const goingQuery = queryOptions({
   queryKey: ['chats', 'going'],
   queryFn: async (): Promise<Going[]> => {
@@ -66,7 +64,6 @@ export const writersQuery = queryOptions({
 /** The first day of the month in UTC, like budgets. */
 export const firstOfMonth = (now: number): string => `${new Date(now).toISOString().slice(0, 7)}-01`
 
-/** The cost of the person's calls this month. */
 export const monthQuery = queryOptions({
   queryKey: ['usage', 'month'],
   queryFn: async () => (await uk.ai_gateway.usage({ from: firstOfMonth(Date.now()), limit: 1 })).total,

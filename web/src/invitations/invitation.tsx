@@ -10,7 +10,6 @@ import { Ago } from '../ui/text/time.tsx'
 import { type Preview, previewQuery } from './queries.ts'
 import { dropToken, keptToken } from './token.ts'
 
-/** The page of an invitation link. */
 export function InvitationPage() {
   const token = keptToken()
   const { data: preview, error, refetch } = useQuery(previewQuery(token))

@@ -3,7 +3,6 @@ export interface ModelsView {
   q?: string
   status?: 'failing' | 'no_provider' | 'all'
   capability?: string
-  /** The minimum context length, in tokens. */
   context?: number
   sort?: 'price' | 'context_length' | 'capability_index' | 'created_at'
 }

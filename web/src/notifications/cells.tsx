@@ -22,7 +22,6 @@ const digests = [
   ['daily', 'daily digest'],
 ] as const
 
-/** How often emails of this kind are sent. */
 export function Gathered({ cell, label }: { cell: Preference; label: string }) {
   const { shown, wish } = useWish(cell)
   return (

@@ -33,7 +33,6 @@ export const kinds: readonly (readonly [kind: string, words: string])[] = [
 ]
 export const saysKind = (kind: string): string => kinds.find(([one]) => one === kind)?.[1] ?? kind
 
-/** The page of an operation's resource. */
 export function placeOf({ resource }: Operation): { href: string; words: string } | null {
   if (resource === null) return null
   const { type, id } = resource

@@ -4,10 +4,8 @@ import { typedNumber } from '../ui/text/typed-number.ts'
 type Call = Parameters<(typeof uk)['ai_gateway']['routing_preview']>[0]
 export type Route = Awaited<ReturnType<(typeof uk)['ai_gateway']['routing_preview']>>
 
-/** The form of the preview. */
 export interface Wish {
   model: string
-  /** Fallback models, separated by commas. */
   models: string
   shape: NonNullable<Call['shape']>
   input_tokens: string

@@ -17,7 +17,6 @@ export const root = createRootRoute({
 })
 
 interface Entering {
-  /** The app path to open after signing in. */
   next?: string
 }
 const entering = ({ next }: Record<string, unknown>): Entering => ({
@@ -46,7 +45,6 @@ const signUp = createRoute({
   component: lazyRouteComponent(() => import('../entry/sign-up.tsx'), 'SignUp'),
 })
 
-/** For signed-in and signed-out users. */
 const door = createRoute({
   getParentRoute: () => root,
   id: 'door',

@@ -35,7 +35,6 @@ const search = createRoute({
   validateSearch: searchIn,
   component: lazyRouteComponent(() => import('../search/search.tsx'), 'SearchPage'),
 })
-/** The not-found page, inside the shell. */
 const nowhere = createRoute({ getParentRoute: () => shell, path: '/$', component: Missing })
 const developer = createRoute({
   getParentRoute: () => shell,

@@ -12,7 +12,6 @@ import { useSend } from '../ui/send.ts'
 import { say } from '../ui/dialogs/toast.tsx'
 import { UnsavedWords } from '../ui/dialogs/unsaved.tsx'
 
-/** The spend cap of the whole workspace, for all members and keys. */
 export function Budget({ workspace }: { workspace: Workspace }) {
   const { name, spent_usd, spend_cap_usd, spend_cap_period } = workspace
   return (

@@ -7,7 +7,6 @@ import { providersQuery } from './queries.ts'
 import { StandingLines, StatusTag } from './standing.tsx'
 import { billings, sayShape, sources } from './words.ts'
 
-/** The providers available for the person's calls, with any key. */
 export function Serving() {
   const { data: providers, error, refetch } = useQuery(providersQuery)
   return (

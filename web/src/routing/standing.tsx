@@ -14,7 +14,6 @@ export function StatusTag({ status }: Pick<Standing, 'status'>) {
   return <Tag tone={tone}>{words}</Tag>
 }
 
-/** The status with its reason, and the last success and error. */
 export function StandingLines({
   of: { status, status_reason, last_error, last_error_at, last_success_at, latency_ms },
 }: {

@@ -1,6 +1,5 @@
 import type { Piece } from './hit.ts'
 
-/** A text with highlighted matches. */
 export const Marked = ({ pieces }: { pieces: readonly Piece[] }) =>
   pieces.map(({ text, found }, at) =>
     found ? (

@@ -3,7 +3,6 @@ import { uk } from '../api.ts'
 import { pagedQuery } from '../paged-query.ts'
 import type { View } from './view.ts'
 
-/** The first results of every type. */
 export const quickQuery = (words: string) =>
   queryOptions({
     queryKey: ['search', 'quick', words],

@@ -13,7 +13,6 @@ import { Marked } from './marked.tsx'
 import { searchQuery } from './queries.ts'
 import { type View, toggled, viewIn } from './view.ts'
 
-/** Global search by text and meaning. The address holds the query. */
 export function SearchPage() {
   const view = useSearch({ from: '/shell/search' })
   const navigate = useNavigate()

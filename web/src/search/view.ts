@@ -1,7 +1,6 @@
 import { type HitType, types as known } from './hit.ts'
 import { shorten } from '../../../src/core/text/shorten.ts'
 
-/** The search in the address. */
 export interface View {
   q?: string
   types?: HitType[]
@@ -19,7 +18,6 @@ export function viewIn({ q, types, workspace }: Record<string, unknown>): View {
   }
 }
 
-/** Toggles a type filter. */
 export function toggled({ types = [], ...rest }: View, type: HitType): View {
   const next = types.includes(type) ? types.filter((one) => one !== type) : [...types, type]
   return { ...rest, ...(next.length > 0 && { types: next }) }

@@ -11,7 +11,6 @@ import { leaveFor } from './leaving.ts'
 import type { Guard } from './proof.tsx'
 import { identitiesQuery } from './queries.ts'
 
-/** Identity provider accounts linked to this account. */
 export function Identities({ name, guard }: { name: string; guard: Guard }) {
   const { data: identities, error, refetch } = useQuery(identitiesQuery)
   const removing = useOpen<{ id: string; email: string | null }>()

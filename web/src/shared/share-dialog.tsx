@@ -26,7 +26,6 @@ const kinds = {
   },
 } as const
 
-/** Shows who outside the workspace has access, and adds more people. */
 export function ShareDialog({
   type,
   id,
@@ -38,7 +37,6 @@ export function ShareDialog({
   type: keyof typeof kinds
   id: string
   name: string
-  /** Whether the person can grant edit access. */
   mayEdit: boolean
   open: boolean
   onOpen: (open: boolean) => void

@@ -6,7 +6,6 @@ import { listen } from '../stream.ts'
 import { lineIs, lineLost } from './states/line.ts'
 import { lookForVersion } from './states/version.ts'
 
-/** The queries to invalidate, by event type prefix. */
 const made: readonly [type: string, queries: readonly string[]][] = [
   ['notification.', ['inbox']],
   ['workspace.', ['workspaces']],

@@ -9,7 +9,6 @@ import { type Typed, meant } from './shortcuts/keys.ts'
 
 const List = lazy(() => import('./shortcuts/list.tsx'))
 
-/** Handles the keyboard shortcuts of the whole app. */
 export function Keyboard() {
   const navigate = useNavigate()
   const router = useRouter()

@@ -35,7 +35,6 @@ export const adminPages = [
   { to: '/admin/instance', label: 'Instance', icon: 'shield', keys: 'g z' },
 ] as const satisfies Place[]
 
-/** The pages in the bottom bar on phones. */
 export const atHand: readonly string[] = ['/chats', '/drive', '/inbox']
 
 export const pagesFor = (administrator: boolean): readonly ((typeof pages)[number] | (typeof adminPages)[number])[] =>

@@ -15,7 +15,6 @@ import { LineBar } from './states/line-bar.tsx'
 import { VersionBar } from './states/version-bar.tsx'
 import { adoptTheme } from './theme.ts'
 
-/** The frame around every page for signed-in users. */
 export function Shell() {
   const { data: session } = useQuery(sessionQuery)
   const router = useRouter()

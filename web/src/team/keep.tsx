@@ -14,7 +14,6 @@ import { Section } from '../ui/page.tsx'
 import { useSend } from '../ui/send.ts'
 import { type Member, membersQuery, refreshTeam } from './queries.ts'
 
-/** Renames, transfers, leaves and deletes a workspace. */
 export function Keep({ workspace }: { workspace: Workspace }) {
   const { id, name, role } = workspace
   const { id: own } = useAccount()

@@ -18,7 +18,6 @@ const roles = [
 ] as const
 type Role = Member['role']
 
-/** The role of a member, and what they can spend and call. */
 export function MemberDialog({
   member,
   open,

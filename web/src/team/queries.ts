@@ -15,7 +15,6 @@ export const invitedQuery = (workspaceId: string) =>
     queryFn: () => everyRow(uk.invitations.list({ id: workspaceId, status: 'pending', limit: 100 })),
   })
 
-/** Refetches the workspace after a change of its members or their permissions. */
 export const refreshTeam = (workspaceId: string): Promise<unknown> =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ['team', workspaceId] }),

@@ -4,7 +4,6 @@ interface Props {
   label: ReactNode
   hint?: ReactNode
   error?: string | null | undefined
-  /** Marks the field as optional. */
   optional?: boolean
   className?: string
   children: (control: {
@@ -15,7 +14,6 @@ interface Props {
   }) => ReactNode
 }
 
-/** A label, its control, and a hint or error below. */
 export function Field({ label, hint, error, optional, className = '', children }: Props) {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')

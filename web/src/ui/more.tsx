@@ -4,7 +4,6 @@ import { Button } from './button.tsx'
 import { Failure, Waiting } from './notice.tsx'
 import { Rows } from './page.tsx'
 
-/** A paged list with its loading, error and empty states. */
 export function Paged<T extends { id: string }>({
   query: { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage },
   what,

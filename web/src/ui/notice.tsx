@@ -4,7 +4,6 @@ import { Button } from './button.tsx'
 import { Icon } from './icons.tsx'
 import { Heading } from './page.tsx'
 
-/** The error of a whole form. Screen readers announce it. */
 export function Refused({ children }: { children: string | null }) {
   return (
     <div role="alert" className="empty:hidden">

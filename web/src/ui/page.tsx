@@ -1,11 +1,9 @@
 import { type ReactNode, createContext, use, useEffect, useId } from 'react'
 
-/** The level of the next heading. */
 const Level = createContext<2 | 3>(2)
 
 export const useHeadingLevel = (): 2 | 3 => use(Level)
 
-/** A heading whose level follows its nesting. */
 export function Heading({ className, children }: { className: string; children: ReactNode }) {
   const Tag = `h${use(Level)}` as const
   return <Tag className={className}>{children}</Tag>

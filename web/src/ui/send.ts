@@ -12,11 +12,9 @@ export interface Send<I, O> {
   rest: (...fields: string[]) => string | null
   code: string | undefined
   reset: () => void
-  /** The form, to focus the first invalid field. */
   form: RefObject<HTMLFormElement | null>
 }
 
-/** A mutation with its result and errors. */
 export function useSend<I, O>(call: (input: I) => Promise<O>, done?: (output: O, input: I) => unknown): Send<I, O> {
   const form = useRef<HTMLFormElement>(null)
   const busy = useRef(false)

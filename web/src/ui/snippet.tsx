@@ -6,7 +6,6 @@ export interface Example {
   code: string
 }
 
-/** A code sample in a choice of languages. */
 export function Snippets({ examples, label }: { examples: readonly Example[]; label: string }) {
   return (
     <Tabs.Root defaultValue={examples[0]!.name} className="border border-line bg-sheet">

@@ -8,7 +8,6 @@ type Sums = Usage['total']
 /** `value`: the filter that a click sets; without it, the row can't be clicked. */
 export type Named = Sums & { name: string; value?: string | null }
 
-/** A table with bars for each row's share. */
 export function Breakdown({
   title,
   rows,
@@ -19,7 +18,6 @@ export function Breakdown({
   title: string
   rows: readonly Named[]
   measure: View['measure']
-  /** The active filter. */
   chosen?: string | undefined
   onChoose?: (value: string) => void
 }) {

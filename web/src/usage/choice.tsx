@@ -1,6 +1,5 @@
 import { useId } from 'react'
 
-/** A segmented control. */
 export function Choice<T extends string | number>({
   label,
   value,

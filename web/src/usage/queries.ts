@@ -6,7 +6,6 @@ import { type View, dayOf, daysUpTo } from './view.ts'
 type Asked = Omit<View, 'measure'>
 export type Usage = Awaited<ReturnType<typeof uk.ai_gateway.usage>>
 
-/** The view's filters under their API names. */
 const askedFor = ({ days, whose, model, provider, key, surface }: Asked) => ({
   from: daysUpTo(dayOf(Date.now()), days)[0]!,
   ...(whose === 'instance' && { instance: true }),
@@ -17,7 +16,6 @@ const askedFor = ({ days, whose, model, provider, key, surface }: Asked) => ({
   ...(surface !== undefined && { surface }),
 })
 
-/** The URL of the CSV export. */
 export const csvOf = (view: Asked): string =>
   `/v1/app/usage-export?${new URLSearchParams(
     Object.entries(askedFor(view)).map(([name, value]): [string, string] => [name, String(value)]),

@@ -9,7 +9,6 @@ export interface Stack {
   /** The series, largest first. Beyond `most`, they are merged into `others`. */
   names: string[]
   days: { day: string; values: number[]; total: number }[]
-  /** The highest daily total. */
   peak: number
 }
 

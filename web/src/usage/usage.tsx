@@ -88,7 +88,6 @@ export function UsagePage() {
   )
 }
 
-/** The active filters, each with a button to clear it. */
 function Narrowed({
   view,
   usage,

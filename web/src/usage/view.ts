@@ -4,7 +4,6 @@ export interface View {
   by: 'model' | 'provider' | 'key'
   measure: 'cost' | 'tokens' | 'calls'
   whose: string
-  /** The filters, set by clicking a name. */
   model?: string
   provider?: string
   key?: string

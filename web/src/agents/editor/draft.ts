@@ -2,7 +2,6 @@ import { typedNumber } from '../../ui/text/typed-number.ts'
 import type { Agent, AgentChanges, AgentVersion } from '../queries.ts'
 import type { Tools } from './tool-groups.ts'
 
-/** An agent in the editor, with fields as typed. */
 export interface AgentDraft {
   name: string
   description: string

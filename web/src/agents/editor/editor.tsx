@@ -20,7 +20,6 @@ import { ServersField } from './servers-field.tsx'
 import { SubagentsField } from './subagents-field.tsx'
 import { ToolsField } from './tools-field.tsx'
 
-/** The agent's settings. Saving creates a new version. */
 export function Editor({
   agent,
   place,

@@ -4,7 +4,6 @@ import { IconButton } from '../../ui/button.tsx'
 import { SelectField } from '../../ui/field.tsx'
 import { type Agent, type Policy, agentsInQuery } from '../queries.ts'
 
-/** Agents this agent can delegate tasks to. */
 export function SubagentsField({
   subagents,
   onSubagents,

@@ -15,7 +15,6 @@ export interface ToolGroup {
 
 const tool = (name: string, does: string): Tool => ({ name, does })
 
-/** Common tools by purpose. Every other endpoint can be added by name. */
 export const toolGroups: readonly ToolGroup[] = [
   {
     name: 'Files',
@@ -83,7 +82,6 @@ export const toolGroups: readonly ToolGroup[] = [
 
 const grouped = new Set(toolGroups.flatMap(({ tools }) => tools.map(({ name }) => name)))
 
-/** The agent's tools that are in no group. */
 export const otherTools = (tools: Tools): Tools => tools.filter(({ name }) => !grouped.has(name))
 
 export const policies: readonly (readonly [Policy | 'off', string])[] = [
@@ -96,7 +94,6 @@ export const policies: readonly (readonly [Policy | 'off', string])[] = [
 export const policyOf = (tools: Tools, name: string): Policy | 'off' =>
   tools.find((one) => one.name === name)?.policy ?? 'off'
 
-/** The policy shared by all tools of a group. */
 export function policyOfGroup(tools: Tools, group: ToolGroup): Policy | 'off' | 'mixed' {
   const all = new Set(group.tools.map(({ name }) => policyOf(tools, name)))
   return all.size === 1 ? [...all][0]! : 'mixed'

@@ -14,7 +14,6 @@ import {
   withPolicy,
 } from './tool-groups.ts'
 
-/** Sets tool policies, by group or individually. */
 export function ToolsField({
   tools,
   onTools,

@@ -1,6 +1,5 @@
 import type { AgentVersion } from '../queries.ts'
 
-/** A field that differs between two versions of an agent. */
 export type Change =
   | { part: string; kind: 'text'; before: string; after: string }
   | { part: string; kind: 'list'; gone: string[]; added: string[] }

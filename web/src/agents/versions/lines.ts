@@ -7,7 +7,6 @@ export interface DiffLine {
 /** The maximum size of the comparison table. Larger differences are shown as one removed and one added block. */
 const MOST_CELLS = 4_000_000
 
-/** The line diff of two texts, by longest common subsequence. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const [a, b] = [linesOf(before), linesOf(after)]
   let head = 0

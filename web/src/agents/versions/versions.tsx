@@ -13,7 +13,6 @@ import { type Agent, type AgentVersion, agentsInQuery, refreshAgents, versionsQu
 import { changesBetween } from './changes.ts'
 import { Differences } from './differences.tsx'
 
-/** The versions of an agent, newest first, with their changes. */
 export function Versions({ agent, mayChange }: { agent: Agent; mayChange: boolean }) {
   const { id, workspace_id, version: present } = agent
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(versionsQuery(id))

@@ -26,7 +26,6 @@ const shown = [
   'timeout_seconds',
 ]
 
-/** Creates or edits an automation, with a preview of the next runs. */
 export function AutomationDialog({
   before,
   workspaces,
@@ -38,7 +37,6 @@ export function AutomationDialog({
 }: {
   /** The automation being edited; null when creating one. */
   before: Automation | null
-  /** The workspaces in which the person can create automations. */
   workspaces: readonly Workspace[]
   agentId?: string
   preferred?: string | undefined

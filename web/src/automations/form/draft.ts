@@ -5,7 +5,6 @@ import { isOnce } from '../words.ts'
 import type { WallTime } from '../zone.ts'
 import { type Understood, understand } from './plain-words.ts'
 
-/** How the draft sets its schedule. */
 export type When = 'words' | 'cron' | 'once' | 'webhook'
 
 export interface AutomationDraft {

@@ -14,7 +14,6 @@ const ways: readonly (readonly [When, string])[] = [
 ]
 const examples = ['every weekday at nine', 'every 15 minutes', 'on the 1st of every month at 8', 'tomorrow at 7:30 pm']
 
-/** Sets the schedule in one of several ways, with a preview. */
 export function WhenFields({
   draft,
   set,

@@ -2,21 +2,17 @@ import type { RunEvent } from '../../chats/queries.ts'
 import { shorten } from '../../../../src/core/text/shorten.ts'
 import { jsonText } from '../../ui/text/json-text.ts'
 
-/** A line of a run's log. */
 export interface LogLine {
   key: string
   at: string
   kind: 'state' | 'text' | 'reasoning' | 'tool' | 'result' | 'error' | 'cost'
   text: string
-  /** The chat of a delegated task. */
   chatId?: string
 }
 
 export interface Log {
   lines: readonly LogLine[]
-  /** The last event number, for resuming. */
   seq: number
-  /** The run has ended. */
   ended: boolean
 }
 export const emptyLog: Log = { lines: [], seq: 0, ended: false }

@@ -13,7 +13,6 @@ import { type AutomationRun, automationQuery, refreshAutomations, runQuery } fro
 import { durationOf, isGoing, runTones, saysDuration, saysRun, saysSkip, saysTrigger } from '../words.ts'
 import { AgentLog, CommandLog } from './log.tsx'
 
-/** The page of a run, with its log. */
 export function RunPage() {
   const { id, run: runId } = useParams({ from: '/shell/automations/$id/runs/$run' })
   const { data: automation } = useQuery(automationQuery(id))

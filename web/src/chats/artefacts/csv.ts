@@ -37,7 +37,6 @@ export function readCsv(text: string, separator: ',' | ';' | '\t' = separatorOf(
   return { rows, isCut: at < text.length }
 }
 
-/** The most frequent separator in the first line. */
 function separatorOf(text: string): ',' | ';' | '\t' {
   const line = text.slice(0, text.indexOf('\n') === -1 ? undefined : text.indexOf('\n'))
   const count = (sign: string): number => line.split(sign).length

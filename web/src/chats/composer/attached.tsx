@@ -6,7 +6,6 @@ import { type Source, inlineSource } from '../temporary/inline.ts'
 
 /** An attached file: uploaded to the drive, or sent inside the message in a temporary chat. */
 export interface Attached {
-  /** The file's number in this list. */
   key: number
   name: string
   isPicture: boolean
@@ -95,7 +94,6 @@ export function useAttached(workspaceId: FilesGoTo, temporary: boolean): Attachi
   }
 }
 
-/** Deletes an uploaded file that was removed from the message. */
 function takeBack(source: Source): void {
   if (source.kind !== 'file') return
   const id = source.file_id

@@ -29,7 +29,6 @@ export function Composer({
   note,
 }: {
   workspaceId: FilesGoTo
-  /** Files go into the message instead of the drive. */
   temporary?: boolean
   draft: string
   onDraft: (text: string) => void
@@ -38,12 +37,10 @@ export function Composer({
   onStop: (() => void) | null
   sending: boolean
   error: string | null
-  /** Focuses the field when it changes. */
   focusOn: string
   /** A rejected message from another page, to be sent again. */
   returned?: Written | null
   tools: ReactNode
-  /** Another way to enter text, such as voice. */
   voice?: ReactNode
   note?: ReactNode
 }) {

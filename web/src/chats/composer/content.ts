@@ -17,7 +17,6 @@ export function contentOf({ text, files }: Written): Content {
   return [...(text.trim() === '' ? [] : [{ type: 'text' as const, text }]), ...parts]
 }
 
-/** The same message for a retry. */
 export const givenOf = ({ content }: Message): Content =>
   content.flatMap((part): Given[] => {
     if (part.type === 'text') return [part]

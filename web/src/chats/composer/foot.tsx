@@ -28,7 +28,6 @@ export function Foot({
   chatId: string
   workspaceId: FilesGoTo
   temporary: boolean
-  /** The earlier message being edited. */
   edited: Message | null
   onEdited: (message: Message | null) => void
   /** The first message of the chat, if it was rejected. */
@@ -36,7 +35,6 @@ export function Foot({
   send: (draft: Draft) => Promise<boolean>
   onStop: (() => void) | null
   refused: string | null
-  /** The number of messages waiting for the response to end. */
   queued: number
   isLost: boolean
   /** Whether a model is chosen, or the server has a default. */
@@ -49,7 +47,6 @@ export function Foot({
     () => '',
     (words) => words.trim() === '' || edited !== null,
   )
-  /** The text of a rejected edit. */
   const kept = useRef<string | null>(null)
   useEffect(() => {
     if (edited !== null) setDraft(kept.current ?? edited.text)

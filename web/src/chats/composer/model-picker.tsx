@@ -5,7 +5,6 @@ import { Picked, type PickerProps, pickerClass } from './picked.tsx'
 const load = () => import('./model-list.tsx')
 const ModelList = lazy(load)
 
-/** Picks a model by name or provider. Shows prices and context length. */
 export function ModelPicker(props: PickerProps) {
   return (
     <Later load={load} popup="dialog" className={pickerClass} content={<Picked {...props} />}>

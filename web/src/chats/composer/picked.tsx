@@ -2,7 +2,6 @@ import { Icon } from '../../ui/icons.tsx'
 
 export interface PickerProps {
   model: string | null
-  /** The default model, when none is chosen. */
   byServer?: string | null
   onModel: (model: string) => void
 }

@@ -4,7 +4,6 @@ import type { Message } from '../queries.ts'
 const textOf = ({ content }: Message): string =>
   content.map((part) => (part.type === 'text' ? part.text : part.type === 'compaction' ? part.summary : '')).join('\n')
 
-/** The indexes of matching rows, newest first, ignoring case. */
 export function matchesIn(rows: readonly Message[], words: string): number[] {
   const wanted = words.trim().toLowerCase()
   if (wanted === '') return []

@@ -7,7 +7,6 @@ import { typedNumber } from '../../ui/text/typed-number.ts'
 import { whenChosen } from '../thread/choices.ts'
 import type { Goal } from './queries.ts'
 
-/** Sets a goal, or continues one with higher limits. */
 export function GoalDialog({
   chatId,
   goal,

@@ -21,17 +21,7 @@ const states: Record<Goal['status'], { word: string; tone: Tone }> = {
   failed: { word: 'failed', tone: 'bad' },
 }
 
-/** The goal of the branch with its progress and cost. */
-export function GoalStrip({
-  chatId,
-  mayWrite,
-  onChange,
-}: {
-  chatId: string
-  mayWrite: boolean
-  /** Called when a turn starts or stops. */
-  onChange: () => void
-}) {
+export function GoalStrip({ chatId, mayWrite, onChange }: { chatId: string; mayWrite: boolean; onChange: () => void }) {
   const { data: goal } = useQuery(goalQuery(chatId))
   const [read, setRead] = useState<string | null>(null)
   const more = useOpen<Goal>()

@@ -19,7 +19,6 @@ const CopyDialog = lazy(async () => ({ default: (await import('./copy-dialog.tsx
 const ShareDialog = lazy(async () => ({ default: (await import('../../shared/share-dialog.tsx')).ShareDialog }))
 const CostDialog = lazy(async () => ({ default: (await import('./cost-dialog.tsx')).CostDialog }))
 
-/** The chat's title, cost and actions. */
 export function ChatHead({
   chat,
   workspace,

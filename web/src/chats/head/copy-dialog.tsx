@@ -13,7 +13,6 @@ import { whenChosen } from '../thread/choices.ts'
 /** The copied part: the whole chat, or the messages up to one. */
 export type Copying = { how: 'copy' } | { how: 'fork'; messageId: string | null }
 
-/** Copies or forks a chat into a workspace, and opens the result. */
 export function CopyDialog({
   chat,
   copying,

@@ -5,7 +5,6 @@ import { Failure } from '../../ui/notice.tsx'
 import { number, plural, usd } from '../../ui/text/format.ts'
 import { Name } from '../../ui/text/words.tsx'
 
-/** The cost of a chat by model, for all branches. */
 export function CostDialog({
   chatId,
   open,

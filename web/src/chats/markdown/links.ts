@@ -25,7 +25,6 @@ export function targetOf(href: string): { href: string; host: string | null } | 
   return { href: url.href, host: url.host }
 }
 
-/** Whether a link's text names a host other than its target. */
 export function isMisleading(text: string, host: string | null): boolean {
   const named = /^(?:https?:\/\/)?([\w-]+(?:\.[\w-]+)+)(?:[/:?#]|$)/i.exec(text.trim())?.[1]?.toLowerCase()
   return named !== undefined && host !== null && named !== host.replace(/:\d+$/, '') && `www.${named}` !== host

@@ -31,7 +31,6 @@ interface BlockProps {
   depth: number
   /** The level of this heading, or of the first heading in this block. */
   level: number
-  /** Whether its end may still be missing. */
   growing: boolean
 }
 

@@ -43,7 +43,6 @@ export function displayAt(src: string): Maths | undefined {
   return undefined
 }
 
-/** The position of the next block formula. */
 export function displayBehind(src: string): number | undefined {
   for (let at = src.indexOf('\n'); at !== -1; at = src.indexOf('\n', at + 1))
     if (displayAt(src.slice(at + 1, at + 1 + LONGEST_DISPLAY)) !== undefined) return at + 1
@@ -74,7 +73,6 @@ export function inlineAt(src: string): Maths | undefined {
   }
 }
 
-/** Where the next formula could start. */
 export function inlineBehind(src: string): number | undefined {
   const at = src.search(/\$|\\[([]/)
   return at === -1 ? undefined : at

@@ -1,7 +1,6 @@
 import { buttonClass } from '../../ui/button.tsx'
 import type { Message } from '../queries.ts'
 
-/** Switches between versions of a message or response. */
 export function BranchSwitch({
   message,
   siblings,

@@ -33,7 +33,6 @@ export function MessageList({
   earlier: 'none' | 'more' | 'coming'
   onEarlier: () => void
   children: (message: Message) => ReactNode
-  /** Content after the last message. */
   end: ReactNode
 }) {
   const scroller = useRef<HTMLDivElement>(null)

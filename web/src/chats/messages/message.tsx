@@ -40,7 +40,6 @@ export interface MessageRowProps {
   deeds: MessageDeeds
 }
 
-/** A message with its actions. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { message, speaker, siblings, results, run, deeds } = props
   const { role, status, content, text, cost_usd, created_at } = message
@@ -124,7 +123,6 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   )
 })
 
-/** Shows that the message is being read aloud, with a stop button. */
 function Heard({ messageId }: { messageId: string }) {
   const { messageId: now, state } = useReading()
   if (now !== messageId) return null

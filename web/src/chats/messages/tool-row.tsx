@@ -159,7 +159,6 @@ function pretty(json: string): string {
   }
 }
 
-/** The arguments on one line. */
 function briefOf(json: string): string {
   try {
     const value: unknown = JSON.parse(json)

@@ -6,7 +6,6 @@ import { useSend } from '../../ui/send.ts'
 import { Ago } from '../../ui/text/time.tsx'
 import type { Chat } from '../queries.ts'
 
-/** The notice on temporary chats, with a button to keep the chat. */
 export function TemporaryStrip({ chat: { id, temporary, expires_at }, onKept }: { chat: Chat; onKept: () => void }) {
   const keep = useSend(
     () => uk.chats.update({ id, temporary: false }),

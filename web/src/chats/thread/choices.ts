@@ -4,7 +4,6 @@ import type { Chat } from '../queries.ts'
 /** A setting for the next responses of a chat: model, agent or branch. */
 export type Choice = { model?: string; agent_id?: string | null; head_message_id?: string }
 
-/** The pending request of each chat's last choice. */
 const underWay = new Map<string, Promise<Chat>>()
 
 /** Resolves once all choices for this chat are applied on the server. Rejects if the last one was rejected. */

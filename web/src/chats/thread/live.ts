@@ -3,9 +3,7 @@ import type { Message, Run, RunEvent } from '../queries.ts'
 /** A run according to its events, before the message rows are stored. */
 export interface Live {
   run: Run | null
-  /** The messages of the response, in order. */
   messages: ReadonlyMap<string, Message>
-  /** The last event number, for resuming. */
   seq: number
   /** MCP servers that couldn't be reached. */
   troubles: readonly string[]

@@ -13,7 +13,6 @@ export interface ThreadState {
   chat: Chat | null
   /** The messages; null: not loaded yet. */
   messages: Messages | null
-  /** The unfinished runs in order, and the newest one. */
   runs: readonly Run[]
   live: Live
   /** The sent message that the server hasn't confirmed yet. */

@@ -1,7 +1,6 @@
 import type { Message } from '../queries.ts'
 
 export type Messages = ReadonlyMap<string, Message>
-/** Messages by parent, oldest first. */
 export type Following = ReadonlyMap<string | null, readonly Message[]>
 
 /** The loaded messages up to `head`, oldest first. Tool results are shown with their calls. */
@@ -36,7 +35,6 @@ const nobody: readonly Message[] = []
 export const siblingsOf = (following: Following, { parent_id }: Message): readonly Message[] =>
   following.get(parent_id) ?? nobody
 
-/** The end of the newest branch through a message. */
 export function leafBelow(following: Following, id: string): string {
   let leaf = id
   for (let next = following.get(leaf)?.at(-1); next !== undefined; next = following.get(leaf)?.at(-1)) leaf = next.id
@@ -48,7 +46,6 @@ export interface ToolResult {
   isError: boolean
 }
 
-/** Tool results by call ID. */
 export function resultsIn(branch: readonly Message[]): Map<string, ToolResult> {
   const results = new Map<string, ToolResult>()
   for (const { content } of branch)

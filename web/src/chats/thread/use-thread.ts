@@ -13,7 +13,6 @@ export const useTold = <T>(thread: Thread, part: (state: ThreadState) => T): T =
 export interface Shown {
   /** The active branch with the streaming response, without tool results. */
   rows: readonly Message[]
-  /** The answers of tools, for a row. */
   resultsFor: (message: Message) => ReadonlyMap<string, ToolResult>
   following: Following
 }

@@ -15,7 +15,6 @@ const driverWords: Record<string, string> = {
   docker: 'Container from an image',
 }
 
-/** Creates a cloud computer, empty or from a snapshot. */
 export function Make({
   drivers,
   workspaces,
@@ -27,7 +26,6 @@ export function Make({
   workspaces: readonly Workspace[]
   open: boolean
   onOpen: (open: boolean) => void
-  /** The snapshot to restore into the home folder. */
   from?: string
 }) {
   const available = drivers.filter((one) => one.available)

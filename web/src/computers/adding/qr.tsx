@@ -24,7 +24,6 @@ export function Qr({ words, label }: { words: string; label: string }) {
   )
 }
 
-/** The dark runs of a row. */
 function runsOf(row: readonly boolean[]): [from: number, width: number][] {
   const runs: [number, number][] = []
   row.forEach((dark, x) => {

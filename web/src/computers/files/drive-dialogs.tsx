@@ -32,7 +32,6 @@ const listed = (place: string, kind: 'file' | 'folder', open: boolean) => ({
   enabled: open && place !== '',
 })
 
-/** Copies a file from a computer to the drive. */
 export function ToDrive({ computerId, row, open, onOpen }: Props & { row: Row }) {
   const { workspaces, place, pick } = usePlace()
   const [folder, setFolder] = useState('')
@@ -79,7 +78,6 @@ export function ToDrive({ computerId, row, open, onOpen }: Props & { row: Row })
   )
 }
 
-/** Copies a file from the drive to a computer. */
 export function FromDrive({ computerId, folder, open, onOpen }: Props & { folder: string }) {
   const { workspaces, place, pick } = usePlace()
   const [words, setWords] = useState('')

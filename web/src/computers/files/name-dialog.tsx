@@ -47,6 +47,5 @@ async function rename(id: string, from: string, to: string): Promise<void> {
   if ('exit_code' in ran && ran.exit_code !== 0) throw refused(ran.stderr.trim() || 'Couldn’t rename the file.')
 }
 
-/** An error in the form that dialogs show. */
 const refused = (message: string): ApiError =>
   new ApiError({ status: 409, header: () => null }, { type: 'conflict', message })

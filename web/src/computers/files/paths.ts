@@ -8,14 +8,12 @@ export function trail(path: string): { name: string; path: string }[] {
   ]
 }
 
-/** Joins a name to a folder. */
 export function within(folder: string, name: string): string {
   const isUri = folder.startsWith('file://')
   const base = folder.replace(/(?<!^|:\/)\/+$/, '')
   return `${base === '/' ? '' : base}/${isUri ? encodeURIComponent(name) : name}`
 }
 
-/** The parent folder. */
 export const folderOf = (path: string): string => trail(path).at(-2)?.path ?? '/'
 
 function shown(name: string, scheme: string): string {

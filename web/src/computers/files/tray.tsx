@@ -2,7 +2,6 @@ import { Button, IconButton } from '../../ui/button.tsx'
 import { size } from '../words.ts'
 import { type Upload, again, dismiss, useUploads } from './uploads.ts'
 
-/** Uploads to a computer. */
 export function Tray({ computerId }: { computerId: string }) {
   const uploads = useUploads().filter((one) => one.computerId === computerId)
   if (uploads.length === 0) return null

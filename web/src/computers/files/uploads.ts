@@ -50,7 +50,6 @@ export function again(key: string, overwrite: boolean): void {
   void run(key, overwrite)
 }
 
-/** Cancels an upload and removes it from the list. */
 export function dismiss(key: string): void {
   stops.get(key)?.abort()
   files.delete(key)
@@ -123,7 +122,6 @@ async function arrived(id: string, path: string, tag: string, signal: AbortSigna
   }
 }
 
-/** Writes a file, or a part of an upload. */
 export async function sendPart(
   url: string,
   body: Blob,

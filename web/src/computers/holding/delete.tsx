@@ -10,7 +10,6 @@ import { Section } from '../../ui/page.tsx'
 import { useSend } from '../../ui/send.ts'
 import { type Computer, refreshComputers } from '../queries.ts'
 
-/** Deletes a computer after its name is typed. */
 export function Delete({ computer: { id, name, kind } }: { computer: Computer }) {
   const [open, setOpen] = useState(false)
   const [typed, setTyped] = useState('')

@@ -16,7 +16,6 @@ import { capabilities, capabilityWords } from '../words.ts'
 
 type Exposure = Computer['exposures'][number]
 
-/** Whether this person can share a computer. */
 export function useManages({ owner }: Computer): boolean {
   const { id } = useAccount()
   const { data: workspaces } = useQuery(workspacesQuery)
@@ -32,7 +31,6 @@ export function useOwns({ owner }: Computer): boolean {
   return owner.type === 'account' ? owner.id === id : workspaces?.find((one) => one.id === owner.id)?.role === 'owner'
 }
 
-/** Workspaces with access to a computer, and their permissions. */
 export function Grants({ computer }: { computer: Computer }) {
   const { id, name, exposures, allows } = computer
   const manages = useManages(computer)

@@ -19,7 +19,6 @@ import { useManages, useOwns } from './grants.tsx'
 import { Snapshots } from './snapshots.tsx'
 import { Transfer } from './transfer.tsx'
 
-/** A computer's details, and settings for those who manage it. */
 export function Settings({ computer }: { computer: Computer }) {
   const manages = useManages(computer)
   const owns = useOwns(computer)

@@ -16,7 +16,6 @@ import { size } from '../words.ts'
 
 const LOOK_MS = 2_000
 
-/** Snapshots of a cloud computer's home folder, and computers created from them. */
 export function Snapshots({ computer: { id }, manages }: { computer: Computer; manages: boolean }) {
   const { data, error, refetch } = useSnapshots()
   const taking = useSend(uk.computers.snapshot, () => refetch())
@@ -47,7 +46,6 @@ export function Snapshots({ computer: { id }, manages }: { computer: Computer; m
   )
 }
 
-/** Snapshots of deleted or transferred computers. */
 export function Left({ computers }: { computers: readonly Computer[] }) {
   const { data } = useSnapshots()
   const left = data?.filter((one) => !computers.some(({ id }) => id === one.computer_id)) ?? []

@@ -15,7 +15,6 @@ type Port = Awaited<ReturnType<typeof uk.computers.ports>>['rows'][number]
 /** Polls while the page is visible. */
 const LOOK_MS = 3_000
 
-/** The ports that programs listen on, with links to their pages. */
 export function Ports({ computer: { id } }: { computer: Computer }) {
   const key = ['computer-ports', id]
   const {

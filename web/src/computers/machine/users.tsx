@@ -20,7 +20,6 @@ const refresh = (id: string): Promise<void> => queryClient.invalidateQueries({ q
 const furtherOf = ({ username, groups }: User): string[] => groups.filter((group) => group !== username)
 const listIn = (words: string): string[] => words.split(/[,\s]+/).filter(Boolean)
 
-/** The operating system accounts of the machine. */
 export function Users({ computer: { id } }: { computer: Computer }) {
   const {
     data: users,

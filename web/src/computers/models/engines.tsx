@@ -18,7 +18,6 @@ const tones: Record<Engine['status'], Tone> = {
   failed: 'bad',
 }
 
-/** Model runtimes on a computer. */
 export function Engines({ computer: { id } }: { computer: Computer }) {
   const { data, error, refetch } = useQuery(inferenceQuery(id))
   const sending = useSend(uk.computers.local_inference, () => refreshModels(id))

@@ -26,7 +26,6 @@ function whyNot(error: Install['error']): string | undefined {
   return `The computer has ${size(free)} of disk space left${more}. Free up space and install the model again. The download resumes.`
 }
 
-/** Running and recently failed installations. */
 export function Installs({ id, ready }: { id: string; ready: boolean }) {
   const { data: installs = [] } = useQuery(installsQuery(id))
   const shown = installs.filter(

@@ -5,7 +5,6 @@ import { TextField } from '../../ui/field.tsx'
 import { useSend } from '../../ui/send.ts'
 import { type Model, refreshModels } from './queries.ts'
 
-/** Serves a platform model from a local model. */
 export function MapDialog({
   model: { id, computer_id, name, mapping },
   open,

@@ -17,7 +17,6 @@ import { type Model, installsQuery, isGoing, modelsQuery, refreshModels } from '
 
 const engines = { llama: 'llama.cpp', sherpa: 'sherpa-onnx', ollama: 'Ollama' } as const
 
-/** The local models of a computer. */
 export function Models({ computer }: { computer: Computer }) {
   const { id, name } = computer
   const { data: models, error, refetch } = useQuery(modelsQuery(id))
@@ -93,7 +92,6 @@ export function Models({ computer }: { computer: Computer }) {
   )
 }
 
-/** Whether a newly installed model is in the list. */
 function useRefreshWhenInstalled(id: string): void {
   const { data: installs } = useQuery(installsQuery(id))
   const going = installs?.filter(isGoing).length ?? 0

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../ui/button.tsx'
 
-/** Searches the terminal and its scrollback. */
 export function FindBar({
   found,
   onFind,

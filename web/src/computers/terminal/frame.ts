@@ -123,7 +123,6 @@ const optionsFor = ({ scheme, fontSize, screenReader }: Look) => ({
   screenReaderMode: screenReader,
 })
 
-/** The padding around the characters. */
 function dress({ scheme }: Look): void {
   document.documentElement.style.colorScheme = scheme
   document.body.style.background = palettes[scheme].background!

@@ -12,7 +12,6 @@ const arrows: readonly (readonly [key: Key, sign: string, label: string])[] = [
   ['right', '→', 'Right'],
 ]
 
-/** Keys missing on phone keyboards. */
 export function KeyBar({
   control,
   onControl,

@@ -1,7 +1,6 @@
 import { Actions } from '../../ui/dialogs/menu.tsx'
 import { SIZES, useWish, wishFor } from './wish.ts'
 
-/** Terminal settings of this device. */
 export function LookMenu({ onFind }: { onFind: () => void }) {
   const { fontSize, screenReader } = useWish()
   const at = SIZES.findIndex((one) => one === fontSize)

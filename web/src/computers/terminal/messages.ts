@@ -3,7 +3,6 @@
 export interface Look {
   scheme: 'light' | 'dark'
   fontSize: number
-  /** Adds a text version of the screen for screen readers. */
   screenReader: boolean
 }
 

@@ -21,7 +21,6 @@ interface Props {
   onTitle: (title: string) => void
   onShortcut: (name: 'find' | 'next' | 'previous') => void
   onFound: (found: boolean) => void
-  /** The program ended, or the terminal was closed. */
   onEnd: () => void
   seat: (seat: Seat | null) => void
 }

@@ -51,7 +51,6 @@ export const draftOf = (key: ApiKey): Draft => ({
 const localDay = (date: Date): string =>
   [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-')
 
-/** The end of the day in the person's time zone. */
 function expiryOf({ expiry, day }: Draft, now: number): string | null {
   if (expiry === 'never') return null
   if (expiry === 'date') return day === '' ? null : new Date(`${day}T23:59:59`).toISOString()
@@ -63,7 +62,6 @@ export function capOf(words: string): number | null {
   return cap === '' ? null : typedNumber(cap)
 }
 
-/** The changed fields. An unchanged expiry keeps its exact time. */
 export function changesIn(draft: Draft, before: ApiKey, now = Date.now()) {
   const untouched = draft.expiry === 'date' && draft.day === draftOf(before).day
   return {

@@ -19,7 +19,6 @@ interface Props {
   at: (field: string) => string | null
   /** Shows fields that can only be set at creation. */
   isNew: boolean
-  /** The page fixes the workspace. */
   fixedWorkspace?: boolean
 }
 

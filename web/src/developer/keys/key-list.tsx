@@ -12,7 +12,6 @@ import { ChangeKeyDialog, RotateDialog } from './key-dialogs.tsx'
 import { KeyRow } from './key-row.tsx'
 import { refreshKeys, sortKeys } from './keys.ts'
 
-/** API keys with their actions. Expired and revoked keys are collapsed. */
 export function KeyList({
   keys,
   label,

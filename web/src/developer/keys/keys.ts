@@ -13,7 +13,6 @@ export const keysWithinQuery = (workspaceId: string) =>
   })
 export const refreshKeys = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ['keys'] })
 
-/** Splits keys into active and inactive ones. */
 export function sortKeys(keys: readonly ApiKey[]): { active: ApiKey[]; ended: ApiKey[] } {
   return {
     active: keys.filter(({ status }) => status === 'active'),

@@ -9,7 +9,6 @@ interface Props {
   error: string | null
 }
 
-/** Presets, and a list of all scopes. */
 export function ScopePicker({ preset, picked, onChange, error }: Props) {
   return (
     <fieldset aria-describedby={error ? 'scopes-error' : undefined}>

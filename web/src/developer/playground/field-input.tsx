@@ -4,7 +4,6 @@ import type { Field } from './operations.ts'
 
 const LONG = /^(content|prompt|instructions|text|system|input|query|body|data)$/
 
-/** A field of a request. Empty fields are omitted. */
 export function FieldInput({
   field: { name, kind, required, choices, description, place },
   value,

@@ -9,7 +9,6 @@ export interface Field {
   /** `json`: objects, arrays and unions. */
   kind: 'text' | 'number' | 'switch' | 'json' | 'choice'
   choices: readonly string[]
-  /** The initial value. */
   example: string
 }
 
@@ -36,7 +35,6 @@ export interface Operation {
   final: boolean
   /** The CLI command; null if there is none. */
   command: string | null
-  /** The docs page. */
   docs: string
   /** Why the call can't be sent from here; null if it can. */
   closed: string | null

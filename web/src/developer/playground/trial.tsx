@@ -13,7 +13,6 @@ import type { Operation } from './operations.ts'
 import { useAnswer } from './use-answer.ts'
 import { snippetsOf } from './snippets.ts'
 
-/** The form of an endpoint, its response, and the code examples. */
 export function Trial({ operation }: { operation: Operation }) {
   const { method, path, summary, description, fields, filePart, auth, final, docs, closed } = operation
   const [draft, setDraft] = useDraft<Draft>(

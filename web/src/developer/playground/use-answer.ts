@@ -8,12 +8,10 @@ export interface Answer {
   status: { code: number; words: string } | null
   headers: readonly (readonly [name: string, value: string])[]
   requestId: string | null
-  /** The part of the body received so far. */
   body: string
   /** Milliseconds to the first byte, and to the end; null while streaming. */
   headMs: number
   tookMs: number | null
-  /** Why the request failed or the response broke off. */
   broken: string | null
 }
 

@@ -7,7 +7,6 @@ import { type EventType, eventTypesQuery } from './queries.ts'
 /** `run.failed` → `run`. */
 const kindOf = (type: string): string => type.slice(0, type.indexOf('.'))
 
-/** Selects all events, all of a kind, or single ones. */
 export function EventPicker({
   events,
   onEvents,

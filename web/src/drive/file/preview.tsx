@@ -45,7 +45,6 @@ export function Preview({ place }: { place: FilePlace }) {
   }
 }
 
-/** A PDF as page images or as text. */
 function PdfFile({ file }: { file: DriveFile }) {
   const [words, setWords] = useState(false)
   if (words)

@@ -107,7 +107,6 @@ const Plain = ({ text }: { text: string }) => (
 
 interface Edited {
   text: string
-  /** The file when its text was opened or last saved here. */
   from: DriveFile
 }
 

@@ -1,9 +1,7 @@
 import type { GrepRow } from '../queries.ts'
 
-/** A glob for names that contain the query, with glob characters escaped. */
 export const globFor = (words: string): string => `*${words.replaceAll(/[\\*?[\]{}!]/g, '\\$&').replaceAll('/', '*')}*`
 
-/** Groups lines by file, keeping the order. */
 export function byFile(rows: readonly GrepRow[]): { fileId: string; path: string; lines: GrepRow[] }[] {
   const files = new Map<string, { fileId: string; path: string; lines: GrepRow[] }>()
   for (const row of rows) {

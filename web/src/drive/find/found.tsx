@@ -25,7 +25,6 @@ const asked = ({ workspaceId, path }: Within) => ({
   ...(path !== null && { path }),
 })
 
-/** Files with matching names, and matching lines. */
 export function Found({ words, regex, within }: { words: string; regex: boolean; within: Within }) {
   const key = [words, within.workspaceId, within.path]
   const named = useQuery({
@@ -133,7 +132,6 @@ function Group({
 }: {
   title: string
   count: string | null
-  /** The results, for a loading or error message. */
   what: string
   error: unknown
   again: () => unknown

@@ -6,19 +6,15 @@ export interface Box {
   bottom: number
 }
 
-/** The layout of a list, filled row by row. */
 export interface Layout {
   count: number
   columns: number
-  /** The distance between the tops of two rows. */
   pitch: number
   /** The height of a row or tile, without the gap. */
   height: number
-  /** The horizontal gap between tiles. */
   gap: number
 }
 
-/** The indexes of the files that a box touches. */
 export function covered(
   { left, top, right, bottom }: Box,
   width: number,

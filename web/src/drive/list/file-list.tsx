@@ -28,7 +28,6 @@ interface Props {
   stale: boolean
 }
 
-/** The virtualized rows or tiles of a folder. */
 export function FileList({ label, files, view, sort, onSort, selection, renaming, deeds, onWish, stale }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const width = useWidth(scroller)

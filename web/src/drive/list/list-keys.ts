@@ -1,6 +1,5 @@
 import type { KeyboardEvent } from 'react'
 
-/** The action for a key or selection box in a file list. */
 export type Wish =
   | { is: 'go'; by: number; range: boolean }
   /** A box over the files at these indexes; `adds` extends the previous selection. */

@@ -11,7 +11,6 @@ const HELD = 'a, button, input, [data-grip], [role=columnheader], [role=row][ari
 
 interface Press {
   pointer: number
-  /** The start in list pixels, independent of scrolling. */
   from: { x: number; y: number }
   now: { x: number; y: number }
   drawn: boolean

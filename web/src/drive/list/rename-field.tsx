@@ -3,7 +3,6 @@ import { sayError } from '../../api.ts'
 import { rename } from '../deeds.ts'
 import type { DriveFile } from '../queries.ts'
 
-/** Renames a file in place. Enter saves, Escape cancels. */
 export function RenameField({ file, onDone }: { file: DriveFile; onDone: () => void }) {
   const [name, setName] = useState(file.name)
   const [error, setError] = useState<string | null>(null)

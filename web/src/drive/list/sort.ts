@@ -25,7 +25,6 @@ const values: Record<Order, (a: DriveFile, b: DriveFile) => number> = {
 /** When a file's content was written; for a folder, when it was last changed. */
 export const modifiedOf = ({ content_updated_at, updated_at }: DriveFile): string => content_updated_at ?? updated_at
 
-/** Folders first, then by the order, then by name. */
 export function sorted(files: readonly DriveFile[], { by, down }: Sort): DriveFile[] {
   const turn = down ? -1 : 1
   return [...files].sort((a, b) => {

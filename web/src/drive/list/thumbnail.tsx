@@ -3,7 +3,6 @@ import { Icon, type IconName } from '../../ui/icons.tsx'
 import type { DriveFile } from '../queries.ts'
 import { hasThumbnail } from './kinds.ts'
 
-/** A thumbnail, or the icon of the file's kind. */
 export function Thumbnail({ file, icon, large = false }: { file: DriveFile; icon: IconName; large?: boolean }) {
   const [failed, setFailed] = useState<string | null>(null)
   const size = large ? 'size-full' : 'size-8'

@@ -67,7 +67,6 @@ export function ShareDialog({
 
 const again = (id: string): Promise<void> => queryClient.invalidateQueries({ queryKey: ['drive', 'shares', id] })
 
-/** Shares with an email address or one of the person's workspaces. */
 function Give({ file }: { file: DriveFile }) {
   const { data: workspaces = [] } = useQuery(workspacesQuery)
   const others = workspaces.filter(({ id, kind }) => id !== file.workspace_id && kind === 'team')

@@ -14,7 +14,6 @@ const times = [
   ['604800', '1 week'],
 ] as const
 
-/** A temporary public link. */
 export function SignedLink({ file }: { file: DriveFile }) {
   const [seconds, setSeconds] = useState<(typeof times)[number][0]>('86400')
   const [once, setOnce] = useState(false)

@@ -139,7 +139,6 @@ function Node({
   )
 }
 
-/** Moves the focus to the next visible folder. */
 function walk(event: KeyboardEvent<HTMLUListElement>): void {
   const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=treeitem]')]
   const at = items.indexOf(event.target as HTMLElement)

@@ -1,6 +1,5 @@
 import type { Chosen } from './entry.ts'
 
-/** The dropped files, with the paths of files in dropped folders. */
 export async function droppedIn({ items, files }: DataTransfer): Promise<Chosen[]> {
   // The entries are available only during the drop event.
   const entries = [...items].filter(({ kind }) => kind === 'file').map((item) => item.webkitGetAsEntry())

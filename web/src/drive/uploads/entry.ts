@@ -15,7 +15,6 @@ export type UploadState =
   | { is: 'lost' }
   | { is: 'done'; fileId: string | null }
 
-/** An upload. */
 export interface Entry {
   key: string
   name: string
@@ -25,10 +24,8 @@ export interface Entry {
   /** The target: a place, and folders to create below it. */
   place: Place
   folders: readonly string[]
-  /** The place's display name. */
   into: string
   onConflict: OnConflict
-  /** The URL of the started upload. */
   url: string | null
   sent: number
   /** Current bytes per second; null while unknown. */
@@ -39,7 +36,6 @@ export interface Entry {
 export const isOpen = ({ state: { is } }: Entry): boolean => is !== 'done'
 export const isMoving = ({ state: { is } }: Entry): boolean => is === 'waiting' || is === 'going' || is === 'cut'
 
-/** A file with its path within dropped folders. */
 export interface Chosen {
   file: File
   folders: readonly string[]

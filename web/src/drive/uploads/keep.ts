@@ -54,7 +54,6 @@ export async function keptOf(accountId: string): Promise<Kept[]> {
   return mine
 }
 
-/** Deletes all stored uploads at sign-out. */
 export function forgetKept(): void {
   if (!hasKept()) return
   localStorage.removeItem(MARK)

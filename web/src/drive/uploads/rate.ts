@@ -2,7 +2,6 @@
 const NEWEST = 0.3
 const EVERY_MS = 500
 
-/** Recent bytes per second. */
 export function rateMeter(): (at: number, sent: number) => number | null {
   let rate: number | null = null
   let last: { at: number; sent: number } | null = null

@@ -10,7 +10,6 @@ const looks = {
 const signs = { same: ' ', added: '+', removed: '−' } as const
 const MOST_LINES = 5_000
 
-/** A line diff. */
 export function DiffView({ before, after, label }: { before: string; after: string; label: string }) {
   const hunks = useMemo(() => hunksOf(before, after), [before, after])
   if (hunks === null)

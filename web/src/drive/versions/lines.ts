@@ -3,7 +3,6 @@ import { structuredPatch } from 'diff'
 export type Line = { is: 'same' | 'added' | 'removed'; text: string; before: number | null; after: number | null }
 export interface Hunk {
   lines: Line[]
-  /** The first line's number in the new text. */
   at: number
 }
 

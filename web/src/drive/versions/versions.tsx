@@ -21,7 +21,6 @@ import {
 import { MOST_EDITED_BYTES, textQuery } from './text.ts'
 import { DiffView } from './diff-view.tsx'
 
-/** A file's versions, newest first, with diffs and restore. */
 export function Versions({ place: { file, access }, compared }: { place: FilePlace; compared: number | null }) {
   const navigate = useNavigate()
   const { data, error, refetch } = useQuery(versionsQuery(file.id))
@@ -145,7 +144,6 @@ function VersionRow({
   )
 }
 
-/** The diff to the previous version. */
 function Compared({ file, version, before }: { file: DriveFile; version: FileVersion; before: FileVersion | null }) {
   const tooLarge = Math.max(version.size_bytes, before?.size_bytes ?? 0) > MOST_EDITED_BYTES
   const after = useQuery({ ...textQuery({ ...version, id: file.id }, version.version), enabled: !tooLarge })

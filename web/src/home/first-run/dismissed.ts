@@ -2,7 +2,6 @@ import { type Kept, kept } from '../../kept.ts'
 
 const byAccount = new Map<string, Kept>()
 
-/** Whether this account dismissed the setup guide on this device. */
 export function dismissed(accountId: string): Kept {
   const known = byAccount.get(accountId) ?? kept(`ukiyo.first-steps.${accountId}`)
   byAccount.set(accountId, known)

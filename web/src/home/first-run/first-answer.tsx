@@ -13,7 +13,6 @@ import { useWorkspace } from '../../workspace.ts'
 
 const QUESTION = 'Say hello in one sentence, and tell me what you are good at.'
 
-/** Sends a first message in a normal chat and streams the response. */
 export function FirstAnswer({ suggested, onAnswered }: { suggested: string | null; onAnswered: () => void }) {
   const workspace = useWorkspace()
   const [chosen, setChosen] = useDraft<string | null>(

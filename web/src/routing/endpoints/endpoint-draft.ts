@@ -29,7 +29,6 @@ export interface Draft {
   dropHeaders: boolean
   models: ModelDraft[]
   weight: string
-  /** The data policy. */
   keeps: Known
   trains: Known
   /** The owner: `mine`, `instance`, or the id of a workspace. */

@@ -24,7 +24,6 @@ interface Props {
   down: (() => void) | null
   shared: boolean
   alone: boolean
-  /** The ID of the list within which the row can be dragged. */
   list: string
   /** The row's actions; null if the person can't change it. */
   doing: Doing | null

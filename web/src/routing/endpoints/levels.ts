@@ -14,7 +14,6 @@ export interface Levels {
   /** The levels tried first: the account's own, then those of its personal workspace. */
   own: Level[]
   instance: Endpoint[]
-  /** The levels of other workspaces, oldest first. */
   further: Level[]
 }
 

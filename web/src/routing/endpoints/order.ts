@@ -50,7 +50,6 @@ export function moved<T extends Ranked>(places: readonly T[][], id: string, to: 
   return ids(drawn) === ids(places) ? null : drawn
 }
 
-/** The updates needed to store this order. */
 export const changesFor = (places: readonly Ranked[][]): { id: string; priority: number }[] =>
   places.flatMap((sharing, priority) =>
     sharing.filter((one) => one.priority !== priority).map(({ id }) => ({ id, priority })),

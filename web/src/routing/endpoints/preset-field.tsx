@@ -1,7 +1,6 @@
 import type { Preset } from '../../api.ts'
 import { Field } from '../../ui/field.tsx'
 
-/** Selects a cloud provider, a local provider, or a custom one. */
 export function PresetField({
   presets,
   value,

@@ -10,7 +10,6 @@ import { Switcher } from './switcher.tsx'
 const DrawerPopup = lazy(() => import('./drawer-popup.tsx'))
 const OpenDrawer = createContext<() => void>(() => {})
 
-/** The drawer on phones, with everything in the rail. */
 export function Drawer({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false)
   return (
@@ -40,7 +39,6 @@ export function TopBar() {
 const spot =
   'relative flex flex-1 flex-col items-center justify-center gap-0.5 text-[0.6875rem] text-quiet data-[status=active]:font-medium data-[status=active]:text-ink data-[status=active]:before:absolute data-[status=active]:before:inset-x-4 data-[status=active]:before:top-0 data-[status=active]:before:h-[3px] data-[status=active]:before:bg-seal'
 
-/** The bottom bar on phones. */
 export function BottomBar() {
   const openDrawer = use(OpenDrawer)
   const { data: unread = 0 } = useQuery(unreadQuery)

@@ -6,7 +6,6 @@ import { Here, type Words, switcherClass } from './here.tsx'
 const load = () => import('./switcher-menu.tsx')
 const SwitcherMenu = lazy(load)
 
-/** Selects the workspace in which new resources are created. */
 export function Switcher({ words }: { words: Words }) {
   const current = useWorkspace()
   return (

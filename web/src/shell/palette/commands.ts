@@ -3,11 +3,9 @@ import type { IconName } from '../../ui/icons.tsx'
 export interface Command {
   id: string
   label: string
-  /** A description next to the label. */
   about?: string | undefined
   icon: IconName
   keys?: string
-  /** Keywords for matching. */
   also?: string
   run: () => void
 }

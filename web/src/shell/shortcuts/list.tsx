@@ -15,7 +15,6 @@ const inComposer = [
   ['Esc', 'Stop the response'],
 ] as const
 
-/** Lists all active shortcuts, with the switch for single-letter ones. */
 export default function List() {
   const on = useLetters()
   const bound = useBound()

@@ -4,7 +4,6 @@ import { Button } from '../../ui/button.tsx'
 import { Copy } from '../../ui/copy.tsx'
 import { Forbidden } from '../../ui/forbidden.tsx'
 
-/** The error page, with a report for the operator. */
 export function Broken({ error }: ErrorComponentProps) {
   const router = useRouter()
   const refused = refusal(error)

@@ -52,7 +52,6 @@ const grammars: Record<string, Load> = {
   zig: () => import('@shikijs/langs/zig'),
 }
 
-/** Aliases that models and file names use. */
 const others: Record<string, string> = {
   'c#': 'csharp',
   'c++': 'cpp',

@@ -8,7 +8,6 @@ export type { Action } from './actions.ts'
 const load = () => import('./menu-list.tsx')
 const MenuList = lazy(load)
 
-/** The "more actions" menu of a row. */
 export function Actions(props: ActionsProps) {
   const { label, trigger, tabIndex } = props
   return (

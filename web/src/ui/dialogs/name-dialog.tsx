@@ -4,7 +4,6 @@ import { useSend } from '../send.ts'
 import type { Opened } from './dialog-props.ts'
 import { FormDialog } from './form-dialog.tsx'
 
-/** A dialog with a single name field, for creating or renaming. */
 export function NameDialog<T>({
   open,
   onOpen,
@@ -17,7 +16,6 @@ export function NameDialog<T>({
 }: Opened & {
   title: string
   verb: string
-  /** The current name. */
   before?: string
   field?: string
   call: (name: string) => Promise<T>

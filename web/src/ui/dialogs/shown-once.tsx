@@ -18,7 +18,6 @@ export function ShownOnce({
   about: string
   what: 'key' | 'secret'
   value: string
-  /** How to use the secret. */
   children: ReactNode
 }) {
   return (

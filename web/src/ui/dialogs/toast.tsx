@@ -27,7 +27,6 @@ async function saying(title: string, tell: (list: typeof import('./toast-list.ts
 /** Shows a toast and announces it to screen readers. The list is loaded with the first message. */
 export const say = (title: string): void => void saying(title, ({ add }) => add(title))
 
-/** Shows a toast with an Undo button. */
 export const sayUndo = (title: string, undo: () => unknown): void =>
   void saying(title, ({ addWithUndo }) => addWithUndo(title, undo))
 

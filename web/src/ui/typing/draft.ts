@@ -21,7 +21,6 @@ export function useDraft<T>(
 /** Discards a draft that was sent just before its page is left. */
 export const forgetDraft = (place: string): void => void drafts.delete(place)
 
-/** The same for text. */
 export const useDraftWords = (place: string): [string, Dispatch<SetStateAction<string>>] =>
   useDraft(
     place,

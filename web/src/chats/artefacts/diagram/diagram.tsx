@@ -7,7 +7,6 @@ import type { ToFrame, Zoom } from './messages.ts'
 /** The time limit for a diagram, including loading Mermaid. */
 const LONGEST_MS = 20_000
 
-/** A model's diagram, drawn in a sandboxed frame in the app's theme. */
 export function Diagram({ source, title }: { source: string; title: string }) {
   const frame = useRef<HTMLIFrameElement>(null)
   const [state, setState] = useState<'coming' | 'drawn' | 'late'>('coming')

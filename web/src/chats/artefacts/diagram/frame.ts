@@ -113,7 +113,6 @@ function load(): Promise<Mermaid> {
   return promise
 }
 
-/** Shows the source with the error. */
 function refuse(source: string, why: string): void {
   const box = document.createElement('section')
   const said = document.createElement('p')

@@ -13,7 +13,6 @@ interface Found {
 }
 const nothing: Found = { pages: [], isLooking: false }
 
-/** Searches all pages and highlights matches on rendered ones. */
 export function PdfFind({
   pdf,
   from,

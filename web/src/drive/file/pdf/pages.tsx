@@ -133,7 +133,6 @@ export function PdfPages({ pdf, name, onWords }: { pdf: Pdf; name: string; onWor
   )
 }
 
-/** The available width for a page. */
 function useRoom(of: React.RefObject<HTMLElement | null>): number {
   const [room, setRoom] = useState(0)
   useEffect(() => {

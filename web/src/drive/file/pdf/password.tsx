@@ -3,7 +3,6 @@ import { Button } from '../../../ui/button.tsx'
 import { TextField } from '../../../ui/field.tsx'
 import type { AskedPassword } from './open-pdf.ts'
 
-/** Asks for the password of a locked PDF. */
 export function Password({ name, asked }: { name: string; asked: AskedPassword }) {
   const [typed, setTyped] = useState('')
   /** The answered question; the next one is a new object. */

@@ -20,7 +20,6 @@ type State =
   | { is: 'open'; pdf: Pdf }
   | { is: 'refused'; why: Refusal }
 
-/** Shows a PDF's pages. Nothing in the document is executed. */
 export function PdfView({ file, onWords }: { file: DriveFile; onWords: () => void }) {
   const [state, setState] = useState<State>({ is: 'opening' })
   const url = bytesAt(file.id, file.content_version === null ? {} : { version: file.content_version })

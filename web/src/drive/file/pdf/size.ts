@@ -24,7 +24,6 @@ export function sane({ width, height }: Size): Size {
   return { width: side(width), height: side(height) }
 }
 
-/** CSS pixels per point of this page. */
 export function scaleFor(page: Size, zoom: Zoom, room: number): number {
   const wished = zoom === 'width' ? Math.min(2 * PER_POINT, room / page.width) : zoom * PER_POINT
   return Math.min(wished, LONGEST / page.width, LONGEST / page.height)
@@ -34,11 +33,9 @@ export function scaleFor(page: Size, zoom: Zoom, room: number): number {
 export const densityFor = (shown: Size, ofScreen: number): number =>
   Math.min(ofScreen, Math.sqrt(MOST_PIXELS / (shown.width * shown.height)))
 
-/** The next zoom step. */
 export function nextZoom(now: number, by: 'in' | 'out'): number {
   const steps = by === 'in' ? ZOOMS.filter((zoom) => zoom > now + 0.01) : ZOOMS.filter((zoom) => zoom < now - 0.01)
   return (by === 'in' ? steps[0] : steps.at(-1)) ?? now
 }
 
-/** The zoom for a scale. */
 export const zoomOf = (scale: number): number => scale / PER_POINT

@@ -38,7 +38,6 @@ export default function MarkdownView({
   const view = useRef<EditorView>(null)
   const now = useRef(onValue)
   now.current = onValue
-  /** The last text both the editor and the parent know. */
   const known = useRef(value)
   useEffect(() => {
     const root = place.current!.shadowRoot ?? place.current!.attachShadow({ mode: 'open' })
