@@ -269,7 +269,7 @@ test(
     const rows = await open(aki)
     assert.deepEqual(await names(rows), ['Counter', 'Till'])
     const row = rows.filter({ hasText: 'Till' })
-    await row.getByText('of Ben').waitFor()
+    await row.getByText('owner: Ben').waitFor()
     // The key was used; the server reports the time with a delay.
     await row.getByText('Never used').waitFor({ state: 'detached' })
 

@@ -84,7 +84,7 @@ test(
     const strip = page.getByRole('region', { name: 'Temporary chat' })
     await strip.waitFor()
     await log(page).getByText('Between us').nth(1).waitFor()
-    await log(page).getByRole('img', { name: 'Picture' }).waitFor()
+    await log(page).getByRole('img', { name: 'Image' }).waitFor()
     const listed = async (): Promise<number> => (await alice.get('/chats')).body.data.length
     assert.equal(await listed(), 1)
     assert.deepEqual((await alice.get(`/drive/files?status=trashed&workspace_id=${alice.workspaceId}`)).body.data, [])

@@ -43,7 +43,7 @@ test('an invitation link shows its details and leads through sign-up into the wo
   assert.equal(page.url().includes('token'), false, 'the token is out of the address')
   assert.deepEqual(await breaches(page), [])
   await page.getByRole('button', { name: 'Create account' }).click()
-  await page.getByText('To join Print shop').waitFor()
+  await page.getByText('to join Print shop').waitFor()
   await until(
     () => page.getByLabel('Email').inputValue(),
     (typed) => typed === 'ben@example.com',
@@ -95,7 +95,7 @@ test('invalid, expired and foreign invitations are explained, and the account ca
 
   await signIn(page, chie)
   await says(second.url, 'Print shop')
-  await page.getByText('you are signed in as').waitFor()
+  await page.getByText('you’re signed in as').waitFor()
   await page.getByRole('button', { name: 'Join Print shop as chie@example.com' }).waitFor()
   await page.getByRole('button', { name: 'Switch account' }).click()
   await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()

@@ -39,8 +39,8 @@ function AskForMail() {
       <div role="status">
         <h1 className="font-serif text-3xl leading-tight">Check your email</h1>
         <p className="mt-2 text-quiet">
-          If there is an account with <strong className="font-medium break-words text-ink">{asked}</strong>, a mail is
-          on its way to it. Its link is good for an hour.
+          If there is an account for <strong className="font-medium break-words text-ink">{asked}</strong>, we sent an
+          email with a link. The link expires in one hour.
         </p>
         <p className="mt-4">
           <Link to="/sign-in" className="link">

@@ -41,7 +41,7 @@ export function SignUp() {
       about={
         <>
           {invitation?.kind === 'workspace' && (
-            <p>To join {invitation.workspace_name}, with the address that was invited.</p>
+            <p>Create an account with the invited email address to join {invitation.workspace_name}.</p>
           )}
           <p>
             Have one?{' '}

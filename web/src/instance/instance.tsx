@@ -121,7 +121,7 @@ function FactList({ instance }: { instance: Instance }) {
     ['Files', `${sizeWords(storage.file_bytes)} in ${storage.blobs === 'file:' ? 'the data dir' : storage.blobs}`],
     [
       'Queue',
-      `${queue.waiting} waiting, ${queue.running} running${queue.late > 0 ? `, ${queue.late} late` : ''}${queue.failed > 0 ? `, ${queue.failed} given up` : ''}`,
+      `${queue.waiting} waiting, ${queue.running} running${queue.late > 0 ? `, ${queue.late} late` : ''}${queue.failed > 0 ? `, ${queue.failed} failed` : ''}`,
     ],
     [
       'Last backup',

@@ -154,8 +154,8 @@ function Join({ token, preview, email }: { token: string; preview: Preview; emai
     <div className="space-y-3">
       {!isTheirs && preview.status === 'pending' && (
         <p className="rounded-xs border border-ochre/45 bg-sheet px-3 py-2 text-sm">
-          It was sent to <strong className="font-medium break-words">{preview.email}</strong>, and you are signed in as{' '}
-          <strong className="font-medium break-words">{email}</strong>.
+          This invitation was sent to <strong className="font-medium break-words">{preview.email}</strong>, but you’re
+          signed in as <strong className="font-medium break-words">{email}</strong>.
         </p>
       )}
       <Refused>{accept.rest() ?? leave.rest()}</Refused>

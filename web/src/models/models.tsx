@@ -188,7 +188,7 @@ function Row({ model, onCapability }: { model: Model; onCapability: (capability:
       </div>
       <span className="text-[0.8125rem] text-quiet sm:w-36 sm:text-right">
         {context_length === null ? 'context unknown' : `${short(context_length)} context`}
-        {max_output_tokens !== null && <span className="block">writes {short(max_output_tokens)}</span>}
+        {max_output_tokens !== null && <span className="block">{short(max_output_tokens)} output</span>}
       </span>
       <span
         className="ml-auto text-right sm:w-44"

@@ -51,7 +51,7 @@ export function RouteList({ route: { candidates, excluded, seed } }: { route: Ro
       )}
       <div className="mt-6 flex flex-wrap items-center gap-x-4 gap-y-2 border-t border-line pt-4">
         <p className="min-w-0 flex-1 basis-56 text-[0.8125rem] text-quiet">
-          A call that sends <code className="font-mono text-ink">x-uk-seed: {seed}</code> takes exactly this order.
+          Send <code className="font-mono text-ink">x-uk-seed: {seed}</code> with a request to get exactly this order.
         </p>
         <Copy text={`x-uk-seed: ${seed}`} label="Copy header" look="quiet" />
       </div>

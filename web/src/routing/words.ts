@@ -24,7 +24,7 @@ export const statuses: Record<Provider['status'], { words: string; tone: Tone }>
 export const billings: Record<Provider['billing'], { words: string; tone: Tone; about: string }> = {
   byok: { words: 'own key', tone: 'ai', about: 'The provider bills you; the cost is recorded here.' },
   credits: { words: 'credits', tone: 'warn', about: 'Charged to your balance here.' },
-  free: { words: 'free', tone: 'good', about: 'Costs nothing.' },
+  free: { words: 'free', tone: 'good', about: 'No cost.' },
 }
 
 export const shapes = [

@@ -75,7 +75,9 @@ export function Identities({ name, guard }: { name: string; guard: Guard }) {
           say('Account unlinked')
         }}
       >
-        <p>It no longer signs in to this account, and whom it let in is signed out. The account at {name} stays.</p>
+        <p>
+          You can no longer sign in with it, and sessions started with it end. Your account at {name} isn’t affected.
+        </p>
       </Confirm>
     </Section>
   )

@@ -63,7 +63,9 @@ export function Members({ workspace }: { workspace: Workspace }) {
           say(`Removed ${removing.on!.name} from this workspace`)
         }}
       >
-        <p>They no longer reach what is in {name}. What they made there stays; only an invitation brings them back.</p>
+        <p>
+          They lose access to {name}. Anything they created there is kept. To come back, they need a new invitation.
+        </p>
       </Confirm>
     </Section>
   )

@@ -21,7 +21,7 @@ export function Credits() {
   return (
     <div className="mb-6 flex flex-wrap items-center gap-x-6 gap-y-2 border border-line bg-sheet px-4 py-3">
       <p className="min-w-0 flex-1 basis-60 text-sm">
-        <span className="font-medium">{usd(balance)} of credits left.</span>{' '}
+        <span className="font-medium">{usd(balance)} credits left.</span>{' '}
         <span className="text-quiet">
           {last?.status === 'pending' ? (
             <>

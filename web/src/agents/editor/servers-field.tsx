@@ -61,7 +61,7 @@ export function ServersField({
                 <span className="font-mono text-[0.8125rem] break-all text-quiet">{server.url}</span>
                 {server.header_names.length > 0 && (
                   <span className="block text-[0.8125rem] text-quiet">
-                    sends {server.header_names.join(', ')}, kept sealed
+                    sends {server.header_names.join(', ')} (stored encrypted)
                   </span>
                 )}
               </p>

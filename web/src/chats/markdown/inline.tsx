@@ -75,7 +75,7 @@ function Picture({ token: { href, text } }: { token: Tokens.Image }) {
     return <img src={target.href} alt={text} loading="lazy" className="max-h-96 max-w-full border border-line" />
   return (
     <span className="inline-flex max-w-full flex-wrap items-baseline gap-x-2 border border-line bg-sunk px-2 py-0.5 text-sm">
-      <span>Picture{text && `: ${text}`}</span>
+      <span>Image{text && `: ${text}`}</span>
       <a
         className="link break-all"
         href={target.href}

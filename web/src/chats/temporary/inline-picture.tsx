@@ -13,8 +13,8 @@ export function InlinePicture({ type, data }: { type: string; data: string }) {
       over = true
     }
   }, [type, data])
-  if (failed) return <span className="border border-line bg-sheet px-2.5 py-1 text-sm">A picture, {type}</span>
-  return <canvas ref={canvas} role="img" aria-label="Picture" className="max-h-80 max-w-full border border-line" />
+  if (failed) return <span className="border border-line bg-sheet px-2.5 py-1 text-sm">Image ({type})</span>
+  return <canvas ref={canvas} role="img" aria-label="Image" className="max-h-80 max-w-full border border-line" />
 }
 
 async function draw(type: string, data: string, place: () => HTMLCanvasElement | null): Promise<void> {

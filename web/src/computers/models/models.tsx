@@ -84,8 +84,7 @@ export function Models({ computer }: { computer: Computer }) {
             await refreshModels(id)
           }}
         >
-          Its file of {size(deed.on.model.size_bytes)} is deleted on {name}. What answered by it asks elsewhere, or no
-          longer.
+          This deletes its file ({size(deed.on.model.size_bytes)}) on {name}. Calls to it use another provider or fail.
         </Confirm>
       )}
     </>

@@ -31,8 +31,8 @@ export function KeyRow({ apiKey, workspace, owner, actions }: Props) {
         </p>
         <p className="mt-1 text-[0.8125rem] text-quiet">
           {sayAccess(scopes)}
-          {workspace && <> · only {workspace}</>}
-          {owner && <> · of {owner}</>}
+          {workspace && <> · {workspace} only</>}
+          {owner && <> · owner: {owner}</>}
         </p>
       </div>
       <div className="text-sm max-md:order-3">

@@ -114,7 +114,7 @@ export function Found({ words, regex, within }: { words: string; regex: boolean;
         ))}
         {lines.data && lines.data.skipped > 0 && (
           <p className="text-[0.8125rem] text-quiet">
-            {plural(lines.data.skipped, 'file')} could not be searched: not text, too large, or not indexed yet.
+            {plural(lines.data.skipped, 'file')} couldn’t be searched: not text, too large, or not indexed yet.
           </p>
         )}
       </Group>

@@ -97,7 +97,7 @@ function VersionRow({
       <p className="figures">
         <span className="font-medium">Version {version}</span>
         {current && <span className="text-moss"> · current version</span>}
-        {restored_from !== null && <span className="text-quiet"> · brought back from {restored_from}</span>}
+        {restored_from !== null && <span className="text-quiet"> · restored from {restored_from}</span>}
       </p>
       <p className="figures text-[0.8125rem] text-quiet" title={moment(created_at)}>
         <Ago time={created_at} />

@@ -22,7 +22,7 @@ const FOUND: Partial<Record<Provider['source'], string>> = {
   account: 'with your key',
 }
 
-/** Lists working providers and adds one. The key is tested against the provider before it is saved. */
+/** Lists working providers and adds one. The key is tested at once, and nothing is kept if the test fails. */
 export function FirstProvider({ serving }: { serving: readonly Provider[] }) {
   const [more, setMore] = useState(false)
   return (
