@@ -36,7 +36,10 @@ export function createAdmission(engine: Engine, authority: Pick<Authority, 'byKe
   async function principalOf(pass: Pass, at: PreviewAddress, signal: AbortSignal): Promise<Principal> {
     if (pass.kind === 'key') return authority.byKey(pass.secret)
     const holder = await holderOf(engine, at, pass.token, signal)
-    return holder?.principal ?? refuse('session_expired', { message: 'Open this port again from Ukiyo.' })
+    return (
+      holder?.principal ??
+      refuse('session_expired', { message: 'Your session has expired. Open this port from Ukiyo again.' })
+    )
   }
 
   return {

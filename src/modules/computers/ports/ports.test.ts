@@ -256,10 +256,10 @@ test('a port that does not answer is explained on a page of ours, as text where 
   assert.equal((await ask('/broken', { headers: { cookie } })).status, 502)
 })
 
-test('a ticket for a port that nothing listens on is refused, with those that are listened on', async () => {
+test('a ticket for a closed port is rejected with the list of open ports', async () => {
   const refused = await ticketOf(alice, 9)
   assert.deepEqual(code(refused), [409, 'invalid_state'], refused.text)
-  assert.match(refused.body.error.message, /^Nothing listens on port 9 of the computer/)
+  assert.match(refused.body.error.message, /^Nothing is listening on port 9 of the computer/)
   assert.ok(refused.body.error.details.listening.length > 0)
 })
 

@@ -65,7 +65,7 @@ export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoi
   const origin = previewOrigin(ctx.engine, { computerId: id, port })
   if (origin === null)
     return refuse('not_supported', {
-      message: 'This instance has no domain for previews: its administrator sets UK_PREVIEW_DOMAIN.',
+      message: 'Previews aren’t configured on this instance. The administrator can set `UK_PREVIEW_DOMAIN`.',
       details: { reason: 'UK_PREVIEW_DOMAIN is not set' },
     })
   await checkListening(ctx, id, port)
@@ -86,8 +86,8 @@ async function checkListening(ctx: Ctx, id: string, port: number): Promise<void>
   const listening = listed.map((one) => one.port).slice(0, MOST_NAMED)
   refuse('invalid_state', {
     param: 'port',
-    message: `Nothing listens on port ${port} of the computer: start the program there, on 127.0.0.1 or ::1, then ask again. ${
-      listening.length === 0 ? 'No port is listened on.' : `These are listened on: ${listening.join(', ')}.`
+    message: `Nothing is listening on port ${port} of the computer. Start the program on 127.0.0.1 or ::1 and try again. ${
+      listening.length === 0 ? 'No ports are open.' : `Open ports: ${listening.join(', ')}.`
     }`,
     details: { status: 'closed', allowed: ['listening'], listening },
   })

@@ -69,7 +69,7 @@ export function previewMount(
   async function admit(request: IncomingMessage, at: PreviewAddress): Promise<Pass> {
     const pass = admission.passOf(request)
     if (pass === null)
-      return refuse('missing_credentials', { message: 'This is a port of a computer. Open it from Ukiyo.' })
+      return refuse('missing_credentials', { message: 'This address is a port of a computer. Open it from Ukiyo.' })
     if (pass.kind === 'cookie') checkSameOrigin(request)
     await admission.check(pass, at, never)
     return pass
@@ -81,7 +81,7 @@ export function previewMount(
     const token = await ticketStore.redeem(engine.postgres.db, at, ticket)
     if (token === null)
       return refuse('link_expired', {
-        message: 'This link was used already, or is over. Open the port again from Ukiyo.',
+        message: 'This link was already used or has expired. Open the port from Ukiyo again.',
       })
     response
       .writeHead(303, {
@@ -125,7 +125,7 @@ export function previewMount(
       response.once('close', resolve)
       const out = ask(request, connection, false)
       const late = setTimeout(() => {
-        reject(new Refusal('timeout', { message: `The program on port ${at.port} does not answer.` }))
+        reject(new Refusal('timeout', { message: `The program on port ${at.port} didn’t respond.` }))
         out.destroy()
       }, HEAD_MS)
       out.once('error', () => {
@@ -133,7 +133,7 @@ export function previewMount(
         if (response.headersSent) return void response.destroy()
         reject(
           new Refusal('upstream_error', {
-            message: `The program on port ${at.port} broke the connection, or does not speak HTTP.`,
+            message: `The program on port ${at.port} closed the connection or doesn’t support HTTP.`,
           }),
         )
       })
@@ -142,7 +142,7 @@ export function previewMount(
         try {
           response.writeHead(answer.statusCode!, answer.statusMessage, responseHead(answer.rawHeaders))
         } catch {
-          return reject(new Refusal('upstream_error', { message: 'The program answered what is not HTTP.' }))
+          return reject(new Refusal('upstream_error', { message: 'The program’s response isn’t valid HTTP.' }))
         }
         response.flushHeaders()
         answer.once('error', () => response.destroy()).once('close', () => void (answer.complete || response.destroy()))
@@ -172,7 +172,7 @@ export function previewMount(
       const late = setTimeout(() => out.destroy(), HEAD_MS)
       out.once('error', () => {
         clearTimeout(late)
-        reject(new Refusal('upstream_error', { message: `The program on port ${at.port} broke the connection.` }))
+        reject(new Refusal('upstream_error', { message: `The program on port ${at.port} closed the connection.` }))
       })
       const say = (answer: IncomingMessage, more: string[]): boolean => {
         clearTimeout(late)
@@ -252,7 +252,7 @@ function checkSameOrigin({ method, headers }: IncomingMessage): void {
   const site = headers['sec-fetch-site']
   // The page goes into no frame: a page of another port around this one would have them click what they do not see.
   const goes = method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
-  const foreign = (): never => refuse('cross_site', { message: 'Only pages of this very port may ask for this.' })
+  const foreign = (): never => refuse('cross_site', { message: 'Only pages on this port can send this request.' })
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !goes) foreign()
   const { origin } = headers
   // Browsers tell the site over https and to this machine alone. `null` is what any page says that hides where it is.

@@ -23,10 +23,11 @@ export async function dial(links: Links, { computerId, port }: PreviewAddress): 
     const isAway = error instanceof Refusal && (error.code === 'computer_offline' || error.code === 'timeout')
     if (isAway || error instanceof LinkLost)
       return refuse('timeout', {
-        message: 'The computer is not connected.',
+        message: 'The computer isn’t connected.',
         ...(error instanceof Refusal && error.details && { details: error.details }),
       })
-    if (error instanceof StreamReset) return refuse('upstream_error', { message: 'The connection to the port broke.' })
+    if (error instanceof StreamReset)
+      return refuse('upstream_error', { message: 'The connection to the port was closed.' })
     throw error
   }
 }

@@ -159,7 +159,7 @@ test('a computer goes by its name wherever its id would do', async () => {
   assert.deepEqual([unknown.code, /There is no computer "nobody"/.test(unknown.stderr)], [3, true])
   const closed = await uk(['computers', 'port-ticket', 'box', '9'])
   assert.deepEqual([closed.code === 0, closed.stdout], [false, ''])
-  assert.match(closed.stderr, /Nothing listens on port 9 of the computer/)
+  assert.match(closed.stderr, /Nothing is listening on port 9 of the computer/)
   const other = await pairedComputer(alice)
   await alice.patch(`/computers/${other.id}`, { name: 'box' })
   const two = await uk(['computers', 'get', 'box'])
