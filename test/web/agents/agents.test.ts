@@ -100,7 +100,7 @@ test(
     // The log so far is shown at once, then live.
     await page.getByRole('button', { name: 'Run now' }).click()
     const log = page.getByRole('log', { name: 'Log' })
-    await log.getByText('Waits for a person to decide').waitFor()
+    await log.getByText('Waiting for approval').waitFor()
     const address = page.url()
     await page.reload()
     await log.getByText('First line.').waitFor()

@@ -32,7 +32,7 @@ export function InvitationPage() {
   if (!preview)
     return (
       <p role="status" className="text-quiet">
-        Reading the invitation …
+        Loading invitation …
       </p>
     )
   return <Invited token={token} preview={preview} />

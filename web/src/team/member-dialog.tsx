@@ -84,7 +84,7 @@ export function MemberDialog({
       <ModelsField label="Models" value={models} onValue={setModels} error={sending.at('allowed_models')} />
       <CheckField
         label="Require a key of this workspace"
-        hint="Chats and other keys can’t call models then."
+        hint="If on, chats and other keys can’t call models."
         checked={held}
         onChecked={setHeld}
       />

@@ -53,7 +53,7 @@ function RulesForm({ workspace: { id, name, allowed_models, keys } }: { workspac
       <ModelsField label="Allowed models" value={models} onValue={setModels} error={at('allowed_models')} />
       <CheckField
         label="Require a key of this workspace"
-        hint="Chats and other keys can’t call models then."
+        hint="If on, chats and other keys can’t call models."
         checked={held}
         onChecked={setHeld}
       />

@@ -71,17 +71,17 @@ export function logged(log: Log, events: readonly RunEvent[]): Log {
         put({ key, at, kind: 'state', text: 'Delegated to another agent', chatId: data.chat_id })
         break
       case 'mcp_server.error':
-        put({ key, at, kind: 'error', text: `Tools of ${data.server} are missing: ${data.message}` })
+        put({ key, at, kind: 'error', text: `Tools of ${data.server} are unavailable: ${data.message}` })
         break
       case 'run.requires_action':
-        put({ key, at, kind: 'state', text: 'Waits for a person to decide', chatId: data.run.chat_id })
+        put({ key, at, kind: 'state', text: 'Waiting for approval', chatId: data.run.chat_id })
         break
       case 'usage':
         put({
           key,
           at,
           kind: 'cost',
-          text: `${data.usage.input_tokens} tokens in, ${data.usage.output_tokens} out${data.cost_usd === null ? '' : `, $${data.cost_usd}`}`,
+          text: `${data.usage.input_tokens} input tokens, ${data.usage.output_tokens} output tokens${data.cost_usd === null ? '' : `, $${data.cost_usd}`}`,
         })
         break
       case 'run.failed':

@@ -82,7 +82,7 @@ export function DialogFrame({
             open={asking}
             onOpen={setAsking}
           >
-            What you typed isn’t saved.
+            Your changes aren’t saved.
           </ConfirmFrame>
           {open && <Leaving isUnsaved={isUnsaved} />}
         </Base.Popup>

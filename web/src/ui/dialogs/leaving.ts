@@ -20,7 +20,7 @@ export function useLeaving(isLost: ShouldBlockFn, on: boolean): ConfirmProps {
     run: async () => proceed?.(),
     open: status === 'blocked',
     onOpen: (open) => void (open || reset?.()),
-    children: 'What you changed here isn’t saved.',
+    children: 'Your changes aren’t saved.',
   }
 }
 
