@@ -33,7 +33,7 @@ test(
     await page.goto('/app/agents')
     await page.getByRole('button', { name: 'Start with Editor' }).click()
     await page.getByRole('dialog').getByLabel('Workspace').selectOption({ label: 'Print shop' })
-    await page.getByRole('button', { name: 'Create agent' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create agent' }).click()
     await heading(page, 'Editor')
 
     // The model and a tool, as version 2.
@@ -82,7 +82,7 @@ test(
     await made.getByLabel('Name').fill('Morning edit')
     const words = page.getByRole('combobox', { name: 'Schedule' })
     await words.fill('every full moon at nine')
-    await page.getByText('“full moon” was not understood.').waitFor()
+    await page.getByText('“full moon” isn’t understood.').waitFor()
     await words.fill('every weekday at nine')
     await page.getByRole('combobox', { name: 'Time zone' }).fill('Asia/Tokyo')
     await until(
@@ -92,7 +92,7 @@ test(
     const plan = script([say('First line. '), call('chats_create', { title: 'Asked' })], [say('Last line.')])
     await page.getByLabel('Prompt').fill(plan)
     assert.deepEqual((await alice.get(`/automations?workspace_id=${shop.id}`)).body.data, [])
-    await page.getByRole('button', { name: 'Create automation' }).click()
+    await made.getByRole('button', { name: 'Create automation' }).click()
     await heading(page, 'Morning edit')
     const [automation] = (await alice.get(`/automations?workspace_id=${shop.id}`)).body.data
     assert.deepEqual([automation.schedule, automation.time_zone], ['0 9 * * 1-5', 'Asia/Tokyo'])
@@ -140,7 +140,7 @@ test(
     await made.getByLabel('Name').fill('On a delivery')
     await page.getByRole('radio', { name: 'Webhook' }).check()
     await page.getByLabel('Prompt').fill(script([say('Unpacked.')]))
-    await page.getByRole('button', { name: 'Create automation' }).click()
+    await made.getByRole('button', { name: 'Create automation' }).click()
     const shown = await page.getByRole('dialog').getByText(/^ukw_/).innerText()
     const curl = await page.getByLabel('curl example').innerText()
     assert.ok(curl.includes(`Bearer ${shown}`))

@@ -59,8 +59,8 @@ test(
     await page.getByRole('button', { name: 'Request credits' }).click()
     await page.getByLabel('Amount in USD').fill('5')
     await page.getByLabel('Reason').fill('the report')
-    await page.getByRole('button', { name: 'Ask', exact: true }).click()
-    await page.getByText('You asked for more').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Request credits' }).click()
+    await page.getByText('You requested credits').waitFor()
 
     await hers.page.goto('/app/accounts')
     await hers.page.getByText('Ben asks for $5').waitFor()

@@ -150,7 +150,9 @@ function KeyField({ draft, set, error, before, needsKey }: PartProps & { needsKe
             : 'Stored encrypted and sent only to this address. It can’t be shown again.'
         }
       />
-      {kept && <CheckField label="Remove API key" checked={draft.dropKey} onChecked={(dropKey) => set({ dropKey })} />}
+      {kept && (
+        <CheckField label="Remove stored key" checked={draft.dropKey} onChecked={(dropKey) => set({ dropKey })} />
+      )}
     </div>
   )
 }
