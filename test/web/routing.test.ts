@@ -144,7 +144,7 @@ test(
     await signIn(page, aki)
     await page.goto('/app/ai-routing')
     const region = (name: string) => page.getByRole('region', { name })
-    const [own, instance] = ['Your API keys', 'Instance keys'].map(region)
+    const [own, instance] = ['Your providers', 'Instance providers'].map(region)
     const row = (name: string) => page.getByRole('group', { name, exact: true })
     await instance!.getByRole('group', { name: 'House' }).waitFor()
     await own!.getByText('No providers yet').waitFor()
@@ -183,7 +183,7 @@ test(
       0,
     )
     await his.page
-      .getByRole('region', { name: 'Instance keys' })
+      .getByRole('region', { name: 'Instance providers' })
       .getByText('Only the administrator of this instance can reorder these.')
       .waitFor()
     assert.deepEqual(await breaches(his.page), [])

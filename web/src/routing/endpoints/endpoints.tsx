@@ -30,7 +30,7 @@ export function Endpoints() {
   return (
     <>
       <Section
-        title="Your API keys"
+        title="Your providers"
         about="Used first, before providers that cost credits. You can reorder the providers within each group below. The order of the groups is fixed, since it decides who pays and who sees your prompts."
         action={levels?.own.length ? add : undefined}
       >
@@ -50,7 +50,7 @@ export function Endpoints() {
       {levels && <InstanceKeys endpoints={levels.instance} doing={doing} />}
       {levels && levels.further.length > 0 && (
         <Section
-          title="Keys from your other workspaces"
+          title="Providers of your other workspaces"
           about="Used first with a key of that workspace and in its chats and automations. Elsewhere, they serve only models that no provider above has, oldest workspace first. Joining a workspace doesn’t send your prompts to its providers."
         >
           <Levels levels={levels.further} doing={doing} />
@@ -118,7 +118,7 @@ function InstanceKeys({ endpoints, doing }: { endpoints: readonly Endpoint[]; do
   if (endpoints.length === 0 && names.length === 0) return null
   return (
     <Section
-      title="Instance keys"
+      title="Instance providers"
       about="Providers for everyone on this instance, paid with credits. They are used after people’s own keys."
     >
       {endpoints.length > 0 ? (
