@@ -39,7 +39,7 @@ function FiringList({ firings, timeZone, dimmed }: { firings: readonly Firing[];
             {elsewhere && (
               <span className="text-quiet">
                 {' '}
-                for you, {clockIn(at, timeZone)} in {timeZone.replaceAll('_', ' ')}
+                your time, {clockIn(at, timeZone)} in {timeZone.replaceAll('_', ' ')}
               </span>
             )}
           </li>
