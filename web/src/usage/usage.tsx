@@ -185,7 +185,7 @@ function Whose({ value, onValue }: { value: string; onValue: (value: string) => 
       value={value}
       onValue={onValue}
       options={[
-        ['mine', 'My calls in all workspaces'],
+        ['mine', 'All my calls'],
         ...data.map(({ id, name }) => [id, `In ${name}`] as const),
         ...(administrator ? [['instance', 'All calls on this instance'] as const] : []),
       ]}

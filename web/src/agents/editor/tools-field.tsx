@@ -128,7 +128,7 @@ function PolicySelect({
       value={value}
       disabled={locked}
       onChange={({ target }) => onPolicy(target.value as Policy | 'off')}
-      className={`field min-h-8! w-32! py-1! text-sm! ${value === 'off' ? 'text-quiet' : ''}`}
+      className={`field min-h-8! w-40! py-1! text-sm! ${value === 'off' ? 'text-quiet' : ''}`}
     >
       {value === 'mixed' && (
         <option value="mixed" disabled>

@@ -66,7 +66,7 @@ function Told({ request }: { request: Trace }) {
           ],
           ['Path', request.path && <code className="font-mono break-all">{request.path}</code>],
           ['API', `${request.surface}${request.streamed ? ', streamed' : ''}`],
-          ['Size', request.request_bytes !== null && `${number(request.request_bytes)} byte request`],
+          ['Request size', request.request_bytes !== null && `${number(request.request_bytes)} bytes`],
           ['Started', moment(request.created_at)],
           ['First token', request.first_token_ms !== null && `after ${number(request.first_token_ms)} ms`],
           ['Duration', `${number(request.duration_ms)} ms`],

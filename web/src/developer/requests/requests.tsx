@@ -128,7 +128,7 @@ function Narrow({ filters }: { filters: Filters }) {
         value={filters.whose ?? ''}
         onValue={(whose) => set({ whose })}
         options={[
-          ['', 'My calls in all workspaces'],
+          ['', 'All my calls'],
           ...workspaces.map(({ id, name }) => [id, `In ${name}`] as const),
           ...(administrator ? [['instance', 'All calls on this instance'] as const] : []),
         ]}
