@@ -1,4 +1,7 @@
-/** The server program: environment → config → database → app → `ready {origin}` on stdout → SIGTERM takes it down. */
+/**
+ * The server program: reads the environment, opens the database, starts the app, prints `ready {origin}`, and stops on
+ * SIGTERM.
+ */
 import cluster from 'node:cluster'
 import type pg from 'pg'
 import { type Config, ConfigRefused, readConfig } from '#config'
@@ -13,24 +16,27 @@ import { StartRefused, explainStart } from '#infra/start-refused.ts'
 import { tryPort } from '#pipeline/listen.ts'
 
 process.title = 'ukiyo'
-// A reader of the first lines that leaves (`npm start | head -1`) must not end the server.
+// A reader that closes early (`npm start | head -1`) must not stop the server.
 process.stdout.on('error', () => {})
 
-/** All of the server: loaded while the database starts, and not at all where the start is refused before that. */
+/** Loaded while the database starts, and not at all if the start fails before. */
 const loadApp = () => import('#app')
 
-/** A terminal signals every process of a program, and npm and our own parent pass it on: within this it is one wish. */
+/**
+ * A terminal signals every process, and npm and the parent process pass the signal on. Signals within this time count
+ * as one.
+ */
 const SAME_WISH_MS = 1_000
-/** With several processes each says by itself what it waits for, before the one that has started them does. */
+/** Workers report what they wait for before their parent process does. */
 const WORKERS_FIRST_SECONDS = 2
 
 try {
   if (cluster.isWorker) await work()
   else await serve()
-  // What a part has left open keeps nobody waiting.
+  // Open handles must not delay the exit.
   process.exit()
 } catch (cause) {
-  const error = explainStart(cause, 'the server does not start')
+  const error = explainStart(cause, "the server can't start")
   process.exitCode = 1
   if (error instanceof StartRefused || error instanceof ConfigRefused) process.stderr.write(`ukiyo: ${error.message}\n`)
   else process.stderr.write(`ukiyo: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
@@ -41,7 +47,7 @@ async function serve(): Promise<void> {
   const { config, warnings } = readConfig(process.env)
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
   const log = createLog(config.logLevel, config.logFormat)
-  // Before the database is started: a signal in between must not leave it behind.
+  // Registered before the database starts: a signal in between must not leave it running.
   const stopRequest = stopSignal()
   await using stack = new AsyncDisposableStack()
   stack.use(lockDataDir(config.dataDir))
@@ -52,7 +58,7 @@ async function serve(): Promise<void> {
   const database = stack.use(await openDatabase(config, (line) => log.info(line)))
   await sayToken(config, database.connection, log)
   const databaseFailure = database.failed.then((reason) => {
-    throw new StartRefused(`the database has stopped: ${reason}`)
+    throw new StartRefused(`the database stopped: ${reason}`)
   })
   if (loading !== null) {
     const { startApp } = await loading
@@ -78,23 +84,23 @@ async function serve(): Promise<void> {
   log.info('stopping')
 }
 
-/** Behind `ready`: most of the time it is there already, and a build takes seconds. */
+/** Runs after `ready`: usually it's already built, and a build takes seconds. */
 function prepareApp({ dataDir }: Config, log: Log): void {
   import('#interfaces/app/build.ts')
     .then(({ buildApp }) => buildApp(dataDir))
-    .catch((error: unknown) => log.error({ error }, 'the app is not there'))
+    .catch((error: unknown) => log.error({ error }, "the app couldn't be built"))
 }
 
 async function sayToken(config: Config, connection: pg.PoolConfig, log: Log): Promise<void> {
   await using postgres = connectPostgres({ ...connection, max: 1 }, (error) =>
-    log.warn({ error }, 'a connection to the database broke'),
+    log.warn({ error }, 'lost a database connection'),
   )
   const { prepareSetupToken } = await import('#modules/accounts/sign-in/setup.ts')
   const token = await prepareSetupToken(postgres.db, config.dataDir)
   if (token !== null) process.stdout.write(`setup token: ${token}\n`)
 }
 
-/** Resolves on the first SIGTERM or SIGINT; a second one after it ends the process at once. */
+/** Resolves on the first SIGTERM or SIGINT. A later second one exits at once. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let askedAt: number | null = null
@@ -108,8 +114,8 @@ function stopSignal(): Promise<void> {
 }
 
 /**
- * Ends a process that does not stop, as a kill would: what is settled is in the journal of the ledger, and the next start
- * takes over the rest. The database that belongs to it is stopped with it.
+ * Kills a process that doesn't stop in time. Settled calls are in the ledger's journal and the next start takes over
+ * the rest. The embedded database stops with it.
  */
 function boundStop(
   { drainSeconds, stopSeconds }: Pick<Config, 'drainSeconds' | 'stopSeconds'>,
@@ -117,7 +123,7 @@ function boundStop(
   down: () => string,
 ): void {
   const late = (): void => {
-    log.error({ waits_for: down() }, 'the server does not stop in time, and is ended')
+    log.error({ waits_for: down() }, "the server didn't stop in time and was killed")
     process.exit(1)
   }
   setTimeout(late, (drainSeconds + stopSeconds) * 1_000).unref()
@@ -126,11 +132,11 @@ function boundStop(
 interface InheritedState {
   connection: pg.PoolConfig
   rootKeys: string[]
-  /** The same for all of them, and for those that take the place of one that died: where all died at once, nobody else knows any more what `ready` said. */
+  /** Also for replacement workers: if all died at once, no one else remembers the port in `ready`. */
   port: number
 }
 
-/** Several processes behind one port: each is a whole server, and they share nothing but the database. */
+/** Starts worker processes on one port. Each is a whole server; they share only the database. */
 async function startWorkers(
   config: Config,
   state: InheritedState,
@@ -150,9 +156,9 @@ async function startWorkers(
       })
       worker.on('exit', (code, signal) => {
         if (stopping) return
-        reject(new StartRefused(`a server process ended at its start (${signal ?? code})`))
-        // One that dies later is replaced; its runs and reservations are taken over by the others. Where all have died at
-        // once, this is all that is left to keep the program alive.
+        reject(new StartRefused(`a server process exited during startup (${signal ?? code})`))
+        // Replaces a worker that dies later; the others take over its runs and reservations. If all died at once, this
+        // timer keeps the program alive.
         setTimeout(() => {
           if (!stopping) start().catch(failure.reject)
         }, 500)
@@ -167,7 +173,7 @@ async function startWorkers(
         const exit = new Promise<number | null>((resolve) => worker.once('exit', resolve))
         worker.kill('SIGTERM')
         stoppingPids.add(worker.process.pid)
-        // One that did not stop in time has said so.
+        // A worker that didn't stop in time has logged it.
         if ((await exit) === 1) process.exitCode = 1
         stoppingPids.delete(worker.process.pid)
       }),
@@ -196,7 +202,7 @@ async function work(): Promise<void> {
   const config = { ...envConfig, port }
   const log = createLog(config.logLevel, config.logFormat)
   const stopRequest = stopSignal()
-  // Without its parent nobody would stop it.
+  // Without its parent, nothing would stop this process.
   const parentExit = new Promise<void>((resolve) => process.once('disconnect', resolve))
   try {
     const { startApp } = await loading
@@ -204,11 +210,11 @@ async function work(): Promise<void> {
     process.send!({ origin: app.origin })
     forgetStart()
     await Promise.race([stopRequest, parentExit])
-    boundStop(config, log, () => app.down ?? 'its end')
+    boundStop(config, log, () => app.down ?? 'its exit')
   } catch (reason) {
-    const error = explainStart(reason, 'a server process does not start')
+    const error = explainStart(reason, "a server process can't start")
     if (!(error instanceof StartRefused)) log.error({ error }, 'a server process failed')
-    // The parent says why, once for all of them, and ends this one.
+    // The parent reports the reason once for all workers and stops this one.
     process.send!({ refused: error instanceof Error ? error.message : String(error) })
     await Promise.race([stopRequest, parentExit])
     process.exit(1)

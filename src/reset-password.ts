@@ -1,6 +1,6 @@
 /**
- * `uk admin reset-password <email>`: for the person who has the machine but not the password. Reads the new password
- * from standard input, works on the instance that this environment names, and needs no running server.
+ * `uk admin reset-password <email>`: for the owner of the machine. Reads the new password from stdin and opens the
+ * instance's database directly; no server has to run.
  */
 import { text } from 'node:stream/consumers'
 import { resetPassword } from '#modules/accounts/sign-in/reset.ts'
@@ -17,15 +17,14 @@ process.exitCode = await run(email ?? '').catch((error: unknown) => {
 })
 
 async function run(email: string): Promise<number> {
-  if (!email.includes('@')) return fail('name the account by its e-mail address', 2)
+  if (!email.includes('@')) return fail('pass the email of the account', 2)
   const { config } = readConfig(process.env)
   const password = (await text(process.stdin)).replace(/\r?\n$/, '')
-  if (password.length < 8 || password.length > 256) return fail('the password must have 8 to 256 characters', 2)
+  if (password.length < 8 || password.length > 256) return fail('the password must be 8 to 256 characters long', 2)
   await using database = await attachInstance(config)
   await using postgres = connectPostgres({ ...database.connection, max: 1 }, () => {})
-  if (!(await resetPassword(postgres.db, email, password)))
-    return fail(`there is no account with the address ${email}`, 3)
-  process.stderr.write(`The password of ${email} is set, and all its sessions have ended.\n`)
+  if (!(await resetPassword(postgres.db, email, password))) return fail(`no account with the email ${email}`, 3)
+  process.stderr.write(`Changed the password of ${email} and signed out all its sessions.\n`)
   return 0
 }
 

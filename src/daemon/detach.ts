@@ -27,13 +27,13 @@ export async function detach(folder: string, words: readonly string[]): Promise<
   if (how === 'ended')
     throw new DaemonFault(
       'failure',
-      said === '' ? 'The daemon ended at once.' : `The daemon ended at once: ${said}`,
-      `${file} has all that it said.`,
+      said === '' ? 'The daemon exited during startup.' : `The daemon exited during startup: ${said}`,
+      `See the log: ${file}`,
     )
   child.disconnect()
   child.unref()
-  const linked = how === 'linked' ? 'and is linked' : 'and is not linked yet: the server does not answer'
-  return `The daemon runs as process ${child.pid} ${linked}. What it says goes to ${file}.`
+  const linked = how === 'linked' ? 'and connected' : "but not connected yet: the server isn't responding"
+  return `The daemon is running (process ${child.pid}) ${linked}. Log: ${file}`
 }
 
 const MOST_WORDS = 2_000

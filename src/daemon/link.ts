@@ -60,7 +60,7 @@ export async function keepLinked(parts: LinkParts): Promise<void> {
     if (parts.signal.aborted) return
     if (end.kind === 'unauthorized') {
       if (wasEnded) await parts.deleted?.()
-      throw new DaemonFault('auth', `${parts.url} does not know this machine any more: ${end.message}`, PAIR_AGAIN)
+      throw new DaemonFault('auth', `${parts.url} no longer knows this machine: ${end.message}`, PAIR_AGAIN)
     }
     if (end.kind === 'closed') wasEnded = end.code === CLOSE.unauthorized
     if (end.kind === 'closed' && end.ms > 0) {
@@ -72,8 +72,8 @@ export async function keepLinked(parts: LinkParts): Promise<void> {
       ? FIRST_WAIT_MS
       : Math.min(parts.longestWaitMs ?? LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt++)
     const wait = (end.kind === 'failed' ? (end.retryAfterMs ?? 0) : 0) + Math.random() * longest
-    const why = end.kind === 'closed' ? `the connection to ${parts.url} ended (${end.reason || end.code})` : end.reason
-    if (why !== saidLast) parts.say(`${why}; trying again`)
+    const why = end.kind === 'closed' ? `lost the connection to ${parts.url} (${end.reason || end.code})` : end.reason
+    if (why !== saidLast) parts.say(`${why}; retrying`)
     saidLast = why
     await waitForNetwork(wait, parts.signal)
   }
@@ -160,7 +160,7 @@ function linkBy(
     })
     socket.once('open', () => {
       // A server that stops meanwhile, or a proxy that keeps what it says, would be waited for without end.
-      const late = setTimeout(() => made.close(CLOSE.silent, 'the server said no HELLO'), beat?.deadMs ?? HELLO_MS)
+      const late = setTimeout(() => made.close(CLOSE.silent, 'no HELLO from the server'), beat?.deadMs ?? HELLO_MS)
       const made = overWebSocket(socket, {
         opens: 'odd',
         onHello(given) {
@@ -224,7 +224,7 @@ function watchClock(mux: Mux): void {
       const { heard } = mux
       mux.ping()
       setTimeout(() => {
-        if (mux.heard === heard) mux.close(CLOSE.silent, 'nothing was heard after the clock jumped')
+        if (mux.heard === heard) mux.close(CLOSE.silent, 'no data after the clock jumped')
       }, ANSWER_MS).unref()
     }
     ahead = now

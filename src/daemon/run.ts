@@ -60,9 +60,9 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
   const lockFile = join(folder, 'daemon.lock')
   using lock = takeLock(lockFile)
   if (lock === null)
-    throw new DaemonFault('failure', `Another daemon runs on ${folder} already (process ${holderOf(lockFile)}).`)
+    throw new DaemonFault('failure', `Another daemon is already running in ${folder} (process ${holderOf(lockFile)}).`)
   const known = await readState(folder)
-  if (known === null) throw new DaemonFault('usage', 'This machine is not paired.', 'Pair it: `uk computer pair`.')
+  if (known === null) throw new DaemonFault('usage', "This machine isn't paired.", 'Pair it with `uk computer pair`.')
   let state = known
   const told = {
     ...(parts.allows && { allows: [...parts.allows] }),
@@ -123,7 +123,7 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
   if (state.allows.some((one) => one === 'exec' || one === 'terminal'))
     await keeper.hello().then(
       (said) => (keeperId = said.keeper_id),
-      (error: unknown) => say(`the keeper of terminals and commands does not answer: ${(error as Error).message}`),
+      (error: unknown) => say(`the keeper process isn't responding: ${(error as Error).message}`),
     )
 
   const leaving = new AbortController()
@@ -144,14 +144,14 @@ export async function runDaemon(parts: RunParts): Promise<Version | null> {
     hello,
     answer: calls.answer,
     onFault: (error) =>
-      say(`a fault of this daemon: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+      say(`internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     say,
     linked(greeting) {
       parts.ready?.()
       updates?.offered(greeting.update)
     },
     async deleted() {
-      say(`${url} has deleted this computer: its terminals and commands end`)
+      say(`this computer was deleted on ${url}; closing its terminals and commands`)
       await keeper.end?.()
     },
     ...(parts.beat && { beat: parts.beat }),

@@ -57,15 +57,15 @@ export async function readState(folder: string): Promise<DaemonState | null> {
     text = await readFile(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw new DaemonFault('failure', `${file} cannot be read: ${(error as Error).message}.`)
+    throw new DaemonFault('failure', `Can't read ${file}: ${(error as Error).message}.`)
   }
   try {
     return DaemonState.parse(JSON.parse(text))
   } catch {
     throw new DaemonFault(
       'failure',
-      `${file} is damaged.`,
-      'Remove it and pair this machine again: `uk computer pair`.',
+      `${file} is corrupted.`,
+      'Delete the file and pair this machine again: `uk computer pair`.',
     )
   }
 }

@@ -12,20 +12,20 @@ import { followed, say, sizeWords } from './report.ts'
 
 export interface BackupAsked {
   to: string
-  /** Takes the root key along, under this. */
+  /** Includes the root key, encrypted with this passphrase. */
   passphrase: string | null
-  /** The number of backups that are left in the folder. */
+  /** Number of backups to keep in the folder. */
   keep: number | null
   json: boolean
 }
 
-/** `uk backup`. Answers the exit code: 1 too where the store had lost bytes, which are named. */
+/** `uk backup`. Returns the exit code: 1 also if stored files are missing, which it lists. */
 export async function backup({ to, passphrase, keep, json }: BackupAsked, signal: AbortSignal): Promise<number> {
   const config = configHere()
   const keys = presentKeys(config)
   if (passphrase !== null && keys.length === 0)
     throw new BackupRefused(
-      `there is no root key to take along: neither UK_SECRET_KEY nor ${config.dataDir}/secret-key`,
+      `there is no root key to include: UK_SECRET_KEY isn't set and ${config.dataDir}/secret-key doesn't exist`,
     )
   await using database = await attachInstance(config)
   await using blobs = await openBlobs(config)
@@ -55,26 +55,27 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
     )
   else {
     if (to !== '-') process.stdout.write(`${where}\n`)
-    say(`${rows} rows and ${count} files (${sizeWords(bytes)}) in ${seconds.toFixed(1)} s.`)
-    if (removed > 0) say(`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`)
-    if (leftOut.length > 0)
-      say(`Left out, because another program made them: ${leftOut.map((name) => `the table "${name}"`).join(', ')}.`)
-    if (keys.length === 0) say('There is no root key here, so the backup is not signed: restore it with --unsigned.')
+    say(`Backed up ${rows} rows and ${count} files (${sizeWords(bytes)}) in ${seconds.toFixed(1)} s.`)
+    if (removed > 0) say(`Deleted ${removed} older ${removed === 1 ? 'backup' : 'backups'}.`)
+    if (leftOut.length > 0) say(`Skipped tables of other programs: ${leftOut.map((name) => `"${name}"`).join(', ')}.`)
+    if (keys.length === 0)
+      say("There is no root key on this host, so the backup isn't signed. Restore it with --unsigned.")
     else if (passphrase === null)
       say(
         config.secretKeys.length > 0
-          ? 'The root key is not in it: keep UK_SECRET_KEY somewhere else, or take it along with --with-key.'
-          : `The root key is not in it: keep ${config.dataDir}/secret-key somewhere else, or take it along with --with-key.`,
+          ? "The backup doesn't include the root key. Store UK_SECRET_KEY somewhere safe, or include it with --with-key."
+          : `The backup doesn't include the root key. Store a copy of ${config.dataDir}/secret-key somewhere safe, or include it with --with-key.`,
       )
-    else say('The root key is in it, under the passphrase: without that nobody reads it.')
+    else
+      say("The backup includes the root key, encrypted with your passphrase. Without the passphrase it can't be read.")
   }
   if (missing.length === 0) return 0
-  say(`uk: the bytes of ${missing.length} files are missing or damaged in the store, and so in this backup:`)
+  say(`uk: ${missing.length} stored files are missing or damaged, so they're missing from this backup:`)
   for (const sha256 of missing.slice(0, 20)) say(`  ${sha256}`)
   return 1
 }
 
-/** Remembers a finished backup for `uk doctor`, which tells the age of the newest. */
+/** Records the backup for `uk doctor`, which reports its age. */
 async function remember(connection: pg.ClientConfig, value: object): Promise<void> {
   const client = new pg.Client(connection)
   client.on('error', () => {})

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, readConfig } from '#config'
 
-/** The root keys that this environment or its data dir has, newest first; none is made. */
+/** Root keys from the environment or the data folder, newest first. Never creates one. */
 export function presentKeys({ secretKeys, dataDir }: Pick<Config, 'secretKeys' | 'dataDir'>): string[] {
   if (secretKeys.length > 0) return [...secretKeys]
   const path = join(dataDir, 'secret-key')

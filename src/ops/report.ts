@@ -1,11 +1,11 @@
 import type { Progress } from '#infra/backup/progress.ts'
 
-/** The stream that people read of this program: what is put out for others goes to standard output. */
+/** Messages go to stderr, data to stdout. */
 export const say = (words: string): void => void process.stderr.write(`${words}\n`)
 
 const units = ['B', 'KB', 'MB', 'GB', 'TB']
 
-/** `1.5 GB`, in powers of a thousand. */
+/** `1.5 GB`, in decimal units. */
 export function sizeWords(bytes: number): string {
   let value = bytes
   let unit = 0
@@ -15,7 +15,7 @@ export function sizeWords(bytes: number): string {
 
 const EVERY_MS = 200
 
-/** A line that follows how far it is, where a person looks on; what was asked to stop stops at the next byte. */
+/** Progress line for a terminal. An abort signal stops the work at the next byte. */
 export function followed(signal: AbortSignal): Progress & Disposable {
   const { stderr } = process
   let doing = ''

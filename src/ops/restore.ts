@@ -23,18 +23,18 @@ import { followed, say, sizeWords } from './report.ts'
 export interface RestoreAsked {
   from: string
   passphrase: string | null
-  /** Goes on although nobody can read what is sealed. */
+  /** Restores even if encrypted values can't be read. */
   withoutKey: boolean
-  /** Restores a backup that has no signature. */
+  /** Restores a backup without a signature. */
   unsigned: boolean
-  /** Goes on with what was under way when the backup was made. */
+  /** Continues work that was in progress at the time of the backup. */
   resume: boolean
-  /** Verifies all bytes, loads the rows into a database that nobody keeps, and says what would be restored. */
+  /** Verifies everything and loads the rows into a temporary database. */
   dryRun: boolean
   json: boolean
 }
 
-/** `uk restore`. No row is written before all of the backup was held against its hashes. */
+/** `uk restore`. Verifies the whole database part before writing any row. */
 export async function restore(
   { from, passphrase, withoutKey, unsigned, resume, dryRun, json }: RestoreAsked,
   signal: AbortSignal,
@@ -47,19 +47,19 @@ export async function restore(
   const began = performance.now()
   const keys = dryRun && passphrase === null ? null : keysFor(manifest, config, passphrase, withoutKey)
   const signed = checkSignature(source, [...(keys ?? []), ...presentKeys(config)], { dryRun, withoutKey, unsigned })
-  // The bytes of files are held against their hashes as they are brought: read once, not twice.
+  // Files are verified while they are copied, so they are read only once.
   const listed = await (dryRun ? verify : verifyDatabase)(source, progress)
   progress[Symbol.dispose]()
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   if (dryRun) await tryDatabase(source, listed, resume, progress)
   progress[Symbol.dispose]()
-  const what = `${rows} rows and ${listed.length} files (${sizeWords(manifest.blobs.bytes)}) of ${manifest.at}, by Ukiyo ${manifest.version}`
+  const what = `${rows} rows and ${listed.length} files (${sizeWords(manifest.blobs.bytes)}) from ${manifest.at}, Ukiyo ${manifest.version}`
   if (dryRun) {
     if (json)
       process.stdout.write(
         `${JSON.stringify({ backup: source.path, at: manifest.at, rows, files: listed.length, bytes: manifest.blobs.bytes, whole: true, signed, root_key: manifest.key.sealed !== null })}\n`,
       )
-    else say(`${source.path} is whole and can be restored: ${what}. Nothing was changed.`)
+    else say(`${source.path} is complete and can be restored: ${what}. Nothing was changed.`)
     return 0
   }
   await using stack = new AsyncDisposableStack()
@@ -79,7 +79,7 @@ export async function restore(
       keepJob: (job) => resume || keepJob(job),
       async settle(db) {
         if (!resume) settled = await settleRestored(db)
-        // Kept before the rows are: a restore that is cut off between them is begun again with the key in place.
+        // Stored before the rows: if the restore is interrupted in between, running it again finds the key.
         if (keys !== null) keepKeys(config, keys)
       },
     },
@@ -93,15 +93,15 @@ export async function restore(
     )
   else {
     say(`Restored ${what} in ${seconds.toFixed(1)} s.`)
-    if (settled.length > 0) say('Not gone on with, since the instance of the backup may have done it:')
+    if (settled.length > 0) say('Not continued, since the original server may have done it already:')
     for (const { what, count } of settled) say(`  ${count} ${what}`)
     if (manifest.blobs.missing.length > 0)
-      say(`${manifest.blobs.missing.length} files had lost their bytes before the backup was made.`)
+      say(`${manifest.blobs.missing.length} files were already missing when the backup was made.`)
   }
   return 0
 }
 
-/** Loads the rows into a PostgreSQL of this machine that is removed again. */
+/** Loads the rows into a temporary PostgreSQL. */
 async function tryDatabase(
   source: Source,
   listed: readonly ListedBlob[],
@@ -129,8 +129,8 @@ async function tryDatabase(
 }
 
 /**
- * Refuses a backup that the holder of this instance's root key didn't write. What it says else comes from whoever can write where it
- * was stored: accounts, passwords, administrators. Answers whether the signature holds.
+ * Rejects a backup not written by the holder of this instance's root key: anyone with write access to its storage could
+ * have changed accounts and passwords in it. Returns whether the signature is valid.
  */
 function checkSignature(
   source: Source,
@@ -141,23 +141,20 @@ function checkSignature(
   if (verdict === 'valid') return true
   if (verdict === 'wrong')
     throw new BackupRefused(
-      `${source.path} was changed after it was made: the signature doesn't match its manifest. Restore another backup`,
+      `${source.path} was modified after it was created: its signature doesn't match. Restore another backup`,
     )
   if (verdict === 'unsigned') {
     if (!unsigned)
       throw new BackupRefused(
-        `${source.path} has no signature: an older version made it, or someone changed it. If only you can write to the place where it was stored, restore it with --unsigned`,
+        `${source.path} has no signature: an older version created it, or someone modified it. If only you have write access to its storage, restore it with --unsigned`,
       )
-    say('The backup has no signature, so nothing shows whether someone changed it.')
-  } else if (dryRun || withoutKey) say('The signature can’t be checked here, because its root key isn’t on this host.')
-  else
-    throw new BackupRefused(
-      `${source.path} was signed with another root key than those of its secrets: restore another backup`,
-    )
+    say("The backup has no signature, so modifications can't be detected.")
+  } else if (dryRun || withoutKey) say("The signature can't be verified, since the root key isn't on this host.")
+  else throw new BackupRefused(`${source.path} wasn't signed with the root key of its secrets. Restore another backup`)
   return false
 }
 
-/** Room for the bytes and for a database several times the size of its compressed copy. */
+/** Requires space for the files and for a database several times its compressed size. */
 async function checkRoom({ dataDir, databaseUrl, blobs }: Config, manifest: Manifest): Promise<void> {
   const packed = manifest.tables.reduce((sum, { pieces }) => sum + pieces.reduce((all, { bytes }) => all + bytes, 0), 0)
   const needed = (blobs === 'file:' ? manifest.blobs.bytes : 0) + (databaseUrl === null ? 5 * packed : 0)
@@ -166,11 +163,11 @@ async function checkRoom({ dataDir, databaseUrl, blobs }: Config, manifest: Mani
   const { bavail, bsize } = await statfs(there)
   if (bavail * bsize < needed)
     throw new BackupRefused(
-      `the disk that holds ${dataDir} has ${sizeWords(bavail * bsize)} left, and this backup needs about ${sizeWords(needed)}`,
+      `not enough disk space for ${dataDir}: ${sizeWords(bavail * bsize)} free, about ${sizeWords(needed)} needed`,
     )
 }
 
-/** The keys to be put in place: null where those of this backup are here already, or are done without. */
+/** The keys to install; null if they are already here or not needed. */
 function keysFor(
   { key, sealed_values }: Manifest,
   config: Config,
@@ -181,36 +178,33 @@ function keysFor(
   if (key.ids.length === 0 || key.ids.every((id) => present.has(id))) return null
   if (key.sealed !== null && passphrase !== null) return openKeys(key.sealed, passphrase)
   const lost = Object.entries(sealed_values).map(([column, count]) => `${count} in ${column}`)
-  const words = lost.length > 0 ? lost.join(', ') : 'signed links, and nothing else'
+  const words = lost.length > 0 ? lost.join(', ') : 'signed links only'
   if (withoutKey) {
     say(
-      `Without its root key nobody reads what is sealed: ${words}. Signed links end too; sessions and API keys go on.`,
+      `Without the root key, encrypted data is lost: ${words}. Signed links stop working. Sessions and API keys still work.`,
     )
     return null
   }
   throw new BackupRefused(
     key.sealed === null
-      ? `the root key of this backup is not here (${key.ids[0]}): put it in ${config.dataDir}/secret-key or UK_SECRET_KEY, or give --without-key and lose ${words}`
-      : `the root key of this backup lies in it under a passphrase: give --passphrase-file or UK_BACKUP_PASSPHRASE, or --without-key and lose ${words}`,
+      ? `the root key of this backup isn't on this host (${key.ids[0]}): put it in ${config.dataDir}/secret-key or UK_SECRET_KEY, or add --without-key and lose ${words}`
+      : `this backup includes its root key, encrypted with a passphrase: add --passphrase-file or set UK_BACKUP_PASSPHRASE, or add --without-key and lose ${words}`,
   )
 }
 
-/**
- * Keeps the root key in the data dir, where the server finds it; beside it, where the environment has another one or
- * there are several.
- */
+/** Writes the root key to the data folder, or next to it if the environment sets another one or there are several. */
 function keepKeys({ dataDir, secretKeys }: Config, keys: readonly string[]): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const path = join(dataDir, 'secret-key')
   const beside = secretKeys.length > 0 || keys.length > 1
   const file = beside ? join(dataDir, 'secret-key.restored') : path
-  // That of an instance which had nothing to seal with it.
+  // Belongs to an instance that never encrypted anything.
   if (!beside && existsSync(path)) renameSync(path, `${path}.before-restore`)
   writeFileSync(`${file}.new`, keys.join(','), { mode: 0o600, flush: true })
   renameSync(`${file}.new`, file)
   say(
     beside
-      ? `The root key was put in ${file}: add it to UK_SECRET_KEY, and remove the file.`
-      : `The root key was put in ${file}.`,
+      ? `Wrote the root key to ${file}. Add it to UK_SECRET_KEY, then delete the file.`
+      : `Wrote the root key to ${file}.`,
   )
 }

@@ -4,15 +4,15 @@ import { StartRefused } from '#infra/start-refused.ts'
 
 type Where = Pick<Config, 'host' | 'port'>
 
-/** Throws `StartRefused` with what to do about it. */
+/** Throws `StartRefused` with a fix for known errors. */
 export function listen(server: Server, { host, port }: Where): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why: Record<string, string> = {
-        EADDRINUSE: `port ${port} on ${host} is in use: stop what uses it, or set UK_PORT (0 takes a free one)`,
-        EACCES: `port ${port} on ${host} may not be used by this user: set UK_PORT to one above 1023`,
-        EADDRNOTAVAIL: `${host} is not an address of this machine: set UK_HOST`,
-        ENOTFOUND: `${host} is not a known host name: set UK_HOST`,
+        EADDRINUSE: `port ${port} on ${host} is already in use: stop the other program, or set UK_PORT (0 picks a free port)`,
+        EACCES: `this user isn't allowed to use port ${port} on ${host}: set UK_PORT to a port above 1023`,
+        EADDRNOTAVAIL: `${host} isn't an address of this machine: set UK_HOST`,
+        ENOTFOUND: `unknown host name ${host}: set UK_HOST`,
       }
       const line = why[error.code ?? '']
       reject(line === undefined ? error : new StartRefused(line))
@@ -21,7 +21,10 @@ export function listen(server: Server, { host, port }: Where): Promise<void> {
   })
 }
 
-/** Whether the server will be able to listen there: asked before a database is made for it. Answers the port, where any would do a free one. */
+/**
+ * Checks early, before a database is created, that the server can listen. Returns the port, which is a free one for
+ * port 0.
+ */
 export async function tryPort(where: Where): Promise<number> {
   const server = createServer()
   await listen(server, where)
@@ -31,8 +34,8 @@ export async function tryPort(where: Where): Promise<number> {
 }
 
 /**
- * The address of this server, such as `http://127.0.0.1:4242`. A server on all addresses is found at each of them,
- * but answers browsers only under a name that it knows.
+ * The server's address, such as `http://127.0.0.1:4242`. A server on all addresses still answers browsers only under an
+ * allowed host name.
  */
 export function originAt({ host, allowedHosts }: Pick<Config, 'host' | 'allowedHosts'>, port: number): string {
   const own = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host]

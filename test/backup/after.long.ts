@@ -226,7 +226,7 @@ test(
       ['restore', to, '--without-key'],
     )
     assert.equal(refused.status, 1)
-    assert.match(refused.stderr, /has [\d.]+ [KM]B left, and this backup needs about [\d.]+ MB/)
+    assert.match(refused.stderr, /[\d.]+ [KM]B free, about [\d.]+ MB needed/)
   },
 )
 

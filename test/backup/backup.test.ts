@@ -177,7 +177,7 @@ test('the root key stays behind, or comes under a passphrase that has to be the 
   await makers.provider_endpoint!(alice, alice.workspaceId)
   const host = hostOf(server.database)
   const [plain, keyed] = [join(dir.path, 'plain.tar'), join(dir.path, 'keyed.tar')]
-  assert.match((await uk(host, ['backup', '--to', plain])).stderr, /The root key is not in it/)
+  assert.match((await uk(host, ['backup', '--to', plain])).stderr, /The backup doesn't include the root key/)
   const short = await uk({ ...host, UK_BACKUP_PASSPHRASE: 'short' }, ['backup', '--to', keyed, '--with-key'])
   assert.match(short.stderr, /12 characters or more/)
   const unasked = await uk(host, ['backup', '--to', keyed, '--with-key'])
@@ -192,10 +192,13 @@ test('the root key stays behind, or comes under a passphrase that has to be the 
   const keyless = keylessHostOf(database)
   const without = await uk(keyless, ['restore', plain])
   assert.equal(without.status, 1)
-  assert.match(without.stderr, /the root key of this backup is not here .* lose 1 in provider_endpoints\.sealed_key/)
+  assert.match(
+    without.stderr,
+    /the root key of this backup isn't on this host .* lose 1 in provider_endpoints\.sealed_key/,
+  )
   const wrong = await uk({ ...keyless, UK_BACKUP_PASSPHRASE: 'another horse battery' }, ['restore', keyed])
   assert.match(wrong.stderr, /this is not the passphrase/)
-  assert.match((await uk(keyless, ['restore', keyed])).stderr, /lies in it under a passphrase/)
+  assert.match((await uk(keyless, ['restore', keyed])).stderr, /includes its root key, encrypted with a passphrase/)
   const right = await uk({ ...keyless, UK_BACKUP_PASSPHRASE: passphrase }, ['restore', keyed])
   assert.equal(right.status, 0, right.stderr)
   const file = join(database.dataDir, 'secret-key')
@@ -205,7 +208,7 @@ test('the root key stays behind, or comes under a passphrase that has to be the 
   await using other = await testDatabase()
   const lost = await uk(keylessHostOf(other), ['restore', plain, '--without-key'])
   assert.equal(lost.status, 0, lost.stderr)
-  assert.match(lost.stderr, /nobody reads what is sealed: 1 in provider_endpoints\.sealed_key/)
+  assert.match(lost.stderr, /encrypted data is lost: 1 in provider_endpoints\.sealed_key/)
 })
 
 test('a folder keeps many backups, the bytes of files once, and the newest of them', async () => {

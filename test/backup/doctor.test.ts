@@ -43,7 +43,7 @@ test('the doctor finds a well instance well, and names what is wrong with one th
     [['backups', 'warn']],
   )
   assert.match(well.of('server').message, /1 server process is running/)
-  assert.match(well.of('public url').message, /leads to a Ukiyo/)
+  assert.match(well.of('public url').message, /reaches a Ukiyo server/)
   assert.equal((await uk(host, ['backup', '--to', join(dir.path, 'ukiyo.tar')])).status, 0)
   assert.equal((await ask(host)).of('backups').status, 'ok')
   await pool.query(`update instance set value = value || '{"at":"2026-01-01T00:00:00Z"}' where name = 'backup'`)
@@ -53,7 +53,7 @@ test('the doctor finds a well instance well, and names what is wrong with one th
   const shown = await uk(host, ['doctor'])
   assert.match(
     shown.stdout.toString(),
-    /✔ database {4}PostgreSQL \d+[\s\S]*! backups[\s\S]*every night[\s\S]*0 to be mended, 1 to be looked at/,
+    /✔ database {4}PostgreSQL \d+[\s\S]*! backups[\s\S]*every night[\s\S]*0 failed, 1 warnings/,
   )
 
   await pool.query(`update provider_connections set status = 'failing', reason = 'upstream_key'`)
@@ -74,7 +74,7 @@ test('the doctor finds a well instance well, and names what is wrong with one th
   assert.equal(ill.status, 1)
   assert.equal(ill.told.ok, false)
   for (const name of ['root key', 'files', 'mail', 'public url', 'bus']) assert.equal(ill.of(name).status, 'fail', name)
-  assert.match(ill.of('root key').message, /1 stored secret cannot be opened/)
+  assert.match(ill.of('root key').message, /1 stored secret can't be decrypted/)
   assert.match(ill.of('settings').message, /UK_TYPO/)
   for (const { status, advice } of ill.told.checks) assert.equal(advice === undefined, status === 'ok')
 })

@@ -136,7 +136,7 @@ test('tables of another program in the same schema are left out by name, and the
   const to = join(dir.path, 'backups')
   const made = await uk(hostOf(server.database), ['backup', '--to', to])
   assert.equal(made.status, 0, made.stderr)
-  assert.match(made.stderr, /another program made them: the table "Other's "notes", the table "empty_one"/)
+  assert.match(made.stderr, /tables of other programs: "Other's "notes", "empty_one"/)
   await using empty = await testDatabase()
   const dry = await uk(hostOf(empty), ['restore', to, '--dry-run'])
   assert.equal(dry.status, 0, dry.stderr)

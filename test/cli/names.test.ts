@@ -15,6 +15,6 @@ test('the name that somebody gave a workspace does not steer the terminal of who
   assert.equal(made.status, 201, made.text)
   const chosen = await ranBy(spawn(program, ['workspaces', 'use', made.body.data.id], { env }), '')
   assert.equal(chosen.code, 0, chosen.err)
-  assert.match(chosen.err, /Commands mean the workspace Team/)
+  assert.match(chosen.err, /Commands now use the workspace Team/)
   assert.doesNotMatch(chosen.err, /[^\P{Cc}\n]/u)
 })

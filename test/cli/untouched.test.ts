@@ -104,7 +104,7 @@ test('a database without an instance stays empty, and is named without its passw
     })
     const ran = await ranBy(child, 'a long password\n')
     noTrace(ran, words.join(' '))
-    if (words[0] !== 'doctor') assert.match(ran.err, /no instance in the database of DATABASE_URL/)
+    if (words[0] !== 'doctor') assert.match(ran.err, /no instance in the database in DATABASE_URL/)
     const password = new URL(url).password
     assert.ok(password === '' || !(ran.out + ran.err).includes(password))
   }

@@ -77,5 +77,5 @@ test('a start in a clone that it may not write to says what is missing, and does
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
   chmodSync(fresh.at('.'), 0o755)
   assert.equal(code, 1)
-  assert.match(said, /cannot be written to: run npm run build there/)
+  assert.match(said, /isn't writable: run "npm run build" there/)
 })

@@ -83,8 +83,8 @@ test('a second instance on the same data dir, a port in use and settings that ca
   writeFileSync(join(other.path, 'file'), '')
   const refusals: [Record<string, string>, RegExp][] = [
     [{ UK_DATA_DIR: home.path }, new RegExp(`${home.path}.*${running.child.pid}|in use`)],
-    [{ UK_DATA_DIR: join(other.path, 'file/data') }, /a part of the path is a file/],
-    [{ UK_DATA_DIR: other.path, UK_PORT: port }, new RegExp(`port ${port} .* is in use.*UK_PORT`)],
+    [{ UK_DATA_DIR: join(other.path, 'file/data') }, /part of the path is a file/],
+    [{ UK_DATA_DIR: other.path, UK_PORT: port }, new RegExp(`port ${port} .* is already in use.*UK_PORT`)],
     [{ UK_DATA_DIR: other.path, UK_PORT: 'many' }, /UK_PORT must be a whole number/],
     [{ UK_DATA_DIR: other.path, UK_SECRET_KEY: 'short' }, /UK_SECRET_KEY needs at least 32 characters/],
     [
@@ -127,7 +127,7 @@ test('a database that cannot be reached is named without its password', async ()
   using dir = temporaryDir()
   const program = startProgram({ UK_DATA_DIR: dir.path, DATABASE_URL: 'postgres://ukiyo:hunter2@127.0.0.1:1/ukiyo' })
   const line = await refusalOf(program)
-  assert.match(line, /^ukiyo: the database of DATABASE_URL \(127\.0\.0\.1:1\/ukiyo\) cannot be used: /)
+  assert.match(line, /^ukiyo: can't use the database in DATABASE_URL \(127\.0\.0\.1:1\/ukiyo\): /)
   assert.doesNotMatch(line, /hunter2/)
 })
 
@@ -256,7 +256,7 @@ test(
     // Too small for the files of a database, and for the tables in it.
     for (const size of [8 << 20, needed - (3 << 19)]) {
       using disk = smallDisk(String(size))
-      assert.match(await refusalOf(startProgram({ UK_DATA_DIR: disk.path })), /no space left/i)
+      assert.match(await refusalOf(startProgram({ UK_DATA_DIR: disk.path })), /no space left|the disk is full/i)
     }
   },
 )

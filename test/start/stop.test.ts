@@ -27,7 +27,7 @@ for (const workers of ['1', '2'])
       process.kill(database, 'SIGCONT')
     }
     const said = program.output().stderr
-    assert.match(said, /"waits_for":"the database","msg":"the server does not stop in time, and is ended"/)
+    assert.match(said, /"waits_for":"the database","msg":"the server didn't stop in time and was killed"/)
     await using again = startProgram(environment)
     const signedIn = await caller(await again.ready, csrf).post('/auth/sign-in', alice)
     assert.equal(signedIn.status, 200, signedIn.text)

@@ -106,7 +106,7 @@ test('the block for a new version backs up, brings it, starts it, and finds the 
     const described = (await (await fetch(`${origin}/v1/openapi.json`)).json()) as any
     assert.equal(described.openapi.slice(0, 3), '3.1')
     assert.equal(JSON.parse(readFileSync(at('opt/package.json'), 'utf8')).version, '99.0.0')
-    assert.match(said, /0 to be mended/)
+    assert.match(said, /0 failed/)
     assert.equal(readdirSync(at('lib/ukiyo-backups')).length, 3, 'a backup, the bytes of its files, and whose they are')
   } finally {
     await stop()

@@ -27,12 +27,12 @@ export async function downloadRelease(
   signal: AbortSignal,
 ): Promise<Version> {
   const version = { place, release: offer.sha256 }
-  if (!/^[0-9a-f]{64}$/.test(offer.sha256)) throw new Refused('what is offered has no SHA-256')
+  if (!/^[0-9a-f]{64}$/.test(offer.sha256)) throw new Refused('the offer has no SHA-256')
   if (offer.size > LARGEST) throw new Refused(`${offer.size} bytes are too many`)
   if (await isWhole(version)) return version
   const manifest = await readAll(origin, offer.sha256, LARGEST_MANIFEST, signal)
   const rows = readManifest(manifest)
-  if (rows === null) throw new Refused('its manifest is none')
+  if (rows === null) throw new Refused('invalid manifest')
   const versions = join(place, 'versions')
   await mkdir(versions, { recursive: true, mode: 0o700 })
   const making = await mkdtemp(join(versions, 'new-'))
@@ -65,7 +65,7 @@ export async function downloadRelease(
 async function readAll(origin: string, sha256: string, most: number, signal: AbortSignal): Promise<string> {
   const parts = await Array.fromAsync(receive(origin, sha256, most, signal))
   const text = Buffer.concat(parts).toString()
-  if (hashOf(text) !== sha256) throw new Refused('its manifest is not UTF-8')
+  if (hashOf(text) !== sha256) throw new Refused("the manifest isn't UTF-8")
   return text
 }
 
@@ -79,11 +79,11 @@ async function* receive(origin: string, sha256: string, most: number, signal: Ab
     let size = 0
     for await (const part of response as AsyncIterable<Buffer>) {
       size += part.length
-      if (size > most) throw new Refused('it is larger than was announced')
+      if (size > most) throw new Refused('the download is larger than announced')
       hash.update(part)
       yield part
     }
-    if (hash.digest('hex') !== sha256) throw new Refused('its bytes are not those of the hash that was announced')
+    if (hash.digest('hex') !== sha256) throw new Refused("the hash doesn't match")
   } finally {
     response.destroy()
   }

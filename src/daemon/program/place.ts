@@ -26,8 +26,8 @@ export async function checkPlace(place: string, folder: string, server: string):
   if (other !== undefined)
     throw new DaemonFault(
       'usage',
-      `The program in ${place} comes from ${other.server}, for the daemon of ${other.folder}. With the credential of ${server} it does not run.`,
-      `Give this one a place of its own: \`curl -fsS ${server}/install | XDG_DATA_HOME=… sh\`.`,
+      `The program in ${place} was installed from ${other.server} for the daemon in ${other.folder}, so it can't connect to ${server}.`,
+      `Install another copy in a separate folder: \`curl -fsS ${server}/install | XDG_DATA_HOME=… sh\`.`,
     )
 }
 

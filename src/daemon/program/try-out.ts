@@ -45,7 +45,7 @@ export async function tryOut(version: Version, words: readonly string[], signal:
   const args = [...programOf(version), 'run', '--trial', ...words]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: environment() })
   const ended = new Promise<string>((resolve) => {
-    child.once('exit', (code, by) => resolve(`it ended with ${by ?? `code ${code}`}`))
+    child.once('exit', (code, by) => resolve(`it exited with ${by ?? `code ${code}`}`))
     child.once('error', (error) => resolve(error.message))
   })
   let timer: NodeJS.Timeout | undefined
@@ -54,7 +54,7 @@ export async function tryOut(version: Version, words: readonly string[], signal:
   const linked = new Promise<'linked'>((resolve) => child.once('message', () => resolve('linked')))
   const stopped = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }))
   try {
-    const begun = await Promise.race([linked, ended, stopped, after(LINKED_MS, 'it was not linked in 30 s')])
+    const begun = await Promise.race([linked, ended, stopped, after(LINKED_MS, "it didn't connect within 30 s")])
     clearTimeout(timer)
     if (begun !== 'linked') return begun
     return await Promise.race([ended.then((how) => `${how} soon after it was linked`), stopped, after(STANDS_MS, null)])

@@ -60,11 +60,11 @@ test('whatever a server offers, only files of a release that fits its hash are e
   const row = (name: string): string => `${hashOf(program)}  ${name}\n`
   answers.set(at(hashOf(program)), program)
   const manifests: [string, RegExp][] = [
-    [`${row('uk.mjs')}${row('pty.node')}${row('../../../.profile')}`, /its manifest is none/],
-    [`${row('uk.mjs')}${row('pty.node')}${row('uk.mjs')}`, /its manifest is none/],
-    [row('uk.mjs'), /its manifest is none/],
-    [`${row('uk.mjs')}${row('pty.node')}`.trimEnd(), /its manifest is none/],
-    ['x'.repeat(5_000), /larger than was announced/],
+    [`${row('uk.mjs')}${row('pty.node')}${row('../../../.profile')}`, /invalid manifest/],
+    [`${row('uk.mjs')}${row('pty.node')}${row('uk.mjs')}`, /invalid manifest/],
+    [row('uk.mjs'), /invalid manifest/],
+    [`${row('uk.mjs')}${row('pty.node')}`.trimEnd(), /invalid manifest/],
+    ['x'.repeat(5_000), /larger than announced/],
   ]
   for (const [manifest, why] of manifests) {
     answers.set(at(hashOf(manifest)), manifest)
@@ -79,7 +79,7 @@ test('whatever a server offers, only files of a release that fits its hash are e
     [{ version: '9', sha256: '../../../../etc/passwd', size: 10 }, /has no SHA-256/],
     [{ version: '9', sha256: hashOf(fits), size: 2 ** 40 }, /bytes are too many/],
     // It says fewer bytes than come.
-    [{ version: '9', sha256: hashOf(fits), size: program.length + 3 }, /larger than was announced/],
+    [{ version: '9', sha256: hashOf(fits), size: program.length + 3 }, /larger than announced/],
   ] as const) {
     await using home = daemonHome()
     await using daemon = await offered(home, offer)
@@ -102,7 +102,7 @@ test('a file without an end is left, and a daemon that stops meanwhile stops', a
   })
   await using home = daemonHome()
   await using daemon = await offered(home, { version: '9', sha256: hashOf(manifest), size: 1_000_000 })
-  await says(daemon, /larger than was announced/)
+  await says(daemon, /larger than announced/)
   assert.ok(sent < 20_000_000, `${sent}`)
   answers.set(at(hash), () => {})
   asked.length = 0

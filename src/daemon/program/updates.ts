@@ -48,12 +48,12 @@ export async function followUpdates(own: Version, url: string, say: (line: strin
         if (signal.aborted) return
         const why = error instanceof Error ? error.message : String(error)
         if (error instanceof Refused) {
-          say(`${called} is not taken: ${why}`)
+          say(`rejected ${called}: ${why}`)
           await noteFailed(own.place, offer.sha256, why)
           failed = await readFailed(own.place)
           return
         }
-        say(`${called} is not there yet: ${why}; trying again`)
+        say(`can't download ${called} yet: ${why}; retrying`)
         await sleep(wait, undefined, { signal }).catch(() => {})
       }
   }
@@ -67,7 +67,7 @@ export async function followUpdates(own: Version, url: string, say: (line: strin
     offered(offer) {
       if (offer === null || taking !== null || offer.sha256 === own.release || offer.sha256 === failed?.sha256) return
       taking = take(offer)
-        .catch((error: unknown) => say(`the update failed: ${(error as Error).message}`))
+        .catch((error: unknown) => say(`update failed: ${(error as Error).message}`))
         .finally(() => (taking = null))
     },
     async [Symbol.asyncDispose]() {

@@ -74,7 +74,7 @@ export function launchd(state: string): ServiceManager {
       // Where it is there already; else there is nothing to take away.
       await tell('launchctl', 'bootout', `${domain}/${label}`)
       await must('launchctl', 'bootstrap', domain, fileOf(label))
-      return [`It is the agent ${label} of launchd, and begins when you log in.`]
+      return [`Installed the launchd agent ${label}. It starts when you log in.`]
     },
     async uninstall() {
       const label = await own()

@@ -47,7 +47,7 @@ test('the units are right for systemd, and say every word as it is', needs(analy
   assert.deepEqual(wordsOf(daemon!), [program, ...parts.daemon, '--keeper-unit', 'ukiyo-keeper.service'])
   assert.deepEqual(wordsOf(keeper!), [program, ...parts.keeper, '--idle-ms', '0'])
   assert.throws(() => unitsOf({ ...parts, keeper: ['/bin/a\nExecStartPre=/bin/evil'] }), /control characters/)
-  assert.throws(() => unitsOf({ ...parts, keeper: ['/home/o"brien/node'] }), /no program whose path has quotes/)
+  assert.throws(() => unitsOf({ ...parts, keeper: ['/home/o"brien/node'] }), /can't start a program with quotes/)
 })
 
 test('each daemon has a service named after its computer, and one from before keeps its name', async () => {
@@ -113,7 +113,7 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
   assert.equal(made.code, 0, made.said)
   assert.match(
     made.said,
-    /ends when you log out: `loginctl enable-linger` was refused \(Could not enable linger: Access denied\)/,
+    /stops when you log out, since `loginctl enable-linger` failed \(Could not enable linger: Access denied\)/,
   )
   const { name } = (await alice.get(`/computers/${box.computerId()}`)).body.data
   const daemonUnit = `ukiyo-computer-${nameFor('', name, [])}.service`
@@ -184,7 +184,7 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
   ])
   assert.deepEqual(readdirSync(units), [])
   const twice = await box.uk('computer', 'uninstall')
-  assert.deepEqual([twice.code, /There is no service/.test(twice.said)], [3, true])
+  assert.deepEqual([twice.code, /isn't installed as a service/.test(twice.said)], [3, true])
 })
 
 test('where no systemd answers, that is said, and nothing is written', async () => {
@@ -194,10 +194,10 @@ test('where no systemd answers, that is said, and nothing is written', async () 
   })
   await using box = machine(`${tools.path}:${WITH_NODE}`)
   const made = await box.install(server.origin, alice)
-  assert.match(made.said, /runs as process \d+ and is linked/)
+  assert.match(made.said, /is running \(process \d+\) and connected/)
   const { code, said } = await box.uk('computer', 'install')
   assert.equal(code, 1)
-  assert.match(said, /systemd does not answer this user here: Failed to connect to bus\.[^]*uk computer run --detach/)
+  assert.match(said, /systemd isn't available for this user: Failed to connect to bus\.[^]*uk computer run --detach/)
   assert.equal(existsSync(join(box.home, '.config/systemd')), false)
   // And the daemon that runs was left alone.
   assert.notEqual(box.pid(), null)

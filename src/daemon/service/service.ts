@@ -47,4 +47,4 @@ export async function must(program: string, ...args: string[]): Promise<void> {
   if (!ok) throw new DaemonFault('failure', `\`${[program, ...args].join(' ')}\` failed: ${said}`, WITHOUT)
 }
 
-export const WITHOUT = 'Without a service: `uk computer run --detach`.'
+export const WITHOUT = 'To run the daemon without a service: `uk computer run --detach`.'

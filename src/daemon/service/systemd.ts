@@ -69,7 +69,7 @@ function line(words: readonly string[]): string {
   if (/["'\\]/.test(words[0]!))
     throw new DaemonFault(
       'usage',
-      `systemd starts no program whose path has quotes or backslashes: ${words[0]}`,
+      `systemd can't start a program with quotes or backslashes in its path: ${words[0]}`,
       WITHOUT,
     )
   return words.map((word) => quoted(word, true)).join(' ')
@@ -78,7 +78,10 @@ function line(words: readonly string[]): string {
 /** As systemd.syntax(7) has it: `%` begins a specifier, and in a command line `$` a variable. */
 function quoted(word: string, command: boolean): string {
   if (/\p{Cc}/u.test(word))
-    throw new DaemonFault('usage', `A service cannot be made of ${JSON.stringify(word)}: it has control characters.`)
+    throw new DaemonFault(
+      'usage',
+      `Can't create a service with ${JSON.stringify(word)}: it contains control characters.`,
+    )
   const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')
   return `"${command ? escaped.replaceAll('$', '$$$$') : escaped}"`
 }
@@ -110,7 +113,7 @@ export function systemd(env: Readonly<Record<string, string | undefined>>, state
 
     async check() {
       const { ok, said } = await tell('systemctl', '--user', 'show-environment')
-      if (!ok) throw new DaemonFault('failure', `systemd does not answer this user here: ${said}.`, WITHOUT)
+      if (!ok) throw new DaemonFault('failure', `systemd isn't available for this user: ${said}.`, WITHOUT)
     },
 
     async install(computer, parts) {
@@ -122,10 +125,10 @@ export function systemd(env: Readonly<Record<string, string | undefined>>, state
       await must('systemctl', '--user', 'restart', names.daemon)
       const lingers = await tell('loginctl', 'enable-linger')
       return [
-        `It is the service ${names.daemon}; what it says: \`journalctl --user -u ${names.daemon}\`.`,
+        `Installed the service ${names.daemon}. Logs: \`journalctl --user -u ${names.daemon}\``,
         lingers.ok
-          ? 'It begins when the machine starts, and stays when you log out.'
-          : `It begins when you log in and ends when you log out: \`loginctl enable-linger\` was refused (${lingers.said}).`,
+          ? 'It starts with the machine and keeps running when you log out.'
+          : `It starts when you log in and stops when you log out, since \`loginctl enable-linger\` failed (${lingers.said}).`,
       ]
     },
 

@@ -15,7 +15,7 @@ const styles: Readonly<Record<string, 'red' | 'yellow' | 'dim'>> = {
   debug: 'dim',
 }
 
-/** A JSON line of the log as people read it: `09:30:00 warn   the database does not answer  error="…"`, in UTC. */
+/** Formats a JSON log line: `09:30:00 warn   the database isn't responding  error="…"`, in UTC. */
 export function textLine(json: string): string {
   const { level, time, msg = '', ...fields } = JSON.parse(json) as Line
   const style = styles[level] ?? 'dim'
@@ -30,13 +30,13 @@ export function textLine(json: string): string {
   return `${[head, ...words].join('  ')}\n${stacks.map((line) => `  ${plain(line.trim())}\n`).join('')}`
 }
 
-/** A value that can be told from the next one, on one line. */
+/** A single-line value, quoted if needed. */
 function valueOf(value: unknown): string {
   if (typeof value === 'string') return /^[\w.:/@+-]+$/.test(value) ? value : plain(JSON.stringify(value))
   return plain(JSON.stringify(value) ?? String(value))
 }
 
-/** Text without anything that a terminal would obey: others choose some of it. */
+/** Escapes control characters: parts of the text come from users. */
 const plain = (text: string): string =>
   text.replaceAll(
     /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu,

@@ -40,7 +40,7 @@ test('from sign-up to logout, with one home', async () => {
     { stdin: 'short\n' },
   )
   assert.equal(short.code, exits.usage[0])
-  assert.match(short.err, /password.*\nIt is --password-stdin\. See `uk sign-up --help`/)
+  assert.match(short.err, /password.*\nCheck --password-stdin\. See `uk sign-up --help`/)
 
   const signedUp = await uk(
     ['sign-up', '--origin', origin, '--email', 'ada@example.com', '--name', 'Ada', '--password-stdin'],
@@ -91,7 +91,7 @@ test('from sign-up to logout, with one home', async () => {
   assert.ok(keys.out.includes(kept.key_id))
   const wrong = await uk(['api-keys', 'list', '--password-stdin'], { stdin: 'a wrong password' })
   assert.equal(wrong.code, exits.auth[0])
-  assert.match(wrong.err, /request id [0-9A-Z]{26}/)
+  assert.match(wrong.err, /request ID [0-9A-Z]{26}/)
 
   const again = await uk(['login', '--origin', origin, '--email', 'ada@example.com', '--password-stdin'], {
     stdin: 'a long password\n',
@@ -154,7 +154,7 @@ test('Ctrl-C while a run is followed says that it goes on and how to come back',
   }
   interrupt()
   assert.equal(terminal.told.length, 1)
-  assert.match(terminal.told[0]!, /goes on: `uk chats events CHAT RUN` .* `uk chats stop CHAT`/)
+  assert.match(terminal.told[0]!, /continues\. Follow it: `uk chats events CHAT RUN`\. .* `uk chats stop CHAT`/)
 })
 
 test('a hint is of use: it names what there is, and nothing where there is nothing to do', async () => {
@@ -167,9 +167,9 @@ test('a hint is of use: it names what there is, and nothing where there is nothi
   await alice.post(`/chats/${chat}/messages`, { content: 'hello' })
   const stopped = await uk(['chats', 'stop', chat], asAlice)
   assert.equal(stopped.code, exits.conflict[0])
-  assert.match(stopped.err, /^uk: There is nothing to stop.*\nrequest id \w+\n$/)
+  assert.match(stopped.err, /^uk: There is nothing to stop.*\nrequest ID \w+\n$/)
   const refused = await uk(['chats', 'list'], { env: { UK_KEY: `uk_${'0'.repeat(49)}`, UK_ORIGIN: origin } })
-  assert.match(refused.err, /the one in UK_KEY/)
+  assert.match(refused.err, /comes from UK_KEY/)
   const help = recorder()
   assert.equal(await run(['help', 'zzzzzz'], help), exits.usage[0])
   assert.match(help.told.join('\n'), /See `uk help`\.$/)

@@ -1,21 +1,21 @@
-/** The exit codes of the program. `uk help exit-codes` prints this. */
+/** Exit codes, printed by `uk help exit-codes`. */
 export const exits = {
   ok: [0, 'Done.'],
-  failure: [1, 'The server failed, or the work that was waited for did, or a test found something wrong.'],
-  usage: [2, 'The command or its input is not right (400, 405, 413, 415).'],
-  not_found: [3, 'It does not exist, or you have no access to it (404, 410).'],
-  auth: [4, 'Not signed in, or not allowed (401, 403).'],
-  conflict: [5, 'Its present state does not allow this (409, 412).'],
-  limit: [6, 'A limit, budget or balance is reached (402, 429, 507).'],
-  unreachable: [7, 'The server cannot be reached or cannot answer now (no connection, 502, 503, 504).'],
-  undecided: [8, 'A run waits for the decision of a person, and nobody can be asked here.'],
+  failure: [1, 'The server, a background operation or a check failed.'],
+  usage: [2, 'The command or its input is invalid (400, 405, 413, 415).'],
+  not_found: [3, "Not found, or you don't have access (404, 410)."],
+  auth: [4, 'Not signed in, or missing a permission (401, 403).'],
+  conflict: [5, "The current state doesn't allow this (409, 412)."],
+  limit: [6, 'A limit, budget or balance was reached (402, 429, 507).'],
+  unreachable: [7, "The server can't be reached or is unavailable (no connection, 502, 503, 504)."],
+  undecided: [8, 'A run is waiting for your approval, and there is no terminal to ask in.'],
   interrupted: [130, 'Interrupted with Ctrl-C.'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type Exit = keyof typeof exits
 export const codeOf = (exit: Exit): number => exits[exit][0]
 
-/** An end with a reason that the program itself found. */
+/** An error raised by the program, not by the API. */
 export class Stop extends Error {
   readonly exit: Exit
   readonly hint: string | undefined

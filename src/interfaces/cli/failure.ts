@@ -8,11 +8,11 @@ interface Around {
   terminal: Terminal
   json: boolean
   words: readonly string[]
-  /** Undefined: the words are an endpoint's, or nobody's. */
+  /** Undefined for an endpoint or an unknown command. */
   special: { words: readonly string[]; usage: string } | undefined
 }
 
-/** Says what went wrong and what to do next, on stderr; answers the exit code. */
+/** Prints the error and the next step to stderr. Returns the exit code. */
 export function explain(error: unknown, around: Around): number {
   if (error instanceof ApiError) return explainApi(error, around)
   if (error instanceof Stop)
@@ -22,8 +22,8 @@ export function explain(error: unknown, around: Around): number {
       around,
       codeOf('unreachable'),
       'unreachable',
-      `${error.at} does not answer: ${error.message}.`,
-      'Is it running? Start it with `npm start`, or name another with --origin or UK_ORIGIN.',
+      `Can't reach ${error.at}: ${error.message}.`,
+      'Is the server running? Start it with `npm start`, or set another address with --origin or UK_ORIGIN.',
     )
   return say(
     around,
@@ -44,11 +44,11 @@ function explainApi(error: ApiError, around: Around): number {
     return codeOf(exit)
   }
   say(around, codeOf(exit), exit, error.message, hintFor(error, around))
-  if (error.requestId !== null) terminal.err(terminal.style('dim', `request id ${error.requestId}`))
+  if (error.requestId !== null) terminal.err(terminal.style('dim', `request ID ${error.requestId}`))
   return codeOf(exit)
 }
 
-/** Keys and tokens that were given where something else belongs: errors are kept in logs and shown to others. */
+/** Matches keys and tokens entered in the wrong place. They must not end up in logs. */
 const SECRET = /\b(uk[a-z]{0,2}_)[0-9A-Za-z]{16,}/g
 const withoutSecrets = (text: string): string => text.replaceAll(SECRET, '$1…')
 
@@ -56,14 +56,14 @@ function say({ terminal, json }: Around, code: number, type: string, message: st
   if (json)
     terminal.err(withoutSecrets(JSON.stringify({ error: { type, message, ...(hint !== undefined && { hint }) } })))
   else {
-    // Names of files, and whatever else others chose.
+    // Messages can contain file names and other text from other users.
     terminal.err(`${terminal.style('red', 'uk:')} ${withoutSecrets(clean(message))}`)
     if (hint !== undefined) terminal.err(withoutSecrets(clean(hint)))
   }
   return code
 }
 
-/** The words of the command, and nothing that was given to it. */
+/** The command's own words, without its arguments. */
 function commandIn({ words, special }: Around): string {
   if (special) return special.words.join(' ')
   return words
@@ -75,49 +75,49 @@ function commandIn({ words, special }: Around): string {
 const usageHint = ({ exit }: Stop, around: Around): string | undefined =>
   exit === 'usage' && around.words.length > 0 ? `See \`uk ${commandIn(around)} --help\`.` : undefined
 
-/** The command's option for a refused field. */
+/** Names the option that sets the rejected field. */
 function optionFor(param: string | undefined, { special }: Around): string {
   if (param === undefined) return ''
   const option = `--${kebab(param.split('.')[0]!)}`
-  // A command that is not an endpoint takes a password from a prompt or a pipe.
+  // Special commands read passwords from a prompt or a pipe, so they may have no such option.
   const known = special ? special.usage.match(/--[a-z-]+/g)?.find((one) => one.startsWith(option)) : option
-  return known === undefined ? '' : `It is ${known}. `
+  return known === undefined ? '' : `Check ${known}. `
 }
 
-/** A hint at what a person can do about the error. */
 function hintFor(error: ApiError, around: Around): string | undefined {
   const { type, code, param, details, retryAfterSeconds, status } = error
   switch (code ?? type) {
     case 'missing_scope':
-      return `Run \`uk login\`, or make a key with this scope: \`uk api-keys create <name> --scopes ${String(details?.required_scope ?? '<scope>')}\`.`
+      return `Run \`uk login\`, or create a key with this scope: \`uk api-keys create <name> --scopes ${String(details?.required_scope ?? '<scope>')}\`.`
     case 'invalid_credentials':
-      return 'Try again, or ask the administrator for a new password.'
+      return 'Try again, or ask an administrator to reset your password.'
     case 'setup_required':
-      return 'Run `uk sign-up` with the setup token that the server printed at its first start.'
+      return 'Run `uk sign-up` with the setup token the server printed when it first started.'
     case 'insufficient_credits':
-      return 'Ask for them: `uk me request-credits`. A key of your own: `uk ai-gateway create --preset openai --api-key @key.txt`.'
+      return 'Request credits: `uk me request-credits`. Or use your own provider key: `uk ai-gateway create --preset openai --api-key @key.txt`.'
     case 'spend_cap_reached':
-      return 'Raise the cap of the key: `uk api-keys update <id> --spend-cap-usd <usd>`.'
+      return "Raise the key's spend cap: `uk api-keys update <id> --spend-cap-usd <usd>`."
     case 'already_exists':
-      return around.words[0] === 'sign-up' ? 'If it is yours: `uk login`.' : undefined
+      return around.words[0] === 'sign-up' ? 'If this is your account, run `uk login`.' : undefined
     case 'stale_update':
-      return 'Read it again and repeat the change on what is there now.'
+      return 'It changed in the meantime. Fetch it again, then repeat your change.'
     case 'invalid_state':
       return Array.isArray(details?.allowed) && details.allowed.length > 0
-        ? `What works now: ${details.allowed.join(', ')}.`
+        ? `Allowed now: ${details.allowed.join(', ')}.`
         : undefined
     case 'unknown_parameter':
       if (/Did you mean/.test(error.message)) return undefined
-      return 'This program and the server may be of different versions: compare `uk --version`.'
+      return 'Your CLI and the server may be different versions. Check with `uk --version`.'
   }
-  if (param === 'model') return 'See `uk models list`.'
+  if (param === 'model') return 'Run `uk models list` to see the models you can use.'
   if (status === 401)
     return around.terminal.env.UK_KEY
-      ? 'It is the one in UK_KEY: set another, or unset it to use what `uk login` keeps.'
+      ? 'The key comes from UK_KEY. Set another key, or unset UK_KEY to use your `uk login`.'
       : 'Run `uk login`, or set UK_KEY.'
   if (status === 429 && retryAfterSeconds !== null) return `Try again in ${retryAfterSeconds} s.`
-  if (status === 404) return `Check the id; \`uk help ${around.words[0]}\` shows how to list what there is.`
+  if (status === 404)
+    return `Check the ID. \`uk help ${around.words[0]}\` shows the commands that list what you can access.`
   if (status === 400) return `${optionFor(param, around)}See \`uk ${commandIn(around)} --help\`.`
-  if (status >= 500) return 'Try again. If it stays, ask who runs the server and name the request id.'
+  if (status >= 500) return 'Try again. If it keeps failing, send your administrator the request ID.'
   return undefined
 }

@@ -10,14 +10,15 @@ import { fileOf } from './media/made.ts'
 import { type Pair, columns, examples, sections } from './output/layout.ts'
 import { didYouMean, nearWords } from './near.ts'
 import { commandGroups, findCommand } from './resolve.ts'
-import { type Special, specialFor, specials, specialsUnder } from './commands/specials.ts'
+import type { Special } from './commands/special.ts'
+import { specialFor, specials, specialsUnder } from './commands/specials.ts'
 import { isOnItsWay } from './server/arrive.ts'
 import { kindOf } from './server/names.ts'
 import type { Terminal } from './terminal.ts'
 import { topicSummaries, topics } from './help/topics.ts'
 import { unknownCommand } from './unknown.ts'
 
-/** The help on a topic, a group of commands or one command; without a topic that of the program. */
+/** Renders help for a topic, an area or one command; without a topic, for the whole program. */
 export async function helpOn(topic: readonly (string | ListedEndpoint)[], terminal: Terminal): Promise<string> {
   const [head] = topic
   if (head === undefined) return programHelp(terminal)
@@ -41,7 +42,7 @@ export async function helpOn(topic: readonly (string | ListedEndpoint)[], termin
     ...specials.map(({ words: [first] }) => first!),
     ...Object.keys(topics),
   ])
-  throw new Stop('usage', `There is no help on "${found.word}".`, didYouMean(near) ?? 'See `uk help`.')
+  throw new Stop('usage', `No help for "${found.word}".`, didYouMean(near) ?? 'See `uk help`.')
 }
 
 async function programHelp(terminal: Terminal): Promise<string> {
@@ -50,8 +51,8 @@ async function programHelp(terminal: Terminal): Promise<string> {
     ['Usage', 'uk <area> <command> [values] [--options]'],
     ['Examples', examples(['uk login', 'uk me get', 'uk api-keys list', 'uk help exit-codes'])],
     ['Areas', columns(groups, terminal)],
-    ['Further commands', columns(specials.map(commandPair), terminal)],
-    ['Options of every command', columns(optionPairs(), terminal)],
+    ['Other commands', columns(specials.map(commandPair), terminal)],
+    ['Global options', columns(optionPairs(), terminal)],
     [
       'Help',
       columns(
@@ -84,7 +85,7 @@ function commandHelp(listed: ListedEndpoint, terminal: Terminal): string {
   const { kind } = endpoint.reply
   const useful = optionPairs().filter(([words]) => {
     const option = words.split(' ')[0]!.slice(2)
-    // A field of the command wins over the general option of its name.
+    // A command's own field hides the global option of the same name.
     if (fields.some(({ flag }) => flag === option)) return false
     if (option === 'output' && fileOf(listed.name) !== undefined) return true
     return optionFits(option, isOnItsWay(listed) ? 'operation' : kind, endpoint.auth === 'session')
@@ -106,11 +107,11 @@ function commandHelp(listed: ListedEndpoint, terminal: Terminal): string {
         terminal,
       ),
     ],
-    ['Options of every command', columns(useful, terminal)],
+    ['Global options', columns(useful, terminal)],
     ['Examples', examples(exampleCommands(listed))],
-    ['Needs', needs(listed)],
+    ['Requires', needs(listed)],
     [
-      'May be refused with',
+      'Possible errors',
       refusalsOf(endpoint)
         .filter((code) => endpoint.errors?.includes(code))
         .join(', '),
@@ -129,10 +130,10 @@ const optionFits = (option: string, kind: string, session: boolean): boolean =>
   })[option] ?? true
 
 function needs({ endpoint: { auth = 'any', scope, consent } }: ListedEndpoint): string {
-  if (auth === 'session') return 'Your password: only a signed-in person may do this, never a key.'
-  if (auth !== 'any') return 'Nothing.'
-  const key = scope === null ? 'A key.' : `A key with the scope ${scope}.`
-  return consent === undefined ? key : `${key} An agent needs the consent of a person besides, for each call.`
+  if (auth === 'session') return "Your password. API keys can't do this."
+  if (auth !== 'any') return "Nothing. You don't need to be signed in."
+  const key = scope === null ? 'An API key.' : `An API key with the ${scope} scope.`
+  return consent === undefined ? key : `${key} Agents also need a person's approval for each call.`
 }
 
 function flagWords(endpoint: AnyEndpoint, field: Field): string {
@@ -143,7 +144,7 @@ function flagWords(endpoint: AnyEndpoint, field: Field): string {
 
 const aboutValue = ({ endpoint }: ListedEndpoint, field: Field): string =>
   field.inPath && kindOf(endpoint, field.name) !== undefined
-    ? `The ${kindOf(endpoint, field.name)!.replace('_', ' ')}, by its ${kindOf(endpoint, field.name) === 'file' ? 'path' : 'name'} or its id.`
+    ? `The ${kindOf(endpoint, field.name)!.replace('_', ' ')}'s ${kindOf(endpoint, field.name) === 'file' ? 'path' : 'name'} or ID.`
     : aboutField(field)
 
 function aboutField(field: Field): string {
@@ -151,10 +152,10 @@ function aboutField(field: Field): string {
   const parts = [
     description,
     choices.length > 0 && choices.length <= 8 ? `One of ${choices.join(', ')}.` : '',
-    choices.length > 8 && choices.includes('user:read') ? '`uk help scopes` lists them.' : '',
-    ofThings ? `An item is JSON, such as ${asWord(example)}.` : '',
-    kind === 'list' ? 'Repeat it for more.' : '',
-    secret ? 'As - or @file.' : '',
+    choices.length > 8 && choices.includes('user:read') ? 'Run `uk help scopes` for the list.' : '',
+    ofThings ? `Each item is JSON, such as ${asWord(example)}.` : '',
+    kind === 'list' ? 'Repeatable.' : '',
+    secret ? 'Pass - for stdin, or @file.' : '',
     description.includes('Default') ? '' : defaultWords(fallback),
     required && !inPath ? 'Required.' : '',
   ]

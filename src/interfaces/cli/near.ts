@@ -2,16 +2,17 @@ import { edits } from '#core/text/near-word.ts'
 
 const MOST_SUGGESTIONS = 3
 const MOST_EDITS = 3
-/** Longer words aren't compared. */
-const LONGEST = 64
-/** A shorter beginning of a word says too little. */
+const MOST_LETTERS = 64
+/** Shorter prefixes match too many words. */
 const SHORTEST_PREFIX = 3
 const ALIKE = 0.4
 
-/** The known words that a mistyped one most likely means, best first: by edits, as a beginning, or by shared pairs of letters. */
+/**
+ * Returns the known words closest to a mistyped one, best first: by edits, as a prefix, or by shared pairs of letters.
+ */
 export function nearWords(word: string, known: readonly string[]): string[] {
   const given = word.toLowerCase()
-  if (given.length < 2 || given.length > LONGEST) return []
+  if (given.length < 2 || given.length > MOST_LETTERS) return []
   const limit = Math.min(MOST_EDITS, Math.max(1, Math.floor(given.length / 2)))
   const scored = [...new Set(known)].map((name) => ({ name, distance: distanceOf(given, name.toLowerCase(), limit) }))
   return scored
@@ -21,7 +22,7 @@ export function nearWords(word: string, known: readonly string[]): string[] {
     .map(({ name }) => name)
 }
 
-/** Edits come first, then beginnings, then words that are merely alike. */
+/** Ranks edits before prefixes, and prefixes before words that only look similar. */
 function distanceOf(given: string, name: string, limit: number): number {
   const count = Math.abs(given.length - name.length) > limit ? Infinity : edits(given, name)
   if (count <= limit && count < Math.max(given.length, name.length)) return count
@@ -31,7 +32,7 @@ function distanceOf(given: string, name: string, limit: number): number {
   return share > ALIKE ? MOST_EDITS + 2 + (1 - share) : Infinity
 }
 
-/** Whether a word is another one without some of its letters, but at most half of them: `mdl` for `model`. */
+/** Whether a word is another one with up to half of its letters missing: `mdl` for `model`. */
 function isAbbreviation(given: string, name: string): boolean {
   if (given[0] !== name[0] || name.length > 2 * given.length) return false
   let at = 0
@@ -39,7 +40,7 @@ function isAbbreviation(given: string, name: string): boolean {
   return at === given.length
 }
 
-/** The share of pairs of letters that two words have in common. */
+/** Share of letter pairs that two words have in common. */
 function alike(a: string, b: string): number {
   const [one, other] = [pairsOf(a), pairsOf(b)]
   return (2 * [...one].filter((pair) => other.has(pair)).length) / (one.size + other.size)
@@ -48,7 +49,6 @@ function alike(a: string, b: string): number {
 const pairsOf = (text: string): Set<string> =>
   new Set(Array.from({ length: text.length + 1 }, (_, i) => ` ${text} `.slice(i, i + 2)))
 
-/** "Did you mean `chats` or `chat`?"; undefined without suggestions. */
 export function didYouMean(names: readonly string[]): string | undefined {
   const quoted = names.map((name) => `\`${name}\``)
   if (quoted.length === 0) return undefined

@@ -5,11 +5,11 @@ import { wordsOf } from '../words.ts'
 
 export type Found =
   | { kind: 'command'; listed: ListedEndpoint; rest: string[] }
-  /** The words begin commands but name none: `uk chats`. */
+  /** The start of several commands: `uk chats`. */
   | { kind: 'group'; listed: ListedEndpoint[]; words: string[]; wrong: string | null }
   | { kind: 'nothing'; word: string; known: string[] }
 
-/** Words → the command they name. Loads one area where its name is the first word, else all. */
+/** Finds the command these words name. Loads a single area if its name is the first word. */
 export async function findCommand(words: readonly string[]): Promise<Found> {
   const name = words[0]!.replaceAll('-', '_')
   if (name in contracts) {
@@ -35,7 +35,7 @@ function match(listed: readonly ListedEndpoint[], words: readonly string[]): Fou
   }
 }
 
-/** Every command, by its first word: what help and completion show. */
+/** All commands by their first word, for help and completion. */
 export const commandGroups = async (): Promise<Map<string, { area: Area; listed: ListedEndpoint[] }>> => {
   const groups = new Map<string, { area: Area; listed: ListedEndpoint[] }>()
   for (const one of list(await loadContracts())) {

@@ -6,7 +6,6 @@ import type { Found } from './resolve.ts'
 import { specialFor, specialsUnder } from './commands/specials.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The program: words in, exit code out. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   const { words, asksHelp } = startOf(argv)
   const json = argv.includes('--json')
@@ -19,7 +18,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
       if (asksHelp) return await help([...special.words], terminal, true)
       return await special.run(words.slice(special.words.length), terminal)
     }
-    // Loaded when a command is certain: it brings the contracts, and they most of the time to start.
+    // Loaded only now: importing the contracts takes most of the startup time.
     const { findCommand } = await import('./resolve.ts')
     const found = orGroup(await findCommand(words), words)
     if (found.kind === 'command') return await runEndpoint(found.listed, found.rest, terminal)
@@ -31,7 +30,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** Global options may stand before the first word; they go behind it, where every command takes them. */
+/** Moves global options in front of the first word behind it, where every command parses them. */
 function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean } {
   const before: string[] = []
   let i = 0
@@ -42,14 +41,14 @@ function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean 
     if (option?.[0] === 'value' && i + 1 < argv.length) before.push(argv[++i]!)
   }
   const rest = argv.slice(i)
-  // What stands behind two dashes is for another program.
+  // Words after `--` belong to another program.
   const own = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
   const asksHelp = own.includes('--help') || own.includes('-h')
   const end = rest.includes('--') ? rest.indexOf('--') : rest.length
   return { words: rest.length === 0 ? [] : [...rest.slice(0, end), ...before, ...rest.slice(end)], asksHelp }
 }
 
-/** `uk computer` begins commands as an area does, and none of them is an endpoint. */
+/** `uk computer` groups commands like an area, but none of them is an endpoint. */
 function orGroup(found: Found, [, wrong]: readonly string[]): Found {
   if (found.kind !== 'nothing' || specialsUnder(found.word).length === 0) return found
   return { kind: 'group', listed: [], words: [found.word], wrong: wrong?.startsWith('-') ? null : (wrong ?? null) }
@@ -79,7 +78,7 @@ async function help(topic: readonly (string | ListedEndpoint)[], terminal: Termi
   return codeOf(asked ? 'ok' : 'usage')
 }
 
-/** `uk` alone: what most people come for, on a page. */
+/** Printed by `uk` without arguments. */
 async function welcome(terminal: Terminal): Promise<number> {
   const [{ welcomePage }, { readLogin }] = await Promise.all([
     import('./help/welcome.ts'),

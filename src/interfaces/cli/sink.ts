@@ -6,10 +6,10 @@ export interface Sink extends AsyncDisposable {
   written(): number
 }
 
-/** A file that bytes go to; what it held is gone. */
+/** Truncates the file. */
 export async function fileSink(file: string): Promise<Sink> {
   const handle = await open(file, 'w').catch((error: Error) => {
-    throw new Stop('usage', `${file} cannot be written: ${error.message}.`)
+    throw new Stop('usage', `Can't write ${file}: ${error.message}.`)
   })
   let bytes = 0
   return {

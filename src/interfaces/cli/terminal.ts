@@ -1,37 +1,37 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { codeOf } from './exit.ts'
 
-/** The streams the program speaks through: data goes to `out`, everything said to a person to `err`. */
+/** The program's streams: data goes to `out`, messages for the user go to `err`. */
 export interface Terminal {
   out(text: string | Uint8Array): Promise<void>
   err(text: string): void
-  /** Whether a person reads stdout. */
+  /** Whether stdout is a terminal. */
   interactive: boolean
-  /** Whether a person can be asked: stdin and stderr are a terminal. */
+  /** Whether prompts work: stdin and stderr are terminals. */
   canAsk: boolean
   columns: number
   env: Readonly<Record<string, string | undefined>>
   style(style: 'bold' | 'dim' | 'red' | 'green' | 'magenta', text: string): string
-  /** Sends a control sequence and answers what the terminal says to it: until that ends as told, or the time is over. */
+  /** Sends a control sequence and returns the terminal's reply, up to `ends` or the timeout. */
   query(sequence: string, ends: RegExp, ms: number): Promise<string>
-  /** Sets the words that are said before Ctrl-C ends the program; the answer takes them back. */
+  /** Runs `say` before Ctrl-C exits. The returned function removes it. */
   onInterrupt(say: () => void): () => void
 }
 
 export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): Terminal {
-  // A reader that has seen enough (`uk … | head`) is not a failure.
+  // A reader that closes early (`uk … | head`) isn't a failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
-  // Messages without a reader are dropped: the command itself continues.
+  // Without a reader, messages are dropped and the command continues.
   stderr.on('error', () => {})
   return {
-    // Once it has left: of what only waits its turn, the end of the program would leave nothing.
+    // Resolves after the write: exiting discards buffered output.
     out: (text) => new Promise((resolve) => void stdout.write(text, () => resolve())),
     err: (text) => void stderr.write(`${text}\n`),
     interactive: stdout.isTTY,
     canAsk: stdin.isTTY && stderr.isTTY,
     columns: stdout.columns || Number(env.COLUMNS) || 80,
     env,
-    // NO_COLOR, FORCE_COLOR and a stream that is not a terminal are honoured by styleText itself.
+    // `styleText` handles NO_COLOR, FORCE_COLOR and streams that aren't terminals.
     style: (style, text) => styleText(style, text, { stream: stdout }),
     query: (sequence, ends, ms) => (stdin.isTTY && stdout.isTTY ? asked(sequence, ends, ms) : Promise.resolve('')),
     onInterrupt(say) {
@@ -45,7 +45,7 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
   }
 }
 
-/** The answer comes as if it were typed: it is read raw, so that it is neither shown nor waits for a new line. */
+/** The reply arrives as typed input. Raw mode keeps it off the screen and needs no newline. */
 async function asked(sequence: string, ends: RegExp, ms: number): Promise<string> {
   const { stdin, stdout } = process
   const wasRaw = stdin.isRaw
@@ -65,22 +65,22 @@ async function asked(sequence: string, ends: RegExp, ms: number): Promise<string
     stdin.setRawMode(true).on('data', hear).resume()
     stdout.write(sequence)
   })
-  // Ctrl-C, which raw input takes for a letter.
+  // In raw mode, Ctrl-C is an ordinary character.
   if (heard.includes('\x03')) process.kill(process.pid, 'SIGINT')
   return heard
 }
 
-/** Text by others without what could move the cursor, colour the screen or rename the window. */
+/** Removes control characters that could move the cursor, color the screen or rename the window. */
 export const clean = (text: string): string =>
   stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replace(/(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '')
 
-/** Text for output: for a person without characters that could harm the terminal, for a pipe as it is. */
+/** Cleans text for a terminal; leaves it unchanged for a pipe. */
 export const shown = (text: string, { interactive }: Terminal): string => (interactive ? clean(text) : text)
 
 const wide = /\p{Emoji_Presentation}|[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\uff01-\uff60]/u
 const joined = /^\p{M}+$/u
 
-/** The columns that a text takes. */
+/** Width in terminal columns. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0
@@ -89,7 +89,7 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** Cuts text to at most `columns`; cut text ends in `…`. */
+/** Cuts text to `columns` and marks the cut with `…`. */
 export function fit(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   let kept = ''

@@ -23,7 +23,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   set: ['update'],
 }
 
-/** The refusal of words that name no command, with the commands that they most likely mean. */
+/** Builds the error for an unknown command, with the most likely commands. */
 export async function unknownCommand(
   found: Exclude<Found, { kind: 'command' }>,
   words: readonly string[],
@@ -40,12 +40,12 @@ export async function unknownCommand(
   )
 }
 
-/** First words near the given one; those that know the word behind it come first. */
+/** Areas with a similar name, those that have the second word as a command first. */
 async function areasNear([first, second]: readonly string[]): Promise<string[]> {
   const groups = await commandGroups()
   const near = nearWords(first!, [...groups.keys(), ...specials.map(({ words }) => words[0]!)])
   if (second === undefined || second.startsWith('-')) return near
-  // `uk list chats`, in the order of other programs.
+  // `uk list chats`: verb first, as in kubectl.
   const turned = near.includes(second) ? undefined : groups.get(second)
   const verb = [first!, ...(synonyms[first!] ?? [])].find((word) => turned?.listed.some((one) => verbOf(one) === word))
   if (verb !== undefined) return [`${second} ${verb}`]
@@ -55,7 +55,7 @@ async function areasNear([first, second]: readonly string[]): Promise<string[]> 
   return [...near.filter(fits), ...near.filter((area) => !fits(area))]
 }
 
-/** Commands of a group near a mistyped one, and that of a group with almost the same name: `uk computer list`. */
+/** Similar commands of the group, or the same command of its singular or plural: `uk computer list`. */
 async function verbsNear(group: string, listed: readonly ListedEndpoint[], wrong: string): Promise<string[]> {
   const known = [...listed.map(verbOf), ...specialsUnder(group).map(({ words }) => words[1]!)]
   const meant = synonyms[wrong]?.find((verb) => known.includes(verb))

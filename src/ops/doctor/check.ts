@@ -1,11 +1,8 @@
-/**
- * The result of a check: `fail` must be mended, `warn` should be looked at, `off` is not set up and nothing else needs
- * it.
- */
+/** Result of a check: `fail` must be fixed, `warn` is worth a look, `off` isn't set up and isn't required. */
 export interface Found {
   status: 'ok' | 'off' | 'warn' | 'fail'
   message: string
-  /** The advice that would help. */
+  /** How to fix it. */
   advice?: string
 }
 

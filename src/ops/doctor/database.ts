@@ -7,8 +7,6 @@ import { migrationNames } from '#infra/postgres/migrate.ts'
 import { sizeWords } from '../report.ts'
 import { type Found, ageWords, fail, off, ok, plural, warn } from './check.ts'
 
-/** Checks that ask the database. */
-
 export async function checkDatabase(client: pg.ClientBase, { databaseUrl }: Config): Promise<Found> {
   const { rows } = await client.query<{ version: string; size: string; used: number; most: number }>(
     `select current_setting('server_version') as version, pg_database_size(current_database())::text as size,
@@ -16,28 +14,27 @@ export async function checkDatabase(client: pg.ClientBase, { databaseUrl }: Conf
       current_setting('max_connections')::int as most`,
   )
   const { version, size, used, most } = rows[0]!
-  const words = `PostgreSQL ${version.split(' ')[0]}, ${databaseUrl === null ? 'embedded' : 'of DATABASE_URL'}, ${sizeWords(Number(size))}`
+  const words = `PostgreSQL ${version.split(' ')[0]}, ${databaseUrl === null ? 'embedded' : 'from DATABASE_URL'}, ${sizeWords(Number(size))}`
   if (Number.parseInt(version, 10) < 15) return fail(`${words}.`, 'Ukiyo needs PostgreSQL 15 or newer.')
-  if (used > most * 0.9)
-    return warn(`${words}; ${used} of its ${most} connections are taken.`, 'Raise its max_connections.')
+  if (used > most * 0.9) return warn(`${words}. ${used} of ${most} connections are in use.`, 'Raise max_connections.')
   return ok(`${words}.`)
 }
 
-/** Whether there are tables to look into, and whether this program made all of them. */
+/** Checks that all tables exist and match this version. */
 export async function checkSchema(client: pg.ClientBase): Promise<Found> {
   const { rows: there } = await client.query(`select to_regclass('migrations') is not null as there`)
-  if (!there[0].there) return off('The database is empty.', 'The first start of the server makes its tables.')
+  if (!there[0].there) return off('The database is empty.', 'Start the server once to create the tables.')
   const { rows } = await client.query<{ name: string }>('select name from migrations')
   const done = new Set(rows.map(({ name }) => name))
   const known = migrationNames()
   const strange = [...done].filter((name) => !known.includes(name) && !earlierMigrations.includes(name)).toSorted()
   if (strange.length > 0)
-    return fail(`The database was brought further by a newer Ukiyo (${strange.at(-1)}).`, 'Start that version.')
+    return fail(`The database was upgraded by a newer version of Ukiyo (${strange.at(-1)}).`, 'Run that version.')
   const missing = known.filter((name) => !done.has(name))
   if (missing.length > 0)
     return warn(
-      `${plural(missing.length, 'migration')} of this version have not run, from ${missing[0]} on.`,
-      'The next start runs them: back up first.',
+      `${plural(missing.length, 'migration')} of this version ${missing.length === 1 ? "hasn't" : "haven't"} run yet, starting with ${missing[0]}.`,
+      'Back up, then start the server to run them.',
     )
   return ok(`All ${known.length} migrations have run.`)
 }
@@ -48,8 +45,8 @@ export async function checkClock(client: pg.ClientBase): Promise<Found> {
   const before = Date.now()
   const { rows } = await client.query<{ now: Date }>('select clock_timestamp() as now')
   const drift = rows[0]!.now.getTime() - (before + Date.now()) / 2
-  const words = `The clocks of this machine and of its database are ${Math.abs(Math.round(drift))} ms apart.`
-  return Math.abs(drift) > MOST_DRIFT_MS ? fail(words, 'Let both follow a time server (NTP).') : ok(words)
+  const words = `This machine's clock and the database's clock differ by ${Math.abs(Math.round(drift))} ms.`
+  return Math.abs(drift) > MOST_DRIFT_MS ? fail(words, 'Synchronize both with NTP.') : ok(words)
 }
 
 export async function checkServers(client: pg.ClientBase): Promise<Found> {
@@ -58,7 +55,7 @@ export async function checkServers(client: pg.ClientBase): Promise<Found> {
   )
   const { n } = rows[0]!
   return n === 0
-    ? off('No server is running on this database.', 'Start it with `npm start`.')
+    ? off('No server is running.', 'Start it with `npm start`.')
     : ok(`${plural(n, 'server process is', 'server processes are')} running.`)
 }
 
@@ -66,7 +63,7 @@ const LATE_SECONDS = 300
 
 export async function checkJobs(client: pg.ClientBase): Promise<Found> {
   const { rows: there } = await client.query(`select to_regclass('graphile_worker._private_jobs') is not null as there`)
-  if (!there[0].there) return ok('No work was queued yet.')
+  if (!there[0].there) return ok('No background jobs yet.')
   const { rows } = await client.query<{ failed: number; late: number; alive: boolean }>(
     `select count(*) filter (where attempts >= max_attempts)::int as failed,
       count(*) filter (where attempts < max_attempts and locked_at is null and run_at < now() - make_interval(secs => $1))::int as late,
@@ -76,13 +73,12 @@ export async function checkJobs(client: pg.ClientBase): Promise<Found> {
   )
   const { failed, late, alive } = rows[0]!
   if (late > 0 && alive)
-    return warn(`${plural(late, 'job')} should have been begun five minutes ago.`, 'Look at the log of the server.')
-  if (failed > 0)
-    return warn(`${plural(failed, 'job')} failed for good, of a day or less.`, 'Look at the log of the server.')
-  return ok('Background work is done in time.')
+    return warn(`${plural(late, 'job')} should have started five minutes ago.`, 'Check the server log.')
+  if (failed > 0) return warn(`${plural(failed, 'job')} failed permanently in the last day.`, 'Check the server log.')
+  return ok('Background jobs run on time.')
 }
 
-/** The number of values that each root key has sealed, by the names of the keys. */
+/** Counts the values encrypted with each root key. */
 export async function sealedWith(client: pg.ClientBase): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const { table, columns } of allSealed)
@@ -95,7 +91,7 @@ export async function sealedWith(client: pg.ClientBase): Promise<Map<string, num
   return counts
 }
 
-/** Providers that somebody set up; those of the environment say by their variables that they are there. */
+/** Providers users have added. Those from environment variables are only counted. */
 export async function checkProviders(client: pg.ClientBase, { environment }: Config): Promise<Found> {
   const keys = Object.keys(environment).filter((name) => name.endsWith('_API_KEY') && environment[name])
   const { rows } = await client.query<{ n: number }>('select count(*)::int as n from provider_endpoints where enabled')
@@ -103,20 +99,18 @@ export async function checkProviders(client: pg.ClientBase, { environment }: Con
   const failing = await failingProviders(client)
   if (failing.length > 0)
     return warn(
-      `${plural(failing.length, 'provider')} did not answer as it should: ${failing.slice(0, 5).join('; ')}.`,
-      '`uk ai-gateway list` shows them; test one with `uk ai-gateway test <id>`.',
+      `${plural(failing.length, 'provider is', 'providers are')} failing: ${failing.slice(0, 5).join('; ')}.`,
+      'Run `uk ai-gateway list`, then test one with `uk ai-gateway test <id>`.',
     )
   if (endpoints + keys.length === 0)
     return off(
       'No provider is set up.',
-      'Add one at /app, with `uk ai-gateway create`, or by OPENAI_API_KEY and the like.',
+      'Add one in the app, with `uk ai-gateway create`, or with a variable such as OPENAI_API_KEY.',
     )
-  return ok(
-    `${plural(endpoints, 'provider was', 'providers were')} added by people, ${plural(keys.length, 'API key')} in the environment.`,
-  )
+  return ok(`${plural(endpoints, 'provider')} added, ${plural(keys.length, 'provider key')} in the environment.`)
 }
 
-/** Endpoints that are known to fail, and those whose calls of the last hour all failed, by name. */
+/** Providers known to fail, and those whose calls all failed in the last hour. */
 async function failingProviders(client: pg.ClientBase): Promise<string[]> {
   const known = await failingConnections(client)
   const called = await failedCalls(client)
@@ -129,7 +123,7 @@ interface Failing {
   words: string
 }
 
-/** Connections that calls and tests have found failing; none where the tables of an older version do not tell. */
+/** Connections marked as failing; none if an older schema has no such table. */
 async function failingConnections(client: pg.ClientBase): Promise<Failing[]> {
   const { rows: there } = await client.query(`select to_regclass('provider_connections') is not null as there`)
   if (!there[0].there) return []
@@ -154,7 +148,7 @@ async function failedCalls(client: pg.ClientBase): Promise<Failing[]> {
   return rows
 }
 
-/** The least ULID of a moment. */
+/** The smallest ULID at this time. */
 function firstIdSince(ms: number): string {
   const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
   let head = ''
@@ -164,14 +158,14 @@ function firstIdSince(ms: number): string {
 
 const OLD_MS = 2 * 86_400_000
 
-/** Checks the age of the last finished backup, which `uk backup` remembers. */
+/** Checks the age of the last backup recorded by `uk backup`. */
 export async function checkBackups(client: pg.ClientBase): Promise<Found> {
-  const advice = 'Let `uk backup --to <folder> --keep 14` run every night.'
+  const advice = 'Schedule `uk backup --to <folder> --keep 14` every night.'
   const { rows } = await client.query<{ at: string; where: string }>(
     `select value ->> 'at' as at, value ->> 'where' as where from instance where name = 'backup'`,
   )
   const [last] = rows
-  if (last === undefined) return warn('No backup was made yet.', advice)
+  if (last === undefined) return warn('No backup yet.', advice)
   const age = Date.now() - Date.parse(last.at)
   const words = `The last backup is ${ageWords(age)} old: ${last.where}.`
   return age > OLD_MS ? warn(words, advice) : ok(words)

@@ -17,8 +17,8 @@ interface Named extends Found {
 }
 
 /**
- * `uk doctor`. Writes nothing where there is no instance. Returns 1 if something must be fixed; `signal` stops it between
- * two checks, and then it throws.
+ * `uk doctor`. Creates nothing if there is no instance. Returns 1 if something must be fixed. Throws if `signal` aborts
+ * between two checks.
  */
 export async function doctor({ json }: DoctorAsked, signal: AbortSignal): Promise<number> {
   const { config, warnings } = readConfig(process.env)
@@ -27,7 +27,7 @@ export async function doctor({ json }: DoctorAsked, signal: AbortSignal): Promis
     signal.throwIfAborted()
     const found = await Promise.resolve()
       .then(ask)
-      .catch((error: unknown) => fail(`It could not be checked: ${wordsOf(error)}`, 'See whether the others tell why.'))
+      .catch((error: unknown) => fail(`The check failed: ${wordsOf(error)}`, 'The other checks may show the cause.'))
     checks.push({ name, ...found })
     if (!json) show({ name, ...found })
     return found
@@ -43,10 +43,7 @@ export async function doctor({ json }: DoctorAsked, signal: AbortSignal): Promis
       await using blobs = await openBlobs(config)
       return await checkBlobs(blobs, config)
     } catch (error) {
-      return fail(
-        `The store of files cannot be opened: ${wordsOf(error)}`,
-        'Look at UK_BLOBS, UK_S3_ENDPOINT and AWS_*.',
-      )
+      return fail(`Can't open the file storage: ${wordsOf(error)}`, 'Check UK_BLOBS, UK_S3_ENDPOINT and AWS_*.')
     }
   })
   await check('bus', () => checkBus(config))
@@ -56,14 +53,14 @@ export async function doctor({ json }: DoctorAsked, signal: AbortSignal): Promis
   if (json) process.stdout.write(`${JSON.stringify({ ok: failed === 0, checks })}\n`)
   else {
     const warned = checks.filter(({ status }) => status === 'warn').length
-    process.stdout.write(`${failed} to be mended, ${warned} to be looked at.\n`)
+    process.stdout.write(`${failed} failed, ${warned} warnings.\n`)
   }
   return failed === 0 ? 0 : 1
 }
 
 type Check = (name: string, ask: () => Found | Promise<Found>) => Promise<Found>
 
-/** Returns whether a server was ever started on this database. */
+/** Returns whether a server has ever started on this database. */
 async function checkAllOfDatabase(config: Config, check: Check): Promise<boolean> {
   await using stack = new AsyncDisposableStack()
   let client: pg.Client | null = null
@@ -77,8 +74,8 @@ async function checkAllOfDatabase(config: Config, check: Check): Promise<boolean
       return await database.checkDatabase(client, config)
     } catch (error) {
       return fail(
-        `The database cannot be used: ${wordsOf(error)}`,
-        config.databaseUrl === null ? 'Look at UK_DATA_DIR and the log of the server.' : 'Look at DATABASE_URL.',
+        `Can't open the database: ${wordsOf(error)}`,
+        config.databaseUrl === null ? 'Check UK_DATA_DIR and the server log.' : 'Check DATABASE_URL.',
       )
     }
   })
@@ -86,9 +83,7 @@ async function checkAllOfDatabase(config: Config, check: Check): Promise<boolean
   const asked: pg.Client = client
   const schema = await check('schema', () => database.checkSchema(asked))
   if (schema.status !== 'ok') {
-    await check('root key', () =>
-      off('What is sealed is looked at when the schema is of this version.', 'Start the server once.'),
-    )
+    await check('root key', () => off("Skipped, since the schema isn't of this version.", 'Start the server once.'))
     return schema.status !== 'off'
   }
   await check('root key', async () => checkRootKey(config, await database.sealedWith(asked)))

@@ -5,7 +5,7 @@ import * as database from './database.ts'
 import { checkBlobs, checkDataDir, checkDisk, checkRootKey, checkSettings } from './machine.ts'
 import { checkBus, checkMail, checkPublicUrl } from './outside.ts'
 
-/** The checks of `uk doctor` from within a server that runs: by its own connections, one after the other. */
+/** The checks of `uk doctor` in a running server, one after the other, on its own connections. */
 export async function checkWithin({
   config,
   postgres: { pool },
@@ -43,7 +43,7 @@ export async function checkWithin({
       ...(await Promise.resolve()
         .then(ask)
         .catch((error: unknown) =>
-          fail(`It could not be checked: ${wordsOf(error)}`, 'See whether the others tell why.'),
+          fail(`The check failed: ${wordsOf(error)}`, 'The other checks may show the cause.'),
         )),
     })
   return found

@@ -180,7 +180,7 @@ test(
       'The command that the [service](operating/install.md) runs every night, run manually.',
     )
     assert.match(await first.types('uk backup --to ~/backups --keep 14'), /rows and \d+ files/)
-    assert.match(await first.types('uk restore ~/backups --dry-run'), /is whole/)
+    assert.match(await first.types('uk restore ~/backups --dry-run'), /is complete/)
 
     chapter(
       'A call over Bob’s budget',

@@ -7,12 +7,12 @@ import { readText } from '../input/input.ts'
 import { askNewPassword } from '../input/prompt.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** A program of its own, for it opens the database, which no other command does. */
+/** A separate program: it opens the database, unlike other commands. */
 const program = join(import.meta.dirname, '../../../reset-password.ts')
 
 const email = { ...textField('email'), inPath: true, required: true }
 
-/** `uk admin reset-password <email>`, on the host of the instance. */
+/** `uk admin reset-password <email>`, run on the server's host. */
 export async function resetPassword(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(words, [email], readText)
   const password = await askNewPassword(globals, terminal)

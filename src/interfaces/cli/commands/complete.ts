@@ -7,10 +7,10 @@ import { callerOf } from '../server/caller.ts'
 import { type Kind, kindOf, namesOf, pathsFrom } from '../server/names.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Whatever a word may name, besides the kinds of things. */
+/** What a word can name. */
 type Named = Kind | 'file' | 'model'
 
-/** Options that name the same everywhere. */
+/** Options with the same meaning in every command. */
 const options: Readonly<Record<string, Named>> = {
   '--workspace': 'workspace',
   '--agent': 'agent',
@@ -19,7 +19,7 @@ const options: Readonly<Record<string, Named>> = {
   '--model': 'model',
   '-m': 'model',
 }
-/** Commands that are not endpoints, and what their words name. */
+/** Special commands and what their argument names. */
 const specials: Readonly<Record<string, Named>> = {
   chat: 'chat',
   'workspaces use': 'workspace',
@@ -28,12 +28,12 @@ const specials: Readonly<Record<string, Named>> = {
   'computer exec': 'computer',
   'computer ssh': 'computer',
 }
-/** Resources that only a signed-in person lists: a key press is no moment to ask for a password. */
+/** Listing these needs the password, which completion must not ask for. */
 const secretive: readonly Named[] = ['api_key', 'account']
 
 /**
- * `uk complete -- <words>`: the names that the last of these words may become, one a line, for the scripts of `uk completion`.
- * It says nothing where it knows nothing, and never fails: a shell shows what it prints.
+ * `uk complete -- <words>`: prints completions for the last word, one per line, for the scripts of `uk completion`.
+ * Prints nothing on any error, since a shell would show it.
  */
 export async function complete(words: readonly string[], terminal: Terminal): Promise<number> {
   const typed = words.slice(words.indexOf('--') + 1)
@@ -43,7 +43,7 @@ export async function complete(words: readonly string[], terminal: Terminal): Pr
     if (named === null || secretive.includes(named)) return codeOf('ok')
     const { call } = await callerOf({}, terminal)
     const names = await allOf(named, current, call)
-    // What holds a line break or worse is not offered: a shell would take it for more than a name.
+    // Names with control characters aren't offered: a shell would read more than a name.
     await terminal.out(
       names
         .filter((name) => !/\p{Cc}/u.test(name))
@@ -51,7 +51,7 @@ export async function complete(words: readonly string[], terminal: Terminal): Pr
         .join(''),
     )
   } catch {
-    // Signed out, or away.
+    // Not signed in, or the server can't be reached.
   }
   return codeOf('ok')
 }
@@ -91,7 +91,7 @@ function named(endpoint: Parameters<typeof kindOf>[0], field: string): Named | n
   return kind === undefined || kind === 'member' ? null : kind
 }
 
-/** The number of values that stand among the words by position. */
+/** Counts positional values. */
 function placedIn(words: readonly string[], fields: readonly Field[]): number {
   let count = 0
   for (let i = 0; i < words.length; i++) {

@@ -7,35 +7,35 @@ import { commandGroups } from '../resolve.ts'
 import type { Terminal } from '../terminal.ts'
 import { topics } from '../help/topics.ts'
 
-/** A command that is not an endpoint, as far as a shell has to know it. */
+/** The part of a special command that completion needs. */
 interface Special {
   words: readonly string[]
   usage: string
   summary: string
 }
-/** A word that may follow, and what it is. */
+/** A possible next word and its description. */
 interface Word {
   word: string
   about: string
 }
-/** The words that may follow each run of words: all that a shell needs to know. */
+/** Possible next words by the words before them. */
 interface Tree {
-  /** `chats` → `list`, `get`, …; `''` → the first words. */
   next: Map<string, Word[]>
   /** `chats list` → its flags. */
   flags: Map<string, Word[]>
-  /** `chats list --status` → what it may be. */
+  /** `chats list --status` → its values. */
   values: Map<string, string[]>
 }
 
-/** `uk completion bash|zsh|fish`: a script made from the registry. */
+/** `uk completion bash|zsh|fish`: prints a script generated from the registry. */
 export async function completion(
   [shell]: readonly string[],
   terminal: Terminal,
   specials: readonly Special[],
 ): Promise<number> {
   const write = shells[shell as keyof typeof shells]
-  if (!write) throw new Stop('usage', `Which shell? ${Object.keys(shells).join(', ')}.`, 'Such as: uk completion bash')
+  if (!write)
+    throw new Stop('usage', `Choose a shell: ${Object.keys(shells).join(', ')}.`, 'Example: uk completion bash')
   await terminal.out(write(await readTree(specials)))
   return codeOf('ok')
 }
@@ -67,7 +67,7 @@ async function readTree(specials: readonly Special[]): Promise<Tree> {
       [...flags, '--help'].map((word) => ({ word, about: globals[word.slice(2) as keyof typeof globals]?.[1] ?? '' })),
     )
   }
-  add(['help'], ['Explain something'])
+  add(['help'], ['Show help'])
   tree.next.set(
     'completion',
     ['bash', 'zsh', 'fish'].map((word) => ({ word, about: '' })),
@@ -92,7 +92,7 @@ const sentence = ({ description }: Field): string => description.split(/(?<=\.)\
 /** Single-quoted for bash and zsh. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const joined = (words: readonly Word[]): string => quote(words.map(({ word }) => word).join(' '))
-/** Longer words first, so that `chats list` is met before `chats`. */
+/** Longer words first: `chats list` must match before `chats`. */
 const byLength = <T>(map: ReadonlyMap<string, T>): [string, T][] => [...map].toSorted(([a], [b]) => b.length - a.length)
 
 const bash = ({ next, flags, values }: Tree): string => `# bash completion for uk
@@ -107,7 +107,7 @@ ${byLength(flags)
   .map(([words, follow]) => `    ${quote(words)} | ${quote(`${words} `)}*) words=${joined(follow)} ask=1 ;;`)
   .join('\n')}
   esac
-  # Names of things, which only the server knows.
+  # Resource names come from the server.
   if [[ -n "$ask" && "$cur" != -* ]]; then
     names="$(uk complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"
     if [[ -n "$names" ]]; then
@@ -146,7 +146,7 @@ ${byLength(flags)
   .join('\n')}
     *) _files; return ;;
   esac
-  # Names of things, which only the server knows.
+  # Resource names come from the server.
   if [[ -n "$ask" && "\${words[CURRENT]}" != -* ]]; then
     names=(\${(f)"$(uk complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
     if (( \${#names} )); then compadd -a names; return; fi
@@ -179,7 +179,7 @@ ${[...flags]
     }),
   )
   .join('\n')}
-# Names of things, which only the server knows.
+# Resource names come from the server.
 complete -c uk -n 'test (count (commandline -opc)) -gt 1; and not string match -q -- "-*" (commandline -ct)' -a '(command -q uk; and uk complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
 `
 

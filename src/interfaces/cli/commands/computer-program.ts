@@ -1,6 +1,6 @@
 /**
- * The program of a paired computer, as a server gives it out in one bundled file (`modules/computers/install/`): what of `uk`
- * the machine itself needs, the keeper of terminals and commands, and llama.cpp's own process.
+ * The daemon program of a paired computer, bundled into one file by the server (`modules/computers/install/`): the `uk
+ * computer` commands the machine needs, the keeper of terminals and commands, and the llama.cpp process.
  */
 import { join } from 'node:path'
 import { loadAddon } from '#daemon/keeper/processes/addon.ts'
@@ -20,19 +20,19 @@ import { install, status, uninstall } from './computer-service.ts'
 type Command = (words: readonly string[], terminal: Terminal) => Promise<number>
 const commands: Readonly<Record<string, Command>> = { pair, run, install, uninstall, status, check }
 
-const USAGE = `uk ${about.version}, the part for the machine of a computer:
+const USAGE = `uk ${about.version}, the program for connected computers.
 
-  uk computer pair       Make this machine one of your computers
-  uk computer run        Connect it to its server, until it is stopped
-  uk computer install    Make that a service of yours
-  uk computer uninstall  Take the service away again
-  uk computer status     Say whose computer this is, what it allows, and what runs
+  uk computer pair       Connect this machine to your Ukiyo account
+  uk computer run        Run the daemon in the foreground
+  uk computer install    Install the daemon as a service
+  uk computer uninstall  Remove the service
+  uk computer status     Show the pairing, permissions and running processes
 
 Options: --url <url> --name <name> --token-file -|<file> --allow exec,terminal,fs_read,fs_write,ports,inference,users
---root <folder> --no-update --detach --replace. All else that \`uk\` does comes with a clone of Ukiyo.
+--root <folder> --no-update --detach --replace. For all other commands, install Ukiyo.
 `
 
-/** Whether this version could run here: asked of it by the one that runs, and by the script that installs it. */
+/** Checks whether this version can run here. Run by the current version before an update and by the install script. */
 async function check(_words: readonly string[], { env }: Terminal): Promise<number> {
   return plainly(async () => {
     loadAddon(ownAddon)
@@ -42,12 +42,18 @@ async function check(_words: readonly string[], { env }: Terminal): Promise<numb
     const keeper = await new KeeperClient({ folder: join(folder, 'keeper') }).find()
     if (keeper !== null && keeper.protocol !== KEEPER_PROTOCOL) {
       if (keeper.protocol > KEEPER_PROTOCOL)
-        throw new DaemonFault('failure', 'It is older than the keeper that holds terminals and commands here.')
+        throw new DaemonFault(
+          'failure',
+          'This version is older than the running keeper process, which holds open terminals and commands.',
+        )
       if (process.platform !== 'linux')
-        throw new DaemonFault('failure', 'It needs another keeper, which only Linux replaces under open terminals.')
+        throw new DaemonFault(
+          'failure',
+          'This version needs a newer keeper process. Only Linux can replace it while terminals are open.',
+        )
     }
     await knock(state.server_url, state.credential).catch((error: Error) => {
-      throw new Stop('unreachable', `It does not reach ${state.server_url}: ${error.message}.`)
+      throw new Stop('unreachable', `Can't reach ${state.server_url}: ${error.message}.`)
     })
   })
 }
@@ -66,7 +72,7 @@ async function main(given: readonly string[]): Promise<number> {
     if (command !== undefined && !asksHelp) return await command(words, terminal)
     if (first === '--version') await terminal.out(`uk ${about.version}\n`)
     else if (asksHelp) await terminal.out(USAGE)
-    else throw new Stop('usage', `This part of \`uk\` has no such command.`, USAGE)
+    else throw new Stop('usage', `Unknown command.`, USAGE)
     return codeOf('ok')
   } catch (error) {
     const asked = command && { words: ['computer', second], usage: USAGE }

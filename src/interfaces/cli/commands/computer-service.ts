@@ -67,13 +67,13 @@ const FROM_CLONE = [
   join(import.meta.dirname, '../../../daemon/keeper/main.ts'),
 ]
 
-/** The variables that a daemon reads, and those that programs it starts expect: a service's own environment is bare. */
+/** Variables the daemon and its child programs read: a service starts with a bare environment. */
 const surroundings = (env: Terminal['env']): Record<string, string> =>
   Object.fromEntries(
     ['PATH', 'OLLAMA_HOST', 'OLLAMA_CONTEXT_LENGTH'].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
   )
 
-/** Ends a daemon that was begun by hand: it would hold the place of the service's. */
+/** Stops a manually started daemon, which would block the service. */
 async function endDaemon(folder: string): Promise<void> {
   const lock = join(folder, 'daemon.lock')
   const end = performance.now() + ENDS_MS
@@ -81,7 +81,8 @@ async function endDaemon(folder: string): Promise<void> {
   const pid = Number(holderOf(lock))
   process.kill(pid, 'SIGTERM')
   while (isHeld(lock) && holderOf(lock) === String(pid)) {
-    if (performance.now() > end) throw new Stop('failure', `The daemon that runs (process ${pid}) does not end.`)
+    if (performance.now() > end)
+      throw new Stop('failure', `The running daemon (process ${pid}) doesn't stop. Stop it and try again.`)
     await sleep(50)
   }
 }
@@ -89,8 +90,9 @@ async function endDaemon(folder: string): Promise<void> {
 export async function uninstall(words: readonly string[], terminal: Terminal): Promise<number> {
   await parseArguments(words, [], readText)
   return plainly(async () => {
-    if (!(await managerOf(terminal).uninstall())) throw new Stop('not_found', 'There is no service of a daemon here.')
-    terminal.err('The service is gone. The machine stays paired: `uk computer run` goes on with it.')
+    if (!(await managerOf(terminal).uninstall()))
+      throw new Stop('not_found', "The daemon isn't installed as a service on this machine.")
+    terminal.err('Removed the service. This machine is still paired. Start the daemon with `uk computer run`.')
   })
 }
 
@@ -127,9 +129,7 @@ export async function status(words: readonly string[], terminal: Terminal): Prom
     )
     await terminal.out(rows.join(''))
     if (found.known_to_server === false)
-      terminal.err(
-        `${found.server_url} no longer knows this machine: the computer was deleted. To pair it again: uk computer run --detach`,
-      )
+      terminal.err(`This computer was deleted on ${found.server_url}. Pair it again: uk computer run --detach`)
   })
 }
 

@@ -26,7 +26,7 @@ test('a token comes by stdin or by a file', async () => {
     writeFileSync(join(home.path, 'token'), `${token}\n`)
     const paired = await uk(home.path, [...pair, '--token-file', from], from === '-' ? `${token}\n` : '')
     assert.equal(paired.code, 0, paired.said)
-    assert.match(paired.said, /It allows exec, fs_read\. Calls for files reach what is below \/srv\.\n/)
+    assert.match(paired.said, /The server can use: exec, fs_read\. File access: \/srv\.\n/)
     assert.ok(!paired.said.includes(token))
     assert.deepEqual(JSON.parse(readFileSync(state, 'utf8')).allows, ['exec', 'fs_read'])
     rmSync(state)
@@ -56,7 +56,7 @@ test('a token that is given in a wrong place pairs nothing, and no error repeats
   }
   assert.equal(existsSync(join(home.path, '.config/ukiyo/computer.json')), false)
   const { said } = await uk(home.path, [...pair, '--token-file', token])
-  assert.match(said, /The file of --token-file cannot be read \(ENOENT\)[^]*UK_PAIR_TOKEN/)
+  assert.match(said, /Can't read the file in --token-file \(ENOENT\)[^]*UK_PAIR_TOKEN/)
 })
 
 test('`uk computer` lists its commands, and a mistyped one is told the nearest', async () => {

@@ -37,11 +37,11 @@ export interface ComputerOptions {
   engines: KeptEngines | null
   detach: boolean
   replace: boolean
-  /** The service that holds terminals and commands. */
+  /** Name of the keeper's service, which holds terminals and commands. */
   keeperUnit: string | undefined
-  /** The daemon runs on trial, in the place of a version that waits for it to stand. */
+  /** Runs as a trial of a new version; the current one waits for the result. */
   trial: boolean
-  /** Says less: the caller begins the daemon, and need not be told how. */
+  /** Omits the hint on how to start the daemon: the caller starts it. */
   quiet: boolean
   globals: Globals
 }
@@ -59,7 +59,7 @@ export async function read(words: readonly string[]): Promise<ComputerOptions> {
   const { input, globals } = await parseArguments(words, fields, readText)
   const { url, name, token_file, workspace_id, allow, root, update, keeper_unit } = input as Record<string, any>
   if (url !== undefined && !(URL.canParse(url) && /^https?:/.test(url)))
-    throw new Stop('usage', `"${url}" is not the address of a server.`, 'It looks like https://uk.example.com.')
+    throw new Stop('usage', `"${url}" isn't a server address.`, 'Use an address such as https://uk.example.com.')
   return {
     url: url === undefined ? undefined : new URL(url).origin,
     name,
@@ -78,7 +78,7 @@ export async function read(words: readonly string[]): Promise<ComputerOptions> {
   }
 }
 
-/** The engines that the options name; null: none. */
+/** Engine settings from the options; null without any. */
 function enginesIn(input: Record<string, string | undefined>): KeptEngines | null {
   const given = Object.fromEntries(
     Object.entries(ENGINE_FLAGS).flatMap(([name, { flag }]) => {
@@ -92,14 +92,14 @@ function enginesIn(input: Record<string, string | undefined>): KeptEngines | nul
   const { success, data, error } = KeptEngines.safeParse(given)
   if (success) return data
   const { flag, takes } = ENGINE_FLAGS[error.issues[0]!.path[0] as keyof KeptEngines]
-  throw new Stop('usage', `--${kebab(flag)} does not know "${input[flag]}".`, `It takes ${takes}.`)
+  throw new Stop('usage', `Invalid value for --${kebab(flag)}: "${input[flag]}".`, `Allowed: ${takes}.`)
 }
 
 function allowed(words: string): Capability[] {
   const given = words.split(',').map((word) => word.trim())
   const wrong = given.find((word) => word !== '' && !(CAPABILITIES as readonly string[]).includes(word))
   if (wrong !== undefined)
-    throw new Stop('usage', `--allow does not know "${wrong}".`, `It takes any of ${CAPABILITIES.join(',')}.`)
+    throw new Stop('usage', `Unknown capability for --allow: "${wrong}".`, `Allowed: ${CAPABILITIES.join(',')}.`)
   return CAPABILITIES.filter((one) => given.includes(one))
 }
 
@@ -107,7 +107,10 @@ export async function pair(words: readonly string[], terminal: Terminal): Promis
   const asked = await read(words)
   return plainly(async () => {
     await joinServer(asked, terminal)
-    if (!asked.quiet) terminal.err('Let it be used: `uk computer run`, or `uk computer run --detach`.')
+    if (!asked.quiet)
+      terminal.err(
+        'Next, start the daemon: `uk computer run`, or `uk computer run --detach` to keep it in the background.',
+      )
   })
 }
 
@@ -122,7 +125,7 @@ export async function run(words: readonly string[], terminal: Terminal): Promise
     const stopping = new AbortController()
     const stop = (): void => stopping.abort()
     process.once('SIGTERM', stop).once('SIGINT', stop)
-    // Whoever tries it out has died.
+    // The version that started the trial has died.
     if (asked.trial) process.once('disconnect', stop)
     const say = (line: string): void => terminal.err(`${new Date().toISOString()} ${line}`)
     const command = keeperCommand()
@@ -140,31 +143,31 @@ export async function run(words: readonly string[], terminal: Terminal): Promise
           ...(command && { command }),
           ...(asked.keeperUnit !== undefined && { starts: startKeeperUnit(asked.keeperUnit) }),
           surroundings: () => process.env,
-          // The version that waits could not go on with another one.
+          // The waiting version couldn't use another keeper.
           renews: !asked.trial,
         }),
         engines: { ...engineSettings(terminal.env), ...(engineCommand && { program: engineCommand }) },
         enginesKept: asked.engines,
         say,
-        // To whoever started it with --detach, or tries it out, as long as that waits.
+        // Tells the parent process, which started it with --detach or as a trial, while it waits.
         ready: () => void (process.connected && process.send?.('linked', () => {})),
         signal: stopping.signal,
       })
       if (next === null) return
       const words = again(asked)
-      say(`version ${next.release.slice(0, 12)} is tried out in this one's place`)
+      say(`trying version ${next.release.slice(0, 12)}`)
       const wrong = await tryOut(next, words, stopping.signal)
       if (stopping.signal.aborted) return
       if (wrong === null) await goOver(next, words)
-      say(`version ${next.release.slice(0, 12)} does not stand, and this one goes on: ${wrong}`)
-      await noteFailed(next.place, next.release, wrong ?? 'it could not be begun')
+      say(`version ${next.release.slice(0, 12)} failed; keeping the current version: ${wrong}`)
+      await noteFailed(next.place, next.release, wrong ?? 'it could not be started')
     }
   })
 }
 
 /**
- * Pairs this machine anew if its server no longer knows it and a signed-in person starts the daemon. A service that starts
- * again doesn't: deleting a computer would have no effect.
+ * Pairs this machine again if its server no longer knows it and a signed-in user starts the daemon. A restarting
+ * service doesn't: deleting a computer would have no effect.
  */
 async function pairAnew(asked: ComputerOptions, terminal: Terminal): Promise<void> {
   const folder = stateDir(terminal.env)
@@ -175,7 +178,7 @@ async function pairAnew(asked: ComputerOptions, terminal: Terminal): Promise<voi
   const { key } = await targetOf(terminal, { ...asked.globals, origin: url })
   if (key === undefined) return
   if ((await isKnownTo(url, credentialsOf(before))) !== false) return
-  terminal.err(`${url} no longer knows this machine as "${before.name}". It is paired again.`)
+  terminal.err(`The computer "${before.name}" was deleted on ${url}. Pairing this machine again.`)
   await joinServer(
     {
       ...asked,
@@ -190,12 +193,12 @@ async function pairAnew(asked: ComputerOptions, terminal: Terminal): Promise<voi
     },
     terminal,
   )
-  // What the deleted computer ran doesn't become part of the new one.
+  // Processes of the deleted computer don't become part of the new one.
   const { KeeperClient } = await import('#daemon/keeper/client.ts')
   await new KeeperClient({ folder: join(folder, 'keeper') }).end()
 }
 
-/** Goes on as another version in the same process: a service keeps its main process, a terminal its foreground. */
+/** Replaces this process with another version: a service keeps its main process, a terminal its foreground job. */
 async function goOver(next: Version, words: readonly string[]): Promise<void> {
   await makeCurrent(next)
   await forgetOthers(next)
@@ -204,20 +207,20 @@ async function goOver(next: Version, words: readonly string[]): Promise<void> {
   process.execve?.(process.execPath, argv, env)
 }
 
-/** Makes this machine one of the server's computers, by a token or by the key of whoever is signed in here. */
+/** Pairs this machine with a token, or with the key of the signed-in user. */
 export async function joinServer(asked: ComputerOptions, terminal: Terminal): Promise<void> {
   const folder = stateDir(terminal.env)
   const before = await readState(folder)
   if (before !== null && !asked.replace)
     throw new Stop(
       'conflict',
-      `This machine is paired with ${before.server_url} as "${before.name}".`,
-      'To pair it anew give --replace; the computer that it was stays in the list until it is deleted.',
+      `This machine is already paired with ${before.server_url} as "${before.name}".`,
+      'Add --replace to pair it again. The old computer stays in your list until you delete it.',
     )
   const { origin, key } = await targetOf(terminal, { ...asked.globals, ...(asked.url && { origin: asked.url }) })
   if (ownVersion) await checkPlace(ownVersion.place, folder, origin)
   const token = (await tokenGiven(asked, terminal)) ?? (await tokenMade(origin, key, asked, terminal))
-  // Not by the list of all contracts: the program of a paired computer is bundled with this one alone.
+  // Imported directly, not through all contracts: the daemon bundle includes only this one.
   const { computers } = await import('#modules/computers/contract.ts')
   const answer = await createCall({ origin, key: undefined, send })(computers.endpoints.pair, {
     token,
@@ -241,11 +244,11 @@ export async function joinServer(asked: ComputerOptions, terminal: Terminal): Pr
     updates: asked.updates,
     engines: asked.engines ?? {},
   })
-  terminal.err(`This machine is the computer "${computer.name}" (${computer.id}) of ${origin}.`)
-  terminal.err(`It allows ${allows.join(', ') || 'nothing'}. Calls for files reach what is below ${roots.join(', ')}.`)
+  terminal.err(`Paired with ${origin} as "${computer.name}" (${computer.id}).`)
+  terminal.err(`The server can use: ${allows.join(', ') || 'nothing'}. File access: ${roots.join(', ')}.`)
 }
 
-/** The words by which the same daemon is started again, now that this machine is paired. */
+/** Arguments that start the same daemon again, now that this machine is paired. */
 const again = ({ allows, roots, engines, url, updates, keeperUnit }: ComputerOptions): string[] => [
   ...(allows === null ? [] : ['--allow', allows.join(',')]),
   ...(roots ?? []).flatMap((root) => ['--root', root]),
@@ -262,7 +265,7 @@ interface Paired {
   data: { computer: { id: string; name: string }; credential: string }
 }
 
-/** Never from an argument: others on the machine can read those. */
+/** Never from an argument: other users of the machine can read those. */
 async function tokenGiven({ tokenFile }: ComputerOptions, { env }: Terminal): Promise<string | null> {
   if (env.UK_PAIR_TOKEN) return env.UK_PAIR_TOKEN
   if (tokenFile === undefined) return null
@@ -270,12 +273,12 @@ async function tokenGiven({ tokenFile }: ComputerOptions, { env }: Terminal): Pr
   return text.trim()
 }
 
-/** Says that a token file is unreadable without naming it: who takes the option for the token itself has given that. */
+/** Doesn't repeat the option's value: a user may have passed the token itself. */
 function unreadable(error: NodeJS.ErrnoException): never {
   throw new Stop(
     'usage',
-    `The file of --token-file cannot be read (${error.code ?? error.name}).`,
-    'It names a file that holds the token, or is - for stdin. UK_PAIR_TOKEN takes the token itself.',
+    `Can't read the file in --token-file (${error.code ?? error.name}).`,
+    'Pass the path of a file that contains the token, or - for stdin. To pass the token itself, set UK_PAIR_TOKEN.',
   )
 }
 

@@ -4,7 +4,7 @@ import { Stop, codeOf } from '../exit.ts'
 import { readText } from '../input/input.ts'
 import { pad, type Terminal } from '../terminal.ts'
 
-/** `uk config`: the settings of the server that would start in this environment. */
+/** `uk config`: the settings a server would start with in this environment. */
 export async function config(words: readonly string[], terminal: Terminal): Promise<number> {
   const { globals } = await parseArguments(words, [], readText)
   const settings = describeSettings(terminal.env)
@@ -17,11 +17,12 @@ export async function config(words: readonly string[], terminal: Terminal): Prom
     })
     await terminal.out(lines.join(''))
   }
-  // The warnings that a start would give about them.
+  // The same warnings as at startup.
   try {
     for (const warning of readConfig(terminal.env).warnings) terminal.err(`warning: ${warning}`)
   } catch (error) {
-    if (error instanceof ConfigRefused) throw new Stop('usage', `${error.message}.`, 'The server would not start.')
+    if (error instanceof ConfigRefused)
+      throw new Stop('usage', `${error.message}.`, "The server won't start with this setting.")
     throw error
   }
   return codeOf('ok')

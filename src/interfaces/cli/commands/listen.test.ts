@@ -41,7 +41,7 @@ test('alice brings the events of her workspace to a program on this machine, sig
   try {
     await until(
       async () => said,
-      (text) => text.includes('Listening to'),
+      (text) => text.includes('Listening for'),
     )
     await alice.post('/agents', { name: 'not wanted', model: 'sim/echo' })
     const { id } = (await alice.post('/chats', { title: 'Plans', model: 'sim/echo' })).body.data
@@ -73,5 +73,5 @@ test('alice brings the events of her workspace to a program on this machine, sig
   }
   const typo = spawn(program, ['listen', '--events', 'chat.creatd'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
   const why = Buffer.concat(await Array.fromAsync(typo.stderr as AsyncIterable<Buffer>)).toString()
-  assert.match(why, /There is no event "chat\.creatd"\.\nDid you mean `chat\.created`/)
+  assert.match(why, /Unknown event "chat\.creatd"\.\nDid you mean `chat\.created`/)
 })

@@ -24,7 +24,7 @@ const fields = [
 ]
 const MOST_PAUSE_MS = 10_000
 
-/** A change as `GET /realtime/subscribe` tells of it. */
+/** A change event of `GET /realtime/subscribe`. */
 interface Change {
   type: string
   resource: { type: string; id: string } | null
@@ -33,25 +33,21 @@ interface Change {
 }
 
 /**
- * `uk listen`: what webhooks of a workspace would be sent, here: shown, and with `--forward` sent on to an address of this machine,
- * with the body and the signature of a real delivery. Nothing is set up on the server, and nothing is sent twice.
+ * `uk listen`: prints a workspace's webhook events and, with `--forward`, sends them to a local URL with the body and
+ * signature of a real delivery. Creates nothing on the server and never sends an event twice.
  */
 export async function listen(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(words, fields, readText)
   const { forward, events = ['*'], secret: given } = input as { forward?: string; events?: string[]; secret?: string }
   if (forward !== undefined && !(URL.canParse(forward) && /^https?:$/.test(new URL(forward).protocol)))
-    throw new Stop(
-      'usage',
-      `"${forward}" is not an address.`,
-      'Such as: uk listen --forward http://localhost:3000/hook',
-    )
+    throw new Stop('usage', `"${forward}" isn't a URL.`, 'Example: uk listen --forward http://localhost:3000/hook')
   if (given !== undefined && !/^whsec_[A-Za-z0-9+/]+=*$/.test(given))
-    throw new Stop('usage', '--secret is not one of a webhook: it begins with whsec_.')
+    throw new Stop('usage', '--secret must be a webhook secret, which starts with whsec_.')
   const caller = await callerOf(globals, terminal)
   const workspace = (await workspaceOf(globals, caller, terminal))?.id ?? (await personal(caller.call))
   await checkEvents(events, caller)
   const secret = given ?? (await ownSecret(terminal))
-  if (forward !== undefined && given === undefined) terminal.err(`Signed with ${secret}, the secret of this machine.`)
+  if (forward !== undefined && given === undefined) terminal.err(`Signing with ${secret} (this machine's secret).`)
   let at: string | undefined
   let pause = 0
   for (;;) {
@@ -66,22 +62,22 @@ export async function listen(words: readonly string[], terminal: Terminal): Prom
         at = id ?? at
         pause = 0
         if (event === 'subscribed')
-          terminal.err(`Listening to ${events.join(', ')} of the workspace ${workspace}. Ctrl-C ends it.`)
-        if (event === 'reset') terminal.err('Some events were missed: the connection was away for too long.')
-        if (event === 'revoked') throw new Stop('auth', 'You may no longer read this workspace.')
+          terminal.err(`Listening for ${events.join(', ')} in workspace ${workspace}. Press Ctrl-C to stop.`)
+        if (event === 'reset') terminal.err('Some events were missed while the connection was down.')
+        if (event === 'revoked') throw new Stop('auth', 'You no longer have access to this workspace.')
         if (event !== 'change' || !matches(events, (data as Change).type)) continue
         await pass(data as Change, workspace, { forward, secret, json: globals.json === true, terminal })
       }
     } catch (error) {
       if (!(error instanceof Unreachable) && !(error instanceof ApiError && error.status >= 500)) throw error
-      if (pause === 0) terminal.err('The connection broke off; it is made again …')
+      if (pause === 0) terminal.err('Connection lost. Reconnecting …')
     }
     pause = Math.min(MOST_PAUSE_MS, pause * 2 + 500)
     await sleep(pause)
   }
 }
 
-/** Types such as `run.failed`, all of a kind such as `chat.*`, or `*`, as an endpoint of webhooks has them. */
+/** Event patterns of webhook endpoints: `run.failed`, `chat.*` or `*`. */
 const matches = (patterns: readonly string[], type: string): boolean =>
   patterns.some((one) => one === '*' || one === type || (one.endsWith('.*') && type.startsWith(one.slice(0, -1))))
 
@@ -101,7 +97,11 @@ async function checkEvents(patterns: readonly string[], { call }: Caller): Promi
   if (wrong === undefined) return
   const { didYouMean, nearWords } = await import('../near.ts')
   const near = nearWords(wrong, types)
-  throw new Stop('usage', `There is no event "${wrong}".`, didYouMean(near) ?? '`uk webhooks event-types` lists them.')
+  throw new Stop(
+    'usage',
+    `Unknown event "${wrong}".`,
+    didYouMean(near) ?? 'Run `uk webhooks event-types` for the list.',
+  )
 }
 
 interface Passing {
@@ -117,7 +117,7 @@ async function pass(
   { forward, secret, json, terminal }: Passing,
 ): Promise<void> {
   const id = newId()
-  // The body of a real delivery, field by field in its order.
+  // Fields in the order of a real delivery.
   const body = JSON.stringify({ type, timestamp: at, id, workspace_id, resource, data })
   if (json || (forward === undefined && !terminal.interactive)) await terminal.out(`${body}\n`)
   const said = clean(`${at.slice(11, 19)}  ${type}${resource === null ? '' : `  ${resource.id}`}`)
@@ -146,7 +146,7 @@ async function pass(
   terminal.err(`${said}  → ${what}`)
 }
 
-/** A secret of this machine, made once, so that a program under test can keep it in its settings. */
+/** This machine's secret, created once, so a program under test can keep it in its settings. */
 async function ownSecret(terminal: Terminal): Promise<string> {
   const file = join(dirname(loginFile(terminal)), 'listen-secret')
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim()

@@ -97,6 +97,6 @@ test('it ends when its stdin does, and says nothing that is not a message', asyn
   while (!out.includes('\n')) await new Promise((resolve) => child.stdout!.once('data', resolve))
   child.stdin!.end()
   assert.equal(await code, 0)
-  assert.match(err, /Nobody is signed in/)
+  assert.match(err, /Not signed in/)
   assert.equal(JSON.parse(out).result.serverInfo.name, 'ukiyo')
 })

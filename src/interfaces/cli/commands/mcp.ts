@@ -1,4 +1,4 @@
-/** `uk mcp`: the agent tool on stdio. It lists the tools itself and asks the instance's `/mcp` to run them. */
+/** `uk mcp`: serves the MCP tools on stdio. Lists the tools itself and forwards calls to the server's `/mcp`. */
 import * as sdk from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { parseArguments } from '../input/arguments.ts'
@@ -15,7 +15,7 @@ import { readEvents } from '../../sse.ts'
 
 const PROTOCOL = '2026-07-28'
 
-/** Serves until the client closes stdin. Nothing is locked or kept: any number may run side by side. */
+/** Serves until the client closes stdin. Takes no locks: several can run side by side. */
 export async function mcp(words: readonly string[], terminal: Terminal): Promise<number> {
   const { globals } = await parseArguments(words, [], readText)
   void sayWhatIsMissing(terminal, globals)
@@ -24,7 +24,7 @@ export async function mcp(words: readonly string[], terminal: Terminal): Promise
     () =>
       createServer(sdk, async (tool, given, call) => {
         try {
-          // Read for every call, so that a `uk login` meanwhile is all that a signed-out client needs.
+          // Read for each call, so a `uk login` takes effect without a restart.
           return await forward(await targetOf(terminal, globals), tool, given, call)
         } catch (error) {
           call.signal.throwIfAborted()
@@ -38,7 +38,7 @@ export async function mcp(words: readonly string[], terminal: Terminal): Promise
   return codeOf('ok')
 }
 
-/** Says what is missing, once, on stderr, which clients keep in their logs, and goes on, for both can come later. */
+/** Warns once on stderr, which clients log, and continues: the login or the server may come later. */
 async function sayWhatIsMissing(terminal: Terminal, globals: Globals): Promise<void> {
   try {
     const { origin, key } = await targetOf(terminal, globals)
@@ -49,7 +49,7 @@ async function sayWhatIsMissing(terminal: Terminal, globals: Globals): Promise<v
   }
 }
 
-const signedOut = (origin: string): string => `Nobody is signed in to ${origin}. Run \`uk login\`, or set UK_KEY.`
+const signedOut = (origin: string): string => `Not signed in to ${origin}. Run \`uk login\`, or set UK_KEY.`
 
 function explained(error: unknown): { type: string; message: string } {
   if (error instanceof Stop)
@@ -57,10 +57,10 @@ function explained(error: unknown): { type: string; message: string } {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const why =
     cause instanceof Error ? cause.message || ('code' in cause ? String(cause.code) : cause.name) : String(cause)
-  return { type: 'unavailable', message: `The server cannot be reached: ${why}. UK_ORIGIN names another.` }
+  return { type: 'unavailable', message: `Can't reach the server: ${why}. Set UK_ORIGIN to use another server.` }
 }
 
-/** The instance's answer where a person has to agree first. */
+/** The server's response when a user must approve first. */
 interface AskedFor {
   resultType: 'input_required'
   inputRequests: { consent: { params: { message: string } } }
@@ -71,7 +71,7 @@ interface Message {
   method?: string
   params?: { message?: string }
   result?: (ToolResult & { resultType?: 'complete' }) | AskedFor
-  /** The error of JSON-RPC, or of REST, which has a type. */
+  /** A JSON-RPC error, or a REST error, which has a type. */
   error?: { type?: string; message: string }
 }
 
@@ -116,7 +116,7 @@ async function forward(
         _meta: {
           'io.modelcontextprotocol/protocolVersion': PROTOCOL,
           'io.modelcontextprotocol/clientCapabilities': call.person ? { elicitation: {} } : {},
-          // Asked for even where nobody listens: word from a long call keeps the connection from timing out.
+          // Always requested: progress messages keep a long call's connection from timing out.
           progressToken: 1,
         },
       },
@@ -135,7 +135,7 @@ async function forward(
   return toolRefusal({
     error: {
       type: 'unavailable',
-      message: `${origin} gave no answer as an instance gives it (status ${response.status}).`,
+      message: `${origin} doesn't respond like a Ukiyo server (status ${response.status}).`,
     },
   })
 }
@@ -147,7 +147,7 @@ async function* messagesOf(response: Response): AsyncGenerator<Message> {
     for await (const { data } of readEvents(partsOf(response))) yield data as Message
 }
 
-/** The tool's own part of a result: what the protocol adds is added anew on stdio. */
+/** Drops protocol fields, which stdio adds again. */
 const plain = ({ content, structuredContent, isError, _meta }: ToolResult): ToolResult => ({
   content,
   structuredContent,

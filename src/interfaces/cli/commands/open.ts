@@ -10,7 +10,7 @@ import { targetOf } from '../server/credentials.ts'
 import { type Kind, idOf } from '../server/names.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Pages of the app that have no thing in them. */
+/** Pages without a resource. */
 const pages: Readonly<Record<string, string>> = {
   home: '/',
   usage: '/ai-routing/usage',
@@ -20,7 +20,7 @@ const pages: Readonly<Record<string, string>> = {
   shared: '/shared-with-me',
   invitations: '/invitations',
 }
-/** Kinds of things that have a page of their own. */
+/** Resources with their own page. */
 const things: Readonly<Record<string, { kind: Kind; path: string }>> = {
   chat: { kind: 'chat', path: '/chats/' },
   automation: { kind: 'automation', path: '/automations/' },
@@ -34,7 +34,7 @@ const fields = [
   { ...textField('print'), kind: 'switch' as const },
 ]
 
-/** `uk open chat <name>`: a thing in the app; without a display its link. */
+/** `uk open chat <name>`: opens a resource in the app, or prints its link without a display. */
 export async function open(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(words, fields, readText)
   const { what = 'home', name, print = false } = input as { what?: string; name?: string; print?: boolean }
@@ -43,16 +43,16 @@ export async function open(words: readonly string[], terminal: Terminal): Promis
   if (thing === undefined && page === undefined)
     throw new Stop(
       'usage',
-      `"${what}" has no page in the app.`,
-      didYouMean(nearWords(what, openable)) ?? `What can be opened: ${openable.join(', ')}.`,
+      `Can't open "${what}" in the app.`,
+      didYouMean(nearWords(what, openable)) ?? `You can open: ${openable.join(', ')}.`,
     )
   if (thing === undefined) return openInApp(page!, globals, terminal, print)
-  if (name === undefined) throw new Stop('usage', `Which ${what}?`, `By its name or its id: uk open ${what} <name>`)
+  if (name === undefined) throw new Stop('usage', `Which ${what}?`, `Pass its name or ID: uk open ${what} <name>`)
   const { call } = await callerOf(globals, terminal)
   return openInApp(`${thing.path}${await idOf(thing.kind, name, call)}`, globals, terminal, print)
 }
 
-/** Opens a page of the app in the browser of this desktop; where there is none the link is printed. */
+/** Opens a page in the browser, or prints the link without a desktop. */
 export async function openInApp(path: string, globals: Globals, terminal: Terminal, print = false): Promise<number> {
   const { origin } = await targetOf(terminal, globals)
   const url = `${origin}/app${path === '/' ? '' : path}`
@@ -61,7 +61,7 @@ export async function openInApp(path: string, globals: Globals, terminal: Termin
   return codeOf('ok')
 }
 
-/** Over SSH and in containers there is nobody to look at a browser. */
+/** SSH sessions and containers have no browser. */
 function openedBy({ env, interactive }: Terminal, url: string): Promise<boolean> {
   const desktop = process.platform === 'darwin' ? 'open' : env.DISPLAY || env.WAYLAND_DISPLAY ? 'xdg-open' : null
   if (desktop === null || !interactive || env.SSH_CONNECTION) return Promise.resolve(false)

@@ -13,14 +13,14 @@ const fields = [
   { ...textField('clear'), kind: 'switch' as const },
 ]
 
-/** `uk workspaces use [name]`: the workspace that commands mean where none is named; shown, chosen, cleared. */
+/** `uk workspaces use [name]`: shows, selects or clears the default workspace. */
 export async function use(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(words, fields, readText)
   const { name, clear } = input as { name?: string; clear?: boolean }
   const caller = await callerOf(globals, terminal)
   if (clear) {
     await remember(caller.target, { workspace: undefined }, terminal)
-    terminal.err('No workspace is chosen: commands mean what the server takes by itself, your personal one.')
+    terminal.err('Cleared. Commands now use your personal workspace.')
     return codeOf('ok')
   }
   if (name !== undefined) {
@@ -28,12 +28,12 @@ export async function use(words: readonly string[], terminal: Terminal): Promise
     const answer = await caller.call((await contracts.workspaces()).endpoints.get, { id })
     const { data } = JSON.parse(await answer.text()) as { data: { id: string; name: string } }
     await remember(caller.target, { workspace: { id: data.id, name: data.name } }, terminal)
-    terminal.err(clean(`Commands mean the workspace ${data.name} from here on. \`uk workspaces use --clear\` ends it.`))
+    terminal.err(clean(`Commands now use the workspace ${data.name}. To undo this: uk workspaces use --clear`))
     return codeOf('ok')
   }
   const { workspace } = await remembered(caller.target, terminal)
   if (globals.json) await terminal.out(`${JSON.stringify({ workspace: workspace ?? null })}\n`)
   else if (workspace) await terminal.out(shown(`${workspace.name}  ${workspace.id}\n`, terminal))
-  else terminal.err('No workspace is chosen. Choose one: uk workspaces use <name>')
+  else terminal.err('No workspace selected. Select one: uk workspaces use <name>')
   return codeOf('ok')
 }

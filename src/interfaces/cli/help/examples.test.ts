@@ -38,7 +38,7 @@ async function refusal([program, ...words]: readonly string[]): Promise<string |
   return parseArguments(found.rest, fieldsOf(found.listed.endpoint), async () => 'a text').then(
     () => null,
     // What is read from files is the reader's.
-    ({ message }: Error) => (/cannot be read: ENOENT/.test(message) ? null : message),
+    ({ message }: Error) => (/can't read .*: ENOENT/.test(message) ? null : message),
   )
 }
 

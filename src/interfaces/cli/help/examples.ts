@@ -3,7 +3,6 @@ import { wordsOf } from '../../words.ts'
 import { fileOf } from '../media/made.ts'
 import { type Field, fieldsOf, positionals } from '../input/fields.ts'
 
-/** `uk chats send <id> <content>` */
 export const usageOf = (listed: ListedEndpoint): string =>
   [
     'uk',
@@ -11,7 +10,7 @@ export const usageOf = (listed: ListedEndpoint): string =>
     ...positionals(fieldsOf(listed.endpoint)).map(({ flag, several }) => (several ? `[<${flag}>...]` : `<${flag}>`)),
   ].join(' ')
 
-/** Examples of a command: with the least that it needs, then with what people reach for. */
+/** Example commands: the shortest call first, then common options. */
 export function exampleCommands(listed: ListedEndpoint): string[] {
   const fields = fieldsOf(listed.endpoint)
   const placed = positionals(fields)
@@ -25,7 +24,7 @@ export function exampleCommands(listed: ListedEndpoint): string[] {
   const byFlag = flags.filter((field) => field.required && !placed.includes(field))
   const required = byFlag.map((field) => `--${field.flag} ${field.secret ? '-' : sample(field)}`)
   const least = ['uk', ...wordsOf(listed), ...placed.map(sample), ...required].join(' ')
-  // Some calls need one of several fields, and a change needs something to change.
+  // Some calls need at least one of several fields, and a PATCH needs something to change.
   const files = placed.some(({ several }) => several)
   const enough = optional === undefined || files || !(method === 'PATCH' || errors?.includes('missing_parameter'))
   const lines = enough ? [least] : []
@@ -40,7 +39,6 @@ export function exampleCommands(listed: ListedEndpoint): string[] {
   return lines
 }
 
-/** A value as one would type it. */
 function sample({ name, kind, choices, inPath, fallback, source, example }: Field): string {
   if (choices.length > 0) return choices.find((word) => word !== fallback && word !== '*') ?? choices[0]!
   if (kind === 'number') return String(typeof fallback === 'number' ? fallback : 10)
@@ -49,14 +47,13 @@ function sample({ name, kind, choices, inPath, fallback, source, example }: Fiel
   if (name === 'email') return 'ada@example.com'
   if (inPath) return kebabWord(name)
   const plain = name.replaceAll('_', ' ')
-  // Also of text, which stands in quotes of its own there.
+  // JSON text is quoted inside the shell's quotes.
   if (kind === 'json' && !source) return asWord(example === null ? plain : example)
   if (example === null || example === plain) return `"${plain}"`
   if (typeof example === 'string') return /^[\w./:@-]+$/.test(example) ? example : `"${example}"`
   return asWord(example)
 }
 
-/** JSON as a shell takes it. */
 export const asWord = (value: unknown): string => `'${JSON.stringify(value).replaceAll("'", `'\\''`)}'`
 
 const kebabWord = (name: string): string => name.replaceAll('_', '-')

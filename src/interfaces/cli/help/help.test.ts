@@ -37,10 +37,10 @@ test('help shows an item of a list as it is typed: JSON where it is a thing, and
   const create = await helpFor('ai_gateway.create')
   assert.match(
     create,
-    /--models <json> .* An item is JSON, such as '\{"id":"gpt-4o","pricing":\{.*\}\}'\. Repeat it for more/,
+    /--models <json> .* Each item is JSON, such as '\{"id":"gpt-4o","pricing":\{.*\}\}'\. Repeatable/,
   )
   const preview = await helpFor('ai_gateway.routing_preview')
-  assert.match(preview, /--models <item> .* Repeat it for more/)
+  assert.match(preview, /--models <item> .* Repeatable/)
   assert.match(preview, /\$ uk ai-gateway routing-preview sim\/echo --models sim\/echo\n/)
   for (const { name, endpoint } of all)
     for (const field of fieldsOf(endpoint).filter(({ ofThings }) => ofThings)) {

@@ -4,7 +4,7 @@ import type { Field } from '../input/fields.ts'
 
 const plain = { text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' } as const
 
-/** Names of fields whose values have a word of their own, by their last part. */
+/** Placeholders by the last part of the field's name. */
 const words: Readonly<Record<string, string>> = {
   email: 'address',
   url: 'url',
@@ -18,15 +18,14 @@ const words: Readonly<Record<string, string>> = {
   scopes: 'scope',
 }
 
-/** What an option takes, as its help shows it between angle brackets. */
 export function placeholderOf(endpoint: AnyEndpoint, field: Field): string {
   const { name, kind, source, several, ofThings } = field
   if (source || several) return 'file'
   if (ofThings) return 'json'
   const named = kind === 'text' ? kindOf(endpoint, name) : undefined
-  if (named === 'file') return 'path or id'
-  if (named === 'member') return 'address or id'
-  if (named !== undefined) return 'name or id'
+  if (named === 'file') return 'path or ID'
+  if (named === 'member') return 'email or ID'
+  if (named !== undefined) return 'name or ID'
   if (kind === 'text' && /(^id|_id|Id)$/.test(name)) return 'id'
   const word = words[name.split('_').at(-1)!]
   if (word !== undefined && (kind === 'text' || kind === 'list')) return word

@@ -7,14 +7,13 @@ import { exits } from '../exit.ts'
 import { type Pair, columns } from '../output/layout.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Help on what concerns every command. */
 export const topicSummaries: Record<string, string> = {
-  commands: 'Every command on a line.',
-  scopes: 'What a key may do.',
-  'exit-codes': 'How the program ends.',
-  input: 'Values, files, stdin, lists and JSON.',
-  output: 'Tables, --json and pipes.',
-  environment: 'Variables and files that are read.',
+  commands: 'All commands, one per line.',
+  scopes: 'API key scopes and the commands they allow.',
+  'exit-codes': 'Exit codes and what they mean.',
+  input: 'Passing values, files, stdin, lists and JSON.',
+  output: 'Tables, JSON, filters and pipes.',
+  environment: 'Environment variables and files.',
 }
 export const topics: Record<string, (terminal: Terminal) => string | Promise<string>> = {
   commands: async (terminal) =>
@@ -26,14 +25,11 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
     const all = list(await loadContracts())
     const commands = (scope: string): string =>
       scope === 'gateway:run'
-        ? 'The gateways, /compat-a/v1, /compat-b/v1 and /compat-c/v1, which SDKs call.'
+        ? 'The gateways SDKs call: /compat-a/v1, /compat-b/v1 and /compat-c/v1.'
         : all.flatMap((one) => (one.endpoint.scope === scope ? wordsOf(one).join(' ') : [])).join(', ')
     return columns(
       [
-        [
-          '*',
-          'All that you may do yourself, as of the day the key is made. A scope with `write` holds that with `read`.',
-        ],
+        ['*', 'Everything you can do when you create the key. A `write` scope includes its `read` scope.'],
         ...scopes.map((scope): Pair => [scope, commands(scope)]).filter(([, about]) => about !== ''),
       ],
       terminal,
@@ -49,33 +45,33 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
       [
         [
           '<value>',
-          'The parts of the path and every required text or number may be given by position, in the order of the usage line, or by flag.',
+          'Path parameters and required text or numbers go by position, in the order of the usage line, or as flags.',
         ],
-        ['--name value', 'Also --name=value. Everything after -- is a value.'],
-        ['--flag, --no-flag', 'On and off.'],
+        ['--name value', 'Also --name=value. Everything after -- is a positional value.'],
+        ['--flag, --no-flag', 'Turns a switch on or off.'],
         [
           '--expires-at 7d',
-          'A time: s, m, h, d or w from now where something is to end, else back from now; +1h and -1h say which. Or a day, 2026-12-24, or 2026-12-24T18:00, here; or ISO 8601 with a zone.',
+          'A time. A duration in s, m, h, d or w counts forward for fields such as --expires-at, and back for all others; +1h and -1h are explicit. Also 2026-12-24 or 2026-12-24T18:00 in local time, or ISO 8601 with a time zone.',
         ],
-        ['--from 7d', 'A UTC day: so long ago, today, yesterday, or 2026-12-24.'],
-        ['--tag a --tag b', 'A list: repeat the flag, or give it once as JSON: \'["a","b"]\'.'],
+        ['--from 7d', 'A UTC day: 7d (seven days ago), today, yesterday, or 2026-12-24.'],
+        ['--tag a --tag b', 'A list. Repeat the flag, or pass a JSON array: \'["a","b"]\'.'],
         [
           '@file, -',
-          'The content of a file, or of stdin, in place of any value but those of the path. @@x is the text @x; schedules such as @daily are texts.',
+          'Reads the value from a file or from stdin. Not for path parameters. Write @@x for the text @x. Schedules such as @daily are text.',
         ],
         [
           '--image <file>',
-          'A picture or a recording: ./cat.png of this machine, https://… to be fetched, the id of a file of the drive, or JSON.',
+          'An image or a recording: a local path (./cat.png), a URL, the ID of a drive file, or JSON.',
         ],
         [
           'names',
-          'Agents, automations, chats, computers, workspaces, keys, providers and webhooks may be named where an id stands; members by their address, files by their path.',
+          'Instead of an ID, use the name of an agent, automation, chat, computer, workspace, key, provider or webhook, the email of a member, or the path of a drive file.',
         ],
-        ['null', 'Empties a field that may be empty.'],
-        ['--input file', 'All fields as one JSON object; flags win over it.'],
+        ['null', 'Clears an optional field.'],
+        ['--input file', 'All fields as one JSON object. Flags take precedence.'],
         [
           'passwords, keys',
-          'Never as plain words, which other users of the machine could read: give - or @file, or be asked.',
+          'Never typed on the command line, where other users of the machine can read them. Pass - or @file, or wait for the prompt.',
         ],
       ],
       terminal,
@@ -83,41 +79,44 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
   output: (terminal) =>
     columns(
       [
-        ['stdout, stderr', 'Data goes to stdout, everything else to stderr.'],
-        ['in a terminal', 'Lists are tables fitted to the window; single things have a field per line.'],
-        [
-          'in a pipe',
-          'Lists are whole and tab-separated, under a line of names that is the same for every answer of a command.',
-        ],
+        ['stdout, stderr', 'Data goes to stdout, messages go to stderr.'],
+        ['in a terminal', 'Lists are tables fitted to the window. Single objects print one field per line.'],
+        ['in a pipe', 'Lists are complete and tab-separated. The header line of a command never changes.'],
         [
           '--json',
-          'Exactly what the API answers. With --all one row per line, streams one event per line; errors go to stderr as JSON too.',
+          "The API's JSON response. With --all, one row per line. Streams print one event per line. Errors go to stderr as JSON.",
         ],
-        ['-q id', 'One field: of a list, of every row. A path goes deeper: -q run.status.'],
-        ['--jq filter', 'What jq makes of the JSON: --jq \'.data[] | select(.status == "active") | .name\'.'],
-        ['streams', 'The text of a model is written as it comes; other events one per line.'],
-        ['-o file, --output file', 'Bytes, and what a model made, go to the file; `-o x.wav` asks for WAV.'],
-        ['pictures', 'Shown in terminals that can: kitty, Ghostty, iTerm2, WezTerm, and those that know sixels.'],
-        ['NO_COLOR', 'No colours.'],
+        ['-q id', 'Prints one field. For a list, prints it for every row. Use dots for nested fields: -q run.status.'],
+        ['--jq filter', 'Filters the JSON response: --jq \'.data[] | select(.status == "active") | .name\'.'],
+        ['streams', 'Model text prints as it arrives. Other events print one per line.'],
+        [
+          '-o file, --output file',
+          'Saves the downloaded or generated file. The extension picks the format: -o speech.wav.',
+        ],
+        ['images', 'Shown inline in kitty, Ghostty, iTerm2, WezTerm and terminals with sixel support.'],
+        ['NO_COLOR', 'Turns colors off.'],
       ],
       terminal,
     ),
   environment: (terminal) =>
     columns(
       [
-        ['UK_KEY', 'The API key. Wins over the stored login.'],
+        ['UK_KEY', 'The API key. Overrides your login.'],
         [
           'UK_ORIGIN',
-          'The instance to talk to; --origin wins. Default: that of the login, else http://127.0.0.1:4242.',
+          'The server to connect to. --origin overrides it. Default: the server you signed in to, or http://127.0.0.1:4242.',
         ],
-        ['UK_WORKSPACE', 'The workspace that commands mean, by name or id; --workspace wins.'],
-        ['XDG_CONFIG_HOME', 'ukiyo/credentials.json under it holds the login (mode 0600). Default: ~/.config.'],
+        ['UK_WORKSPACE', 'The workspace to use, by name or ID. --workspace overrides it.'],
+        [
+          'XDG_CONFIG_HOME',
+          'Your login is stored in ukiyo/credentials.json in this folder (mode 0600). Default: ~/.config.',
+        ],
         [
           'XDG_STATE_HOME',
-          'ukiyo/ under it holds the chosen workspace, the last chat, the history of `uk chat` and unfinished uploads. Default: ~/.local/state.',
+          'The selected workspace, the last chat, the `uk chat` history and unfinished transfers are stored in ukiyo/ in this folder. Default: ~/.local/state.',
         ],
-        ['XDG_CACHE_HOME', 'ukiyo/compile under it holds compiled code. Default: ~/.cache.'],
-        ['NO_COLOR, FORCE_COLOR', 'Colours off, or on in a pipe.'],
+        ['XDG_CACHE_HOME', 'Compiled code is cached in ukiyo/compile in this folder. Default: ~/.cache.'],
+        ['NO_COLOR, FORCE_COLOR', 'Turn colors off, or force them in a pipe.'],
       ],
       terminal,
     ),

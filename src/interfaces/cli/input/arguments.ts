@@ -9,13 +9,13 @@ export interface Parsed {
   globals: Globals
 }
 
-/** Asks a person for a field that is missing; undefined where nobody can be asked. */
+/** Prompts for a missing field; undefined where there is no terminal. */
 export type Fill = (field: Field, globals: Globals) => Promise<string | undefined>
 
-/** Reads `@file` and `-`, as text. */
+/** Reads the text of `@file` or `-` (stdin). */
 export type ReadText = (from: string) => Promise<string>
 
-/** Words → input. Types are as the contract says; whether values are right is the server's to say. */
+/** Parses the words into an input by the contract's types. The server validates the values. */
 export async function parseArguments(
   words: readonly string[],
   fields: readonly Field[],
@@ -33,7 +33,7 @@ export async function parseArguments(
     throw new Stop(
       'usage',
       `Unexpected argument "${withoutSecret(placed[open.length]!)}".`,
-      'Put a text with spaces in quotes. Optional values have a --name; --help lists them.',
+      'Put text with spaces in quotes. Optional values need a --name. Run with --help for the list.',
     )
   for (const [i, word] of placed.entries()) {
     const field = open[i]!
@@ -44,13 +44,13 @@ export async function parseArguments(
     for (const missing of fields.filter((field) => field.required && !(field.name in input))) {
       const typed = await fill?.(missing, globals)
       if (typed !== undefined) {
-        // A secret that was typed unseen is as good as one from a file.
+        // A secret typed at a hidden prompt is safe.
         input[missing.name] = missing.inPath
           ? typed
           : await valueOf({ ...missing, secret: false }, [typed], `<${missing.flag}>`, readText)
         continue
       }
-      throw new Stop('usage', missing.inPath ? `<${missing.flag}> is missing.` : `--${missing.flag} is missing.`)
+      throw new Stop('usage', missing.inPath ? `Missing <${missing.flag}>.` : `Missing --${missing.flag}.`)
     }
   }
   return { input, globals }
@@ -65,7 +65,6 @@ interface Sorted {
   globals: Globals
 }
 
-/** Short options, as other programs have them. */
 const shortOptions: Readonly<Record<string, string>> = { '-o': '--output', '-q': '--query', '-r': '--recursive' }
 
 const shortOption = (word: string, fields: readonly Field[]): string => {
@@ -91,9 +90,9 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
         throw new Stop(
           'usage',
           `Unknown option ${word}.`,
-          // `-title` of a program whose options have one dash.
+          // `-title`, as in programs with single-dash options.
           (word.length > 2 ? nearestFlag(word.slice(1), fields) : undefined) ??
-            'Put a value that starts with a dash after --.',
+            'Put values that start with a dash after --.',
         )
       placed.push(word)
       continue
@@ -120,7 +119,7 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
 
 function switchValue(word: string, name: string): boolean {
   if (word === 'true' || word === 'false') return word === 'true'
-  throw new Stop('usage', `--${name} is on or off: --${name} or --no-${name}.`)
+  throw new Stop('usage', `Use --${name} or --no-${name}.`)
 }
 
 function nearestFlag(name: string, fields: readonly Field[]): string | undefined {
@@ -130,7 +129,7 @@ function nearestFlag(name: string, fields: readonly Field[]): string | undefined
   return didYouMean(nearWords(name.replaceAll('_', '-'), known).map((flag) => `--${flag}`))
 }
 
-/** `@file` and `-` are read, `@@x` is the text `@x`, `null` empties what may be empty. */
+/** Reads `@file` and `-`, turns `@@x` into the text `@x`, and clears nullable fields on `null`. */
 async function valueOf(
   field: Field,
   given: (string | boolean)[],
@@ -142,7 +141,11 @@ async function valueOf(
   const words = given as string[]
   if (field.source) return sourcesOf(field, words, called)
   if (field.secret && last !== '-' && !/^@[^@]/.test(last))
-    throw new Stop('usage', `${called} would show in the list of processes.`, `Give - to read it from stdin, or @file.`)
+    throw new Stop(
+      'usage',
+      `${called} would be visible in the process list.`,
+      `Pass - to read it from stdin, or @file.`,
+    )
   const texts = field.verbatim ? words : await Promise.all(words.map((word) => expand(word, field, called, readText)))
   if (field.kind === 'list') return field.several ? texts : texts.flatMap((text) => listItems(text, called))
   const text = texts.at(-1)!
@@ -152,10 +155,10 @@ async function valueOf(
       return field.secret ? text.replace(/\r?\n$/, '') : text
     case 'time': {
       const time = timeOf(text.trim(), field.name, new Date())
-      return time ?? no(called, text, 'a time such as 7d, 2026-12-24, 2026-12-24T18:00 or 2026-12-24T17:00:00Z')
+      return time ?? no(called, text, 'a time, such as 7d, 2026-12-24, 2026-12-24T18:00 or 2026-12-24T17:00:00Z')
     }
     case 'day':
-      return dayOf(text.trim(), new Date()) ?? no(called, text, 'a day such as 2026-12-24, today or 7d')
+      return dayOf(text.trim(), new Date()) ?? no(called, text, 'a day, such as 2026-12-24, today or 7d')
     case 'number': {
       const number = Number(text)
       return text.trim() === '' || !Number.isFinite(number) ? no(called, text, 'a number') : number
@@ -175,7 +178,7 @@ async function sourcesOf({ kind }: Field, words: readonly string[], called: stri
 }
 
 function no(called: string, text: string, wanted: string): never {
-  throw new Stop('usage', `${called} takes ${wanted}, not "${text}".`)
+  throw new Stop('usage', `${called} must be ${wanted}, not "${text}".`)
 }
 
 async function expand(word: string, { atWords = [] }: Field, called: string, readText: ReadText): Promise<string> {
@@ -186,13 +189,13 @@ async function expand(word: string, { atWords = [] }: Field, called: string, rea
   return readText(word.slice(1)).catch(() => {
     throw new Stop(
       'usage',
-      `${called}: "${word}" is neither one of ${atWords.join(', ')} nor the path of a file.`,
+      `${called}: "${word}" isn't one of ${atWords.join(', ')} or a file path.`,
       didYouMean(nearWords(word.toLowerCase(), atWords)),
     )
   })
 }
 
-/** A repeated flag makes a list; `[…]` is the whole list and `{…}` one item as JSON. */
+/** `[…]` is the whole list and `{…}` one item, both as JSON. */
 function listItems(text: string, called: string): unknown[] {
   if (text.startsWith('[')) return parseJson(text, called) as unknown[]
   return [text.startsWith('{') ? parseJson(text, called) : text]
@@ -202,20 +205,16 @@ function parseJson(text: string, called: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Stop(
-      'usage',
-      `${called} takes JSON, and this is none.`,
-      `Write it in single quotes, or give @file, or - for stdin.`,
-    )
+    throw new Stop('usage', `${called} must be valid JSON.`, `Put it in single quotes, or pass @file, or - for stdin.`)
   }
 }
 
 function fromJson(from: string, text: string): Record<string, unknown> {
   const value = parseJson(text, '--input')
   if (value === null || typeof value !== 'object' || Array.isArray(value))
-    throw new Stop('usage', `${from} must hold a JSON object.`)
+    throw new Stop('usage', `${from} must contain a JSON object.`)
   return value as Record<string, unknown>
 }
 
-/** A key or token in the wrong place isn't repeated: output may be kept in a log. */
+/** Hides a key or token passed in the wrong place: output may end up in a log. */
 const withoutSecret = (word: string): string => word.replace(/^(uk[a-z]?_).+/s, '$1…')

@@ -39,7 +39,7 @@ test('what is missing is asked for at a terminal and can be left, never in a pip
 
     const keys = `${program} api-keys list --email ${alice.email}`
     const once5 = await sitting(`${keys} && echo first && ${keys} && echo second && ${program} logout && ${keys}`)
-    await once5.sees(/Keys are managed only by a signed-in person[^]*Password: /)
+    await once5.sees(/Managing API keys requires your password\.[^]*Password: /)
     await once5.type(`${alice.password}\r`)
     const shown = await once5.sees(/second[^]*Password: /)
     assert.equal(shown.split('Password: ').length, 3, 'once for both commands, and anew after the logout')

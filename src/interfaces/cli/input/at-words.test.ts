@@ -33,7 +33,7 @@ test('a text that starts with @ is refused with what to write, and no message of
       const told = `${error.message} ${error.hint}`
       assert.match(
         told,
-        field.atWords ? /neither one of @hourly.*Did you mean `@daily`/ : /no file dayly.*@@dayly/,
+        field.atWords ? /isn't one of @hourly.*Did you mean `@daily`/ : /dayly doesn't exist.*@@dayly/,
         command,
       )
       assert.doesNotMatch(told, /ENOENT/)

@@ -4,10 +4,10 @@ import { exampleOf } from '../../example.ts'
 import { type Schema, convert, resolve } from '../../schemas.ts'
 import { kebab } from '../../words.ts'
 
-/** The way that words on a command line become the value of a field. */
+/** How command-line words become a field's value. */
 export type Kind = 'text' | 'time' | 'day' | 'number' | 'switch' | 'list' | 'json'
 
-/** A field of an endpoint's input, as the command line takes it. */
+/** An endpoint's input field on the command line. */
 export interface Field {
   name: string
   /** `--page-size` without the dashes. */
@@ -16,25 +16,24 @@ export interface Field {
   inPath: boolean
   required: boolean
   nullable: boolean
-  /** Never as a plain word: other users of the machine can read command lines. */
+  /** Never a plain word: other users of the machine can read command lines. */
   secret: boolean
-  /** The value is taken as it stands: the command itself decides what `-` and `@` mean. */
+  /** The command itself interprets `-` and `@`. */
   verbatim?: true | undefined
-  /** Takes every word that is left, as one text: `uk ask how are you`. */
+  /** Joins all remaining words into one text: `uk ask how are you`. */
   rest?: true
-  /** Takes every word that is left, each as a value: `uk drive upload a.txt b.txt`. */
+  /** Takes each remaining word as a value: `uk drive upload a.txt b.txt`. */
   several?: true | undefined
   description: string
-  /** The words it may be, where they are few. */
+  /** Allowed values of an enum. */
   choices: readonly string[]
-  /** Values that start with `@` and aren't files, such as the schedule `@daily`. */
+  /** Values that start with `@` but aren't files, such as the schedule `@daily`. */
   atWords?: readonly string[]
   fallback: unknown
-  /** A list whose items are JSON. */
   ofThings: boolean
-  /** A file: one of this machine by its path, one of the drive by its id, an address, or JSON. */
+  /** A file: a local path, a drive file's ID, a URL, or JSON. */
   source?: true
-  /** A value that it takes; of a list, an item. */
+  /** An example value; for a list, an example item. */
   example: unknown
 }
 
@@ -71,7 +70,7 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
       fallback: schema.default,
       ofThings: items !== undefined && !source && isThing(items, defs),
       ...(source && { source: true as const }),
-      // A question is typed as it is thought, in several words.
+      // A search query may be several words.
       ...(name === 'q' && { rest: true as const }),
       example: source
         ? './picture.png'
@@ -86,7 +85,7 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
     : [...fields, localFiles]
 }
 
-/** Whether the command sends files of this machine. */
+/** Whether the command uploads local files. */
 export const takesFiles = ({ takes, parts }: AnyEndpoint): boolean => takes === 'multipart' && parts === undefined
 
 const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
@@ -95,7 +94,7 @@ const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
   return forms ? forms.every((form) => isThing(form, defs)) : type === 'object'
 }
 
-/** A union whose kinds are those of files that a request names or brings. */
+/** Whether the schema is a union of file sources. */
 function isSource({ anyOf, oneOf }: Schema, defs: Record<string, Schema>): boolean {
   const kinds = (anyOf ?? oneOf ?? []).map((form) => resolve(form, defs).properties?.kind?.const)
   return ['file', 'url', 'base64'].every((kind) => kinds.includes(kind))
@@ -103,7 +102,7 @@ function isSource({ anyOf, oneOf }: Schema, defs: Record<string, Schema>): boole
 
 const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/s$/, '')
 
-/** The files that are sent, each as the part `file` of a call. */
+/** Files to send, one call per file, as the `file` part. */
 const localFiles: Field = {
   name: 'file',
   flag: 'file',
@@ -114,14 +113,14 @@ const localFiles: Field = {
   secret: false,
   verbatim: true,
   several: true,
-  description: 'Files of this machine to send, of any size; - is stdin. They keep their names unless --name is given.',
+  description: 'Local files to send, of any size, or - for stdin. They keep their names unless you set --name.',
   choices: [],
   fallback: undefined,
   ofThings: false,
   example: './report.pdf',
 }
 
-/** Not a field of the endpoint: the command sends the files of a folder one by one. */
+/** Not a field of the endpoint: the command uploads a folder's files one by one. */
 const wholeFolders: Field = {
   ...localFiles,
   name: 'recursive',
@@ -129,7 +128,7 @@ const wholeFolders: Field = {
   kind: 'switch',
   verbatim: undefined,
   several: undefined,
-  description: 'Upload folders with everything in them. Short: -r.',
+  description: 'Upload folders and everything in them. Short: -r.',
   fallback: false,
 }
 
@@ -149,7 +148,9 @@ const choicesOf = (variants: readonly Schema[]): string[] =>
     .flatMap(({ enum: words, const: word }) => words ?? (word === undefined ? [] : [word]))
     .filter((word) => typeof word === 'string')
 
-/** The fields that may be given by position: the path, then every required text, number or file, then files to send. */
+/**
+ * Fields that can be passed by position: path parameters, then required text, numbers and files, then files to send.
+ */
 export const positionals = (fields: readonly Field[]): Field[] => [
   ...fields.filter((field) => field.inPath),
   ...fields.filter((field) => field.required && !field.inPath && !field.secret && isPlaced(field)),
@@ -159,7 +160,7 @@ export const positionals = (fields: readonly Field[]): Field[] => [
 const isPlaced = ({ kind, source }: Field): boolean =>
   ['text', 'time', 'day', 'number'].includes(kind) || (source === true && kind !== 'list')
 
-/** Fields of commands that are not endpoints. */
+/** A field of a command that isn't an endpoint. */
 export const textField = (name: string): Field => ({
   name,
   flag: name.replaceAll('_', '-'),

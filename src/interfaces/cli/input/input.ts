@@ -3,7 +3,7 @@ import { Stop } from '../exit.ts'
 
 let stdin: Promise<string> | null = null
 
-/** A file's text, or with `-` all of stdin, which can be asked for once. */
+/** Reads a file, or with `-` all of stdin, which can be read only once. */
 export async function readText(from: string): Promise<string> {
   if (from !== '-') {
     try {
@@ -12,12 +12,12 @@ export async function readText(from: string): Promise<string> {
       const { code } = error as NodeJS.ErrnoException
       throw new Stop(
         'usage',
-        code === 'ENOENT' ? `There is no file ${from} on this machine.` : `${from} can't be read (${code}).`,
-        `@ stands for the content of a file. To send the text @${from}, write @@${from}.`,
+        code === 'ENOENT' ? `${from} doesn't exist on this machine.` : `${from} can't be read (${code}).`,
+        `@ reads a file. To send the text @${from}, write @@${from}.`,
       )
     }
   }
-  if (stdin) throw new Stop('usage', 'stdin can be read for one field only.')
+  if (stdin) throw new Stop('usage', 'Only one field can read from stdin.')
   stdin = drain()
   return stdin
 }

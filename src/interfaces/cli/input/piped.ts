@@ -2,18 +2,18 @@ import { fstatSync } from 'node:fs'
 import type { Terminal } from '../terminal.ts'
 import { readText } from './input.ts'
 
-/** Milliseconds until stderr says what is waited for. */
+/** Delay before the message about waiting for stdin. */
 const PATIENCE_MS = 2_000
 
 /**
- * The piped input; empty where a person sits at stdin, or where it is closed. `enough`: there is text without it. A
- * pipe that stays open is waited for all the same, since a slow writer (`uk ask … | uk ask …`) looks just like one that
- * never writes, and an answer without its words would be a wrong one; but the wait is told of.
+ * Reads piped input; empty without a pipe. Waits for an open pipe even if there is text without it (`enough`): a slow
+ * writer (`uk ask … | uk ask …`) looks the same as one that never writes, and answering without its text would be
+ * wrong.
  */
 export async function piped(enough: boolean, terminal: Terminal): Promise<string> {
   if (process.stdin.isTTY || !isPipe()) return ''
   const timer = setTimeout(() => {
-    if (enough) terminal.err('Waiting for stdin to end, for it is read too. Where nothing is piped in, use </dev/null.')
+    if (enough) terminal.err("Waiting for input on stdin. If you're not piping anything in, add </dev/null.")
   }, PATIENCE_MS)
   try {
     return await readText('-')
@@ -22,7 +22,7 @@ export async function piped(enough: boolean, terminal: Terminal): Promise<string
   }
 }
 
-/** A pipe, a file or a socket; /dev/null and what else is a device holds nothing for us. */
+/** Whether stdin is a pipe, a file or a socket rather than a device such as /dev/null. */
 function isPipe(): boolean {
   try {
     return !fstatSync(0).isCharacterDevice()

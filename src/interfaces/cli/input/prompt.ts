@@ -5,18 +5,18 @@ import type { Field } from './fields.ts'
 import { readText } from './input.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Asks on stderr, so that stdout stays data. */
+/** Prompts on stderr: stdout is for data. */
 export async function ask(question: string, flag: string, globals: Globals, terminal: Terminal): Promise<string> {
   mayAsk(flag, globals, terminal)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  // Ctrl-C and Ctrl-D leave: without these the question would stand for ever.
-  const left = new Promise<never>((_, reject) => {
+  // Without these, Ctrl-C and Ctrl-D would leave the question pending forever.
+  const canceled = new Promise<never>((_, reject) => {
     lines.on('SIGINT', () => lines.close())
-    lines.on('close', () => reject(new Stop('interrupted', 'Left without an answer.')))
+    lines.on('close', () => reject(new Stop('interrupted', 'Canceled.')))
   })
   try {
     return (
-      await Promise.race([lines.question(/[?\]]$/.test(question) ? `${question} ` : `${question}: `), left])
+      await Promise.race([lines.question(/[?\]]$/.test(question) ? `${question} ` : `${question}: `), canceled])
     ).trim()
   } finally {
     lines.removeAllListeners('close').close()
@@ -28,19 +28,18 @@ export async function askPassword(globals: Globals, terminal: Terminal): Promise
   return askHidden('Password', '--password-stdin', globals, terminal)
 }
 
-/** A password that is new: typed twice where a person types it, for nobody sees what was typed. */
+/** A new password, typed twice because it isn't shown. */
 export async function askNewPassword(globals: Globals, terminal: Terminal): Promise<string> {
   const password = await askPassword(globals, terminal)
   if (globals['password-stdin']) return password
-  if ((await askHidden('The same again', '--password-stdin', globals, terminal)) === password) return password
-  throw new Stop('usage', 'The two passwords differ.', 'Try again.')
+  if ((await askHidden('Repeat password', '--password-stdin', globals, terminal)) === password) return password
+  throw new Stop('usage', "The passwords don't match.", 'Try again.')
 }
 
-/** Reads a line without showing it. */
 export function askHidden(question: string, flag: string, globals: Globals, terminal: Terminal): Promise<string> {
   mayAsk(flag, globals, terminal)
   const { stdin, stderr } = process
-  // Nothing is shown from then on: who types at the sight of the question may be faster than what comes after it.
+  // Raw mode comes before the prompt: fast typing must not be echoed.
   stdin.setRawMode(true).setEncoding('utf8').resume()
   stderr.write(`${question}: `)
   return new Promise((resolve) => {
@@ -67,7 +66,6 @@ export function askHidden(question: string, flag: string, globals: Globals, term
   })
 }
 
-/** Asks for a field that a command needs and was not given. */
 export async function askField(field: Field, globals: Globals, terminal: Terminal): Promise<string> {
   const { flag, choices, secret, description } = field
   if (description !== '') terminal.err(terminal.style('dim', description))
@@ -75,10 +73,11 @@ export async function askField(field: Field, globals: Globals, terminal: Termina
   const typed = secret
     ? await askHidden(label, `--${flag}`, globals, terminal)
     : await ask(label, `--${flag}`, globals, terminal)
-  if (typed === '') throw new Stop('usage', `${flag} was left empty.`)
+  if (typed === '') throw new Stop('usage', `${flag} can't be empty.`)
   return typed
 }
 
 function mayAsk(flag: string, globals: Globals, terminal: Terminal): void {
-  if (!terminal.canAsk || globals['no-input']) throw new Stop('usage', `${flag} is needed where nobody can be asked.`)
+  if (!terminal.canAsk || globals['no-input'])
+    throw new Stop('usage', `${flag} is required when there is no terminal to ask in.`)
 }

@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { parseId } from '#core/ids.ts'
 import { Stop } from '../exit.ts'
 
-/** The server judges by the bytes; this is what the ending says. */
+/** Media types by extension. The server checks the bytes. */
 const types: Readonly<Record<string, string>> = {
   '.png': 'image/png',
   '.jpg': 'image/jpeg',
@@ -17,7 +17,7 @@ const types: Readonly<Record<string, string>> = {
   '.flac': 'audio/flac',
 }
 
-/** An address, the id of a file of the drive, or the path of a file of this machine (also as @path), whose bytes go along. */
+/** A URL, a drive file's ID, or a local path (also as @path), whose bytes are sent inline. */
 export async function sourceOf(word: string, called: string): Promise<Record<string, string>> {
   if (/^https?:\/\//.test(word)) return { kind: 'url', url: word }
   if (parseId(word) !== null) return { kind: 'file', file_id: word }
@@ -25,8 +25,8 @@ export async function sourceOf(word: string, called: string): Promise<Record<str
   const bytes = await readFile(path).catch((error: Error) => {
     throw new Stop(
       'usage',
-      `${called}: ${path} cannot be read: ${error.message}.`,
-      'A file, an address, or the id of a file of the drive.',
+      `${called}: can't read ${path}: ${error.message}.`,
+      'Pass a local file, a URL, or the ID of a drive file.',
     )
   })
   const media_type = types[extname(path).toLowerCase()] ?? 'application/octet-stream'

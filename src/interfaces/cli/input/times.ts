@@ -1,7 +1,10 @@
 const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }
 const DAY_MS = 86_400_000
 
-/** `90s`, `15m`, `1h30m`, `7d`, `2w`, with or without a sign, in milliseconds; null is none. A day has 24 hours. */
+/**
+ * Parses `90s`, `15m`, `1h30m`, `7d` or `2w`, with an optional sign, into milliseconds; null if it isn't a duration. A
+ * day has 24 hours.
+ */
 function span(words: string): { sign: '+' | '-' | ''; ms: number } | null {
   const [, sign, parts] = /^([+-]?)((?:\d+[smhdw])+)$/.exec(words) ?? []
   if (parts === undefined) return null
@@ -10,8 +13,8 @@ function span(words: string): { sign: '+' | '-' | ''; ms: number } | null {
 }
 
 /**
- * A point in time as people type it, as ISO 8601; null is none. `7d` without a sign is in seven days where something is
- * to end, else seven days ago. A day, and a time without a zone, are those of this machine.
+ * Converts a typed time to ISO 8601; null if it isn't one. Without a sign, `7d` is in seven days for fields about an
+ * end, and seven days ago otherwise. Days and times without a zone are local.
  */
 export function timeOf(words: string, name: string, now: Date): string | null {
   const distance = span(words)
@@ -23,13 +26,13 @@ export function timeOf(words: string, name: string, now: Date): string | null {
   if (parts !== null) {
     const [year, month, day, hour = 0, minute = 0, second = 0] = parts.slice(1).map((part) => Number(part ?? 0))
     const date = new Date(year!, month! - 1, day, hour, minute, second)
-    // The 31st of February is not a day, and not the 3rd of March.
+    // Rejects 31 February, which `Date` turns into 3 March.
     return date.getMonth() === month! - 1 && date.getDate() === day ? iso(date.getTime()) : null
   }
   return /^\d{4}-\d\d-\d\dT/.test(words) ? iso(Date.parse(words)) : null
 }
 
-/** A UTC day as people type it, as `YYYY-MM-DD`; null is none. `7d` is seven days ago. */
+/** Converts a typed UTC day to `YYYY-MM-DD`; null if it isn't one. `7d` is seven days ago. */
 export function dayOf(words: string, now: Date): string | null {
   const named = { today: 0, yesterday: DAY_MS }[words]
   const distance = span(words)
@@ -38,6 +41,6 @@ export function dayOf(words: string, now: Date): string | null {
   return /^\d{4}-\d\d-\d\d$/.test(words) ? words : null
 }
 
-/** The most that a `Date` holds; a value that is not a number is more than that. */
+/** Largest time a `Date` can hold. NaN fails the comparison too. */
 const MOST_MS = 8.64e15
 const iso = (ms: number): string | null => (Math.abs(ms) <= MOST_MS ? new Date(ms).toISOString() : null)

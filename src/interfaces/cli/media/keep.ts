@@ -5,19 +5,22 @@ import { fileSink } from '../sink.ts'
 import { type Terminal, clean, shown } from '../terminal.ts'
 import { type Made, type MadeFile, nameOf } from './made.ts'
 
-/** Reads an address without credentials. */
+/** Fetches a URL without credentials. */
 export type Open = (url: string) => Promise<Incoming>
 
-/** Larger pictures are not sent through a terminal. */
+/** Larger images aren't shown in the terminal. */
 const SHOWN_BYTES = 16 << 20
 
-/** Prints what was made: the words of a transcript, the places of files; `-o` saves it, and pictures are shown where they can be. */
+/**
+ * Prints a transcript or the paths of generated files, saves them with `-o`, and shows images in terminals that support
+ * it.
+ */
 export async function keep(made: Made, globals: Globals, terminal: Terminal, open: Open): Promise<void> {
   const { output, json } = globals
   if (!json) terminal.err(terminal.style('dim', clean(about(made))))
   if (made.kind === 'transcription') return keepText(made.subtitles ?? `${made.text ?? ''}\n`, globals, terminal)
   if (output === '-' && (json || made.files.length > 1))
-    throw new Stop('usage', 'Several files, or a file and JSON, do not fit into one stdout.', 'Give -o a name.')
+    throw new Stop('usage', "Can't write several files, or a file and JSON, to stdout.", 'Pass a file name to -o.')
   for (const [i, file] of made.files.entries()) {
     if (output === '-') for await (const part of await bytesOf(file, open)) await terminal.out(part)
     else {
@@ -26,7 +29,7 @@ export async function keep(made: Made, globals: Globals, terminal: Terminal, ope
       const to = output === undefined ? undefined : nameOf(output, i)
       if (to === undefined && !shows) continue
       const bytes = await saved(await bytesOf(file, open), to, shows)
-      if (to !== undefined) terminal.err(`${measures(file)} in ${to}`)
+      if (to !== undefined) terminal.err(`Saved ${to} (${measures(file)})`)
       if (bytes) await (await import('./show.ts')).showPicture(bytes, file, terminal)
     }
   }
@@ -36,8 +39,8 @@ function about({ model, cost_usd, simulated, losses }: Made): string {
   return [
     model,
     cost_usd === null ? 'cost unknown' : `$${cost_usd}`,
-    ...(simulated ? ['simulated: made by a stand-in'] : []),
-    ...(losses.length > 0 ? [`not followed: ${losses.join(', ')}`] : []),
+    ...(simulated ? ['simulated'] : []),
+    ...(losses.length > 0 ? [`ignored: ${losses.join(', ')}`] : []),
   ].join(' · ')
 }
 
@@ -48,17 +51,17 @@ async function keepText(text: string, { output, json }: Globals, terminal: Termi
   }
   await using sink = await fileSink(output)
   await sink.write(Buffer.from(text))
-  terminal.err(`${sink.written()} bytes in ${output}`)
+  terminal.err(`Saved ${output} (${sink.written()} bytes)`)
 }
 
-/** The link is signed. */
+/** The URL is signed, so it needs no credentials. */
 async function bytesOf({ url, name }: MadeFile, open: Open): Promise<AsyncIterable<Uint8Array>> {
   const response = await open(url)
   if (response.status === 200) return response.bytes()
-  throw new Stop('failure', `${name} could not be read: the server answered ${response.status}.`)
+  throw new Stop('failure', `Can't download ${name}: the server returned ${response.status}.`)
 }
 
-/** Saves bytes where a name is given; answers them where they are to be shown. */
+/** Saves the bytes to `to`, if set. Returns them if they will be shown. */
 async function saved(bytes: AsyncIterable<Uint8Array>, to: string | undefined, shows: boolean): Promise<Buffer | null> {
   await using sink = to === undefined ? null : await fileSink(to)
   const parts: Uint8Array[] = []

@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 
-/** A file that a model made, as the answer tells of it. */
+/** A generated file. */
 export interface MadeFile {
   name: string
   path: string
@@ -12,7 +12,7 @@ export interface MadeFile {
   url: string
 }
 
-/** The answer to a call for pictures, videos, speech or a transcript. */
+/** Response to a request for images, videos, speech or a transcript. */
 export interface Made {
   kind: 'image' | 'video' | 'speech' | 'transcription'
   model: string
@@ -26,13 +26,13 @@ export interface Made {
 
 const kinds = new Set(['image', 'video', 'speech', 'transcription'])
 
-/** The answer itself, or the one that an ended operation holds; null where nothing was made, or not yet. */
+/** The generated media in a response or in a finished operation's result; null without any. */
 export function madeIn(data: unknown): Made | null {
   const made = ((data as { result?: unknown } | null)?.result ?? data) as Partial<Made> | null
   return made && kinds.has(made.kind ?? '') && Array.isArray(made.files) ? (made as Made) : null
 }
 
-/** Examples of `-o` per command, with a name as a person would give it. */
+/** Example file names for `-o`, by endpoint. */
 const examples: Readonly<Record<string, string>> = {
   'inference.images': 'picture.png',
   'inference.videos': 'film.mp4',
@@ -42,7 +42,7 @@ const examples: Readonly<Record<string, string>> = {
 }
 export const fileOf = (name: string): string | undefined => examples[name]
 
-/** The field that says which kind of file is wanted, and its words for the endings of names. */
+/** The format field of each endpoint, and its values by file extension. */
 const formats: Readonly<Record<string, { field: string; endings: Readonly<Record<string, string>> }>> = {
   'inference.images': {
     field: 'output_format',
@@ -67,7 +67,7 @@ const formats: Readonly<Record<string, { field: string; endings: Readonly<Record
   'inference.transcriptions': { field: 'subtitles', endings: { '.srt': 'srt', '.vtt': 'vtt' } },
 }
 
-/** `-o x.wav` asks for WAV, unless the format is said. */
+/** Sets the format from the extension of `-o`, unless the format is set. */
 export function withFormat(
   name: string,
   input: Record<string, unknown>,
@@ -78,7 +78,7 @@ export function withFormat(
   return field === undefined || format === undefined || field in input ? input : { ...input, [field]: format }
 }
 
-/** The names of several files that go to one: `cat.png`, `cat-2.png`, … */
+/** File names for several results: `cat.png`, `cat-2.png`, … */
 export function nameOf(output: string, index: number): string {
   if (index === 0) return output
   const ending = extname(output)

@@ -4,12 +4,12 @@ import { sixel } from './sixel.ts'
 import { type Way, wayOf } from './terminals.ts'
 
 const CHUNK = 4_096
-/** The widest picture: for sixels in pixels, for the others in columns of text. */
+/** Maximum width: pixels for sixel, text columns for the others. */
 const WIDEST = 640
 const COLUMNS = 72
 const PIXELS_A_COLUMN = 8
 
-/** Shows a picture in a terminal that can; says nothing where it cannot. */
+/** Shows an image if the terminal supports it. */
 export async function showPicture(bytes: Buffer, file: MadeFile, terminal: Terminal): Promise<void> {
   const way = await wayOf(terminal)
   const words = way && (await wordsFor(way, bytes, file, terminal.columns))
@@ -32,7 +32,7 @@ async function wordsFor(
   return asSixels(bytes)
 }
 
-/** The picture in kitty's protocol, in pieces; `q=2`: the terminal answers nothing. */
+/** Encodes an image for kitty's protocol, in chunks. `q=2` suppresses the terminal's reply. */
 export function kitty(png: Buffer, columns: number): string {
   const text = png.toString('base64')
   const pieces = Array.from({ length: Math.ceil(text.length / CHUNK) }, (_, n) =>
@@ -46,7 +46,7 @@ export function kitty(png: Buffer, columns: number): string {
     .join('')
 }
 
-/** The reader of pictures, which may not be installed for this machine. */
+/** `sharp` may not be available on this platform. */
 const reader = async (bytes: Buffer) => {
   const loaded = await import('sharp').catch(() => null)
   return loaded?.default(bytes) ?? null

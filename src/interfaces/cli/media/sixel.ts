@@ -1,8 +1,10 @@
-/** Six levels of red, green and blue each. */
+/** Levels per color channel. */
 const LEVELS = 6
 const BAND = 6
 
-/** A picture as sixels: bands of six rows, each colour of a band drawn by itself. `rgb`: three bytes a pixel. */
+/**
+ * Encodes an image as sixels: bands of six rows, each color of a band drawn separately. `rgb`: three bytes per pixel.
+ */
 export function sixel(rgb: Uint8Array, width: number, height: number): string {
   const colours = new Set<number>()
   const bands: string[] = []
@@ -27,13 +29,13 @@ function colourAt(rgb: Uint8Array, at: number): number {
   return (level(rgb[at]!) * LEVELS + level(rgb[at + 1]!)) * LEVELS + level(rgb[at + 2]!)
 }
 
-/** The shares of a colour, in per cent. */
+/** Channel values in percent. */
 function shares(colour: number): number[] {
   const levels = [Math.floor(colour / LEVELS ** 2), Math.floor(colour / LEVELS) % LEVELS, colour % LEVELS]
   return levels.map((level) => (level * 100) / (LEVELS - 1))
 }
 
-/** `!5~` says a column five times. */
+/** Run-length encoding: `!5~` repeats a column five times. */
 function packed(columns: Uint8Array): string {
   let text = ''
   for (let from = 0, to = 0; from < columns.length; from = to) {

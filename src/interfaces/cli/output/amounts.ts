@@ -1,4 +1,4 @@
-/** Thousands, as disks and networks are sold. */
+/** Decimal units, as for disks and networks. */
 export function bytesSaid(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']
   let value = bytes
@@ -7,13 +7,13 @@ export function bytesSaid(bytes: number): string {
   return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** Dollars: cents where there are whole ones, of less the first two digits that say something. */
+/** Formats dollars: cents, or the first two significant digits of smaller amounts. */
 export function usdSaid(usd: number): string {
   if (usd === 0) return '$0'
   const size = Math.abs(usd)
   return `$${size >= 0.1 ? usd.toFixed(2) : usd.toFixed(Math.min(9, 1 - Math.floor(Math.log10(size)))).replace(/0+$/, '')}`
 }
 
-/** Dollars as a price list has them: all digits, at least as many as cents have. */
+/** Formats a price with all its digits, and at least cents. */
 export const priceSaid = (usd: number): string =>
   `$${Number.isInteger(usd) || usd * 100 === Math.round(usd * 100) ? usd.toFixed(2).replace(/\.00$/, '') : String(usd)}`

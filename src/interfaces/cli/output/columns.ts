@@ -1,13 +1,13 @@
 import type { ListedEndpoint } from '#core/registry.ts'
 import { type Schema, convert, resolve } from '../../schemas.ts'
 
-/** A column of a list: a field of its rows by its path, and what stands over it in a terminal. */
+/** A column of a list: the path of a row's field, and its heading in a terminal. */
 export interface Column {
   path: string
   title: string
 }
 
-/** Columns that say most come first; where the window is narrow, the last ones are left out. */
+/** Column order. In a narrow window, the last columns are left out. */
 const first = [
   'id',
   'name',
@@ -26,7 +26,7 @@ const first = [
 const last = ['created_at', 'updated_at', 'workspace_id', 'created_by']
 
 const column = (path: string, title = path.replaceAll('_', ' ')): Column => ({ path, title })
-/** Areas or lists whose rows a person looks at for something else than most; a path reaches into a field. */
+/** Leading columns of certain areas or lists. A dotted path reads a nested field. */
 const leading: Record<string, readonly Column[]> = {
   models: [
     column('slug'),
@@ -65,7 +65,7 @@ const leading: Record<string, readonly Column[]> = {
   ],
 }
 
-/** Every field that a row of this list may have, in an order that does not depend on the rows. */
+/** All fields a row of this list can have, in an order independent of the rows. */
 export function columnsOf({ area, name, endpoint: { reply } }: ListedEndpoint): Column[] {
   if (reply.kind !== 'page' && reply.kind !== 'results') return []
   const { schemas, defs } = convert('output', { row: reply.of })
@@ -81,10 +81,10 @@ function fieldsIn(schema: Schema, defs: Record<string, Schema>): string[] {
 export function ordered(names: readonly string[], before: readonly Column[] = []): Column[] {
   const rank = (name: string): number => {
     if (first.includes(name)) return first.indexOf(name)
-    // Costs and reasons come early: nobody looks for these at the end of a line.
+    // Costs and reasons matter, so they come early.
     if (/^pric(e|ing)\.|_usd$/.test(name)) return 50
     if (name === 'reason') return 60
-    // A column that only points somewhere else says least.
+    // References come late.
     if (/_(id|source)$/.test(name) && !last.includes(name)) return 150
     return last.includes(name) ? 200 + last.indexOf(name) : 100
   }
@@ -92,6 +92,5 @@ export function ordered(names: readonly string[], before: readonly Column[] = []
   return [...before, ...rest.map((name) => column(name))]
 }
 
-/** The value at `pricing.input` in a row. */
 export const valueAt = (row: Record<string, unknown>, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | null | undefined)?.[name], row)

@@ -5,13 +5,12 @@ type Row = Record<string, unknown>
 
 interface Creation {
   noun: string
-  /** Default: Created. */
   verb?: string
-  /** The page of the app that shows it; `:id` and the like are fields of the answer. */
+  /** Its page in the app. `:id` and the like are response fields. */
   page: string
-  /** Fields that may name it, best first. */
+  /** Fields to take its name from, best first. */
   named?: readonly string[]
-  /** Fields that the answer shows only this once, or that are the point of the command. */
+  /** Fields shown only once, or the command's main result. */
   shows?: readonly string[]
 }
 
@@ -19,7 +18,7 @@ const chat = { noun: 'chat', page: '/chats/:id' }
 const agent = { noun: 'agent', page: '/agents/:id' }
 const file = { noun: 'file', page: '/drive/file/:id' }
 
-/** Commands that create something, by the names of their endpoints. */
+/** Creating commands, by endpoint name. */
 export const creations: Readonly<Record<string, Creation>> = {
   'me.request_credits': { verb: 'Sent', noun: 'credit request', page: '/ai-routing/usage', named: [] },
   'api_keys.create': { noun: 'API key', page: '/ai-routing/keys', shows: ['key'] },
@@ -57,12 +56,15 @@ const LONGEST_NAME = 60
 interface Answer {
   name: string
   data: Row
-  /** Of the HTTP answer: 200 where the thing existed before. */
+  /** HTTP status: 200 if the resource already existed. */
   status: number
   origin: string
 }
 
-/** `Created chat "Trip"  https://…/app/chats/01…`, and the secrets that are shown only now. Null for what creates nothing. */
+/**
+ * Renders `Created chat "Trip"  https://…/app/chats/01…`, and secrets shown only now. Null for commands that create
+ * nothing.
+ */
 export function createdLines({ name, data, status, origin }: Answer, terminal: Terminal): string | null {
   const creation = creations[name]
   if (creation === undefined) return null
@@ -90,10 +92,10 @@ export function createdLines({ name, data, status, origin }: Answer, terminal: T
   return `${words.join(' ')}  ${origin}/app${path}\n${card(further, terminal)}`
 }
 
-/** Work in the background, whose result is what it creates. One that failed is shown in full. */
+/** Whether this is a background operation whose result is the new resource. Failed ones are shown in full. */
 const isOperation = (data: Row): boolean => 'progress' in data && 'result' in data && 'status' in data
 
-/** The fields that say why a new provider doesn't answer. */
+/** Fields that explain why a new provider isn't working. */
 const troubleIn = ({ status }: Row): readonly string[] =>
   ['untested', 'working', 'disabled'].includes(String(status)) ? [] : ['status', 'status_reason', 'last_error']
 

@@ -4,22 +4,24 @@ import type { SendCall } from '../../client.ts'
 import type { Globals } from '../globals.ts'
 import { type Terminal, clean } from '../terminal.ts'
 
-/** A run that waits, as far as a decision needs it. */
+/** The part of a waiting run that a decision needs. */
 export interface Waiting {
   id: string
   chat_id: string
   pending_actions: { id: string; kind?: string; tool: string; arguments: unknown; can_remember?: boolean }[]
 }
 
-/** Takes the decisions that a run waits with. False: nobody here can, and what to do instead has been said. */
+/**
+ * Decides a run's pending tool calls. Returns false if no one can be asked here; instructions have then been printed.
+ */
 export type Decide = (run: Waiting) => Promise<boolean>
 
-/** Asks one question and answers what was typed. */
+/** Asks a question and returns the typed answer. */
 export type AskLine = (question: string) => Promise<string>
 
 /**
- * Asks the person at the terminal, call by call: `y` lets it go, `always` lets this tool go from here on in this chat, where
- * the server takes that, all else denies. Where nobody can be asked it says how to decide elsewhere.
+ * Asks for approval of each tool call: `y` allows it, `always` allows the tool for the rest of the chat if the server
+ * supports that, anything else denies. Without a terminal, prints how to decide elsewhere.
  */
 export function decider(
   call: SendCall,
@@ -27,13 +29,13 @@ export function decider(
   terminal: Terminal,
   ask: AskLine = askHere(globals, terminal),
 ): Decide {
-  // A log that is read from its beginning tells of what has been decided long ago.
+  // A log read from the start contains calls decided long ago.
   const taken = new Set<string>()
   const decide: Decide = async (run) => {
     if (run.pending_actions.every(({ id }) => taken.has(id))) return true
     if (!terminal.canAsk || globals['no-input']) {
       terminal.err(waits(run))
-      // Who said --wait wants to see how it goes on, once somebody has decided.
+      // With --wait, keep following until someone decides elsewhere.
       return globals.wait === true
     }
     const { endpoints } = await contracts.chats()
@@ -45,10 +47,10 @@ export function decider(
         continue
       }
       const { id, tool, can_remember = false } = action
-      // The server lets the other calls of a tool go with the first that is allowed for good.
+      // Allowing a tool for the chat also allows its other pending calls.
       if (can_remember && always.has(tool)) continue
       terminal.err(describe(action, terminal))
-      const answer = (await ask(can_remember ? 'Let it? [y/N/always]' : 'Let it? [y/N]')).toLowerCase()
+      const answer = (await ask(can_remember ? 'Allow? [y/N/always]' : 'Allow? [y/N]')).toLowerCase()
       if (can_remember && /^a(lways)?$/.test(answer)) {
         always.add(tool)
         actions.push({ id, decision: 'allow', remember: 'chat' })
@@ -59,7 +61,7 @@ export function decider(
     return true
   }
 
-  /** An agent that was handed a task waits in a chat of its own; the run above goes on once that one has ended. */
+  /** A subagent waits in its own chat. The parent run continues when the subagent's run ends. */
   async function decideBelow(given: unknown): Promise<void> {
     const { chat_id, run_id } = given as { chat_id?: string; run_id?: string }
     if (chat_id === undefined || run_id === undefined) return
@@ -82,23 +84,23 @@ const askHere =
   async (question) =>
     (await import('../input/prompt.ts')).ask(question, '--no-input', globals, terminal)
 
-/** Describes all of a call that waits for a person, so that who agrees has seen it. */
+/** Shows the whole call: users must see what they approve. */
 function describe({ tool, arguments: given, kind }: Waiting['pending_actions'][number], terminal: Terminal): string {
   const short = JSON.stringify(given ?? {})
   const shown = short.length + tool.length + 4 <= terminal.columns ? short : JSON.stringify(given, null, 2)
-  const why = kind === 'interrupted' ? ' (it may have been done already: to allow it is to do it again)' : ''
+  const why = kind === 'interrupted' ? ' (may have run already; allowing runs it again)' : ''
   return clean(`? ${tool} ${shown}${why}`)
 }
 
-/** The actions that a run waits with, and the words that let it go on. */
+/** Explains how to decide the run's pending calls from a shell. */
 function waits({ id, chat_id, pending_actions }: Waiting): string {
   const calls = pending_actions.map(({ tool, arguments: given }) => `${tool} ${JSON.stringify(given)}`)
-  // Ids come from vendors, and this line is for a shell.
+  // IDs come from providers; this line is pasted into a shell.
   const actions = JSON.stringify(pending_actions.map((action) => ({ id: action.id, decision: 'allow' }))).replaceAll(
     "'",
     `'\\''`,
   )
   return clean(
-    `Waits for your decision on ${calls.join(', ')}. With allow or deny:\nuk chats actions ${chat_id} ${id} --actions '${actions}'\nThen follow it: uk chats events ${chat_id} ${id}`,
+    `Waiting for your approval: ${calls.join(', ')}. To decide (allow or deny):\nuk chats actions ${chat_id} ${id} --actions '${actions}'\nThen follow the run: uk chats events ${chat_id} ${id}`,
   )
 }

@@ -1,9 +1,8 @@
 import { type Terminal, widthOf } from '../terminal.ts'
 
-/** A line of two columns: what one types, and what it means. */
 export type Pair = [left: string, right: string]
 
-/** Titles in bold, what they hold indented; what holds nothing is left out, but for the first. */
+/** Renders bold titles with indented bodies. Empty sections are left out, except the first. */
 export const sections = (terminal: Terminal, parts: readonly (readonly [title: string, body: string])[]): string =>
   parts
     .filter(([, body], i) => body !== '' || i === 0)
@@ -14,18 +13,20 @@ const indent = (body: string, terminal: Terminal): string =>
   body
     .trimEnd()
     .split('\n')
-    .flatMap((line) => (line.startsWith('  ') ? [line] : wrap(line, lineOf(terminal) - 2).map((part) => `  ${part}`)))
+    .flatMap((line) =>
+      line.startsWith('  ') ? [line] : wrap(line, lineOf(terminal) - 2).map((part) => (part === '' ? '' : `  ${part}`)),
+    )
     .map((line) => `${line}\n`)
     .join('')
 
 export const examples = (lines: readonly string[]): string => lines.map((line) => `  $ ${line}\n`).join('')
 
-/** The length of a line. In a pipe it has no end: `grep` shows whole lines. */
+/** Lines in a pipe aren't wrapped, so `grep` shows them whole. */
 const lineOf = ({ interactive, columns }: Terminal): number => (interactive ? columns : Infinity)
 
 /**
- * Prints pairs in two columns. In a terminal the right one is wrapped, and starts on a line of its own where the left one
- * is long; in a pipe each pair is one line.
+ * Prints pairs in two columns. In a terminal the right column is wrapped, and starts on its own line behind a long left
+ * one. In a pipe each pair is one line.
  */
 export function columns(pairs: readonly Pair[], terminal: Terminal): string {
   const width = Math.min(34, Math.max(0, ...pairs.map(([left]) => widthOf(left))))

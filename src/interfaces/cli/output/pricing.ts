@@ -2,7 +2,7 @@ import { priceSaid } from './amounts.ts'
 
 type Row = Record<string, unknown>
 
-/** The units of prices, and the amounts that people think in. Prices are USD per million units, of requests per one. */
+/** Price units and the amounts they are shown for. Prices are USD per million units, or per request. */
 const units: readonly (readonly [field: string, words: string, of: number])[] = [
   ['input', 'in', 1_000_000],
   ['output', 'out', 1_000_000],
@@ -11,20 +11,20 @@ const units: readonly (readonly [field: string, words: string, of: number])[] = 
   ['cache_write_5m', 'cache write', 1_000_000],
   ['cache_write_1h', 'cache write 1 h', 1_000_000],
   ['character', 'characters', 1_000_000],
-  ['image', 'a picture', 1],
-  ['pixel', 'a megapixel', 1_000_000],
-  ['audio_second', 'a minute of sound', 60],
-  ['video_second', 'a second of video', 1],
+  ['image', 'per image', 1],
+  ['pixel', 'per megapixel', 1_000_000],
+  ['audio_second', 'per minute of audio', 60],
+  ['video_second', 'per second of video', 1],
 ]
 
-/** `$2.50 in · $10 out · $0.25 cached, per million tokens`; null where nothing has a price. */
+/** Renders `$2.50 in · $10 out · $0.25 cached, per million tokens`; null without prices. */
 export function pricingSaid(pricing: Row): string | null {
   const of = (field: string): number | null => (typeof pricing[field] === 'number' ? pricing[field] : null)
   const said = (among: typeof units): string[] =>
     among.flatMap(([field, words, many]) => {
       const price = of(field)
       const same = (field === 'reasoning' && price === of('output')) || price === null
-      // What costs nothing is not told of beside what counts something else.
+      // Zero prices are hidden next to other units.
       return same || (price === 0 && !['input', 'output'].includes(field))
         ? []
         : [`${priceSaid(rounded((price * many) / 1_000_000))} ${words}`]
@@ -38,7 +38,7 @@ export function pricingSaid(pricing: Row): string | null {
     ...(tokens.length > 0 ? [`${tokens.join(' · ')}, per million tokens`] : []),
     ...(characters.length > 0 ? [`${characters.join('')}, per million`] : []),
     ...media,
-    ...(request ? [`${priceSaid(request)} a request`] : []),
+    ...(request ? [`${priceSaid(request)} per request`] : []),
   ]
   if (parts.length === 0) return null
   const tiers = Array.isArray(pricing.tiers) && pricing.tiers.length > 0 ? '; more for long input' : ''

@@ -159,9 +159,9 @@ test('a run that waits for a decision says how to take it', async () => {
 
 test('a run that was cancelled and a test that found something wrong say so', async () => {
   const cancelled = await printed('watch', answer('event: run.cancelled\ndata: {}\n\n'))
-  assert.deepEqual(cancelled, { code: exits.failure[0], out: '', err: 'uk: The run was cancelled.\n' })
+  assert.deepEqual(cancelled, { code: exits.failure[0], out: '', err: 'uk: The run was canceled.\n' })
   const sent = { text: 'so f', finish_reason: null, run: { status: 'cancelled' } }
-  assert.match((await printed('get', answer({ data: sent }))).err, /The run was cancelled/)
+  assert.match((await printed('get', answer({ data: sent }))).err, /The run was canceled/)
   assert.equal((await printed('get', answer({ data: { ok: false, error: 'no' } }))).code, exits.failure[0])
 })
 
@@ -172,7 +172,7 @@ test('bytes go to a file or a pipe, and not into a terminal unless they are text
     const written = await printed('content', answer('\u0000\u0001bytes', { type: 'application/octet-stream' }), {
       globals: { output },
     })
-    assert.match(written.err, /^7 bytes in /)
+    assert.match(written.err, /^Saved .* \(7 bytes\)/)
     assert.equal(await readFile(output, 'utf8'), '\u0000\u0001bytes')
   } finally {
     await rm(folder, { recursive: true })

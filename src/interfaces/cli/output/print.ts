@@ -19,28 +19,27 @@ type Row = Record<string, unknown>
 
 interface Printing {
   listed: ListedEndpoint
-  /** The input of the call. */
   input?: Readonly<Record<string, unknown>>
-  /** The instance's address, for lines that are ready to be pasted. */
+  /** The server's address, for commands to paste. */
   origin?: string
-  /** Calls the server, for what an answer needs beside itself. */
+  /** For views that need further calls. */
   call?: SendCall
   response: Incoming
-  /** The page that starts at this cursor. */
+  /** Fetches the page at this cursor. */
   next(cursor: string): Promise<Incoming>
-  /** An address that needs no credentials, such as a signed link. */
+  /** Fetches a URL that needs no credentials, such as a signed link. */
   open(url: string): Promise<Incoming>
   globals: Globals
   terminal: Terminal
-  /** The run that is followed; the stream tells its id. */
+  /** The followed run. The stream sets its ID. */
   run?: Followed | null
-  /** Takes the decisions that a run waits with. */
+  /** Decides pending tool calls. */
   decide?: Decide
-  /** The events of a run that goes on after a decision. */
+  /** Streams a run's events after a decision. */
   follow?(run: Waiting): Promise<Incoming>
 }
 
-/** Prints an answer: one branch per kind of reply. With --json exactly what the API gave. Answers the exit code. */
+/** Prints a response by its reply kind; with --json, as the API sent it. Returns the exit code. */
 export async function print(printing: Printing): Promise<number> {
   const { listed, response, globals, terminal } = printing
   const { kind } = listed.endpoint.reply
@@ -81,7 +80,7 @@ export async function print(printing: Printing): Promise<number> {
   } else if (view !== null) await printView(view, json, terminal)
   else if (kind === 'page' && isPage(json)) await printPage(json, listed, terminal)
   else if (kind === 'results') await terminal.out(rowsOrNothing(json.items as Row[], listed, terminal))
-  else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'done: ' : ''}${clean(String(json.id))}\n`)
+  else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'Done: ' : ''}${clean(String(json.id))}\n`)
   else if (!isSilent(json.data))
     await terminal.out(
       oneThing(told(json.data as Row, listed, terminal), kind === 'operation' && response.status === 202, terminal),
@@ -100,15 +99,15 @@ export async function print(printing: Printing): Promise<number> {
     return printStream({ ...printing, response: await printing.follow(waiting) })
   }
   const cancelled = run?.status === 'cancelled'
-  if (cancelled && !wantsJson(globals)) terminal.err(`${terminal.style('red', 'uk:')} The run was cancelled.`)
-  // A check that was made and found something wrong, such as `uk ai-gateway test`.
+  if (cancelled && !wantsJson(globals)) terminal.err(`${terminal.style('red', 'uk:')} The run was canceled.`)
+  // A check that failed, such as `uk ai-gateway test`.
   if (ok === false || cancelled) return codeOf('failure')
   return globals.wait && (['failed', 'cancelled', 'expired'].includes(String(status)) || lifecycle === 'error')
     ? codeOf('failure')
     : codeOf('ok')
 }
 
-/** A result that was only worked out and is kept nowhere: its id and its time lead a person to nothing. */
+/** Hides the ID and the time of a computed result that isn't stored. */
 function told(data: Row, { endpoint: { method, reply, status } }: ListedEndpoint, { interactive }: Terminal): Row {
   const kept = method !== 'POST' || reply.kind !== 'one' || status === 201 || 'updated_at' in data
   if (kept || !interactive) return data
@@ -117,7 +116,7 @@ function told(data: Row, { endpoint: { method, reply, status } }: ListedEndpoint
 }
 
 function oneThing(data: Row, background: boolean, terminal: Terminal): string {
-  // The words of a model or a file are wanted as text; their cost is said beside it.
+  // Model output and file content print as plain text. The cost goes to stderr.
   if (typeof data.text === 'string' && 'finish_reason' in data) {
     if (typeof data.model === 'string')
       terminal.err(
@@ -137,10 +136,10 @@ function oneThing(data: Row, background: boolean, terminal: Terminal): string {
 
 function tellBackground({ id }: Row, terminal: Terminal): void {
   if (typeof id === 'string')
-    terminal.err(`Continues in the background. Follow it with \`uk operations get ${id}\`, or add --wait.`)
+    terminal.err(`Running in the background. Check it with \`uk operations get ${id}\`, or add --wait to wait for it.`)
 }
 
-/** An answer that has no words yet: its run waits for a decision. */
+/** An empty answer whose run waits for approval. */
 const isSilent = (data: unknown): boolean => {
   const { text, run } = (data ?? {}) as { text?: unknown; run?: { status?: unknown } }
   return text === '' && run?.status === 'requires_action'
@@ -148,18 +147,18 @@ const isSilent = (data: unknown): boolean => {
 
 function rowsOrNothing(rows: readonly Row[], listed: ListedEndpoint, terminal: Terminal): string {
   if (rows.length > 0 || !terminal.interactive) return table(rows, terminal, columnsOf(listed))
-  terminal.err('Nothing.')
+  terminal.err('No results.')
   return ''
 }
 
 async function printView(view: string, json: unknown, terminal: Terminal): Promise<void> {
   await terminal.out(view)
-  if (view === '' && terminal.interactive) terminal.err('Nothing.')
+  if (view === '' && terminal.interactive) terminal.err('No results.')
   if (isPage(json)) tellMore(pageIn(json).next, terminal)
 }
 
 const tellMore = (next: string | null, terminal: Terminal): void => {
-  if (next !== null) terminal.err(`There are more: add --all, or --cursor ${next}`)
+  if (next !== null) terminal.err(`More results: add --all, or --cursor ${next}`)
 }
 
 async function printPage(json: unknown, listed: ListedEndpoint, terminal: Terminal): Promise<void> {
@@ -172,14 +171,14 @@ export function refuseChoice({ query, jq }: Globals): void {
   if (query !== undefined || jq !== undefined)
     throw new Stop(
       'usage',
-      '-q and --jq choose from JSON; this answers a stream, or bytes.',
-      'A stream with --json has an event per line.',
+      '-q and --jq need JSON, but this command returns a stream or a file.',
+      'For a stream, use --json: it prints one event per line.',
     )
 }
 
 const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.text()))
 
-/** Whether the output is the JSON of the API, as `--json`, `-q` and `--jq` want it. */
+/** Whether `--json`, `-q` or `--jq` asks for JSON output. */
 const wantsJson = ({ json, query, jq }: Globals): boolean => json === true || query !== undefined || jq !== undefined
 
 async function printAll({ listed, input = {}, response, next, globals, terminal }: Printing): Promise<number> {
@@ -193,7 +192,6 @@ async function printAll({ listed, input = {}, response, next, globals, terminal 
   }
   const chosen = globals.query !== undefined || globals.jq !== undefined
   for (let page = pageIn(first); ; page = await pageOf(await next(page.next))) {
-    // Page by page, as it comes.
     if (chosen) await terminal.out(await selected(JSON.stringify({ data: page.rows }), globals, terminal))
     else if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
     else rows.push(...(page.rows as Row[]))
@@ -211,8 +209,8 @@ async function printBytes({ response, globals, terminal }: Printing): Promise<nu
     if (terminal.interactive && !readable && globals.output !== '-') {
       throw new Stop(
         'usage',
-        `These bytes (${type || 'of unknown type'}) are not for a terminal.`,
-        'Add --output <file>, or pipe them.',
+        `This is a binary file (${type || 'unknown type'}).`,
+        'Save it with --output <file>, or pipe it to a command.',
       )
     }
     const decoder = new TextDecoder()
@@ -232,6 +230,6 @@ async function printBytes({ response, globals, terminal }: Printing): Promise<nu
     file.at(sink.written())
   }
   progress[Symbol.dispose]()
-  terminal.err(`${sink.written()} bytes in ${globals.output}`)
+  terminal.err(`Saved ${globals.output} (${sink.written()} bytes)`)
   return codeOf('ok')
 }

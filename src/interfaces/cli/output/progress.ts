@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import { clean, fit, pad } from '../terminal.ts'
 import { bytesSaid as said } from './amounts.ts'
 
-/** The progress of work on the server, on one line; `told` writes it, nothing clears it away but the end. */
+/** One-line progress of server-side work; disposing clears it. */
 export function workOn(
   stream: NodeJS.WriteStream,
 ): { told(status: string, progress: number | null): void } & Disposable {
@@ -12,7 +12,7 @@ export function workOn(
     told(status, progress) {
       const now = performance.now()
       if (progress !== null && progress > 0) first ??= { at: now, progress }
-      // From what came since the first look: what was done before that says nothing of the speed.
+      // Speed is measured since the first reading: earlier progress says nothing about it.
       const gained = first === null ? 0 : (progress ?? 0) - first.progress
       const left = gained > 0 ? ((1 - progress!) * (now - first!.at)) / gained / 1_000 : null
       const facts = [
@@ -29,9 +29,9 @@ export function workOn(
   }
 }
 
-/** The progress of a copy, on one line that is drawn anew, for whoever sits at a terminal. */
+/** One-line progress of a transfer, redrawn in place on a terminal. */
 export interface Progress extends Disposable {
-  /** A file of this name begins, with so much of it there already; null: nobody knows how long it is. */
+  /** Starts a file with `from` bytes already transferred; a null size is unknown. */
   begins(name: string, size: number | null, from: number): { at(offset: number): void; ended(): void }
 }
 
@@ -56,7 +56,7 @@ export function progressOn(stream: NodeJS.WriteStream): Progress {
       open.set(file, file)
       return {
         at(offset) {
-          // What is sent a second time counts for the speed, and not for the file.
+          // Bytes sent again count toward the speed but not the file's progress.
           moved += Math.max(0, offset - file.at)
           file.at = offset
         },
@@ -77,16 +77,16 @@ interface State {
   name: string
   size: number | null
   at: number
-  /** The number of files that are whole. */
+  /** Number of finished files. */
   files: number
-  /** The number of files that are under way beside this one. */
+  /** Number of other files in transfer. */
   others: number
-  /** Bytes since it began. */
+  /** Bytes transferred by this command. */
   moved: number
   ms: number
 }
 
-/** The line of a copy, at most `columns` wide: `data.bin  45 %  1.2 MB of 2.7 MB  3.1 MB/s  0:05 left`. */
+/** Renders the progress line, up to `columns` wide: `data.bin  45 %  1.2 MB of 2.7 MB  3.1 MB/s  0:05 left`. */
 export function lineOf({ name, size, at, files, others, moved, ms }: State, columns: number): string {
   const speed = ms < 500 ? 0 : (moved * 1_000) / ms
   const left = size !== null && speed > 0 ? (size - at) / speed : null

@@ -3,8 +3,8 @@ import type { Globals } from '../globals.ts'
 import { type Terminal, shown } from '../terminal.ts'
 
 /**
- * JSON of an answer as `--jq`, `-q` or `--json` want it. Texts come out bare, as with `jq -r`; all else as JSON, one value a line.
- * Others wrote them: a screen gets them without what it would obey.
+ * Applies `--jq`, `-q` or `--json` to a response. Strings print bare, as with `jq -r`; anything else as JSON, one value
+ * per line. Cleaned for terminals, since others wrote the text.
  */
 export const selected = async (text: string, globals: Globals, terminal: Terminal): Promise<string> =>
   shown(await chosen(text, globals), terminal)
@@ -18,10 +18,10 @@ async function chosen(text: string, { jq, query }: Globals): Promise<string> {
 const bare = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 const lines = (values: readonly unknown[]): string => values.map((value) => `${bare(value)}\n`).join('')
 
-/** jq itself, compiled to WebAssembly: loaded only here, for it is 1 MB. */
+/** jq compiled to WebAssembly, loaded on demand: it is 1 MB. */
 async function byJq(text: string, filter: string): Promise<string> {
   const { raw } = await import('jq-wasm')
-  // Behind a space, so that a filter such as -1 is not taken for an option.
+  // The leading space keeps a filter such as `-1` from being parsed as an option.
   const made = await raw(text, ` ${filter}`, ['-r', '-c']).catch((error: Error) => {
     const why = error.message
       .split('\n')[0]!
@@ -30,16 +30,16 @@ async function byJq(text: string, filter: string): Promise<string> {
       .replace(/ at <top-level>.*$/, '')
     throw new Stop(
       'usage',
-      `--jq takes a jq expression, such as '.data[].id': ${why}.`,
-      'See https://jqlang.org/manual',
+      `Invalid --jq expression: ${why}. Example: '.data[].id'`,
+      'Manual: https://jqlang.org/manual',
     )
   })
   return made === '' || made.endsWith('\n') ? made : `${made}\n`
 }
 
 /**
- * The values at a path of names and numbers, such as `name`, `data.0.id`: looked for in what the answer holds (`data`), else in
- * the answer itself. A name that meets a list is taken from each of its items.
+ * Finds the values at a path such as `name` or `data.0.id`, in the response's `data` first, then in the whole response.
+ * A name applied to a list applies to each item.
  */
 export function fieldAt(answer: unknown, path: string): unknown[] {
   const names = path.replace(/^\./, '').split('.').filter(Boolean)
@@ -52,8 +52,8 @@ export function fieldAt(answer: unknown, path: string): unknown[] {
   const known = at !== null && typeof at === 'object' ? Object.keys(at) : []
   throw new Stop(
     'usage',
-    `-q: the answer has no field "${path}".`,
-    known.length > 0 ? `It has ${known.join(', ')}.` : undefined,
+    `-q: no field "${path}" in the response.`,
+    known.length > 0 ? `Available fields: ${known.join(', ')}.` : undefined,
   )
 }
 

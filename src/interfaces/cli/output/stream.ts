@@ -13,20 +13,20 @@ export interface Streaming {
   response: Incoming
   globals: Globals
   terminal: Terminal
-  /** The run that is followed; the stream tells its id. */
+  /** The followed run. The stream sets its ID. */
   run?: Followed | null
-  /** Asks a person for a decision; without it a run that waits for one ends the reading. */
+  /** Asks for approval. Without it, a run that waits for approval ends the reading. */
   decide?: Decide
 }
 
 interface ToolCall {
   name?: unknown
-  /** JSON text, as the model wrote it. */
+  /** JSON text from the model. */
   arguments?: unknown
 }
 export const toolLine = (call: ToolCall): string => `→ ${String(call.name)} ${String(call.arguments)}`
 
-/** Model text as it comes; what else belongs to a run is kept quiet; any other event is a line. */
+/** Prints model text as it arrives, hides other run events, and prints any other event as a line. */
 export async function printStream({ response, globals, terminal, run, decide }: Streaming): Promise<number> {
   const { output } = globals
   await using sink = output === undefined || output === '-' ? null : await fileSink(output)
@@ -41,7 +41,7 @@ export async function printStream({ response, globals, terminal, run, decide }: 
     const { event } = received
     const data = (received.data ?? {}) as Row
     if (run && typeof data.run_id === 'string') run.id = data.run_id
-    if (event === 'run.cancelled') failed = 'The run was cancelled.'
+    if (event === 'run.cancelled') failed = 'The run was canceled.'
     if (event.endsWith('.failed')) failed = clean(String((data.error as Row | undefined)?.message ?? 'The run failed.'))
     if (globals.json) await terminal.out(`${JSON.stringify(received)}\n`)
     else if (event === 'text.delta') {
@@ -61,12 +61,12 @@ export async function printStream({ response, globals, terminal, run, decide }: 
     if (event === 'run.requires_action') {
       await endLine()
       undecided = !((await decide?.(data.run as Waiting)) ?? false)
-      // The run rests until somebody decides, which may be never: whoever cannot is not kept waiting.
+      // The run waits until someone decides, which may be never, so stop reading.
       if (undecided) break
     }
   }
   await endLine()
-  if (sink && sink.written() > 0) terminal.err(`${sink.written()} bytes in ${output}`)
+  if (sink && sink.written() > 0) terminal.err(`Saved ${output} (${sink.written()} bytes)`)
   if (failed !== null && !globals.json) terminal.err(`${terminal.style('red', 'uk:')} ${failed}`)
   if (undecided) return codeOf('undecided')
   return codeOf(failed === null ? 'ok' : 'failure')

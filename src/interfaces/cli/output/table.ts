@@ -5,12 +5,12 @@ import { clean, fit, pad, type Terminal, widthOf } from '../terminal.ts'
 type Row = Record<string, unknown>
 
 const WIDEST = 44
-/** The part of a sentence that is worth showing where the whole finds no room. */
+/** Minimum width for a cut-off sentence. */
 const SENTENCE = 16
 
 /**
- * Rows fitted to the window for a person; tab-separated and whole for a program, which finds the same columns in the
- * same order whatever the rows hold. Without `columns` they are the fields of the first row.
+ * Fits rows to the window in a terminal. In a pipe, prints complete rows with tabs, with columns that don't depend on
+ * the rows. Without `columns`, uses the fields of the first row.
  */
 export function table(
   rows: readonly Row[],
@@ -44,10 +44,10 @@ export function table(
   return [head, ...lines.map(line)].map((text) => `${text.trimEnd()}\n`).join('')
 }
 
-/** An id, a name or a time is shown whole or not at all. */
+/** Only sentences are cut; an ID, a name or a time is shown whole or not at all. */
 const isSentence = (text: string): boolean => widthOf(text) > SENTENCE && text.split(' ').length > 2
 
-/** Writes rows with separators, whole fields only: a part of one stands in its field. */
+/** Tab-separated rows. Nested columns are skipped: their field already contains them. */
 function separated(rows: readonly Row[], columns: readonly Column[], terminal: Terminal): string {
   const names = columns.map(({ path }) => path).filter((path) => !path.includes('.'))
   return [names, ...rows.map((row) => names.map((name) => cell(row[name], terminal)))]
@@ -64,13 +64,13 @@ function cell(value: unknown, { interactive }: Terminal): string {
   if (Array.isArray(value) && isPlain(value)) return clean(value.join(', '))
   if (typeof value === 'object') return clean(JSON.stringify(value))
   const text = clean(String(value))
-  // A person reads times to the minute; a pipe gets them whole.
+  // Times are cut to the minute in a terminal only.
   return interactive && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)
     ? `${text.slice(0, 10)} ${text.slice(11, 16)}Z`
     : text
 }
 
-/** A single thing, a field per line; nested ones by their path; a list of things as a table for a person. */
+/** Prints one object, one field per line: nested fields by path, and lists of objects as tables in a terminal. */
 export function card(thing: Row, terminal: Terminal): string {
   const lines = flatten(thing, '', terminal)
   const width = Math.max(0, ...lines.filter(([, text]) => !text.includes('\n')).map(([name]) => name.length))
@@ -85,11 +85,11 @@ export function card(thing: Row, terminal: Terminal): string {
 function inside(value: unknown, terminal: Terminal): string {
   if (!terminal.interactive || !areThings(value)) return cell(value, terminal)
   const paths = [...new Set(value.flatMap(pathsIn))]
-  // Under the name of its field, two to the right.
+  // Indented by two under the field's name.
   return table(value, { ...terminal, columns: terminal.columns - 2 }, ordered(paths)).trimEnd()
 }
 
-/** The fields of a thing, and of a thing in it: `price.input`. */
+/** Field paths, including nested ones: `price.input`. */
 const pathsIn = (thing: Row): string[] =>
   Object.entries(thing).flatMap(([name, value]) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
@@ -102,7 +102,7 @@ const areThings = (value: unknown): value is Row[] =>
   value.length > 0 &&
   value.every((item) => item !== null && typeof item === 'object' && Object.values(item as object).some(isPlain))
 
-/** A person is not shown what is empty; a program finds every field. */
+/** Empty fields are hidden in a terminal only. */
 const isEmpty = (value: unknown): boolean =>
   value === null ||
   value === undefined ||

@@ -4,7 +4,7 @@ import type { Globals } from '../globals.ts'
 import type { Terminal } from '../terminal.ts'
 import { selected } from './select.ts'
 
-/** An answer as JSON, or what `-q` and `--jq` choose of it. A run that waits for a person ends as one does. */
+/** Prints the response as JSON, filtered by `-q` or `--jq`. A run waiting for approval sets the exit code. */
 export async function printWhole(response: Incoming, globals: Globals, terminal: Terminal): Promise<number> {
   const text = await response.text()
   await terminal.out(await selected(text, globals, terminal))

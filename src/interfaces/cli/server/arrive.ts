@@ -4,14 +4,14 @@ import type { ListedEndpoint } from '#core/registry.ts'
 import type { Incoming, SendCall } from '../../client.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Calls that are answered while what they asked for is on its way, by the thing itself and not by an operation. */
+/** Endpoints that respond with the resource itself, not an operation, while its state still changes. */
 const ON_ITS_WAY = new Set(['computers.start', 'computers.stop'])
 export const isOnItsWay = ({ name }: ListedEndpoint): boolean => ON_ITS_WAY.has(name)
 
 const LOOK_MS = 500
 const PASSING = new Set(['provisioning', 'starting', 'stopping'])
 
-/** Waits until a computer is where it was sent; answers it as it is then. */
+/** Waits until a computer has finished starting or stopping. Returns its final state. */
 export async function arrive(answered: Incoming, call: SendCall, terminal: Terminal): Promise<Incoming> {
   const { endpoints } = await contracts.computers()
   let said = ''

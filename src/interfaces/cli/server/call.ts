@@ -18,7 +18,7 @@ import { personal } from './personal.ts'
 import { workspaceOf } from './workspace.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Sends one call and prints its answer; what only a signed-in person may do asks for the password first. */
+/** Calls an endpoint and prints the response. Session-only endpoints ask for the password first. */
 export async function callEndpoint(
   listed: ListedEndpoint,
   input: Record<string, unknown>,
@@ -42,7 +42,7 @@ export async function callEndpoint(
   return go(auth === 'any' ? signedIn(target).call : createCall({ origin, send }))
 }
 
-/** The input with the workspace that is meant, and ids where names were given. */
+/** Fills in the selected workspace and resolves names to IDs. */
 async function meant(
   { name, area, endpoint }: ListedEndpoint,
   input: Record<string, unknown>,
@@ -60,7 +60,10 @@ async function meant(
   return withIds(endpoint, { ...own, ...placed }, caller.call)
 }
 
-/** Areas whose things lie in a workspace; of others `workspace_id` says something else, such as what a key may reach. */
+/**
+ * Areas whose resources belong to a workspace. Elsewhere `workspace_id` has other meanings, such as what a key can
+ * reach.
+ */
 const inWorkspaces = new Set([
   'agents',
   'chats',
@@ -74,7 +77,7 @@ const inWorkspaces = new Set([
   'cloud_computers',
 ])
 
-/** Whether the workspace that was chosen is meant: where a thing is made in one, or looked for, and the call names none. */
+/** Whether the selected workspace applies: the call creates or lists something and names no place itself. */
 function takesWorkspace(
   endpoint: AnyEndpoint,
   area: string,
@@ -83,12 +86,12 @@ function takesWorkspace(
 ): boolean {
   const field = [endpoint.body, endpoint.query].some((fields) => fields !== undefined && 'workspace_id' in fields)
   const target = endpoint.path.includes('/:') || input.parent_id !== undefined || input.workspace_id !== undefined
-  // Said in so many words it is meant everywhere.
+  // An explicit --workspace applies everywhere.
   return field && !target && (workspace !== undefined || inWorkspaces.has(area))
 }
 
 const whyPassword = (area: string): string =>
-  area === 'api_keys' ? 'Keys are managed only by a signed-in person.' : 'Only a signed-in person may do this.'
+  area === 'api_keys' ? 'Managing API keys requires your password.' : 'This requires your password.'
 
 async function answer(
   listed: ListedEndpoint,
@@ -97,7 +100,7 @@ async function answer(
   terminal: Terminal,
   { target, call }: Caller,
 ): Promise<number> {
-  // Who looks at models sees all of them in order, and not the first of the alphabet.
+  // A terminal shows the most used models, so fetch them all.
   if (listed.name === 'models.list' && terminal.interactive) input = { limit: 100, ...input }
   const { fields, more: carried } = await fileIn(listed, withFormat(listed.name, input, globals.output))
   const large = await largeFile(listed, input)
@@ -113,7 +116,7 @@ async function answer(
   }
   using run = followRun(listed.name, input, terminal)
   const response = large === null ? await ask() : await large({ target, call }, terminal)
-  // Who says where an answer is to go wants the answer.
+  // --output implies --wait.
   const waits = globals.wait || globals.output !== undefined
   const settled =
     waits && response.status === 202 && listed.endpoint.reply.kind === 'operation'
@@ -143,7 +146,7 @@ async function answer(
   })
 }
 
-/** A file of the drive that is too large for one request; how it is sent. */
+/** Returns the resumable upload for files too large for one request. */
 async function largeFile(
   { name }: ListedEndpoint,
   { file, ...place }: Record<string, unknown>,
@@ -154,7 +157,7 @@ async function largeFile(
   return size > SMALL ? (caller, terminal) => upload(file, place, caller, terminal) : null
 }
 
-/** The path in `--file` as the bytes that it names, read while they are sent. */
+/** Opens the local file in `--file`; it is read while it's sent. */
 async function fileIn(
   { endpoint }: ListedEndpoint,
   { file, ...fields }: Record<string, unknown>,
@@ -163,7 +166,7 @@ async function fileIn(
     return { fields: file === undefined ? fields : { ...fields, file }, more: {} }
   const [{ openAsBlob }, { basename }] = await Promise.all([import('node:fs'), import('node:path')])
   const bytes = await Promise.try(openAsBlob, file).catch(() => {
-    throw new Stop('usage', `${file} cannot be read: it is not there, or this user may not read it.`)
+    throw new Stop('usage', `Can't read ${file}: it doesn't exist, or you don't have permission.`)
   })
   return { fields, more: { file: { bytes, name: basename(file) } } }
 }
@@ -175,19 +178,21 @@ interface Operation {
 }
 const terminalStates = ['succeeded', 'failed', 'cancelled', 'expired']
 
-/** How often a person is told of the progress; a program hears of the states. */
+/** Poll interval in a terminal, which shows progress. Elsewhere only state changes print. */
 const LOOK_SECONDS = 1
 const WAIT_SECONDS = 60
 
-/** Waits until background work has ended; answers its last state. Ctrl-C ends the waiting, and says so. */
+/** Waits for a background operation and returns its final state. Ctrl-C stops only the waiting. */
 async function settle(accepted: Incoming, call: SendCall, terminal: Terminal): Promise<Incoming> {
   const wait = (await (contracts as Loaders).operations?.())?.endpoints.await
-  if (!wait) throw new Stop('usage', 'There is nothing to wait with in this version.')
+  if (!wait) throw new Stop('usage', "This version doesn't support --wait.")
   const timeout_seconds = terminal.canAsk ? LOOK_SECONDS : WAIT_SECONDS
   let work = ''
-  const goesOn = (): void =>
-    terminal.err(`\nIt goes on: \`uk operations get ${work}\` shows it, \`uk operations cancel ${work}\` ends it.`)
-  const back = terminal.onInterrupt(goesOn)
+  const tellRunning = (): void =>
+    terminal.err(
+      `\nStill running. Check it: \`uk operations get ${work}\`. Cancel it: \`uk operations cancel ${work}\`.`,
+    )
+  const back = terminal.onInterrupt(tellRunning)
   let said = ''
   const { workOn } = await import('../output/progress.ts')
   using drawn = process.stderr.isTTY && terminal.canAsk ? workOn(process.stderr) : null
@@ -204,7 +209,7 @@ async function settle(accepted: Incoming, call: SendCall, terminal: Terminal): P
       response = await call(wait, { id, since_status: status, timeout_seconds })
     }
   } catch (error) {
-    goesOn()
+    tellRunning()
     throw error
   } finally {
     back()

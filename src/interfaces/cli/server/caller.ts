@@ -5,7 +5,7 @@ import { type Target, targetOf } from './credentials.ts'
 import { send } from './send.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** A person signed in at an instance. */
+/** A signed-in caller. */
 export interface Caller {
   target: Target
   call: SendCall

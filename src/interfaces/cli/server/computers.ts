@@ -2,7 +2,7 @@ import { contracts } from '#modules/contracts.ts'
 import type { SendCall } from '../../client.ts'
 import { Stop } from '../exit.ts'
 
-/** A computer by its id or its name. Two with one name are told apart by their ids. */
+/** Finds a computer by ID or name. Duplicate names need the ID. */
 export async function findComputer(call: SendCall, word: string): Promise<{ id: string; name: string }> {
   const { endpoints } = await contracts.computers()
   const found: { id: string; name: string }[] = []
@@ -15,12 +15,16 @@ export async function findComputer(call: SendCall, word: string): Promise<{ id: 
   }
   const [one, other] = found
   if (one === undefined)
-    throw new Stop('not_found', `There is no computer "${word}".`, '`uk computers list` shows those that you reach.')
+    throw new Stop(
+      'not_found',
+      `No computer named "${word}".`,
+      'Run `uk computers list` to see the computers you can use.',
+    )
   if (other !== undefined && one.id !== word.toUpperCase())
     throw new Stop(
       'usage',
-      `${found.length} computers are called "${word}".`,
-      `Name one by its id: ${found.map(({ id }) => id).join(', ')}.`,
+      `${found.length} computers are named "${word}".`,
+      `Use an ID: ${found.map(({ id }) => id).join(', ')}.`,
     )
   return one
 }

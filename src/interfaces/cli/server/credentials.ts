@@ -5,7 +5,7 @@ import type { Globals } from '../globals.ts'
 import { Stop } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** The record that `uk login` keeps: one instance and one key. */
+/** The stored login: one server and one key. */
 export interface Login {
   origin: string
   key: string
@@ -21,19 +21,20 @@ export async function readLogin(terminal: Terminal): Promise<Login | null> {
   try {
     const login = JSON.parse(await readFile(file, 'utf8')) as Login
     if (typeof login.origin !== 'string' || typeof login.key !== 'string') throw new SyntaxError('not a login')
-    if (((await stat(file)).mode & 0o077) !== 0) terminal.err(`uk: others can read ${file}; run chmod 600 on it`)
+    if (((await stat(file)).mode & 0o077) !== 0)
+      terminal.err(`uk: other users can read ${file}. Fix it: chmod 600 ${file}`)
     return login
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw new Stop(
       'failure',
-      `${file} cannot be read: ${(error as Error).message}.`,
-      'Remove it and run `uk login` again.',
+      `Can't read ${file}: ${(error as Error).message}.`,
+      'Delete the file and run `uk login` again.',
     )
   }
 }
 
-/** Written beside its place, synced and renamed: a crash leaves the old one or the new one. */
+/** Writes a temporary file, syncs and renames it, so a crash leaves either the old login or the new one. */
 export async function writeLogin(terminal: Terminal, login: Login): Promise<string> {
   const file = loginFile(terminal)
   const folder = dirname(file)
@@ -56,13 +57,13 @@ export const forgetLogin = (terminal: Terminal): Promise<void> => rm(loginFile(t
 
 export interface Target {
   origin: string
-  /** Undefined: nobody is signed in to this origin. */
+  /** Undefined when not signed in to this origin. */
   key: string | undefined
-  /** The credential's owner, as far as this machine knows: an address, or the visible beginning of a key. */
+  /** The credential's owner: an email, or the visible prefix of a key. */
   account: string
 }
 
-/** The target of a call and its key. A stored key goes only to the origin it was made by. */
+/** Resolves the server and its key. A stored key is sent only to the origin that issued it. */
 export async function targetOf(terminal: Terminal, { origin: asked }: Globals): Promise<Target> {
   const { UK_KEY, UK_ORIGIN } = terminal.env
   const login = await readLogin(terminal)
@@ -76,7 +77,7 @@ function originOf(words: string): string {
   if (URL.canParse(words) && /^https?:/.test(words)) return new URL(words).origin
   throw new Stop(
     'usage',
-    `"${words}" is not an origin.`,
-    'It looks like https://uk.example.com or http://127.0.0.1:4242.',
+    `"${words}" isn't a server address.`,
+    'Use an address such as https://uk.example.com or http://127.0.0.1:4242.',
   )
 }

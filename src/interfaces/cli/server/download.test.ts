@@ -96,7 +96,7 @@ test('a download goes on after a cut, and after a kill when it is asked for agai
     const begun = way.ranges.length
     const again = await ranBy(started())
     assert.equal(again.code, 0, again.err)
-    assert.match(again.err, /^Goes on with .*here\.bin at byte \d{6,}\./)
+    assert.match(again.err, /^Resuming .*here\.bin at byte \d{6,}\./)
     assert.match(way.ranges[begun]!, /^bytes=\d{6,}-$/)
     assert.deepEqual(await readFile(output), bytes)
 

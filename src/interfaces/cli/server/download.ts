@@ -10,19 +10,19 @@ import type { Terminal } from '../terminal.ts'
 import { Unreachable } from './send.ts'
 import { stateFolder } from './state.ts'
 
-/** The time for which a connection is tried again before it is given up; bytes that came are kept. */
+/** How long to retry a lost connection. Received bytes are kept. */
 const PATIENCE_MS = 60_000
 
 interface Asked {
   output: string
-  /** The identity of the download, different for anything else. */
+  /** Identifies the download. */
   what: unknown
   ask(more?: More): Promise<Incoming>
 }
 
 /**
- * Brings bytes into a file, which has its name only when it is whole: until then they are in a `.part` beside it. After a cut it
- * goes on there, also when the command is given again, as long as the server has the same bytes (RFC 9110, 13.1.5: `If-Range`).
+ * Downloads into a hidden `.part` file and renames it when complete. Resumes after a disconnect, also in a later run,
+ * as long as the server has the same bytes (RFC 9110, 13.1.5: `If-Range`).
  */
 export async function download({ output, what, ask }: Asked, terminal: Terminal): Promise<number> {
   const before = await stat(output).catch(() => null)
@@ -32,10 +32,10 @@ export async function download({ output, what, ask }: Asked, terminal: Terminal)
     .digest('hex')
   const part = join(dirname(path), `.${basename(path)}.${mark.slice(0, 12)}.part`)
   await using handle = await openPart(part).catch((error: Error) => {
-    throw new Stop('usage', `${output} cannot be written: ${error.message}.`)
+    throw new Stop('usage', `Can't write ${output}: ${error.message}.`)
   })
   using progress = progressOn(process.stderr)
-  const back = terminal.onInterrupt(() => terminal.err('\nThe same command goes on from here.'))
+  const back = terminal.onInterrupt(() => terminal.err('\nRun the same command again to resume.'))
   try {
     const kept = { etag: (await marks(terminal))[mark] ?? null, keep: (etag: string) => keepMark(mark, etag, terminal) }
     const size = await bring(handle, { name: output, ask, progress, terminal, ...kept })
@@ -44,12 +44,12 @@ export async function download({ output, what, ask }: Asked, terminal: Terminal)
     await rename(part, path)
     await keepMark(mark, null, terminal)
     progress[Symbol.dispose]()
-    terminal.err(`${size} bytes in ${output}`)
+    terminal.err(`Saved ${output} (${size} bytes)`)
     return codeOf('ok')
   } catch (error) {
-    // Without a mark nobody could go on with it.
+    // Without an ETag, the part can't be resumed.
     if ((await marks(terminal))[mark] === undefined) await rm(part, { force: true })
-    else if (error instanceof Unreachable) terminal.err('The same command goes on where it broke off.')
+    else if (error instanceof Unreachable) terminal.err('Run the same command again to resume.')
     throw error
   } finally {
     back()
@@ -57,8 +57,8 @@ export async function download({ output, what, ask }: Asked, terminal: Terminal)
 }
 
 /**
- * Opens the part that an earlier download left, or a new file. Its name can be guessed by whoever may write to the
- * folder: a link, or a file of another user, is put aside and never written to.
+ * Opens the part of an earlier download, or a new file. Its name is predictable, so a link or another user's file is
+ * removed instead of written to.
  */
 async function openPart(path: string): Promise<FileHandle> {
   const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -72,7 +72,7 @@ async function openPart(path: string): Promise<FileHandle> {
   return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
 }
 
-/** Whether this may be replaced by another file: a device or a pipe may not. */
+/** Whether the target can be replaced by a rename: not a device or a pipe. */
 export async function isPlain(output: string): Promise<boolean> {
   const found = await stat(output).catch(() => null)
   return found === null || found.isFile()
@@ -87,11 +87,11 @@ interface Bringing {
   keep(etag: string): Promise<void>
 }
 
-/** Writes all bytes to their places; answers how many they are. */
+/** Downloads all bytes, resuming as needed. Returns the size. */
 async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, keep }: Bringing): Promise<number> {
   let known = etag
   let at = known === null ? 0 : (await handle.stat()).size
-  if (at > 0) terminal.err(`Goes on with ${name} at byte ${at}.`)
+  if (at > 0) terminal.err(`Resuming ${name} at byte ${at}.`)
   let cutSince: number | null = null
   for (;;) {
     let total: number | null = null
@@ -100,7 +100,7 @@ async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, 
       if (response.status !== 206) at = 0
       total = totalOf(response, at)
       const tag = response.header('etag')
-      // A weak one does not say that the bytes are the same.
+      // A weak ETag doesn't guarantee identical bytes.
       known = tag === null || tag.startsWith('W/') || total === null ? null : tag
       if (known !== null) await keep(known)
       const shown = progress.begins(name, total, at)
@@ -112,7 +112,7 @@ async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, 
       }
       shown.ended()
       if (total === null || at === total) return at
-      throw new Unreachable('http://server', new Error('the answer ended before it was whole'))
+      throw new Unreachable('http://server', new Error('the response ended early'))
     } catch (error) {
       if (!(error instanceof Unreachable) || known === null) throw error
       cutSince ??= Date.now()
@@ -122,13 +122,13 @@ async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, 
   }
 }
 
-/** Asks for the rest from a byte on, or for all of it where these are not the same bytes any more. */
+/** Requests the rest, or everything if the bytes have changed. */
 async function rest(ask: Asked['ask'], at: number, etag: string | null): Promise<Incoming> {
   if (at === 0 || etag === null) return ask()
   try {
     return await ask({ headers: { range: `bytes=${at}-`, 'if-range': etag } })
   } catch (error) {
-    // All of it has come, or more than there is now.
+    // The part already has all bytes, or more than the file now has.
     if (error instanceof ApiError && error.status === 416) return ask()
     throw error
   }
@@ -138,7 +138,7 @@ function totalOf(response: Incoming, at: number): number | null {
   if (response.status === 206) {
     const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.header('content-range') ?? '')
     if (range === null || Number(range[1]) !== at)
-      throw new Error('the server answered another range than was asked for')
+      throw new Error('the server returned a different range than requested')
     return Number(range[2])
   }
   const length = response.header('content-length')
@@ -153,7 +153,7 @@ async function writeAt(handle: FileHandle, bytes: Uint8Array, position: number):
 const MOST_MARKS = 200
 const marksFile = (terminal: Terminal): string => join(stateFolder(terminal), 'downloads.json')
 
-/** The `ETag` of what was begun, by what it is. */
+/** ETags of unfinished downloads. */
 async function marks(terminal: Terminal): Promise<Record<string, string>> {
   try {
     return JSON.parse(await readFile(marksFile(terminal), 'utf8')) as Record<string, string>
@@ -173,6 +173,6 @@ async function keepMark(mark: string, etag: string | null, terminal: Terminal): 
     await mkdir(stateFolder(terminal), { recursive: true, mode: 0o700 })
     await writeFile(marksFile(terminal), JSON.stringify(fresh), { mode: 0o600 })
   } catch {
-    // Without it a download that breaks off begins anew.
+    // Without it, an interrupted download starts over.
   }
 }

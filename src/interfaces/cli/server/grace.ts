@@ -3,14 +3,13 @@ import { dirname, join } from 'node:path'
 import { stateFolder } from './state.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** The time after a password was typed in which its terminal is not asked again. */
+/** How long a terminal isn't asked for the password again. */
 const GRACE_MS = 5 * 60_000
 
-/** A session that a typed password began, kept for the next commands of the same terminal. */
+/** A session from a typed password, reused by the next commands in the same terminal. */
 export interface KeptSession {
   origin: string
   email: string
-  /** The terminal that it was typed in. */
   terminal: string
   cookies: [name: string, value: string][]
   /** Milliseconds since 1970. */
@@ -22,13 +21,13 @@ const fileOf = (terminal: Terminal): string =>
     ? join(terminal.env.XDG_RUNTIME_DIR, 'ukiyo', 'session.json')
     : join(stateFolder(terminal), 'session.json')
 
-/** The name of this terminal, as the system gives it; null where it does not say. */
+/** This terminal's device and parent process; null if unknown. */
 const here = async (): Promise<string | null> => {
   const name = await readlink('/proc/self/fd/0').catch(() => null)
   return name?.startsWith('/dev/') ? `${name} ${process.ppid}` : null
 }
 
-/** The session that is kept, and whether it may be used here and now. One that may not is to be ended. */
+/** The kept session and whether it can be used now. Unusable ones must be signed out. */
 export async function keptSession(
   origin: string,
   email: string,
@@ -43,7 +42,7 @@ export async function keptSession(
   }
 }
 
-/** Keeps a session for a few minutes; false where it cannot be told which terminal it belongs to. */
+/** Keeps a session for a few minutes. Returns false if the terminal can't be identified. */
 export async function keepSession(
   session: Pick<KeptSession, 'origin' | 'email' | 'cookies'>,
   terminal: Terminal,

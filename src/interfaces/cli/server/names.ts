@@ -5,19 +5,18 @@ import type { SendCall } from '../../client.ts'
 import { Stop } from '../exit.ts'
 import { nearWords } from '../near.ts'
 
-/** The way to find the things of a kind by name. */
+/** How to look up resources of a kind by name. */
 interface Named {
-  /** A person's word for one of them. */
   word: string
-  /** The endpoint that lists them, and what else it takes to name them all. */
+  /** The listing endpoint and its extra parameters. */
   area: keyof Contracts
   verb: string
   with?: Record<string, unknown>
-  /** The fields that a person may mean; the first is what is shown. */
+  /** Fields to match; the first one is displayed. */
   by: readonly string[]
 }
 
-/** Kinds of things that a person may name; by `on` of their endpoints, and by the field that names one. */
+/** Kinds that can be given by name, keyed by their endpoints' `on`. */
 const kinds = {
   agent: { word: 'agent', area: 'agents', verb: 'list', by: ['name'] },
   automation: { word: 'automation', area: 'automations', verb: 'list', by: ['name'] },
@@ -31,7 +30,7 @@ const kinds = {
 } as const satisfies Record<string, Named>
 export type Kind = keyof typeof kinds
 
-/** Fields that name a thing of such a kind. */
+/** Fields that reference such a kind. */
 const fields: Readonly<Record<string, Kind>> = {
   agent_id: 'agent',
   workspace_id: 'workspace',
@@ -41,7 +40,7 @@ const fields: Readonly<Record<string, Kind>> = {
   parent_chat_id: 'chat',
 }
 
-/** Paths whose `:id` is of a kind that no `on` says. */
+/** Paths whose endpoint has no `on`. */
 const paths: Readonly<Record<string, Kind>> = {
   'PATCH /api-keys/:id': 'api_key',
   'DELETE /api-keys/:id': 'api_key',
@@ -49,7 +48,7 @@ const paths: Readonly<Record<string, Kind>> = {
   'POST /admin/accounts/:id/credits': 'account',
 }
 
-/** The kind of thing that a field of this endpoint names, where it can be told by a name. Files have paths, members addresses. */
+/** The kind a field references, if it can be resolved by name. Files are resolved by path, members by email. */
 export function kindOf({ on, method, path }: AnyEndpoint, field: string): Kind | 'file' | 'member' | undefined {
   if (field === 'memberId') return 'member'
   if (field === 'parent_id') return path.startsWith('/chats/') ? undefined : 'file'
@@ -59,7 +58,7 @@ export function kindOf({ on, method, path }: AnyEndpoint, field: string): Kind |
   return on === 'file' || (on !== undefined && on in kinds) ? (on as Kind | 'file') : undefined
 }
 
-/** The input with ids where names were given. */
+/** Resolves names in the input to IDs. */
 export async function withIds(
   endpoint: AnyEndpoint,
   input: Record<string, unknown>,
@@ -77,12 +76,12 @@ export async function withIds(
   return found
 }
 
-/** The id of a thing by its name, or the id that it is. Two with one name are told apart by their ids. */
+/** Resolves a name to an ID; returns an ID unchanged. Duplicate names are an error. */
 export async function idOf(kind: Kind, word: string, call: SendCall): Promise<string> {
   return parseId(word) !== null ? word : pick(kinds[kind], word, await listed(kinds[kind], call))
 }
 
-/** The names of all things of a kind, for completion. */
+/** All names of a kind, for completion. */
 export async function namesOf(kind: Kind, call: SendCall): Promise<string[]> {
   const { by, ...named } = kinds[kind]
   return (await listed({ by, ...named }, call)).map((row) => String(row[by[0]] ?? '')).filter(Boolean)
@@ -90,7 +89,7 @@ export async function namesOf(kind: Kind, call: SendCall): Promise<string[]> {
 
 type Row = Record<string, unknown> & { id: string }
 
-/** A name is looked for among so many; whoever has more of a kind names it by its id. */
+/** With more resources than this, use the ID. */
 const MOST_PAGES = 20
 
 async function listed({ area, verb, ...named }: Named, call: SendCall, more: object = {}): Promise<Row[]> {
@@ -126,8 +125,8 @@ function pick({ word: kind, by, area, verb }: Named, word: string, rows: readonl
   if (other !== undefined)
     throw new Stop(
       'usage',
-      `${found.length} ${kind}s are called "${word}".`,
-      `Name one by its id: ${found.map(({ id }) => id).join(', ')}.`,
+      `${found.length} ${kind}s are named "${word}".`,
+      `Use an ID: ${found.map(({ id }) => id).join(', ')}.`,
     )
   return one.id
 }
@@ -136,10 +135,10 @@ export function noSuch(kind: string, word: string, names: readonly string[], lis
   const near = nearWords(word, [...new Set(names)].filter(Boolean))
   return new Stop(
     'not_found',
-    `There is no ${kind} "${word}".`,
+    `No ${kind} named "${word}".`,
     near.length > 0
       ? `Did you mean ${near.map((name) => `"${name}"`).join(' or ')}?`
-      : `\`${list}\` shows what there is.`,
+      : `Run \`${list}\` to see what you can access.`,
   )
 }
 
@@ -148,7 +147,7 @@ async function memberOf(workspace: string, word: string, call: SendCall): Promis
   return pick(named, word, await listed(named, call, { id: workspace }))
 }
 
-/** A file or folder by its path in the drive, as `uk drive list` shows it. */
+/** Finds a drive file or folder by the path `uk drive list` shows. */
 async function fileAt(path: string, { workspace_id }: Record<string, unknown>, call: SendCall): Promise<string> {
   const { endpoints } = await contracts.drive()
   const clean = path.replace(/^\/+|\/+$/g, '')
@@ -163,8 +162,8 @@ async function fileAt(path: string, { workspace_id }: Record<string, unknown>, c
   if (one !== undefined)
     throw new Stop(
       'usage',
-      `${found.length} workspaces have "${clean}".`,
-      `Name the workspace (--workspace), or the id: ${found.map(({ id }) => id).join(', ')}.`,
+      `"${clean}" exists in ${found.length} workspaces.`,
+      `Add --workspace, or use an ID: ${found.map(({ id }) => id).join(', ')}.`,
     )
   const folder = clean.includes('/') ? clean.slice(0, clean.lastIndexOf('/') + 1) : ''
   const beside = await find(`/${escaped(folder)}*`).catch(() => [])
@@ -176,7 +175,7 @@ async function fileAt(path: string, { workspace_id }: Record<string, unknown>, c
   )
 }
 
-/** The paths in the drive that begin like this, for completion. */
+/** Drive paths with this prefix, for completion. */
 export async function pathsFrom(begins: string, call: SendCall): Promise<string[]> {
   const { endpoints } = await contracts.drive()
   const answer = await call(endpoints.glob, { pattern: [`/${escaped(begins)}*`], type: 'any', limit: 100 })

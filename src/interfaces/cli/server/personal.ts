@@ -1,7 +1,7 @@
 import { contracts } from '#modules/contracts.ts'
 import type { SendCall } from '../../client.ts'
 
-/** The personal workspace of the caller. */
+/** The caller's personal workspace ID. */
 export async function personal(call: SendCall): Promise<string> {
   const answer = await call((await contracts.me()).endpoints.get, {})
   return (JSON.parse(await answer.text()) as { data: { personal_workspace_id: string } }).data.personal_workspace_id

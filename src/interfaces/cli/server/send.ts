@@ -4,11 +4,11 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import type { Incoming, Outgoing } from '../../client.ts'
 
-/** Thrown where no answer came, or it broke off. */
+/** Thrown when the server sends no response, or only part of one. */
 export class Unreachable extends Error {
   readonly at: string
   constructor(url: string, cause: NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] }) {
-    // Node tries every address of a name, and tells of all in one error.
+    // Node tries every address of a host and reports all failures in one error.
     super(cause.errors?.[0]?.message ?? cause.message, { cause })
     this.at = new URL(url).origin
   }
@@ -17,9 +17,8 @@ export class Unreachable extends Error {
 const MOST_REDIRECTS = 5
 
 /**
- * Requests over `node:http`: `fetch` costs 25 ms to load, a quarter of the time that a short command takes. It would be
- * loaded with an import of `node:http` too, for that reads all that the module offers.
- * A redirect to another origin is followed without the credentials.
+ * Sends a request over `node:http`: loading `fetch` takes 25 ms, a quarter of a short command's time. An import of
+ * `node:http` would load it too. Redirects to another origin are followed without credentials.
  */
 export async function send(outgoing: Outgoing, hops = 0): Promise<Incoming & { cookies: string[] }> {
   const url = new URL(outgoing.url)
@@ -57,7 +56,7 @@ function answerTo(
   { url, method, headers, body, signal }: Outgoing,
   open: (options: Options) => ClientRequest,
 ): Promise<IncomingMessage> {
-  // Asked last what it is: the name of a form alone loads what `fetch` does.
+  // Checked without naming `FormData`, which alone would load `fetch`.
   const plain = body === null || typeof body === 'string' || body instanceof Uint8Array
   const form = plain ? null : new Response(body)
   const about =
@@ -71,7 +70,7 @@ function answerTo(
       .on('response', resolve)
       .on('error', (error) => reject(new Unreachable(url, error)))
     if (form === null) return void request.end((body as string | Uint8Array | null) ?? undefined)
-    // A refusal may come while the file is still on its way: it is the answer, not the pipe that broke.
+    // The server may reject the request during the upload. Report its response, not the broken pipe.
     pipeline(Readable.fromWeb(form.body as ReadableStream), request).catch(() => {})
   })
 }

@@ -7,14 +7,14 @@ import { ask, askPassword } from '../input/prompt.ts'
 import { send } from './send.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** The reason why the password is asked for; without it a stored session will do. */
+/** Why the password is needed. Without it, a kept session isn't reused. */
 interface Asking {
   why?: string
 }
 
 /**
- * Signs in for the length of `work` and signs out again, also when it fails. Where the password was typed, the session stays a few
- * minutes for the next commands of the same terminal.
+ * Signs in, runs `work` and signs out, also on failure. A session from a typed password is kept for a few minutes for
+ * this terminal.
  */
 export async function withSession<T>(
   origin: string,
@@ -24,7 +24,7 @@ export async function withSession<T>(
   { why }: Asking = {},
 ): Promise<T> {
   const email =
-    globals.email ?? (await readLogin(terminal))?.email ?? (await ask('E-mail', '--email', globals, terminal))
+    globals.email ?? (await readLogin(terminal))?.email ?? (await ask('Email', '--email', globals, terminal))
   const typed = terminal.canAsk && !globals['password-stdin'] && !globals['no-input']
   if (typed) {
     const kept = await keptSession(origin, email, terminal)
@@ -49,18 +49,17 @@ export async function withSession<T>(
   )
 }
 
-/** Ends the session that is kept, if there is one. */
 export async function endKept(terminal: Terminal): Promise<void> {
   const kept = await keptSession('', '', terminal)
   if (kept === null) return
   await forgetSession(terminal)
   const { origin, cookies } = kept.session
   const auth = await contracts.auth()
-  // It ends by itself later where the server cannot be asked.
+  // If the server can't be reached, the session expires on its own.
   await createCall({ origin, send: withCookies(new Map(cookies)) })(auth.endpoints.sign_out, {}).catch(() => {})
 }
 
-/** `enter` signs in or up; `work` then runs with the cookie that this gave, which `keep` may take over. */
+/** Runs `work` in the session that `enter` opens. If `keep` doesn't take the cookies, signs out. */
 export async function inSession<T>(
   origin: string,
   enter: (call: SendCall) => Promise<unknown>,
@@ -74,12 +73,12 @@ export async function inSession<T>(
   try {
     return await work(call)
   } finally {
-    // The error that the work threw says more than a sign-out that failed; the session ends by itself later.
+    // A failed sign-out must not hide an error from `work`; the session expires on its own.
     if (!(await keep?.([...jar]))) await call(auth.endpoints.sign_out, {}).catch(() => {})
   }
 }
 
-/** Keeps the cookies of one origin. */
+/** A cookie jar for one origin. */
 function withCookies(jar: Map<string, string>): Send {
   return async (outgoing) => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')

@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import type { Target } from './credentials.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** The program's memory of one person at one instance: nothing secret, and nothing that the server must trust. */
+/** Local state for one account on one server. Holds no secrets, and the server doesn't rely on it. */
 export interface Remembered {
-  /** The workspace that commands mean where none is named. */
+  /** The workspace for commands that name none. */
   workspace?: { id: string; name: string }
-  /** The chat that `uk ask -c` and `uk chat -c` go on with. */
+  /** The chat `uk ask -c` and `uk chat -c` continue. */
   last_chat?: string
 }
 
@@ -17,14 +17,14 @@ export const stateFolder = ({ env }: Terminal): string =>
 
 const stateFile = (terminal: Terminal): string => join(stateFolder(terminal), 'state.json')
 
-/** A key by its visible beginning: whoever signs in as somebody else does not go on with the chat of the one before. */
+/** Keyed by account, so another account never continues this one's chat. */
 const placeOf = ({ origin, account }: Target): string => `${origin} ${account}`
 
 async function readAll(terminal: Terminal): Promise<Record<string, Remembered>> {
   try {
     return JSON.parse(await readFile(stateFile(terminal), 'utf8')) as Record<string, Remembered>
   } catch {
-    // Lost or damaged, it costs a `-c` or a `uk workspaces use`.
+    // Losing it only costs a `-c` or a `uk workspaces use`.
     return {}
   }
 }
@@ -32,7 +32,7 @@ async function readAll(terminal: Terminal): Promise<Record<string, Remembered>> 
 export const remembered = async (target: Target, terminal: Terminal): Promise<Remembered> =>
   (await readAll(terminal))[placeOf(target)] ?? {}
 
-/** Changes what is remembered; of two programs at once the last one wins. A disk that takes nothing is no reason to fail. */
+/** Updates the state. The last of two concurrent writers wins, and a write error only prints a warning. */
 export async function remember(
   target: Target,
   change: { [K in keyof Remembered]: Remembered[K] | undefined },
@@ -48,6 +48,6 @@ export async function remember(
     await writeFile(fresh, `${JSON.stringify({ ...all, [place]: now }, null, 2)}\n`, { mode: 0o600 })
     await rename(fresh, file)
   } catch (error) {
-    terminal.err(`uk: ${file} cannot be written: ${(error as Error).message}`)
+    terminal.err(`uk: can't write ${file}: ${(error as Error).message}`)
   }
 }

@@ -81,7 +81,7 @@ test('a file passes a proxy with a small limit, goes on after a cut, and in anot
     killed = null
     const second = await run(...send).ended
     assert.equal(second.code, 0, second.err)
-    assert.match(second.err, /Goes on with big\.bin at \d+ %/)
+    assert.match(second.err, /Resuming big\.bin at \d+ %/)
     assert.equal(second.out.trim(), createHash('sha256').update(bytes).digest('hex'))
     assert.ok(proxy.refused.length >= 3, 'parts that were too large were made smaller')
     const { data: files } = (await alice.get(`/drive/files?workspace_id=${alice.workspaceId}`)).body
@@ -130,7 +130,7 @@ test('a name that is taken while a file is sent ends the sending with the refusa
     cut = null
     const refused = await run()
     assert.notEqual(refused.code, 0)
-    assert.match(refused.err, /Goes on with taken\.bin[\s\S]*uk: There is a file of this name already/)
+    assert.match(refused.err, /Resuming taken\.bin[\s\S]*uk: There is a file of this name already/)
   } finally {
     await rm(home, { recursive: true })
   }

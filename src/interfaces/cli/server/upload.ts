@@ -11,15 +11,15 @@ import type { Caller } from './caller.ts'
 import { Unreachable, send } from './send.ts'
 import { stateFolder } from './state.ts'
 
-/** Smaller files go in one request: nearly every proxy lets that pass. */
+/** Smaller files are sent in one request, which nearly every proxy allows. */
 export const SMALL = 512 << 10
 const LARGEST_PART = 8 << 20
 const SMALLEST_PART = 64 << 10
-/** The time for which a connection is tried again before it is given up; the upload itself is kept a day. */
+/** How long to retry a lost connection. The server keeps the upload for a day. */
 const PATIENCE_MS = 60_000
 const TUS = { 'tus-resumable': '1.0.0' }
 
-/** The goal of an upload, in the words of `drive.upload`. */
+/** Target of an upload, with the fields of `drive.upload`. */
 interface Place {
   workspace_id?: string
   parent_id?: string
@@ -28,14 +28,14 @@ interface Place {
 }
 
 /**
- * Sends a file in parts, by tus (https://tus.io/protocols/resumable-upload): it goes on after a cut, also when the command is given
- * again, and makes its parts smaller where a proxy refuses them. Answers what the server says of the file.
+ * Uploads a file in parts with tus (https://tus.io/protocols/resumable-upload). Resumes after a disconnect, also in a
+ * later run, and shrinks its parts when a proxy rejects them. Returns the file's metadata response.
  */
 export async function upload(path: string, place: Place, caller: Caller, terminal: Terminal): Promise<Incoming> {
   const { call } = caller
   const { endpoints } = await contracts.drive()
   const handle = await open(path).catch(() => {
-    throw new Stop('usage', `${path} cannot be read: it is not there, or this user may not read it.`)
+    throw new Stop('usage', `Can't read ${path}: it doesn't exist, or you don't have permission.`)
   })
   await using _ = { [Symbol.asyncDispose]: () => handle.close() }
   const { size, mtimeMs } = await handle.stat()
@@ -46,10 +46,10 @@ export async function upload(path: string, place: Place, caller: Caller, termina
   const known = await keptUploads(terminal)
   const begun = known[mark] === undefined ? null : await stateOf(known[mark].id, caller)
   if (begun !== null && begun.offset > 0)
-    terminal.err(`Goes on with ${name} at ${Math.floor((begun.offset / size) * 100)} %.`)
+    terminal.err(`Resuming ${name} at ${Math.floor((begun.offset / size) * 100)} %.`)
   const { id, offset: from } = begun ?? { id: await begin(name, size, place, caller), offset: 0 }
   await keepUploads(terminal, { ...known, [mark]: { id, at: Date.now() } })
-  const back = terminal.onInterrupt(() => terminal.err('\nThe same command goes on from here, for a day.'))
+  const back = terminal.onInterrupt(() => terminal.err('\nRun the same command again within a day to resume.'))
   try {
     using progress = progressOn(process.stderr)
     const file = progress.begins(name, size, from)
@@ -60,7 +60,7 @@ export async function upload(path: string, place: Place, caller: Caller, termina
     await keepUploads(terminal, others)
     return await call(endpoints.metadata, { id: fileId })
   } catch (error) {
-    if (error instanceof Unreachable) terminal.err('The same command goes on where it broke off, for a day.')
+    if (error instanceof Unreachable) terminal.err('Run the same command again within a day to resume.')
     throw error
   } finally {
     back()
@@ -79,7 +79,7 @@ async function begin(name: string, size: number, place: Place, { call }: Caller)
     {},
     { headers: { ...TUS, 'upload-length': String(size), 'upload-metadata': metadata } },
   )
-  // By its id: the address may be that which the server has of itself, behind a proxy.
+  // Only the ID is used: behind a proxy, the server may not know its public address.
   return new URL(answer.header('location')!, 'http://x').pathname.split('/').at(-1)!
 }
 
@@ -89,7 +89,7 @@ interface State {
   fileId: string | null
 }
 
-/** The state of an upload; null where it is gone. */
+/** State of an upload; null if it no longer exists. */
 async function stateOf(id: string, { call }: Caller): Promise<State | null> {
   const { endpoints } = await contracts.drive()
   try {
@@ -111,7 +111,7 @@ interface Sending {
   at(offset: number): void
 }
 
-/** Sends what is left, part by part; answers the id of the file that it became. */
+/** Uploads the remaining parts. Returns the file's ID. */
 async function sendParts({ id, handle, size, from, caller, at }: Sending): Promise<string> {
   const { target } = caller
   let offset = from
@@ -125,7 +125,7 @@ async function sendParts({ id, handle, size, from, caller, at }: Sending): Promi
     }
     const { bytesRead } = await handle.read(room, 0, Math.min(part, size - offset), offset)
     if (bytesRead === 0 && offset < size)
-      throw new Stop('usage', 'The file became shorter while it was sent.', 'Send it again.')
+      throw new Stop('usage', 'The file shrank during the upload.', 'Upload it again.')
     try {
       const answer = await send({
         method: 'PATCH',
@@ -151,14 +151,14 @@ async function sendParts({ id, handle, size, from, caller, at }: Sending): Promi
       const byProxy = failure.requestId === null
       if (byProxy && answer.status === 413 && part > SMALLEST_PART) part = smaller(part)
       else if (byProxy && answer.status >= 500) throw new Unreachable(target.origin, failure)
-      // Another 409 is a refusal of the file, such as a name that was taken meanwhile: the same again is refused again.
+      // Any other conflict, such as a name taken meanwhile, would fail again.
       else if (failure.code !== 'stale_update') throw failure
       else offset = (await stateOf(id, caller))?.offset ?? gone()
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error
       cutSince ??= Date.now()
       if (Date.now() - cutSince > PATIENCE_MS) throw error
-      // A proxy may close before it is heard out: smaller parts are tried as well.
+      // A proxy may close the connection before its response arrives, so try smaller parts too.
       part = smaller(part)
       await sleep(Math.min(5_000, 250 + (Date.now() - cutSince)))
       const state = await stateOf(id, caller).catch((again: unknown) =>
@@ -172,7 +172,7 @@ async function sendParts({ id, handle, size, from, caller, at }: Sending): Promi
 
 const smaller = (part: number): number => Math.max(SMALLEST_PART, part / 2)
 const gone = (): never => {
-  throw new Stop('not_found', 'The upload was given up on the server.', 'Give the command again to begin anew.')
+  throw new Stop('not_found', 'The upload no longer exists on the server.', 'Run the command again to start over.')
 }
 const fail = (error: unknown): never => {
   throw error
@@ -195,6 +195,6 @@ async function keepUploads(terminal: Terminal, all: Kept): Promise<void> {
     await mkdir(stateFolder(terminal), { recursive: true, mode: 0o700 })
     await writeFile(join(stateFolder(terminal), 'uploads.json'), JSON.stringify(all), { mode: 0o600 })
   } catch {
-    // Without it an upload that breaks off begins anew.
+    // Without it, an interrupted upload starts over.
   }
 }

@@ -5,8 +5,8 @@ import { remembered } from './state.ts'
 import type { Terminal } from '../terminal.ts'
 
 /**
- * The workspace that a command means: of `--workspace`, else of UK_WORKSPACE, else the one that `uk workspaces use` chose;
- * undefined is what the server takes by itself. `none` names none of them.
+ * The workspace of a command: `--workspace`, then UK_WORKSPACE, then the one selected with `uk workspaces use`.
+ * Undefined leaves the choice to the server, as does `none`.
  */
 export async function workspaceOf(
   { workspace }: Globals,

@@ -40,15 +40,16 @@ test('an empty home becomes a computer by `curl … | sh`, and a Node comes alon
   const { code, said } = await box.install(server.origin, alice, ['--allow', 'exec,fs_read', '--root', box.home])
   assert.equal(code, 0, said)
   assert.match(said, /Downloading Node from http.*, once/)
-  assert.match(said, /is the computer ".+" \(.+\) of http/)
-  assert.match(said, /runs as process \d+ and is linked/)
+  assert.match(said, /Paired with http.* as ".+" \(.+\)/)
+  assert.match(said, /is running \(process \d+\) and connected/)
   // The computer runs: nobody is told to begin it. And the program is found where no PATH leads to it.
-  assert.doesNotMatch(said, /Let it be used/)
+  assert.doesNotMatch(said, /start the daemon/)
   assert.ok(said.includes(`call it as ${join(box.home, '.local/bin/uk')}\n`), said)
   const helped = await Promise.all(
     [['--help'], ['computer'], ['computer', 'run', '-h']].map((words) => box.uk(...words)),
   )
-  for (const help of helped) assert.deepEqual([help.code, /the part for the machine/.test(help.said)], [0, true])
+  for (const help of helped)
+    assert.deepEqual([help.code, /the program for connected computers/.test(help.said)], [0, true])
   const id = box.computerId()
   const { data } = (await alice.get(`/computers/${id}`)).body
   assert.deepEqual([data.connection, data.allows], ['online', ['exec', 'fs_read']])
@@ -68,7 +69,7 @@ test('an empty home becomes a computer by `curl … | sh`, and a Node comes alon
   assert.equal(box.computerId(), id)
   // A token would make it another computer: the refusal says how.
   const paired = await box.install(server.origin, alice)
-  assert.match(paired.said, /is paired with .*--replace/s)
+  assert.match(paired.said, /is already paired with .*--replace/s)
   assert.notEqual(paired.code, 0)
 })
 
@@ -206,7 +207,7 @@ test('a second server gets no program of its own into the place of another one�
     cwd: box.home,
   })
   assert.equal(paired.code, 2, paired.said)
-  assert.match(paired.said, /comes from .* With the credential of .* it does not run\.\n.*XDG_DATA_HOME=/)
+  assert.match(paired.said, /was installed from .* so it can't connect to .*\.\n.*XDG_DATA_HOME=/)
   assert.equal(existsSync(join(box.home, 'second/computer.json')), false)
   assert.deepEqual([box.release(), box.computerId(), versionsIn(box)], [release, id, [release]])
   // The second installation has a place of its own, and is a computer like any other.

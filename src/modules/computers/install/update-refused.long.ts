@@ -23,7 +23,7 @@ test('a version that cannot run, or ends once it is linked, is left again, and n
     proxy.to(broken.origin)
     await until(
       async () => box.log(),
-      (log) => /is not taken: .*this one is broken/.test(log),
+      (log) => /rejected .*this one is broken/.test(log),
     )
     assert.equal(await echo(at(broken)), 'here\n')
     // The program from before says why, at its next link as well, and is offered it no more.
@@ -39,7 +39,7 @@ test('a version that cannot run, or ends once it is linked, is left again, and n
   proxy.to(crashes.origin)
   await until(
     async () => box.log(),
-    (log) => /does not stand, and this one goes on: it ended with code 9/.test(log),
+    (log) => /failed; keeping the current version: it exited with code 9/.test(log),
   )
   await until(
     () => show(id),
@@ -49,7 +49,7 @@ test('a version that cannot run, or ends once it is linked, is left again, and n
   assert.deepEqual([box.pid(), box.release()], [pid, first])
   const { failed_update } = JSON.parse((await box.uk('computer', 'status', '--json')).said)
   assert.equal(failed_update.sha256, await releaseAt(crashes.origin))
-  const tried = () => box.log().match(/is tried out/g)!.length
+  const tried = () => box.log().match(/trying version/g)!.length
   proxy.to(crashes.origin)
   const connected = () => box.log().match(/connected to/g)!.length
   const links = connected()
@@ -95,14 +95,14 @@ test('only what its hash says is taken, from the server itself: not what was exc
   proxy.to(later.origin)
   await until(
     async () => box.log(),
-    (log) => /is not there yet: .* answered with 302; trying again/.test(log),
+    (log) => /can't download .* answered with 302; retrying/.test(log),
   )
   assert.deepEqual(elsewhere.asked, [])
   proxy.redirect(null, '')
   proxy.spoil(/\/files\//)
   await until(
     async () => box.log(),
-    (log) => /is not taken: (its bytes are not those|it is larger)/.test(log),
+    (log) => /rejected .*: (the hash doesn't match|the download is larger)/.test(log),
   )
   assert.deepEqual([versionsIn(box), box.release()], [[first], first])
 })

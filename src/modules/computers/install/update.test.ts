@@ -100,7 +100,7 @@ test('a version with another keeper takes the place of the one that holds a shel
   proxy.to(server.origin)
   await until(
     async () => box.log(),
-    (log) => /is not taken: .*older than the keeper/.test(log),
+    (log) => /rejected .*: .*older than the running keeper/.test(log),
   )
   const { body } = await alice.post(`/computers/${id}/exec`, { command: 'echo still' })
   assert.equal(body.data.stdout, 'still\n')

@@ -79,10 +79,10 @@ test('a command runs there as if it ran here: output, input, folder, variables, 
   assert.deepEqual([help.code, help.stdout], [0, '--help --json\n'])
   const unknown = await uk(['computer', 'exec', 'nobody', '--', 'true'])
   assert.equal(unknown.code, 3)
-  assert.match(unknown.stderr, /There is no computer "nobody"/)
+  assert.match(unknown.stderr, /No computer named "nobody"/)
   const bare = await uk(['computer', 'exec', 'box'])
   assert.equal(bare.code, 2)
-  assert.match(bare.stderr, /The command is missing/)
+  assert.match(bare.stderr, /Missing command/)
 })
 
 test('Ctrl-C ends the command there, with what it started', async () => {
@@ -115,7 +115,7 @@ test('a command that its follower loses the right to ends as one that is not the
     assert.ok((await lose()).status < 300)
     const ended = await running
     assert.equal(ended.code, code, ended.stderr)
-    assert.match(ended.stderr, /may no longer run commands on "box"/)
+    assert.match(ended.stderr, /no longer have permission to run commands on "box"/)
   }
   // Where its home is, is for those who may look around there.
   const homeFor = async (person: Person) => (await person.post(`/computers/${id}/test-connection`)).body.data.home
@@ -156,7 +156,7 @@ test('a computer goes by its name wherever its id would do', async () => {
     assert.equal(JSON.parse((await uk(['computers', 'get', word, '--json'])).stdout).data.id, id)
   assert.equal((await uk(['computers', 'fs', 'box', '--op', 'stat', '--path', '/tmp'])).code, 0)
   const unknown = await uk(['computers', 'ports', 'nobody'])
-  assert.deepEqual([unknown.code, /There is no computer "nobody"/.test(unknown.stderr)], [3, true])
+  assert.deepEqual([unknown.code, /No computer named "nobody"/.test(unknown.stderr)], [3, true])
   const closed = await uk(['computers', 'port-ticket', 'box', '9'])
   assert.deepEqual([closed.code === 0, closed.stdout], [false, ''])
   assert.match(closed.stderr, /Nothing is listening on port 9 of the computer/)
@@ -166,7 +166,7 @@ test('a computer goes by its name wherever its id would do', async () => {
   assert.equal(two.code, 2)
   assert.ok(two.stderr.includes(id) && two.stderr.includes(other.id), two.stderr)
   await alice.delete(`/computers/${other.id}`)
-  assert.match((await uk(['computers', 'ports', '--help'])).stdout, /<id> +The computer, by its name or its id/)
+  assert.match((await uk(['computers', 'ports', '--help'])).stdout, /<id> +The computer's name or ID/)
 })
 
 test('whatever is piped into a command comes to it, however much, and nothing is left of it there', async () => {
@@ -223,7 +223,7 @@ const seat = (words: string[], origin = server.origin) =>
 
 test('a terminal opens in one’s own, takes its size, is left running, and is gone back to; its exit code comes back', async () => {
   const first = await seat(['computer', 'ssh', 'box', '--shell', '/bin/sh'])
-  await first.sees(/Enter ~ \. leaves it running/)
+  await first.sees(/Press Enter ~ \. to detach/)
   await first.type('stty size; FRUIT=quince\r')
   await first.sees(/\n30 90\r/)
   await first.resize(100, 40)
@@ -240,10 +240,10 @@ test('a terminal opens in one’s own, takes its size, is left running, and is g
   assert.equal(await again.ended(), 5)
   // What was scrolled off the screen is the person's own, and stays.
   for (const sitting of [first, again]) assert.ok(!(await sitting.sees(/./)).includes('\x1b[3J'))
-  assert.equal((await first.sees(/./)).match(/leaves it running/g)?.length, 1)
+  assert.equal((await first.sees(/./)).match(/to detach/g)?.length, 1)
   const piped = await uk(['computer', 'ssh', 'box'])
   assert.equal(piped.code, 2)
-  assert.match(piped.stderr, /This needs a terminal/)
+  assert.match(piped.stderr, /This command needs a terminal/)
 })
 
 test('who comes back to a program that draws a screen sees that screen, drawn once more', async () => {

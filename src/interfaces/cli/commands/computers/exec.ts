@@ -12,7 +12,7 @@ import type { Terminal } from '../../terminal.ts'
 import { type Piped, pipeTo, piped } from './stdin.ts'
 import { type Target, computerNamed } from './target.ts'
 
-/** The exit code of a time-out, as timeout(1) has it. */
+/** Exit code of timeout(1). */
 const TIMED_OUT = 124
 
 const fields = [
@@ -40,19 +40,19 @@ interface Command {
 }
 
 /**
- * Runs a command there as if it ran here: its output as it comes, on the stream it wrote to, its input from ours, its exit code,
- * or 128 and the signal's number. Ctrl-C ends it there. With `--detach` it goes on by itself, as an operation.
+ * Runs a command as if it ran locally: streams stdout and stderr, pipes stdin, and returns its exit code, or 128 plus
+ * the signal number. Ctrl-C stops it. With `--detach` it continues as an operation.
  */
 export async function exec(words: readonly string[], terminal: Terminal): Promise<number> {
   const cut = words.indexOf('--')
   const argv = cut < 0 ? [] : words.slice(cut + 1)
   if (argv.length === 0)
-    throw new Stop('usage', 'The command is missing.', 'It stands behind two dashes: uk computer exec box -- ls -l')
-  // The letter that docker(1) has.
+    throw new Stop('usage', 'Missing command.', 'Put it after two dashes: uk computer exec box -- ls -l')
+  // As in docker(1).
   const own = words.slice(0, cut).map((word) => (word === '-d' ? '--detach' : word))
   const { input, globals } = await parseArguments(own, fields, readText)
   const { computer, cwd, user, timeout, env = [], detach = false } = input as Given
-  if (computer === undefined) throw new Stop('usage', 'The computer is missing.', 'uk computer exec box -- ls -l')
+  if (computer === undefined) throw new Stop('usage', 'Missing computer.', 'Example: uk computer exec box -- ls -l')
   const command: Command = {
     argv,
     timeout_ms: timeout === undefined ? null : secondsOf(timeout),
@@ -64,7 +64,7 @@ export async function exec(words: readonly string[], terminal: Terminal): Promis
   return detach ? begin(target, command, globals, terminal) : follow(target, command, terminal)
 }
 
-/** Prints the id of the operation that it is from then on. Nothing is piped in. */
+/** Starts the command in the background and prints its operation ID. Nothing is piped in. */
 async function begin({ id, call }: Target, command: object, globals: Globals, terminal: Terminal): Promise<number> {
   const { endpoints } = await contracts.computers()
   const text = await (await call(endpoints.exec, { id, ...command, background: true })).text()
@@ -72,7 +72,7 @@ async function begin({ id, call }: Target, command: object, globals: Globals, te
   await terminal.out(`${globals.json ? text : operation}\n`)
   if (terminal.interactive)
     terminal.err(
-      `It goes on by itself. What it says: uk operations content ${operation}. To end it: uk operations cancel ${operation}`,
+      `Running in the background. Show its output: uk operations content ${operation}. Stop it: uk operations cancel ${operation}`,
     )
   return codeOf('ok')
 }
@@ -88,13 +88,13 @@ const withStdin = (stdin: Piped): object =>
       ? { stdin_base64: stdin.bytes.toString('base64') }
       : { stdin_open: true }
 
-/** Runs it, gives it what is piped in, and gives out what it says. */
+/** Runs the command, pipes stdin to it and prints its output. */
 async function told(target: Target, command: Command, stdin: Piped, terminal: Terminal): Promise<number> {
   const { id, call } = target
   const { endpoints } = await contracts.computers()
   const leaving = new AbortController()
   const leave = (): void => leaving.abort()
-  /** The reason why piped input could not be handed on, which ends the command. */
+  /** The error that stopped piping stdin, which also stops the command. */
   let unfed: unknown
   const feed = (execId: string): void => {
     if (stdin.type === 'stream')
@@ -135,9 +135,10 @@ function broken(error: unknown): null {
   throw error
 }
 
-const lostOn = (name: string): string => `You may no longer run commands on "${name}", and this one was ended.`
+const lostOn = (name: string): string =>
+  `You no longer have permission to run commands on "${name}", so this command was stopped.`
 
-/** The reason why a stream ended before its command did: a lost right is told as such, not as a server that is away. */
+/** Why a stream ended before its command: a lost permission is reported as such, not as an unreachable server. */
 async function cutOff({ id, name, call }: Target): Promise<Stop> {
   const { endpoints } = await contracts.computers()
   try {
@@ -148,14 +149,14 @@ async function cutOff({ id, name, call }: Target): Promise<Stop> {
     if (error instanceof ApiError && [401, 403, 404, 410].includes(error.status))
       return new Stop(exitFor(error.status), lostOn(name))
   }
-  return new Stop('unreachable', 'The answer broke off; whether the command ended is not known.')
+  return new Stop('unreachable', 'Lost the connection. The command may still be running.')
 }
 
 interface Failed {
   error: { type: string; message: string }
 }
 
-/** The last word of a stream, where there is time for one. */
+/** The error in a stream's last event. */
 function failed({ error: { type, message } }: Failed, { name }: Target): Stop {
   if (type === 'not_found') return new Stop('not_found', lostOn(name))
   if (type === 'forbidden' || type === 'unauthenticated') return new Stop('auth', lostOn(name))
@@ -177,13 +178,13 @@ const bytesOf = (data: unknown): Buffer => Buffer.from((data as { data_base64: s
 
 function variable(word: string): [string, string] {
   const equals = word.indexOf('=')
-  if (equals < 1) throw new Stop('usage', `--env ${word} is not NAME=value.`)
+  if (equals < 1) throw new Stop('usage', `--env ${word}: use NAME=value.`)
   return [word.slice(0, equals), word.slice(equals + 1)]
 }
 
 function secondsOf(word: string): number {
   const seconds = Number(word)
   if (!(seconds > 0 && seconds <= 86_400))
-    throw new Stop('usage', `--timeout ${word} is not a number of seconds, up to 86,400.`)
+    throw new Stop('usage', `--timeout must be a number of seconds up to 86,400, not ${word}.`)
   return Math.ceil(seconds * 1000)
 }

@@ -13,15 +13,15 @@ import { type Target, computerNamed } from './target.ts'
 
 const fields = [...['terminal', 'shell', 'user', 'cwd'].map(textField), { ...textField('computer'), inPath: true }]
 
-/** Leaves what a program may have switched on: alternate screen, mouse, pasting in brackets, a hidden cursor, colours. */
+/** Resets modes a program may have left on: alternate screen, mouse, bracketed paste, hidden cursor, colors. */
 const RESTORE = '\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[0m'
-/** The screen, and nothing of what was scrolled off it. */
+/** Clears the screen but not the scrollback. */
 const CLEAR = '\x1b[0m\x1b[2J\x1b[H'
 const MOST_WAITING = 1_000
 const PING_MS = 15_000
 /**
- * Refusals that pass for a terminal that was there before: after a restart the server may be back before the computer
- * is, and a limit passes.
+ * Temporary errors for an existing terminal: after a restart, the server may be back before the computer, and rate
+ * limits pass.
  */
 const AWAY = new Set([409, 429])
 const AGAIN_MS = [250, 500, 1_000, 2_000, 4_000, 8_000]
@@ -32,24 +32,28 @@ type End =
   | { type: 'refused'; exit: Exit; reason: string }
 
 /**
- * Opens a terminal there in the one that this runs in, or goes back to one. `Enter ~ .` leaves it running. A connection that
- * breaks is made again and goes on where it was, also across restarts of the server.
+ * Opens a terminal, or returns to one. `Enter ~ .` detaches. A broken connection is restored where it was, also across
+ * server restarts.
  */
 export async function ssh(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(words, fields, readText)
   const { computer, terminal: known, shell, user, cwd } = input as Record<string, string | undefined>
-  if (computer === undefined) throw new Stop('usage', 'The computer is missing.', 'uk computer ssh box')
+  if (computer === undefined) throw new Stop('usage', 'Missing computer.', 'Example: uk computer ssh box')
   if (!process.stdin.isTTY || !process.stdout.isTTY)
-    throw new Stop('usage', 'This needs a terminal.', 'For one command use: uk computer exec box -- COMMAND')
+    throw new Stop(
+      'usage',
+      'This command needs a terminal.',
+      'To run one command, use: uk computer exec box -- COMMAND',
+    )
   const target = await computerNamed(computer, globals, terminal)
   const id = known ?? (await open(target, { shell, user, cwd }))
-  terminal.err(terminal.style('dim', 'Enter ~ . leaves it running.'))
-  // A new one is shown from its first byte on, below what stands here: nothing has to be drawn over that.
+  terminal.err(terminal.style('dim', 'Press Enter ~ . to detach.'))
+  // A new terminal shows from its first byte, below the current screen content.
   const end = await follow(target, id, known === undefined ? 0 : null)
   process.stdout.write(RESTORE)
   if (end.type === 'refused') throw new Stop(end.exit, end.reason)
   if (end.type === 'detached') {
-    terminal.err(`\nDetached; it goes on. Come back: uk computer ssh ${computer} --terminal ${id}`)
+    terminal.err(`\nDetached. The terminal keeps running. Reattach: uk computer ssh ${computer} --terminal ${id}`)
     return codeOf('ok')
   }
   return end.exit_code ?? 128 + (constants.signals[end.signal as NodeJS.Signals] ?? 0)
@@ -79,10 +83,7 @@ async function follow(target: Target, id: string, from: number | null): Promise<
     if (send.length > 0) type(send.toString('utf8'))
     if (detach) detached.resolve({ type: 'detached' })
   }
-  /**
-   * Input that the computer may not have got goes out again over the next connection; beyond this limit it is lost,
-   * with a bell.
-   */
+  /** Unacknowledged input is sent again over the next connection. Beyond this limit, input is dropped with a bell. */
   let waiting: Input[] = []
   const say = (event: object): void => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(event))
@@ -148,14 +149,13 @@ interface Input {
 }
 interface Session {
   onOpen(): void
-  /** Notes how far the bytes go. */
   seen(offset: number): void
   at(): number | null
-  /** The computer has all input up to this one. */
+  /** Acknowledges input up to this number. */
   typed(seq: number): void
 }
 
-/** Runs one connection, until the terminal ends, the server refuses, or it is lost. */
+/** Runs one connection until the terminal ends, the server rejects it, or it is lost. */
 function run(socket: WebSocket, { onOpen, seen, at, typed }: Session): Promise<End | 'lost'> {
   return new Promise((resolve) => {
     let alive = true
@@ -176,7 +176,7 @@ function run(socket: WebSocket, { onOpen, seen, at, typed }: Session): Promise<E
           : {
               type: 'refused',
               exit: exitFor(status),
-              reason: `The server refused the terminal (${status}): it does not exist, or you may not use it.`,
+              reason: `Can't open the terminal (${status}): it doesn't exist, or you don't have access.`,
             },
       )
     })
@@ -197,7 +197,7 @@ function run(socket: WebSocket, { onOpen, seen, at, typed }: Session): Promise<E
         signal: string | null
       }
       if (event.type === 'snapshot') {
-        // What stands here is scrolled off first, and kept.
+        // Scrolls the current screen content into the scrollback first.
         process.stdout.write((at() === null ? '\n'.repeat(process.stdout.rows) : '') + CLEAR + event.data)
         seen(event.at)
       } else if (event.type === 'gap') seen(event.to)
@@ -209,7 +209,7 @@ function run(socket: WebSocket, { onOpen, seen, at, typed }: Session): Promise<E
       clearInterval(beat)
       resolve(
         code === 4404
-          ? { type: 'refused', exit: 'not_found', reason: reason.toString() || 'The terminal is gone.' }
+          ? { type: 'refused', exit: 'not_found', reason: reason.toString() || 'The terminal was closed.' }
           : 'lost',
       )
     })

@@ -1,4 +1,4 @@
-/** Piped input of a command that runs elsewhere: sent with the call where all of it is there, else as it comes. */
+/** Piped input of a remote command: sent with the call if it's complete, else streamed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { contracts } from '#modules/contracts.ts'
 import { ApiError } from '../../../client.ts'
@@ -6,22 +6,22 @@ import { Unreachable } from '../../server/send.ts'
 import { Stop } from '../../exit.ts'
 import type { Target } from './target.ts'
 
-/** The most input of one call: in Base64, and within the body that a call may have. */
+/** Largest input of one call: its Base64 form fits in a request body. */
 const MOST_AT_ONCE = 524_288
-/** The time within which piped input has to end to go with the call. */
+/** How long to wait for the input's end before streaming it. */
 const SOON_MS = 100
-/** How long a server or a computer that is away is waited for, and how often it is asked. */
+/** How long to retry an unreachable server or computer, and how often. */
 const PATIENCE_MS = 60_000
 const AGAIN_MS = 500
 
 export type Piped =
   | { type: 'nothing' }
-  /** All of the input. */
+  /** The complete input. */
   | { type: 'whole'; bytes: Buffer }
-  /** Input of more than one call, or not at its end yet; `source` gives all of it, once. */
+  /** Input too large for one call, or unfinished; `source` yields all of it, once. */
   | { type: 'stream'; source: AsyncIterable<Buffer> }
 
-/** The piped input; none where a person sits at the terminal. */
+/** Reads piped input; none if stdin is a terminal. */
 export async function piped(): Promise<Piped> {
   if (process.stdin.isTTY) return { type: 'nothing' }
   const rest = (process.stdin as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
@@ -48,7 +48,7 @@ export async function piped(): Promise<Piped> {
   return { type: 'stream', source: all() }
 }
 
-/** Writes all of it to a command that was begun with an open stdin, as it comes, and then its end. Over when the command is. */
+/** Streams the input and its end to a command with an open stdin. Returns when the command ends. */
 export async function pipeTo(
   { id, name, call }: Target,
   exec_id: string,
@@ -57,7 +57,7 @@ export async function pipeTo(
 ): Promise<void> {
   const { endpoints } = await contracts.computers()
   let offset = 0
-  /** Answers whether the command reads on. */
+  /** Returns whether the command still reads. */
   async function write(bytes: Buffer, end: boolean): Promise<boolean> {
     const from = offset
     let until = performance.now() + PATIENCE_MS
@@ -68,7 +68,7 @@ export async function pipeTo(
         const answer = await call(endpoints.exec_stdin, given, { signal })
         const { data } = JSON.parse(await answer.text()) as { data: { offset: number; running: boolean } }
         offset = data.offset
-        // A command may take its time: only how long nobody answers is counted.
+        // A slow command is fine; only an unreachable one times out.
         until = performance.now() + PATIENCE_MS
         if (!data.running) return false
         if (offset >= from + bytes.length) return true
@@ -85,7 +85,7 @@ export async function pipeTo(
   await write(Buffer.alloc(0), true)
 }
 
-/** Gathers bytes that come while the last ones are on their way; of a fast source at most what a call takes waits. */
+/** Batches bytes that arrive during a call, up to one call's limit. */
 async function* gathered(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const came: Buffer[] = []
   let size = 0
@@ -130,7 +130,7 @@ const told = (error: unknown, name: string): unknown =>
   error instanceof ApiError && error.code === 'not_supported'
     ? new Stop(
         'usage',
-        `The daemon on "${name}" is of an earlier version, which takes no more than what is piped in at once.`,
-        'It is updated when it next connects, or where it runs: uk computer install',
+        `The daemon on "${name}" is too old for streamed input.`,
+        'It updates itself when it next connects. To update it now, run this on that machine: uk computer install',
       )
     : error

@@ -15,7 +15,7 @@ export interface Target {
   call: SendCall
 }
 
-/** The computer that a command names by its id or its name. */
+/** Finds a computer by ID or name. */
 export async function computerNamed(word: string, globals: Globals, terminal: Terminal): Promise<Target> {
   const { origin, key } = await targetOf(terminal, globals)
   if (key === undefined) throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')
@@ -23,7 +23,7 @@ export async function computerNamed(word: string, globals: Globals, terminal: Te
   return { ...(await findComputer(call, word)), origin, key, call }
 }
 
-/** The folder where paths without a leading slash begin, as with scp(1). */
+/** Base folder of relative paths, as in scp(1). */
 export async function homeOf({ id, name, call }: Target): Promise<string> {
   const { endpoints } = await contracts.computers()
   const answer = await call(endpoints.test_connection, { id })
@@ -31,7 +31,7 @@ export async function homeOf({ id, name, call }: Target): Promise<string> {
   if (home !== null) return home
   throw new Stop(
     'usage',
-    `"${name}" does not say where its home is: its daemon or its server is of an earlier version.`,
-    `Write the whole path: ${name}:/path.`,
+    `"${name}" doesn't report its home folder: its daemon or the server is too old.`,
+    `Use an absolute path: ${name}:/path.`,
   )
 }

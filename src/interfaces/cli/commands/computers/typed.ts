@@ -3,8 +3,8 @@ const TILDE = 0x7e
 const DOT = 0x2e
 
 /**
- * .`~A person's typing, on its way out: `~.`~.` behind an Enter detaches, as with ssh(1), and `~~` there is one tilde.
- * A tilde waits for the key behind it; a character whose bytes come apart goes out whole.
+ * Typed input. `~.` after Enter detaches, as in ssh(1), and `~~` sends one tilde. A tilde waits for the next key, and a
+ * split UTF-8 character is sent whole.
  */
 export class Typed {
   #state: 'begun' | 'tilde' | 'within' = 'begun'
@@ -36,7 +36,7 @@ export class Typed {
     return { send: this.#whole(out), detach: false }
   }
 
-  /** Keeps back the beginning of a character of UTF-8 that is not all there yet. */
+  /** Holds back an incomplete UTF-8 character. */
   #whole(bytes: number[]): Buffer {
     const all = Buffer.concat([this.#rest, Buffer.from(bytes)])
     let end = all.length

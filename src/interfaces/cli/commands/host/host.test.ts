@@ -18,8 +18,8 @@ test('commands for the host of an instance say where they look and how to name a
     const { code, out, err } = await ranIn(words)
     assert.equal(code, 1, words.join(' '))
     const said = out + err
-    assert.ok(said.includes(`${data} (UK_DATA_DIR, by default ./data in the current folder)`), said)
-    assert.match(said, /run this in the clone that the server runs from, or set UK_DATA_DIR to its data folder/)
+    assert.ok(said.includes(`${data} (UK_DATA_DIR, default ./data in the current folder)`), said)
+    assert.match(said, /run this in the server's clone, or set UK_DATA_DIR to its data folder/)
   }
   for (const words of [['doctor'], ['backup'], ['restore'], ['admin', 'reset-password']])
     assert.match(
@@ -29,5 +29,5 @@ test('commands for the host of an instance say where they look and how to name a
     )
   const named = join(away.path, 'elsewhere')
   const doctor = await ranIn(['doctor'], { UK_DATA_DIR: named })
-  assert.ok(doctor.out.includes(`${named} (UK_DATA_DIR, by default`), doctor.out)
+  assert.ok(doctor.out.includes(`${named} (UK_DATA_DIR, default`), doctor.out)
 })

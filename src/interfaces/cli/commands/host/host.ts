@@ -9,14 +9,14 @@ import { readText } from '../../input/input.ts'
 import { askHidden } from '../../input/prompt.ts'
 import type { Terminal } from '../../terminal.ts'
 
-/** A program of its own, for it opens the database and the files of the instance, which other commands do not. */
+/** A separate program: it opens the instance's database and files, unlike other commands. */
 const program = join(import.meta.dirname, '../../../../ops/program.ts')
 
 const switchField = (name: string): Field => ({ ...textField(name), kind: 'switch' })
 const fileField = (name: string): Field => ({ ...textField(name), verbatim: true })
 const placed = (name: string): Field => ({ ...textField(name), inPath: true, required: true, verbatim: true })
 
-/** `uk backup [--to DIR|FILE|-]`, on the host of the instance. */
+/** `uk backup [--to DIR|FILE|-]`, run on the server's host. */
 export async function backup(words: readonly string[], terminal: Terminal): Promise<number> {
   const fields = [
     fileField('to'),
@@ -28,11 +28,15 @@ export async function backup(words: readonly string[], terminal: Terminal): Prom
   const to = input.to === undefined ? 'backups' : String(input.to)
   const keep = input.keep === undefined ? null : Number(input.keep)
   if (keep !== null && (!Number.isInteger(keep) || keep < 1))
-    throw new Stop('usage', '--keep takes a whole number from 1 on.')
+    throw new Stop('usage', '--keep must be a whole number of 1 or more.')
   if (keep !== null && (to === '-' || to.endsWith('.tar')))
-    throw new Stop('usage', '--keep is for a folder of backups: name one with --to.')
+    throw new Stop('usage', '--keep works only with a folder of backups. Set the folder with --to.')
   if (to === '-' && process.stdout.isTTY)
-    throw new Stop('usage', 'A backup is not for a screen.', 'Pipe it: uk backup --to - | age -r … > ukiyo.tar.age')
+    throw new Stop(
+      'usage',
+      "Can't write a backup to a terminal.",
+      'Pipe it, for example: uk backup --to - | age -r … > ukiyo.tar.age',
+    )
   const passphrase = input.with_key === true ? await passphraseFor(input, globals, terminal, 'new') : null
   const asked = { to: to === '-' ? to : resolve(to), passphrase, keep, json: globals.json === true }
   return runProgram('backup', asked, terminal)
@@ -50,7 +54,10 @@ export async function restore(words: readonly string[], terminal: Terminal): Pro
   ]
   const { input, globals } = await parseArguments(words, fields, readText)
   if (input.backup === '-')
-    throw new Stop('usage', 'A backup is read twice, to be verified first: put it in a file, and name that.')
+    throw new Stop(
+      'usage',
+      "Can't restore from stdin: a backup is verified first, so it's read twice. Save it to a file and pass the file.",
+    )
   const given = input.passphrase_file !== undefined || Boolean(terminal.env.UK_BACKUP_PASSPHRASE)
   const asked = {
     from: resolve(String(input.backup)),
@@ -64,15 +71,13 @@ export async function restore(words: readonly string[], terminal: Terminal): Pro
   return runProgram('restore', asked, terminal)
 }
 
-/** `uk doctor`: what is well with the instance and what is not. */
+/** `uk doctor`: checks the instance. */
 export async function doctor(words: readonly string[], terminal: Terminal): Promise<number> {
   const { globals } = await parseArguments(words, [], readText)
   return runProgram('doctor', { json: globals.json === true }, terminal)
 }
 
-/**
- * The passphrase: from a file, from UK_BACKUP_PASSPHRASE, or typed; a new one twice, for nobody sees what was typed.
- */
+/** The passphrase: from a file, UK_BACKUP_PASSPHRASE, or a prompt. A new one is typed twice because it isn't shown. */
 async function passphraseFor(
   { passphrase_file: file }: Record<string, unknown>,
   globals: Globals,
@@ -82,18 +87,18 @@ async function passphraseFor(
   if (file !== undefined) return (await readText(String(file))).replace(/\r?\n$/, '')
   if (terminal.env.UK_BACKUP_PASSPHRASE) return terminal.env.UK_BACKUP_PASSPHRASE
   const typed = await askHidden('Passphrase for the root key', '--passphrase-file', globals, terminal)
-  if (which === 'known' || (await askHidden('The same again', '--passphrase-file', globals, terminal)) === typed)
+  if (which === 'known' || (await askHidden('Repeat passphrase', '--passphrase-file', globals, terminal)) === typed)
     return typed
-  throw new Stop('usage', 'The two passphrases differ.', 'Try again.')
+  throw new Stop('usage', "The passphrases don't match.", 'Try again.')
 }
 
-/** Runs a program with the question on its standard input: command lines can be read by all users of a machine. */
+/** Runs the program with its options on stdin: command lines are visible to all users of the machine. */
 function runProgram(command: string, asked: object, terminal: Terminal): Promise<number> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, command], {
     stdio: ['pipe', 'inherit', 'inherit'],
     env: terminal.env,
   })
-  // A terminal signals both: the program ends what it has begun, and this one waits for it.
+  // A terminal signals both processes. The program cleans up while this one waits.
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal)
   const ignore = (): void => {}
   process.on('SIGINT', ignore).on('SIGTERM', pass)
@@ -103,7 +108,7 @@ function runProgram(command: string, asked: object, terminal: Terminal): Promise
     child.once('error', failed)
     child.once('close', (code, signal) => {
       process.off('SIGINT', ignore).off('SIGTERM', pass)
-      if (signal !== null) terminal.err(`uk: the program was ended by ${signal}.`)
+      if (signal !== null) terminal.err(`uk: stopped by ${signal}.`)
       done(code ?? codeOf('failure'))
     })
   })

@@ -5,38 +5,38 @@ import { Stop } from '../../exit.ts'
 import { type ExportFiles, noFiles } from './files.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The largest JSON text that is read: what JavaScript can hold as one. */
+/** Largest JSON text, near JavaScript's string limit. */
 const MOST_BYTES = 500_000_000
 const MOST_ENTRIES = 200_000
 const MOST_CHATS = 100_000
 
-/** The chats of an export, and its files until it is disposed of. */
+/** The chats of an export, and its files, which are readable until disposal. */
 export interface Archive extends AsyncDisposable {
   chats: unknown[]
   files: ExportFiles
 }
 
-/** Opens an export: its JSON, or the JSON files of these names in its ZIP and all others beside them. */
+/** Opens an export: a JSON file, or a ZIP with the wanted JSON files and other files next to them. */
 export async function openArchive(path: string, wanted: RegExp): Promise<Archive> {
   const found = await stat(path).catch(() => null)
-  if (!found?.isFile()) throw new Stop('usage', `${path} is not a file that can be read.`)
+  if (!found?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
   await using stack = new AsyncDisposableStack()
   const zip = (await isZip(path)) ? stack.adopt(await zipAt(path), (file) => file.close()) : null
   const entries = zip === null ? [] : await entriesOf(zip, path)
   const texts = zip === null ? [await whole(path, found.size)] : await textsIn(zip, entries, path, wanted)
   const chats = texts.flatMap((text) => listOf(text, path))
-  if (chats.length > MOST_CHATS) throw new Stop('usage', `${path} holds more than ${MOST_CHATS} chats.`)
+  if (chats.length > MOST_CHATS) throw new Stop('usage', `${path} contains more than ${MOST_CHATS} chats.`)
   const running = stack.move()
   const files = zip === null ? noFiles : filesOf(zip, entries, path)
   return { chats, files, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-/** Entries whose names begin with an id, as `file-abc-boat.png` does with `file-abc`. */
+/** Finds entries whose names start with an ID: `file-abc-boat.png` for `file-abc`. */
 function filesOf(zip: ZipFile, entries: readonly Entry[], path: string): ExportFiles {
   const byId = new Map<string, Entry>()
   for (const entry of entries) {
     const name = basename(entry.fileName)
-    // Each beginning that ends before a mark: where an id ends is not said.
+    // The ID's end isn't marked, so index each prefix that ends at a separator.
     for (const { index } of name.matchAll(/[-._]|$/g))
       if (index > 0 && !byId.has(name.slice(0, index))) byId.set(name.slice(0, index), entry)
   }
@@ -49,7 +49,7 @@ function filesOf(zip: ZipFile, entries: readonly Entry[], path: string): ExportF
   }
 }
 
-/** Reads an entry, and no more bytes than the archive says: yauzl holds it to that, and this too. */
+/** Reads an entry up to its declared size, which yauzl also enforces. */
 async function* boundedTo(stream: AsyncIterable<Uint8Array>, most: number, path: string): AsyncGenerator<Uint8Array> {
   let length = 0
   try {
@@ -69,21 +69,21 @@ async function whole(path: string, size: number): Promise<string> {
 }
 
 const tooLarge = (path: string): Stop =>
-  new Stop('usage', `${path} holds more than ${MOST_BYTES / 1e6} MB of JSON, which is more than can be read at once.`)
+  new Stop('usage', `${path} contains more than ${MOST_BYTES / 1e6} MB of JSON, the most that can be imported at once.`)
 
 function listOf(text: string, path: string): unknown[] {
   let value: unknown
   if (text.startsWith('SQLite format 3\0'))
-    throw new Stop('usage', `${path} is a database.`, `If it is one of Open WebUI: uk import open-webui ${path}`)
+    throw new Stop('usage', `${path} is a database.`, `If it's from Open WebUI, run: uk import open-webui ${path}`)
   try {
     value = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
-    // Nested too deep is a RangeError, and not JSON that anybody exported either.
-    throw new Stop('usage', `${path} does not hold JSON that can be read: ${shorten((error as Error).message, 200)}.`)
+    // JSON nested too deeply throws a RangeError.
+    throw new Stop('usage', `${path} isn't valid JSON: ${shorten((error as Error).message, 200)}.`)
   }
   if (Array.isArray(value)) return value
   if (value !== null && typeof value === 'object') return [value]
-  throw new Stop('usage', `${path} does not hold a list of chats.`)
+  throw new Stop('usage', `${path} doesn't contain a list of chats.`)
 }
 
 async function isZip(path: string): Promise<boolean> {
@@ -100,11 +100,11 @@ const zipAt = (path: string): Promise<ZipFile> =>
     ),
   )
 
-/** Counts what comes out, whatever the archive says of itself. */
+/** Counts the decompressed bytes instead of trusting the archive. */
 async function textsIn(zip: ZipFile, all: readonly Entry[], path: string, wanted: RegExp): Promise<string[]> {
   const entries = all.filter(({ fileName }) => wanted.test(fileName))
   if (entries.length === 0)
-    throw new Stop('usage', `${path} has no conversations.json: is it the export of another program?`)
+    throw new Stop('usage', `${path} has no conversations.json. Is it an export from another app?`)
   const texts: string[] = []
   let left = MOST_BYTES
   for (const entry of entries.toSorted((a, b) => a.fileName.localeCompare(b.fileName))) {
@@ -117,7 +117,7 @@ async function textsIn(zip: ZipFile, all: readonly Entry[], path: string, wanted
 }
 
 const broken = (path: string, error: Error): Stop =>
-  new Stop('usage', `${path} is not a ZIP that can be read: ${error.message}.`)
+  new Stop('usage', `${path} isn't a valid ZIP file: ${error.message}.`)
 
 const entriesOf = (zip: ZipFile, path: string): Promise<Entry[]> =>
   new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The files that an export holds beside its chats, and their way into the drive. */
+/** Files of an export, and their upload to the drive. */
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,9 +12,9 @@ import { upload } from '../../server/upload.ts'
 import type { Terminal } from '../../terminal.ts'
 import type { GivenFile } from './formats/conversation.ts'
 
-/** Files by their ids there: the entries of an archive, or a folder of uploads. */
+/** Files by their IDs in the export: ZIP entries or a folder of uploads. */
 export interface ExportFiles {
-  /** The file with this id: its name, once in this export, and its size. */
+  /** Looks up a file: its unique name in the export, and its size. */
   find(ref: string): { name: string; size: number } | null
   read(ref: string): Promise<AsyncIterable<Uint8Array>>
 }
@@ -34,7 +34,7 @@ const extensions: Readonly<Record<string, string>> = {
   'text/plain': '.txt',
 }
 
-/** The files of an export, and those that stand in the chat itself as a `data:` URL (RFC 2397) in base64. */
+/** The export's files, and files embedded in a chat as base64 `data:` URLs (RFC 2397). */
 export function withData(files: ExportFiles): ExportFiles {
   const bytesOf = (ref: string): Buffer => Buffer.from(ref.slice(DATA.exec(ref)![0].length), 'base64')
   return {
@@ -49,7 +49,7 @@ export function withData(files: ExportFiles): ExportFiles {
   }
 }
 
-/** Puts files into one folder of the drive. The same file has the same place, so what was brought before is there once. */
+/** Uploads files to one drive folder. The same file gets the same name, so importing again doesn't duplicate it. */
 export async function bringFiles(
   given: readonly GivenFile[],
   files: ExportFiles,
@@ -75,7 +75,7 @@ export async function bringFiles(
   return ids
 }
 
-/** The folder for what comes from there, at the root of the workspace; made when it is first needed. */
+/** The folder for imported files, at the workspace's root, created on first use. */
 export async function folderFor(source: string, workspaceId: string, { call }: Caller): Promise<string> {
   const { create_folder } = (await contracts.drive()).endpoints
   const answer = await call(create_folder, { workspace_id: workspaceId, name: `Imported from ${source}` })

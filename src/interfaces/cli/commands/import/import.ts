@@ -27,7 +27,6 @@ const sources = {
 export const switchField = (name: string): Field => ({ ...textField(name), kind: 'switch' })
 export const fileField = (name: string): Field => ({ ...textField(name), inPath: true, required: true, verbatim: true })
 
-/** `uk import chatgpt|claude|open-webui <file>`. */
 export async function importChats(source: Source, words: readonly string[], terminal: Terminal): Promise<number> {
   const fields = [
     fileField('file'),
@@ -48,8 +47,8 @@ export async function importChats(source: Source, words: readonly string[], term
   if (other !== null)
     throw new Stop(
       'usage',
-      `${path} is an export of ${called[other]}, not of ${called[source]}. Nothing was imported.`,
-      `Use the command for it: uk import ${other} ${path}`,
+      `${path} is an export from ${called[other]}, not ${called[source]}. Nothing was imported.`,
+      `Run: uk import ${other} ${path}`,
     )
   const asked = { dryRun: input.dry_run === true, yes: input.yes === true }
   if (!globals.json) sayWhat(exported, terminal)
@@ -57,13 +56,13 @@ export async function importChats(source: Source, words: readonly string[], term
     const told = { found: conversations.length, imported: 0, already: 0, dry_run: asked.dryRun, left }
     const code = await report(terminal, globals, told)
     if (!isNoExport(exported)) return code
-    terminal.err(`${path} has no chats of ${called[source]}.`)
+    terminal.err(`${path} contains no ${called[source]} chats.`)
     return codeOf('usage')
   }
   const caller = await callerOf(globals, terminal)
   const workspace = await workspaceOf(globals, caller, terminal)
   const place = workspace === undefined ? 'your personal workspace' : workspace.name
-  if (!(await agreed(`Import them into ${place}?`, asked, globals, terminal))) return codeOf('ok')
+  if (!(await agreed(`Import into ${place}?`, asked, globals, terminal))) return codeOf('ok')
   const workspaceId = workspace?.id ?? (await personal(caller.call))
   const { imported, already } = await sendAll({ source, conversations, files, workspaceId }, caller, terminal)
   return report(terminal, globals, { found: conversations.length, imported, already, dry_run: false, left })
@@ -84,7 +83,7 @@ async function archiveOf(
   return Object.assign(await openArchive(path, wanted), { files })
 }
 
-/** Asks a person first in a terminal; where nobody can be asked, `--yes` says so beforehand. */
+/** Asks for confirmation in a terminal; elsewhere requires `--yes`. */
 export async function agreed(
   question: string,
   { yes }: { yes: boolean },
@@ -95,8 +94,8 @@ export async function agreed(
   if (!terminal.canAsk || globals['no-input'])
     throw new Stop(
       'usage',
-      'Nothing was imported: nobody can be asked here.',
-      'Give --yes to import, or --dry-run to see what would be.',
+      'Nothing was imported: there is no terminal to confirm in.',
+      'Add --yes to import, or --dry-run to preview.',
     )
   const answer = await ask(clean(`${question} [y/N]`), '--yes', globals, terminal)
   if (/^y(es)?$/i.test(answer)) return true
@@ -120,7 +119,7 @@ function sayWhat({ conversations, left }: Exported, terminal: Terminal): void {
 
 export function sayLeft(left: ReadonlyMap<string, number>, terminal: Terminal): void {
   if (left.size === 0) return
-  terminal.err('Left out:')
+  terminal.err('Skipped:')
   for (const [what, count] of left) terminal.err(`  ${count} ${what}`)
 }
 
@@ -141,7 +140,7 @@ async function sendAll(
   let already = 0
   let folder: string | null = null
   const said = terminal.onInterrupt(() =>
-    terminal.err(`${imported} were imported. The same command goes on where it was.`),
+    terminal.err(`Imported ${imported} so far. Run the same command again to continue.`),
   )
   const send = async (conversation: Conversation, ids: ReadonlyMap<string, string>, dry_run: boolean) => {
     const messages = conversation.messages.map(({ files: named, ...message }) => ({
@@ -155,7 +154,7 @@ async function sendAll(
   for (const conversation of conversations) {
     const named = conversation.messages.flatMap((message) => message.files)
     let ids: ReadonlyMap<string, string> = new Map()
-    // Files are sent only for a chat that is not there yet.
+    // Upload files only for new chats.
     if (named.length > 0 && (await send(conversation, ids, true))) {
       folder ??= await folderFor(called[source], workspaceId, caller)
       ids = await bringFiles(named, files, folder, caller, terminal)
@@ -172,7 +171,7 @@ async function sendAll(
 
 const MOST_TRIES = 10
 
-/** A server that has enough for the moment says when to come again. */
+/** Retries after rate limits. */
 async function withPatience<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1)
     try {
@@ -194,10 +193,10 @@ interface Told {
 
 async function report(terminal: Terminal, globals: Globals, { left, ...told }: Told): Promise<number> {
   if (globals.json) await terminal.out(`${JSON.stringify({ ...told, left_out: Object.fromEntries(left) })}\n`)
-  else if (told.dry_run) terminal.err('Nothing was imported: this was a dry run.')
+  else if (told.dry_run) terminal.err('Dry run. Nothing was imported.')
   else
     terminal.err(
-      `${told.imported} chats were imported${told.already > 0 ? `, ${told.already} were there already` : ''}.`,
+      `Imported ${told.imported} chats${told.already > 0 ? `. ${told.already} had already been imported` : ''}.`,
     )
   return codeOf('ok')
 }

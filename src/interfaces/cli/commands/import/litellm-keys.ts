@@ -3,9 +3,9 @@ import { periodOf } from './litellm-plan.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /**
- * Virtual keys of a LiteLLM proxy, as `GET /key/list?return_full_object=true` answers them (`{keys: [...]}`) or as rows of its table
- * `LiteLLM_VerificationToken` in JSON. The keys themselves are not in it, only their hashes: others are made, with the same name,
- * cap, models and end. Pure. https://docs.litellm.ai/docs/proxy/virtual_keys
+ * Virtual keys of a LiteLLM proxy, from `GET /key/list?return_full_object=true` (`{keys: [...]}`) or as JSON rows of
+ * its `LiteLLM_VerificationToken` table. It contains only hashes, so new keys are created with the same name, cap,
+ * models and expiry. Pure. https://docs.litellm.ai/docs/proxy/virtual_keys
  */
 export interface PlannedKey {
   name: string
@@ -17,24 +17,24 @@ export interface PlannedKey {
 
 export interface KeyPlan {
   keys: PlannedKey[]
-  /** The things that stay behind, and why. */
+  /** Skipped items, with reasons. */
   left: string[]
 }
 
-/** Words of LiteLLM's for all models. */
+/** LiteLLM's names for "all models". */
 const ALL: ReadonlySet<string> = new Set(['all-proxy-models', 'all-team-models', '*'])
 const MOST_KEYS = 1_000
 
-/** `called`: the models of its `config.yaml` as they are called here, by their names there. */
+/** `called`: new model names by their names in its `config.yaml`. */
 export function keysOf(given: unknown, called: ReadonlyMap<string, readonly string[]>, now: number): KeyPlan {
   const rows = isObject(given) ? given.keys : given
-  if (!Array.isArray(rows)) throw new TypeError('it is not a list of keys')
-  if (rows.length > MOST_KEYS) throw new TypeError(`it has more than ${MOST_KEYS} keys`)
+  if (!Array.isArray(rows)) throw new TypeError('not a list of keys')
+  if (rows.length > MOST_KEYS) throw new TypeError(`more than ${MOST_KEYS} keys`)
   const plan: KeyPlan = { keys: [], left: [] }
   const taken = new Set<string>()
   for (const row of rows) {
     if (!isObject(row)) {
-      plan.left.push('an entry that is only a hash: ask for the list with return_full_object=true')
+      plan.left.push('an entry that is only a hash: export the list with return_full_object=true')
       continue
     }
     planKey(row, called, now, plan, taken)
@@ -51,25 +51,25 @@ function planKey(
 ): void {
   const alias = textOr(row.key_alias, '') || textOr(row.key_name, '')
   const name = shorten(alias === '' ? 'LiteLLM key' : alias, 100)
-  const leave = (why: string): void => void plan.left.push(`the key ${name}: ${why}`)
-  if (taken.has(name)) return leave('another key above has this name')
-  if (row.blocked === true) return leave('it is blocked')
+  const leave = (why: string): void => void plan.left.push(`key ${name}: ${why}`)
+  if (taken.has(name)) return leave('duplicate name')
+  if (row.blocked === true) return leave('blocked')
   const ends = row.expires === null || row.expires === undefined ? null : millisecondsOf(row.expires)
-  if (ends !== null && ends <= now) return leave('it has expired')
+  if (ends !== null && ends <= now) return leave('expired')
   const cap = amountOf(row.max_budget)
   const duration = textOr(row.budget_duration, '')
   const period = duration === '' ? 'total' : periodOf(duration)
-  // A cap over another time would be a looser or a tighter one.
+  // Another period would change the cap.
   if (cap !== null && period === undefined)
-    return leave(`its budget is over ${duration}, and caps here are over a day, a week, a month or in total`)
+    return leave(`budget period ${duration} isn't supported. Spend caps apply per day, week, month or in total`)
   const models = modelsOf(row.models, called)
-  if (models !== null && models.length === 0) return leave('none of its models is in config.yaml')
+  if (models !== null && models.length === 0) return leave('none of its models are in config.yaml')
   for (const [word, why] of [
-    ['rpm_limit', 'rates are the same for all callers here'],
-    ['tpm_limit', 'rates are the same for all callers here'],
-    ['team_id', 'a team is a workspace here'],
+    ['rpm_limit', "rate limits per key aren't supported"],
+    ['tpm_limit', "rate limits per key aren't supported"],
+    ['team_id', 'create a workspace for the team'],
   ] as const)
-    if (row[word] !== null && row[word] !== undefined) plan.left.push(`the key ${name}: ${word}; ${why}`)
+    if (row[word] !== null && row[word] !== undefined) plan.left.push(`key ${name}: ${word} ignored; ${why}`)
   taken.add(name)
   plan.keys.push({
     name,
@@ -85,7 +85,7 @@ function amountOf(given: unknown): number | null {
   return Number.isFinite(usd) && usd >= 0 ? usd : null
 }
 
-/** Null: all of them. */
+/** Null means all models. */
 function modelsOf(given: unknown, called: ReadonlyMap<string, readonly string[]>): string[] | null {
   const names = Array.isArray(given) ? given.filter((one): one is string => typeof one === 'string') : []
   if (names.length === 0 || names.some((name) => ALL.has(name))) return null

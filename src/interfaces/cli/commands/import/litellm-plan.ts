@@ -1,6 +1,6 @@
 import { isObject, textOr } from './formats/conversation.ts'
 
-/** A `config.yaml` of LiteLLM's proxy as provider endpoints of ours. Pure. https://docs.litellm.ai/docs/proxy/configs */
+/** Converts a LiteLLM proxy's `config.yaml` to provider endpoints. Pure. https://docs.litellm.ai/docs/proxy/configs */
 
 export interface PlannedModel {
   id: string
@@ -13,23 +13,22 @@ export interface PlannedEndpoint {
   preset: string | null
   shape: string | null
   base_url: string | null
-  /** Never shown. */
   api_key: string | null
   models: PlannedModel[]
 }
 
 export interface LitellmPlan {
   endpoints: PlannedEndpoint[]
-  /** The new names of each model, by its name in LiteLLM. */
+  /** New names of each model, by its name in LiteLLM. */
   called: Map<string, string[]>
-  /** The same, where it is called otherwise than by its bare name. */
+  /** Models whose name changes. */
   renamed: { was: string; now: string }[]
   budget: { usd: number; period: 'day' | 'week' | 'month' } | null
-  /** The things that stay behind, and why. */
+  /** Skipped items, with reasons. */
   left: string[]
 }
 
-/** LiteLLM's words before the slash, and our presets. */
+/** LiteLLM's provider prefixes and our presets. */
 const presets: Readonly<Record<string, string>> = {
   openai: 'openai',
   anthropic: 'anthropic',
@@ -51,7 +50,7 @@ const presets: Readonly<Record<string, string>> = {
   lm_studio: 'lm-studio',
   hosted_vllm: 'vllm',
 }
-/** Providers that speak OpenAI's shape at an address of their own, where one is given. */
+/** Providers with an OpenAI-compatible API, used if a URL is given. */
 const openAiAlike: ReadonlySet<string> = new Set([
   'openai',
   'custom_openai',
@@ -65,7 +64,7 @@ const openAiAlike: ReadonlySet<string> = new Set([
   'deepinfra',
   'sambanova',
 ])
-/** The vendors of bare model names, where they are plain. */
+/** Providers of model names without a prefix. */
 const bare: readonly [RegExp, string][] = [
   [/^(gpt-|o\d|text-embedding-|dall-e|whisper|tts-|chatgpt-)/, 'openai'],
   [/^claude-/, 'anthropic'],
@@ -75,17 +74,17 @@ const needsAddress: ReadonlySet<string> = new Set(['azure'])
 
 export function planOf(config: unknown, environment: Readonly<Record<string, string | undefined>>): LitellmPlan {
   const plan: LitellmPlan = { endpoints: [], called: new Map(), renamed: [], budget: null, left: [] }
-  if (!isObject(config)) throw new TypeError('it is not a mapping')
+  if (!isObject(config)) throw new TypeError('not a mapping')
   const groups = new Map<string, PlannedEndpoint>()
   const list = Array.isArray(config.model_list) ? config.model_list : []
   if (config.model_list === undefined)
-    plan.left.push('model_list: there is none in this file, and what the proxy keeps in its database is not read')
+    plan.left.push("model_list: not in this file. Models in the proxy's database aren't imported")
   for (const entry of list) {
     const name = isObject(entry) ? textOr(entry.model_name, '') : ''
     const given = isObject(entry) && isObject(entry.litellm_params) ? entry.litellm_params : null
     const model = given === null ? '' : textOr(given.model, '')
     if (!isObject(entry) || given === null || model === '') {
-      plan.left.push(`an entry of model_list without litellm_params.model`)
+      plan.left.push(`an entry in model_list without litellm_params.model`)
       continue
     }
     planModel(
@@ -115,7 +114,9 @@ function planModel(
 ): void {
   const called = name === '' || name === model ? model : `${name} (${model})`
   if (model.includes('*') || name.includes('*'))
-    return void plan.left.push(`${called}: a pattern; a provider without a list of models is asked for all of its own`)
+    return void plan.left.push(
+      `${called}: patterns aren't imported. A provider without a model list offers all of its models`,
+    )
   const address = valueOf(given.api_base ?? given.base_url, environment)
   const key = valueOf(given.api_key, environment)
   const slash = model.indexOf('/')
@@ -124,12 +125,12 @@ function planModel(
   const preset = presets[prefix]
   const alike = openAiAlike.has(prefix) || (prefix === '' && address.value !== null)
   if (id === '' || (preset === undefined && !(alike && address.value !== null)))
-    return void plan.left.push(`${called}: the provider "${prefix || model}" is not known here`)
+    return void plan.left.push(`${called}: unknown provider "${prefix || model}"`)
   for (const { missing } of [address, key])
-    if (missing !== null) return void plan.left.push(`${called}: ${missing} is not set in this environment`)
-  if (needsAddress.has(prefix) && address.value === null) return void plan.left.push(`${called}: it has no api_base`)
+    if (missing !== null) return void plan.left.push(`${called}: ${missing} isn't set in this environment`)
+  if (needsAddress.has(prefix) && address.value === null) return void plan.left.push(`${called}: api_base is missing`)
   for (const word of ['vertex_project', 'aws_access_key_id', 'aws_region_name'])
-    if (given[word] !== undefined) return void plan.left.push(`${called}: ${word} is not carried over`)
+    if (given[word] !== undefined) return void plan.left.push(`${called}: ${word} isn't supported`)
   if (prefix === 'azure' && address.value !== null) address.value = azureAddress(address.value)
   const ours = preset === 'openai' && address.value !== null ? null : (preset ?? null)
   const group = `${prefix}\0${address.value ?? ''}\0${key.value ?? ''}`
@@ -153,14 +154,15 @@ function planModel(
   plan.called.set(known, [...(plan.called.get(known) ?? []), now])
   if (name !== '' && name !== now && name !== id) plan.renamed.push({ was: name, now })
   for (const word of ['rpm', 'tpm', 'max_budget'])
-    if (given[word] !== undefined) plan.left.push(`${called}: ${word}; caps are of keys, workspaces and members here`)
+    if (given[word] !== undefined)
+      plan.left.push(`${called}: ${word} ignored. Set spend caps on keys, workspaces or members`)
 }
 
-/** LiteLLM is given the resource; Azure's API without dated versions lies below it. */
+/** LiteLLM takes the Azure resource's URL; Azure's API without dated versions is below it. */
 const azureAddress = (address: string): string =>
   /\/openai(\/|$)/.test(address) ? address : `${address.replace(/\/+$/, '')}/openai/v1`
 
-/** `os.environ/NAME` is read here, as LiteLLM reads it where it runs. */
+/** Resolves `os.environ/NAME` in this environment. */
 function valueOf(
   given: unknown,
   environment: Readonly<Record<string, string | undefined>>,
@@ -191,7 +193,7 @@ function freeSlug(slug: string, taken: readonly PlannedEndpoint[]): string {
   }
 }
 
-/** Per token there, per million here. */
+/** Converts prices per token to prices per million. */
 function pricesOf(given: Record<string, unknown>, info: Record<string, unknown>): Pick<PlannedModel, 'pricing'> {
   const price = (word: string): number | undefined => {
     const value = Number(given[word] ?? info[word] ?? Number.NaN)
@@ -220,17 +222,19 @@ function planRest(config: Record<string, unknown>, plan: LitellmPlan): void {
   const period = periods[textOr(settings.budget_duration, '')]
   if (Number.isFinite(budget) && period !== undefined) plan.budget = { usd: budget, period }
   else if (settings.max_budget !== undefined)
-    plan.left.push('litellm_settings.max_budget: its budget_duration is not a day, a week or a month')
+    plan.left.push('litellm_settings.max_budget: budget_duration must be a day, a week or a month')
   for (const [word, why] of [
-    ['fallbacks', 'name several models in `models` of a call'],
-    ['success_callback', 'usage is kept here: `uk ai-gateway usage`'],
-    ['cache', 'answers are not kept here'],
+    ['fallbacks', 'list several models in the `models` field of a request instead'],
+    ['success_callback', 'usage is recorded automatically: `uk ai-gateway usage`'],
+    ['cache', "response caching isn't supported"],
   ] as const)
     if (settings[word] !== undefined) plan.left.push(`litellm_settings.${word}: ${why}`)
   if (isObject(config.router_settings)) plan.left.push('router_settings: see docs/routing.md')
   const general = isObject(config.general_settings) ? config.general_settings : {}
   if (general.master_key !== undefined)
-    plan.left.push('general_settings.master_key: make keys here with `uk api-keys create`')
+    plan.left.push('general_settings.master_key: create keys with `uk api-keys create`')
   if (general.database_url !== undefined)
-    plan.left.push('virtual keys in its database: give --keys with what GET /key/list?return_full_object=true answers')
+    plan.left.push(
+      "virtual keys in the proxy's database: import them with --keys and the output of GET /key/list?return_full_object=true",
+    )
 }

@@ -49,10 +49,10 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
   assert.equal(dry.code, 0, dry.err)
   assert.match(dry.err, /3 providers:\n {2}openai {2}at its own address {2}with its key {2}gpt-4o, gpt-4o-mini/)
   assert.match(dry.err, /fast → openai\/gpt-4o-mini/)
-  assert.match(dry.err, /NOT_SET is not set in this environment[\s\S]*"sagemaker" is not known here[\s\S]*fallbacks/)
+  assert.match(dry.err, /NOT_SET isn't set in this environment[\s\S]*unknown provider "sagemaker"[\s\S]*fallbacks/)
   const done = await uk(...words, '--yes')
   assert.equal(done.code, 0, done.err)
-  assert.match(done.err, /3 providers were added\.\nThe budget of the workspace was set\./)
+  assert.match(done.err, /Added 3 providers\.\nSet the workspace budget\./)
   for (const { out, err } of [dry, done]) assert.doesNotMatch(out + err, /sk-their|azure-secret|sk-1234/)
   const endpoints = (await alice.get('/ai-gateway/provider-endpoints?limit=100')).body.data.filter(
     (one: any) => one.workspace_id === team,
@@ -65,7 +65,7 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
   const openai = endpoints.find((one: any) => one.slug === 'openai')
   assert.deepEqual(openai.models[0].pricing, { input: 2.5, output: 10 })
   assert.equal((await alice.get(`/workspaces/${team}`)).body.data.spend_cap_usd, 100)
-  assert.match((await uk(...words, '--yes')).err, /0 providers were added, 3 were there already/)
+  assert.match((await uk(...words, '--yes')).err, /Added 0 providers\. 3 already existed/)
 
   // Their virtual keys, of which only hashes are known.
   const theirs = { token: 'c0ffee'.repeat(10), spend: 3, team_id: null, blocked: null, expires: null }
@@ -92,14 +92,14 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
   )
   const keyWords = [...words, '--keys', keysPath]
   const dryKeys = await uk(...keyWords, '--dry-run')
-  assert.match(dryKeys.err, /2 new keys, for LiteLLM keeps only hashes of its own/)
+  assert.match(dryKeys.err, /2 new keys\. LiteLLM stores only hashes/)
   assert.match(
     dryKeys.err,
     /bot {2}5 USD per month {2}openai\/gpt-4o-mini, openai\/gpt-4o\n {2}sk-\.\.\.abcd {2}no cap {2}all models/,
   )
   assert.match(
     dryKeys.err,
-    /bot: rpm_limit[^]*odd: its budget is over 10d[^]*elsewhere: none of its models[^]*over: it has expired[^]*only a hash/,
+    /bot: rpm_limit[^]*odd: budget period 10d[^]*elsewhere: none of its models[^]*over: expired[^]*only a hash/,
   )
   const active = async () => (await alice.get('/api-keys?status=active&limit=100')).body.data
   assert.equal(
@@ -120,7 +120,7 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
   const asked = await fetch(`${server.origin}/compat-a/v1/models`, { headers: { authorization: `Bearer ${bot}` } })
   assert.equal(asked.status, 200)
   const again = await ranBy(spawn(program, [...keyWords, ...person], { env }), alice.password)
-  assert.match(again.err, /Keys of these names were there already: bot, sk-\.\.\.abcd/)
+  assert.match(again.err, /Keys with these names already exist: bot, sk-\.\.\.abcd/)
   // Refused in the middle: those that were made by then are shown all the same, for nobody sees them again.
   const halves = [
     { ...theirs, key_alias: 'first', models: [] },
@@ -130,7 +130,7 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
   const half = await ranBy(spawn(program, [...keyWords, ...person], { env }), alice.password)
   assert.notEqual(half.code, 0)
   assert.match(half.out, /^uk_[0-9A-Za-z]{49} {2}first$/m)
-  assert.match(half.err, /1 keys were made[^]*spend_cap_usd/)
+  assert.match(half.err, /Created 1 keys\.[^]*spend_cap_usd/)
 
   const bomb = [
     'a: &a [x,x,x,x,x,x,x,x,x]',
@@ -143,7 +143,7 @@ test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is le
     ),
   ]
   await writeFile(path, bomb.join('\n'))
-  assert.match((await uk(...words, '--yes')).err, /is not a config\.yaml that can be read/)
+  assert.match((await uk(...words, '--yes')).err, /isn't a valid config\.yaml/)
   assert.throws(() => planOf([], {}), TypeError)
-  assert.match(planOf({ general_settings: {} }, {}).left[0]!, /^model_list: there is none in this file/)
+  assert.match(planOf({ general_settings: {} }, {}).left[0]!, /^model_list: not in this file/)
 })

@@ -17,7 +17,7 @@ import { shorten } from '#core/text/shorten.ts'
 
 const MOST_BYTES = 10_000_000
 
-/** `uk import litellm <config.yaml>`: its models as provider endpoints, with their keys, and its budget. */
+/** `uk import litellm <config.yaml>`: imports models as provider endpoints with their keys, and the budget. */
 export async function importLitellm(words: readonly string[], terminal: Terminal): Promise<number> {
   const fields = [
     fileField('file'),
@@ -46,17 +46,17 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
       await terminal.out(
         `${JSON.stringify({ ...told, dry_run: dryRun, renamed: plan.renamed, left_out: plan.left })}\n`,
       )
-    else if (dryRun) terminal.err('Nothing was imported: this was a dry run.')
+    else if (dryRun) terminal.err('Dry run. Nothing was imported.')
     else {
       terminal.err(
-        `${told.made} providers were added${told.already.length > 0 ? `, ${told.already.length} were there already` : ''}.`,
+        `Added ${told.made} providers${told.already.length > 0 ? `. ${told.already.length} already existed` : ''}.`,
       )
-      for (const slug of told.taken) terminal.err(`${slug} is taken by another provider, and was left as it is.`)
-      if (told.budget) terminal.err('The budget of the workspace was set.')
+      for (const slug of told.taken) terminal.err(`Skipped ${slug}: another provider already uses this slug.`)
+      if (told.budget) terminal.err('Set the workspace budget.')
       if (told.keys_already.length > 0)
-        terminal.err(clean(`Keys of these names were there already: ${told.keys_already.join(', ')}.`))
+        terminal.err(clean(`Keys with these names already exist: ${told.keys_already.join(', ')}.`))
       if (told.new_keys.length > 0) {
-        terminal.err(`${told.new_keys.length} keys were made. They are shown this once:`)
+        terminal.err(`Created ${told.new_keys.length} keys. This is the only time they're shown:`)
         await terminal.out(told.new_keys.map(({ name, key }) => clean(`${key}  ${name}`) + '\n').join(''))
       }
     }
@@ -66,7 +66,7 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   const caller = await callerOf(globals, terminal)
   const workspace = input.instance === true ? undefined : await workspaceOf(globals, caller, terminal)
   const place =
-    input.instance === true ? 'for everybody on this instance' : workspace ? `to ${workspace.name}` : 'for you alone'
+    input.instance === true ? 'for everyone on this server' : workspace ? `to ${workspace.name}` : 'for yourself only'
   if (!(await agreed(`Add these providers ${place}?`, { yes: input.yes === true }, globals, terminal)))
     return codeOf('ok')
   const owner = input.instance === true ? { instance: true } : workspace ? { workspace_id: workspace.id } : {}
@@ -87,13 +87,13 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
       spend_cap_period: plan.budget.period,
     })
     told.budget = true
-  } else if (plan.budget) plan.left.push('its budget: name a workspace with --workspace, whose budget it becomes')
+  } else if (plan.budget) plan.left.push('budget: add --workspace to set it as a workspace budget')
   if (keys !== null && keys.keys.length > 0) {
     const held = input.instance === true ? null : (workspace?.id ?? null)
     try {
       await makeKeys(keys.keys, held, told, caller, globals, terminal)
     } catch (error) {
-      // Those that were made are shown now, or never.
+      // Show the created keys before failing: they can't be shown later.
       if (told.new_keys.length > 0) await tell(false)
       throw error
     }
@@ -101,7 +101,7 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   return tell(false)
 }
 
-/** The scopes that a program that calls models needs. */
+/** Scopes for calling models. */
 const SCOPES = ['gateway:run', 'inference:run', 'model:read']
 
 interface KeysTold {
@@ -109,7 +109,7 @@ interface KeysTold {
   keys_already: string[]
 }
 
-/** Keys are managed by a signed-in person, so the password is asked for. Each is in `told` as soon as it is made. */
+/** Creates keys in a session, which needs the password. Adds each to `told` as soon as it exists. */
 async function makeKeys(
   keys: readonly PlannedKey[],
   workspaceId: string | null,
@@ -119,7 +119,7 @@ async function makeKeys(
   terminal: Terminal,
 ): Promise<void> {
   const { list, create } = (await contracts.api_keys()).endpoints
-  const why = 'Keys are made by a signed-in person.'
+  const why = 'Creating API keys requires your password.'
   await withSession(
     target.origin,
     globals,
@@ -147,31 +147,25 @@ async function makeKeys(
 
 async function readKeys(path: string, { called }: LitellmPlan): Promise<KeyPlan> {
   const found = await stat(path).catch(() => null)
-  if (!found?.isFile()) throw new Stop('usage', `${path} is not a file that can be read.`)
+  if (!found?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
   if (found.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
   try {
     return keysOf(JSON.parse(await readText(path)), called, Date.now())
   } catch (error) {
-    throw new Stop(
-      'usage',
-      `${path} is not a list of keys that can be read: ${shorten((error as Error).message, 200)}.`,
-    )
+    throw new Stop('usage', `${path} isn't a valid key list: ${shorten((error as Error).message, 200)}.`)
   }
 }
 
 async function read(path: string, terminal: Terminal): Promise<LitellmPlan> {
   const found = await stat(path).catch(() => null)
-  if (!found?.isFile()) throw new Stop('usage', `${path} is not a file that can be read.`)
+  if (!found?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
   if (found.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
   const { parse } = await import('yaml')
   try {
-    // Aliases that multiply each other are bounded by the reader.
+    // Bounds alias expansion.
     return planOf(parse(await readText(path), { maxAliasCount: 100, logLevel: 'silent' }), terminal.env)
   } catch (error) {
-    throw new Stop(
-      'usage',
-      `${path} is not a config.yaml that can be read: ${(error as Error).message.split('\n')[0]}.`,
-    )
+    throw new Stop('usage', `${path} isn't a valid config.yaml: ${(error as Error).message.split('\n')[0]}.`)
   }
 }
 
@@ -180,15 +174,15 @@ function show({ endpoints, renamed, budget, left }: LitellmPlan, keys: KeyPlan |
   for (const { slug, base_url, api_key, models } of endpoints)
     terminal.err(
       clean(
-        `  ${slug}  ${base_url ?? 'at its own address'}  ${api_key === null ? 'without a key' : 'with its key'}  ${models.map(({ id }) => id).join(', ')}`,
+        `  ${slug}  ${base_url ?? 'default URL'}  ${api_key === null ? 'no key' : 'with key'}  ${models.map(({ id }) => id).join(', ')}`,
       ),
     )
-  if (renamed.length > 0) terminal.err('Called otherwise from now on:')
+  if (renamed.length > 0) terminal.err('New model names:')
   for (const { was, now } of renamed) terminal.err(clean(`  ${was} → ${now}`))
-  if (budget) terminal.err(`A budget of ${budget.usd} USD per ${budget.period}.`)
+  if (budget) terminal.err(`Budget: ${budget.usd} USD per ${budget.period}`)
   if (keys !== null && keys.keys.length > 0) {
     terminal.err(
-      `${keys.keys.length} new keys, for LiteLLM keeps only hashes of its own: whoever has one gets another.`,
+      `${keys.keys.length} new keys. LiteLLM stores only hashes, so everyone who has a key needs the new one.`,
     )
     for (const { name, spend_cap_usd, spend_cap_period, allowed_models, expires_at } of keys.keys) {
       const cap =
@@ -202,11 +196,11 @@ function show({ endpoints, renamed, budget, left }: LitellmPlan, keys: KeyPlan |
       )
     }
   }
-  if (left.length > 0) terminal.err('Left out:')
+  if (left.length > 0) terminal.err('Skipped:')
   for (const line of left) terminal.err(clean(`  ${line}`))
 }
 
-/** The addresses of the endpoints of the same owner, by their slugs. */
+/** Base URLs of the owner's endpoints, by slug. */
 async function slugsOf({ call }: Caller, workspaceId: string | null, instance: boolean): Promise<Map<string, string>> {
   const { list } = (await contracts.ai_gateway()).endpoints
   const found = new Map<string, string>()

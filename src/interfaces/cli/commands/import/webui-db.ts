@@ -19,7 +19,7 @@ export async function isDatabase(path: string): Promise<boolean> {
   }
 }
 
-/** The chats of a `webui.db`, as its export has them: of one person, whose address is asked for where there are several. */
+/** One user's chats from a `webui.db`, in the form of an export. With several users, `email` chooses one. */
 export function chatsOfDatabase(path: string, email: string | undefined): unknown[] {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
@@ -30,8 +30,10 @@ export function chatsOfDatabase(path: string, email: string | undefined): unknow
     if (chosen === undefined)
       throw new Stop(
         'usage',
-        email === undefined ? `${path} holds chats of ${people.length} people.` : `${path} holds no chats of ${email}.`,
-        `Name one with --user: ${people
+        email === undefined
+          ? `${path} contains chats from ${people.length} users.`
+          : `${path} contains no chats from ${email}.`,
+        `Choose one with --user: ${people
           .map((one) => `${one.email} (${one.chats})`)
           .slice(0, 20)
           .join(', ')}`,
@@ -42,7 +44,7 @@ export function chatsOfDatabase(path: string, email: string | undefined): unknow
     return rows.map((row) => ({ ...row, chat: parsed(row.chat) }))
   } catch (error) {
     if (error instanceof Stop) throw error
-    throw new Stop('usage', `${path} is not a webui.db that can be read: ${(error as Error).message}.`)
+    throw new Stop('usage', `${path} isn't a valid webui.db: ${(error as Error).message}.`)
   } finally {
     database.close()
   }
@@ -57,8 +59,8 @@ function parsed(text: string): unknown {
 }
 
 /**
- * The folder `uploads` beside a `webui.db`, or the one that is named: files `{id}_{name}`. Only plain files in it, whatever the
- * database says of their paths.
+ * Files `{id}_{name}` in the `uploads` folder next to a `webui.db`, or in the given folder. Only plain files in it are
+ * read, never paths from the database.
  */
 export function uploadsBeside(path: string, given: string | undefined): ExportFiles {
   const folder = given ?? join(dirname(path), 'uploads')
@@ -67,7 +69,7 @@ export function uploadsBeside(path: string, given: string | undefined): ExportFi
     names = readdirSync(folder)
   } catch (error) {
     if (given === undefined) return noFiles
-    throw new Stop('usage', `${folder} cannot be read: ${(error as Error).message}.`)
+    throw new Stop('usage', `Can't read ${folder}: ${(error as Error).message}.`)
   }
   const byId = new Map(names.map((name) => [/^([\w-]+?)_/.exec(name)?.[1] ?? name, name]))
   return {

@@ -36,9 +36,13 @@ test('an export of another program is refused with the command for it, and a fil
     }
   const none = await run('chatgpt', 'other', [{ a: 1 }, 2], '--yes', '--json')
   assert.deepEqual([none.code, JSON.parse(none.out).found], [exits.usage[0], 0], none.err)
-  assert.match(none.err, /has no chats of ChatGPT/)
+  assert.match(none.err, /contains no ChatGPT chats/)
   const both = await run('claude', 'both', [...exported.claude, ...exported.chatgpt], '--dry-run')
-  assert.deepEqual([both.code, /1 chats of ChatGPT, for `uk import chatgpt`/.test(both.err)], [0, true], both.err)
+  assert.deepEqual(
+    [both.code, /1 ChatGPT chats \(import them with `uk import chatgpt`\)/.test(both.err)],
+    [0, true],
+    both.err,
+  )
   const empty = await run('claude', 'empty', [], '--dry-run')
   assert.equal(empty.code, 0, empty.err)
 })

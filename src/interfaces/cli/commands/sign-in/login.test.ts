@@ -37,12 +37,12 @@ test('sign-up and login say which variables are used instead of the new login', 
   assert.equal(signedUp.code, 0, signedUp.err)
   const loggedIn = await uk(login('ada@example.com'), { UK_KEY: key, UK_ORIGIN: 'http://127.0.0.1:9' })
   for (const { err, out } of [signedUp, loggedIn]) {
-    assert.match(err, /^UK_KEY is set and is used instead of this login\. To use the login: unset UK_KEY$/m)
+    assert.match(err, /^UK_KEY is set and overrides this login\. To use the login, run: unset UK_KEY$/m)
     assert.equal(out, '')
     assert.ok(!err.includes(key))
   }
   assert.doesNotMatch(signedUp.err, /UK_ORIGIN/)
-  assert.match(loggedIn.err, /^UK_ORIGIN is set to http:\/\/127\.0\.0\.1:9 and is used instead of .*unset UK_ORIGIN$/m)
+  assert.match(loggedIn.err, /^UK_ORIGIN is set to http:\/\/127\.0\.0\.1:9 and overrides .*unset UK_ORIGIN$/m)
   const plain = await uk(login('ada@example.com'), { UK_KEY: '', UK_ORIGIN: `${server.origin}/` })
   assert.doesNotMatch(plain.err, /is set/)
 })
@@ -58,12 +58,12 @@ test('sign-up and login name the login of another account or server that they re
   const second = await uk(signUp('second@example.com'))
   assert.match(
     second.err,
-    new RegExp(`^This replaces the login of first@example\\.com on ${server.origin}\\. Its API key`, 'm'),
+    new RegExp(`^Replacing the login of first@example\\.com on ${server.origin}\\. Its API key`, 'm'),
   )
   const still = await fetch(`${server.origin}/v1/me`, { headers: { authorization: `Bearer ${key}` } })
   assert.equal(still.status, 200, 'the key of the other account stays valid')
   assert.doesNotMatch((await uk(login('Second@Example.com'))).err, /replaces/)
-  assert.match((await uk(login('first@example.com'))).err, /replaces the login of second@example\.com on/i)
+  assert.match((await uk(login('first@example.com'))).err, /replacing the login of second@example\.com on/i)
   const words = signUp('first@example.com').map((word) => (word === server.origin ? other.origin : word))
-  assert.match((await uk(words)).err, new RegExp(`replaces the login of first@example\\.com on ${server.origin}`))
+  assert.match((await uk(words)).err, new RegExp(`Replacing the login of first@example\\.com on ${server.origin}`))
 })

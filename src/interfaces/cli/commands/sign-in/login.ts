@@ -25,7 +25,7 @@ export async function signUp(words: readonly string[], terminal: Terminal): Prom
     readText,
   )
   const { origin } = await targetOf(terminal, globals)
-  const email = globals.email ?? (await ask('E-mail', '--email', globals, terminal))
+  const email = globals.email ?? (await ask('Email', '--email', globals, terminal))
   const name = (input.name as string | undefined) ?? (await ask('Name', '--name', globals, terminal))
   const password = await askNewPassword(globals, terminal)
   const auth = await contracts.auth()
@@ -49,7 +49,7 @@ export async function signUp(words: readonly string[], terminal: Terminal): Prom
   return inSession(origin, enter, (call) => keepKey(call, origin, email, terminal))
 }
 
-/** Makes a key, stores it, and revokes the one it replaces; a key that cannot be stored is revoked at once. */
+/** Creates and stores a key, and revokes the one it replaces. A key that can't be stored is revoked at once. */
 async function keepKey(call: SendCall, origin: string, email: string, terminal: Terminal): Promise<number> {
   const before = await readLogin(terminal).catch(() => null)
   const apiKeys = await contracts.api_keys()
@@ -60,17 +60,17 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
   const replaced = before !== null && isOther(before, login) ? before : null
   if (replaced !== null)
     terminal.err(
-      `This replaces the login of ${replaced.email} on ${replaced.origin}. Its API key stays valid until you revoke it.`,
+      `Replacing the login of ${replaced.email} on ${replaced.origin}. Its API key stays valid until you revoke it.`,
     )
   let file: string
   try {
     file = await writeLogin(terminal, login)
   } catch (error) {
     await call(apiKeys.endpoints.revoke, { id: made.data.id })
-    throw new Stop('failure', `The key cannot be stored: ${(error as Error).message}.`, 'It has been revoked.')
+    throw new Stop('failure', `Can't store the key: ${(error as Error).message}.`, 'The key was revoked.')
   }
   if (before?.key_id && replaced === null) await call(apiKeys.endpoints.revoke, { id: before.key_id }).catch(() => {})
-  terminal.err(`Signed in to ${origin} as ${email}. The key "${name}" is kept in ${file}`)
+  terminal.err(`Signed in to ${origin} as ${email}. The key "${name}" is stored in ${file}`)
   warnOfEnvironment(origin, terminal)
   return codeOf('ok')
 }
@@ -78,13 +78,13 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
 const isOther = (one: Login, other: Login): boolean =>
   one.origin !== other.origin || one.email.toLowerCase() !== other.email.toLowerCase()
 
-/** Names the variables because of which the next command wouldn't use the login that was just stored. */
+/** Warns about variables that override the login just stored. */
 function warnOfEnvironment(origin: string, terminal: Terminal): void {
   const { UK_KEY, UK_ORIGIN = '' } = terminal.env
-  if (UK_KEY) terminal.err('UK_KEY is set and is used instead of this login. To use the login: unset UK_KEY')
+  if (UK_KEY) terminal.err('UK_KEY is set and overrides this login. To use the login, run: unset UK_KEY')
   if (URL.canParse(UK_ORIGIN) && new URL(UK_ORIGIN).origin !== origin)
     terminal.err(
-      `UK_ORIGIN is set to ${new URL(UK_ORIGIN).origin} and is used instead of ${origin}. To use the login: unset UK_ORIGIN`,
+      `UK_ORIGIN is set to ${new URL(UK_ORIGIN).origin} and overrides ${origin}. To use the login, run: unset UK_ORIGIN`,
     )
 }
 
@@ -95,8 +95,8 @@ export async function logout(words: readonly string[], terminal: Terminal): Prom
   await forgetLogin(terminal)
   terminal.err(
     login === null
-      ? `Nobody was signed in: ${loginFile(terminal)} holds no key.`
-      : `Forgotten. The key still works until it is revoked: uk api-keys revoke ${login.key_id} --origin ${login.origin}`,
+      ? `You weren't signed in: there is no key in ${loginFile(terminal)}.`
+      : `Signed out. The API key stays valid until you revoke it: uk api-keys revoke ${login.key_id} --origin ${login.origin}`,
   )
   return codeOf('ok')
 }

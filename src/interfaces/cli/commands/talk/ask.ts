@@ -32,21 +32,21 @@ const letters: Readonly<Record<string, string>> = {
   '-f': '--file',
 }
 
-/** The letters of `uk ask` and `uk chat` in full; what stands behind two dashes is text. */
+/** Expands the short options of `uk ask` and `uk chat`; words after `--` are text. */
 export const inFull = (words: readonly string[]): string[] => {
   const end = words.includes('--') ? words.indexOf('--') : words.length
   return words.map((word, i) => (i < end ? (letters[word] ?? word) : word))
 }
 
-/** `uk ask <prompt>`: one question, its answer as it is written. What is piped in goes before the question. */
+/** `uk ask <prompt>`: streams the answer. Piped input goes before the question. */
 export async function ask(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(inFull(words), fields, readText)
-  const { prompt = '', model, agent, chat, continue: goesOn, file = [] } = input as Asked
+  const { prompt = '', model, agent, chat, continue: isContinued, file = [] } = input as Asked
   const before = (await piped(prompt !== '' || file.length > 0, terminal)).trimEnd()
   const text = [before, prompt].filter((part) => part.trim() !== '').join('\n\n')
   const asked = text === '' && file.length === 0 ? await question(globals['no-input'] === true, terminal) : text
   const talk = await converse(
-    { ...(chat && { chat }), ...(goesOn && { goesOn }), ...(agent && { agent }), ...(model && { model }) },
+    { ...(chat && { chat }), ...(isContinued && { isContinued }), ...(agent && { agent }), ...(model && { model }) },
     globals,
     terminal,
   )
@@ -58,15 +58,14 @@ export async function ask(words: readonly string[], terminal: Terminal): Promise
   using run = followRun('chats.stream', { id: talk.chatId() }, terminal)
   const code = await printStream({ response, globals, terminal, run, decide: decider(talk.call, globals, terminal) })
   if (code === codeOf('ok') && terminal.interactive && terminal.canAsk)
-    terminal.err(terminal.style('dim', 'uk ask -c goes on from here'))
+    terminal.err(terminal.style('dim', 'Continue with: uk ask -c'))
   return code
 }
 
 async function question(never: boolean, terminal: Terminal): Promise<string> {
-  if (never || !terminal.canAsk)
-    throw new Stop('usage', 'There is nothing to ask: the question is missing.', "Such as: uk ask 'What is a monad?'")
+  if (never || !terminal.canAsk) throw new Stop('usage', 'Missing question.', "Example: uk ask 'What is a monad?'")
   const { ask: askLine } = await import('../../input/prompt.ts')
   const text = await askLine('Ask', '<prompt>', {}, terminal)
-  if (text === '') throw new Stop('usage', 'There is nothing to ask.', "Such as: uk ask 'What is a monad?'")
+  if (text === '') throw new Stop('usage', 'Missing question.', "Example: uk ask 'What is a monad?'")
   return text
 }

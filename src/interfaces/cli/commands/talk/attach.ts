@@ -11,13 +11,13 @@ type Source =
   | { kind: 'file'; file_id: string }
   | { kind: 'base64'; media_type: string; data: string }
 
-/** A part of a message, as `POST /chats/:id/messages` takes it. */
+/** A message part of `POST /chats/:id/messages`. */
 export type Part =
   | { type: 'text'; text: string }
   | { type: 'image'; source: Source }
   | { type: 'file'; source: Source; name?: string }
 
-/** The server judges by the bytes; this says which kind of part a name becomes. */
+/** Decides the kind of part by extension. The server checks the bytes. */
 const pictures: Readonly<Record<string, string>> = {
   '.png': 'image/png',
   '.jpg': 'image/jpeg',
@@ -31,12 +31,12 @@ const documents: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 }
 
-/** A message holds 1 MiB of JSON (contract, part 2), and base64 takes four bytes for three: what is larger goes to the drive first. */
+/** A message is limited to 1 MiB of JSON (contract, part 2), and base64 adds a third. Larger files go to the drive. */
 const MOST_INLINE = 600_000
 
 /**
- * Files as parts of a message: paths of this machine, addresses, or ids of files of the drive. What does not fit into the
- * message is kept in the drive of the workspace, which is said.
+ * Converts local paths, URLs and drive file IDs to message parts. Files too large for the message are uploaded to the
+ * workspace's drive, with a note.
  */
 export async function attached(
   words: readonly string[],
@@ -51,17 +51,13 @@ export async function attached(
     else {
       const path = word.replace(/^@/, '')
       const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-        const why = error.code === 'ENOENT' ? 'it does not exist' : error.message
-        throw new Stop(
-          'usage',
-          `${path} cannot be attached: ${why}.`,
-          'A file, an address, or the id of a file of the drive.',
-        )
+        const why = error.code === 'ENOENT' ? "it doesn't exist" : error.message
+        throw new Stop('usage', `Can't attach ${path}: ${why}.`, 'Pass a local file, a URL, or the ID of a drive file.')
       })
       const name = basename(path)
       if (bytes.length > room) {
         const file_id = await keep(bytes, name, await workspaceId(), call)
-        terminal.err(`${name} is kept in the drive: it is too large for a message.`)
+        terminal.err(`Uploaded ${name} to the drive, since it's too large for a message.`)
         parts.push({ type: type ? 'image' : 'file', source: { kind: 'file', file_id } })
       } else {
         room -= bytes.length
@@ -75,12 +71,12 @@ export async function attached(
   return parts
 }
 
-/** Refuses a file of this machine that is not there, before anything is said about it. */
+/** Fails early if a local file doesn't exist. */
 export async function checkThere(word: string): Promise<void> {
   if (/^https?:\/\//.test(word) || parseId(word) !== null) return
   const path = word.replace(/^@/, '')
   await access(path).catch(() => {
-    throw new Stop('usage', `${path} cannot be read: it is not there, or this user may not read it.`)
+    throw new Stop('usage', `Can't read ${path}: it doesn't exist, or you don't have permission.`)
   })
 }
 

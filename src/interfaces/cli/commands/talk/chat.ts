@@ -20,24 +20,32 @@ const fields = [
   { ...textField('continue'), kind: 'switch' as const },
 ]
 
-/** `uk chat [chat]`: a conversation in the terminal, until its person leaves. */
+/** `uk chat [chat]`: an interactive chat. */
 export async function chat(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(inFull(words), fields, readText)
-  const { chat: named, model, agent, continue: goesOn } = input as Asked
+  const { chat: named, model, agent, continue: isContinued } = input as Asked
   if (!terminal.interactive || !terminal.canAsk)
     throw new Stop(
       'usage',
-      '`uk chat` is for a person at a terminal.',
-      'In a pipe: uk ask; -c goes on with the last chat.',
+      '`uk chat` needs a terminal.',
+      'In a pipe, use `uk ask`, or `uk ask -c` to continue the last chat.',
     )
   const talk = await converse(
-    { ...(named && { chat: named }), ...(goesOn && { goesOn }), ...(agent && { agent }), ...(model && { model }) },
+    {
+      ...(named && { chat: named }),
+      ...(isContinued && { isContinued }),
+      ...(agent && { agent }),
+      ...(model && { model }),
+    },
     globals,
     terminal,
   )
   await tellLast(talk, terminal)
   terminal.err(
-    terminal.style('dim', '/help shows what there is; \\ at the end of a line, Ctrl-J or Alt-Enter begin another one'),
+    terminal.style(
+      'dim',
+      'Type /help for commands. For a new line, press Ctrl-J or Alt-Enter, or end the line with \\.',
+    ),
   )
   await using editor = await openEditor(terminal)
   const decide = decider(talk.call, globals, terminal, (question) => editor.answer(question))
@@ -49,14 +57,14 @@ export async function chat(words: readonly string[], terminal: Terminal): Promis
       if ((await command(text.trim(), table)) === 'leave') break
     } else if (text.trim() !== '' || table.files.length > 0) await say(text, table)
   }
-  if (talk.chatId() !== undefined) terminal.err(terminal.style('dim', 'uk chat -c goes on from here'))
+  if (talk.chatId() !== undefined) terminal.err(terminal.style('dim', 'Continue with: uk chat -c'))
   return codeOf('ok')
 }
 
-/** The things that a message or a command of the conversation needs. */
+/** Context of messages and slash commands. */
 interface Table {
   talk: Conversation
-  /** Sent along with the next message. */
+  /** Attached to the next message. */
   files: string[]
   editor: Editor
   decide: Decide
@@ -64,14 +72,14 @@ interface Table {
   terminal: Terminal
 }
 
-/** Sends a message and shows its answer. Ctrl-C stops the run; a second one leaves it, and it goes on. */
+/** Sends a message and prints the answer. Ctrl-C stops the run; a second Ctrl-C detaches from it. */
 async function say(text: string, { talk, files, editor, decide, globals, terminal }: Table): Promise<void> {
   const leaving = new AbortController()
   let stopping = false
   editor.interrupts = () => {
     if (stopping) return leaving.abort()
     stopping = true
-    terminal.err(terminal.style('dim', '\nstopping …'))
+    terminal.err(terminal.style('dim', '\nStopping …'))
     talk.stop().catch((error: unknown) => void told(error, terminal))
   }
   try {
@@ -90,24 +98,24 @@ async function say(text: string, { talk, files, editor, decide, globals, termina
       },
     })
   } catch (error) {
-    if (leaving.signal.aborted) terminal.err('\nThe run goes on by itself.')
+    if (leaving.signal.aborted) terminal.err('\nThe run continues in the background.')
     else told(error, terminal)
   } finally {
     editor.interrupts = null
   }
 }
 
-/** A refusal is told, and the conversation goes on. */
+/** Prints the error; the chat continues. */
 const told = (error: unknown, terminal: Terminal): number =>
   explain(error, { terminal, json: false, words: ['chat'], special: undefined })
 
 const commands: readonly Pair[] = [
-  ['/file <path>', 'Send a file with the next message; also an address, or the id of a file of the drive.'],
-  ['/model [model]', 'Which model answers from here on; alone: which there are.'],
-  ['/new', 'Begin another chat.'],
-  ['/open', 'This chat in the app.'],
-  ['/exit', 'Leave; Ctrl-D does the same.'],
-  ['Ctrl-C', 'Stops an answer; else throws away what was typed.'],
+  ['/file <path>', 'Attach a file to the next message: a path, a URL, or the ID of a drive file.'],
+  ['/model [model]', 'Switch the model, or list the models.'],
+  ['/new', 'Start a new chat.'],
+  ['/open', 'Open this chat in the app.'],
+  ['/exit', 'Quit. Ctrl-D does the same.'],
+  ['Ctrl-C', 'Stop the answer, or clear the line.'],
 ]
 
 async function command(text: string, table: Table): Promise<'leave' | 'stay'> {
@@ -126,18 +134,18 @@ async function command(text: string, table: Table): Promise<'leave' | 'stay'> {
         if (value === '') throw new Stop('usage', 'Which file?', '/file notes.md')
         await (await import('./attach.ts')).checkThere(value)
         files.push(value)
-        terminal.err(`${value} goes with the next message.`)
+        terminal.err(`${value} will be sent with the next message.`)
         break
       case '/model':
         if (value === '') await tellModels(talk.call, terminal)
         else {
           talk.model(value)
-          terminal.err(`${value} answers from here on.`)
+          terminal.err(`Switched to ${value}.`)
         }
         break
       case '/new':
         talk.begin()
-        terminal.err('Another chat begins with the next message.')
+        terminal.err('The next message starts a new chat.')
         break
       case '/open':
         await (
@@ -147,8 +155,8 @@ async function command(text: string, table: Table): Promise<'leave' | 'stay'> {
       default:
         throw new Stop(
           'usage',
-          `There is no command ${clean(word)}.`,
-          '/help shows what there is. A message that begins with a slash begins with a space before it.',
+          `Unknown command ${clean(word)}.`,
+          'Type /help for commands. To send a message that starts with a slash, put a space before it.',
         )
     }
   } catch (error) {
@@ -164,7 +172,7 @@ async function tellModels(call: SendCall, terminal: Terminal): Promise<void> {
   terminal.err(clean(data.map(({ slug }) => slug).join('\n')))
 }
 
-/** The end of what was said before, where a chat goes on. */
+/** Prints the last messages of a continued chat. */
 async function tellLast(talk: Conversation, terminal: Terminal): Promise<void> {
   const id = talk.chatId()
   if (id === undefined) return

@@ -10,26 +10,26 @@ import type { Globals } from '../../globals.ts'
 import type { Terminal } from '../../terminal.ts'
 import { type Part, attached } from './attach.ts'
 
-/** The way a conversation opens: with a new chat, or in one that goes on. */
+/** How to open the conversation: a new chat or an existing one. */
 export interface Opening {
-  /** A chat by its title or id. */
+  /** A chat's title or ID. */
   chat?: string
-  /** The last one of this person on this machine, else the newest. */
-  goesOn?: boolean
-  /** An agent by its name or id; a new chat is with it. */
+  /** Continue the last chat on this machine, else the newest one. */
+  isContinued?: boolean
+  /** Name or ID of the agent for a new chat. */
   agent?: string
   model?: string
 }
 
 export interface Conversation {
   call: SendCall
-  /** Undefined until its first message is sent. */
+  /** Undefined until the first message is sent. */
   chatId(): string | undefined
   model(name: string): void
-  /** Sends a message with files, and streams or awaits the run that answers it. */
+  /** Sends a message with files; streams or waits for the run. */
   send(text: string, files: readonly string[], how: 'stream' | 'send', more?: More): Promise<Incoming>
   stop(): Promise<void>
-  /** Begins another chat with the next message. */
+  /** Makes the next message start a new chat. */
   begin(): void
 }
 
@@ -39,8 +39,12 @@ export async function converse(opening: Opening, globals: Globals, terminal: Ter
   const { endpoints } = await contracts.chats()
   let chat = await chatFor(opening, caller, terminal)
   if (chat !== undefined && opening.agent !== undefined)
-    throw new Stop('usage', 'A chat that goes on keeps its agent.', 'Leave out --agent, or begin a new chat.')
-  // A chat that goes on keeps its model for others; the one named here is for the messages from here.
+    throw new Stop(
+      'usage',
+      "You can't change the agent of an existing chat.",
+      'Leave out --agent, or start a new chat.',
+    )
+  // In an existing chat, the model applies only to messages sent from here.
   let model = opening.model
   let own = chat === undefined ? undefined : model
 
@@ -69,7 +73,7 @@ export async function converse(opening: Opening, globals: Globals, terminal: Ter
         if (fresh) await remember(caller.target, { last_chat: chat }, terminal)
         return answer
       } catch (error) {
-        // Nothing was said in it: a model that was mistyped leaves no empty chat behind.
+        // No run started, for example because of a mistyped model: don't leave an empty chat.
         if (fresh && error instanceof ApiError && error.details?.run_id === undefined) {
           await discard(chat, call)
           chat = undefined
@@ -90,14 +94,18 @@ export async function converse(opening: Opening, globals: Globals, terminal: Ter
 const data = async <T>(answer: Promise<Incoming>): Promise<T> =>
   (JSON.parse(await (await answer).text()) as { data: T }).data
 
-async function chatFor({ chat, goesOn }: Opening, caller: Caller, terminal: Terminal): Promise<string | undefined> {
+async function chatFor(
+  { chat, isContinued }: Opening,
+  caller: Caller,
+  terminal: Terminal,
+): Promise<string | undefined> {
   if (chat !== undefined) return idOf('chat', chat, caller.call)
-  if (!goesOn) return undefined
+  if (!isContinued) return undefined
   const { last_chat } = await remembered(caller.target, terminal)
   if (last_chat !== undefined) return last_chat
   const { endpoints } = await contracts.chats()
   const [newest] = await data<{ id: string }[]>(caller.call(endpoints.list, { limit: 1 }))
-  if (newest === undefined) throw new Stop('not_found', 'There is no chat to go on with.', 'Leave out -c to begin one.')
+  if (newest === undefined) throw new Stop('not_found', 'No chat to continue.', 'Leave out -c to start one.')
   return newest.id
 }
 
@@ -117,6 +125,6 @@ async function discard(id: string, call: SendCall): Promise<void> {
     await call(endpoints.trash, { id })
     await call(endpoints.permanent_delete, { id })
   } catch {
-    // The refusal that led here says more.
+    // The original error matters more.
   }
 }

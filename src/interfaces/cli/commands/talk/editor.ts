@@ -7,13 +7,13 @@ import { Keys, MARK_NO_PASTES, MARK_PASTES, NEW_LINE } from './keys.ts'
 
 const MOST_LINES = 1_000
 
-/** The place where a person types messages: a line editor with a history that stays. */
+/** The message editor, with persistent history. */
 export interface Editor extends AsyncDisposable {
-  /** A message; null: the person leaves (Ctrl-D, or Ctrl-C on an empty line). */
+  /** Reads a message; null to quit (Ctrl-D, or Ctrl-C on an empty line). */
   message(): Promise<string | null>
-  /** The answer to a question about the message before. */
+  /** Asks a question about the last message. */
   answer(question: string): Promise<string>
-  /** Takes Ctrl-C while it is set. */
+  /** Handles Ctrl-C while set. */
   interrupts: (() => void) | null
 }
 
@@ -36,7 +36,7 @@ export async function openEditor(terminal: Terminal): Promise<Editor> {
   stdin.setRawMode(true)
   stdout.write(MARK_PASTES)
   const interrupted = (): void => editor.interrupts?.()
-  // Raw input takes Ctrl-C for a letter; a signal comes from elsewhere.
+  // In raw mode Ctrl-C is a character; this handles signals from elsewhere.
   process.on('SIGINT', interrupted)
   let closed = false
   lines.on('close', () => (closed = true))
@@ -50,7 +50,7 @@ export async function openEditor(terminal: Terminal): Promise<Editor> {
         resolve(typed)
       }
       const left = (): void => done(null)
-      // What was begun is thrown away; with nothing begun the person leaves.
+      // Clears the typed text; quits if there is none.
       const given = (): void => {
         if (lines.line === '') return done(null)
         stdout.write('^C\n')
@@ -72,7 +72,7 @@ export async function openEditor(terminal: Terminal): Promise<Editor> {
         const typed = await line(prompt, 'keep')
         if (typed === null) return text === '' ? null : ''
         text += typed
-        // As in a shell: a line that ends with \ goes on.
+        // As in a shell, a trailing \ continues the line.
         if (!text.endsWith('\\')) break
         text = `${text.slice(0, -1)}${NEW_LINE}`
       }
@@ -81,7 +81,7 @@ export async function openEditor(terminal: Terminal): Promise<Editor> {
     },
     async answer(question) {
       const typed = (await line(`${question} `, 'forget')) ?? ''
-      // An answer is no message, and does not come back with the arrow.
+      // Answers don't belong in the message history.
       const kept = (lines as Interface & { history?: string[] }).history
       if (kept?.[0] === typed) kept.shift()
       return typed
@@ -106,6 +106,6 @@ async function writeHistory(file: string, history: readonly string[]): Promise<v
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
     await writeFile(file, `${history.slice(-MOST_LINES).join('\n')}\n`, { mode: 0o600 })
   } catch {
-    // A history that cannot be kept is no reason to end badly.
+    // Losing the history is not an error.
   }
 }

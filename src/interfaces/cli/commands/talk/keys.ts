@@ -1,17 +1,17 @@
 import { Transform } from 'node:stream'
 
-/** A new line within a message, as it stands in the line that is edited. */
+/** Stands for a newline in the edited line. */
 export const NEW_LINE = '␊'
 
 const PASTE_BEGINS = '\x1b[200~'
 const PASTE_ENDS = '\x1b[201~'
-/** Asks the terminal to mark what is pasted (bracketed paste, https://invisible-island.net/xterm/ctlseqs). */
+/** Enables bracketed paste (https://invisible-island.net/xterm/ctlseqs). */
 export const MARK_PASTES = '\x1b[?2004h'
 export const MARK_NO_PASTES = '\x1b[?2004l'
 
 /**
- * Typed keys on their way to the line editor: pasted lines, Alt-Enter and Ctrl-J become a new line within the message
- * instead of its end, and Ctrl-C goes to `interrupt` where that takes it.
+ * Filters keys for the line editor: pasted newlines, Alt-Enter and Ctrl-J insert a newline instead of sending, and
+ * Ctrl-C goes to `interrupt` first.
  */
 export class Keys extends Transform {
   #pasting = false
@@ -30,7 +30,7 @@ export class Keys extends Transform {
       const mark = this.#pasting ? PASTE_ENDS : PASTE_BEGINS
       const at = text.indexOf(mark)
       let piece = at < 0 ? text : text.slice(0, at)
-      // A mark may come in two parts; a lone Escape at the end is one that was pressed.
+      // A mark may be split across chunks; a lone trailing Escape is a key press.
       const cut = at < 0 ? beginningOf(mark, piece) : 0
       this.#kept = piece.slice(piece.length - cut)
       piece = piece.slice(0, piece.length - cut)
@@ -43,11 +43,11 @@ export class Keys extends Transform {
     else if (out !== '') this.push(out)
     done()
   }
-  /** Holds what is typed while nobody reads it. */
+  /** Buffers keys while no prompt is open. */
   hold(): void {
     this.#held ??= ''
   }
-  /** Lets through what was held; or forgets it, where a question came up that it cannot have answered. */
+  /** Releases the buffered keys, or drops them if a question came up that they can't answer. */
   release(how: 'keep' | 'forget'): void {
     const held = this.#held
     this.#held = null
@@ -58,7 +58,7 @@ export class Keys extends Transform {
 const pasted = (text: string): string => text.replaceAll(/\r\n?|\n/g, NEW_LINE).replaceAll(/(?!\t)\p{Cc}/gu, '')
 const typed = (text: string): string => text.replaceAll('\x1b\r', NEW_LINE).replaceAll('\n', NEW_LINE)
 
-/** The number of characters at the end of a text that may be the beginning of a mark: two at least. */
+/** Length of a mark's prefix at the end of the text, 2 or more; else 0. */
 function beginningOf(mark: string, text: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length >= 2; length--)
     if (text.endsWith(mark.slice(0, length))) return length

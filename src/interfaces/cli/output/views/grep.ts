@@ -14,7 +14,7 @@ interface Find {
   count?: number
 }
 
-/** Finds as ripgrep shows them: in a terminal by file, in a pipe `path:line:text` (context with `-`). */
+/** Prints matches as ripgrep does: by file in a terminal, `path:line:text` in a pipe (context with `-`). */
 export function grepLines({ json, input, terminal }: Seen): string {
   const rows = json.data as Find[]
   if (input.mode === 'files') return rows.map(({ path }) => `${clean(path)}\n`).join('')
@@ -32,7 +32,7 @@ function piped({ path, line = 0, text = '', before = [], after = [] }: Find): st
   ]
 }
 
-/** A file's finds under its path; lines that the context of two finds holds stand once, and a gap is two dashes. */
+/** Groups matches under their file. Overlapping context lines print once; `--` marks a gap. */
 function byFile(rows: readonly Find[], mark: (text: string) => string, terminal: Terminal): string {
   const files = new Map<string, Map<number, string>>()
   const dim = (text: string) => terminal.style('dim', clean(text))
@@ -60,19 +60,19 @@ function byFile(rows: readonly Find[], mark: (text: string) => string, terminal:
     .join('\n')
 }
 
-/** States of the pattern times characters read to mark matches on one page: at most some seconds of work. */
+/** Budget for highlighting one page (pattern states × characters): a few seconds of work. */
 const MOST_MARKING = 100_000_000
-/** One read of a larger pattern would be too much work. */
+/** Larger patterns would cost too much. */
 const MOST_STATES = 500
 
 /**
- * Marks matches in red, with the server's engine: JavaScript's own would read some patterns for hours. Where marking a
- * page takes too much work, the rest of it stays plain.
+ * Highlights matches in red with the server's regex engine, since JavaScript's could backtrack for hours. Past the work
+ * budget, the rest of the page stays plain.
  */
 function marker({ pattern, fixed, case: folding = 'sensitive' }: Row, terminal: Terminal): (text: string) => string {
   const words = String(pattern)
   const fold = folding === 'insensitive' || (folding === 'smart' && !/\p{Lu}/u.test(words))
-  // Loaded for this view alone.
+  // Loaded only for this view.
   const { RE2JS } = createRequire(import.meta.url)('re2js') as typeof import('re2js')
   try {
     const re2 = RE2JS.compile(fixed === true ? RE2JS.quote(words) : words, fold ? RE2JS.CASE_INSENSITIVE : 0)

@@ -9,7 +9,7 @@ interface Hit {
   highlights: { field: string; start: number; end: number }[]
 }
 
-/** A find on two lines: what it is, and the words around what was found; a pipe gets the table. */
+/** Prints each result on two lines: what it is, and the matching excerpt. A pipe gets the table. */
 export function hitLines({ json, terminal }: Seen): string | null {
   const hits = json.data as Hit[]
   if (!terminal.interactive || hits.length === 0) return null
@@ -25,14 +25,14 @@ export function hitLines({ json, terminal }: Seen): string | null {
 
 type Highlight = Hit['highlights'][number]
 
-/** The part of a snippet that fits on a line and holds most of what was found. */
+/** Picks the part of a snippet that fits on one line and has the most matches. */
 function around(
   snippet: string,
   all: readonly Highlight[],
   columns: number,
 ): { text: string; highlights: Highlight[] } | null {
   if (snippet.trim() === '') return null
-  // One character for one: the places stay where they are.
+  // Replaced one for one, so the highlight positions stay valid.
   const line = snippet.replaceAll(/\s/g, ' ')
   const found = all.filter(({ field }) => field === 'snippet')
   const held = (start: number) => found.filter((one) => one.start >= start && one.end <= start + columns - 2).length

@@ -6,7 +6,7 @@ import { columnsOf } from '../columns.ts'
 import { table } from '../table.ts'
 import type { Row } from './seen.ts'
 
-/** The number of models that are shown; who looks for another one searches. */
+/** Models shown before pointing to search. */
 const SHOWN = 40
 
 interface Asking {
@@ -17,7 +17,7 @@ interface Asking {
   terminal: Terminal
 }
 
-/** Models for a person: those used lately first, the most used in front; then the newest, simulated ones last. */
+/** Sorts models by recent use, then newest first, with simulated models last. */
 export async function modelsByUse({ listed, response, next, call, terminal }: Asking): Promise<string> {
   const used = await usesOf(call)
   const rows: Row[] = []
@@ -40,11 +40,11 @@ export async function modelsByUse({ listed, response, next, call, terminal }: As
   )
   const shown = table(rows.slice(0, SHOWN), terminal, columnsOf(listed))
   const more = rows.length - SHOWN
-  if (more > 0) terminal.err(`${more} more: uk models search --q <words>, or --all`)
+  if (more > 0) terminal.err(`${more} more. Run \`uk models search --q <words>\`, or add --all.`)
   return shown
 }
 
-/** Calls of the last 30 days by model. Whoever may not read them gets the order without. */
+/** Calls per model in the last 30 days; empty without permission to read them. */
 async function usesOf(call: SendCall): Promise<Map<string, number>> {
   try {
     const { endpoints } = await contracts.ai_gateway()

@@ -2,7 +2,7 @@ import type { Terminal } from '../../terminal.ts'
 
 export type Row = Record<string, unknown>
 
-/** An answer, and what was asked. */
+/** A response with its request. */
 export interface Seen {
   json: Row
   input: Readonly<Record<string, unknown>>

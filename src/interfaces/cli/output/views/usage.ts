@@ -14,7 +14,7 @@ interface Summary {
   calls: { today: Sums; this_month: Sums; total: Sums }
 }
 
-/** `uk me usage` for a person: what it comes to today, this month and in all. Its list of calls is a table like any other. */
+/** Summary of `uk me usage` for a terminal: today, this month and in total. Its list of calls prints as a table. */
 export function usageTable({ json, terminal }: Seen): string | null {
   if (!terminal.interactive || Array.isArray(json.data)) return null
   const { balance_usd, storage, calls } = json.data as Summary
@@ -22,7 +22,7 @@ export function usageTable({ json, terminal }: Seen): string | null {
     [
       ['today', calls.today],
       ['this month', calls.this_month],
-      ['in all', calls.total],
+      ['total', calls.total],
     ] as const
   ).map(([name, sums]) => [
     name,
@@ -39,7 +39,7 @@ export function usageTable({ json, terminal }: Seen): string | null {
   const [head = '', ...rest] = lines
   const facts = [
     balance_usd === null ? '' : `balance     ${usdSaid(balance_usd)}`,
-    `storage     ${bytesSaid(storage.size_bytes)} in ${count(storage.count)} things`,
+    `storage     ${bytesSaid(storage.size_bytes)} in ${count(storage.count)} items`,
   ]
   return `${[terminal.style('dim', head), ...rest, '', ...facts.filter(Boolean)].join('\n')}\n`
 }

@@ -103,7 +103,7 @@ test('usage is a small table, prices are read as people say them', () => {
       '            calls  tokens in  tokens out       cost',
       'today           1      1,000           1  $0.000012',
       'this month     20     20,000          20      $0.25',
-      'in all      1,200  1,200,000       1,200     $12.00',
+      'total       1,200  1,200,000       1,200     $12.00',
       '',
       'balance     $4.50',
       'storage     3.4 MB in 12 things',

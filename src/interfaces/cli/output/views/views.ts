@@ -3,7 +3,7 @@ import { hitLines } from './hits.ts'
 import type { Seen } from './seen.ts'
 import { usageTable } from './usage.ts'
 
-/** Answers that a person reads better in another form than a table or a card; null leaves it to these. */
+/** Custom views for a terminal; null falls back to a table or card. */
 const views: Readonly<Record<string, (seen: Seen) => string | null>> = {
   'drive.grep': grepLines,
   'search.query': hitLines,

@@ -56,11 +56,11 @@ test('files are uploaded by position: one, several, folders and stdin', async ()
   for (const [words, says] of [
     [
       ['a.txt', 'missing.txt'],
-      /missing\.txt doesn't exist on this machine\.\nTo choose a folder of the drive, add --parent-id/,
+      /missing\.txt doesn't exist on this machine\.\nTo upload into a drive folder, add --parent-id/,
     ],
     [['photos'], /photos is a folder\.\nAdd --recursive/],
-    [['a.txt', 'b.txt', '--name', 'x'], /--name is for a single file/],
-    [['-'], /from a pipe has no name\.\nAdd --name/],
+    [['a.txt', 'b.txt', '--name', 'x'], /--name works only with a single file/],
+    [['-'], /Piped input needs a file name\.\nAdd --name/],
   ] as const) {
     const refused = await uk(words)
     assert.deepEqual([refused.code, refused.out], [exits.usage[0], ''], words.join(' '))
@@ -70,7 +70,7 @@ test('files are uploaded by position: one, several, folders and stdin', async ()
 
   const folder = await uk(['-r', 'photos', '--json'])
   assert.equal(folder.code, 0, folder.err)
-  assert.match(folder.err, /Skipped photos\/circle: it is neither a file nor a folder/)
+  assert.match(folder.err, /Skipped photos\/circle: not a file or folder/)
   const added = (await paths()).filter((path) => !before.includes(path))
   assert.deepEqual(added, [
     'photos',
@@ -83,6 +83,6 @@ test('files are uploaded by position: one, several, folders and stdin', async ()
 
   const again = await uk(['photos/one.txt', 'a.txt', '--parent-id', 'photos'])
   assert.equal(again.code, exits.conflict[0])
-  assert.match(again.err, /photos\/one\.txt was not sent\. Sent before it: 0\.\n.*already/s)
+  assert.match(again.err, /Couldn't send photos\/one\.txt\. Files sent so far: 0\.\n.*already/s)
   assert.equal((await paths()).includes('photos/a.txt'), false, 'what follows a failure is not sent')
 })

@@ -13,7 +13,7 @@ import { type Terminal, clean } from '../../terminal.ts'
 type Input = Record<string, unknown>
 
 interface Entry {
-  /** As it was given, or below the folder that was. */
+  /** The given path, or a path below a given folder. */
   path: string
   kind: 'file' | 'folder' | 'pipe' | 'generated'
 }
@@ -23,18 +23,18 @@ interface Sending {
   globals: Globals
   terminal: Terminal
   call: SendCall
-  /** The files are kept in the drive, under a name and in a folder. */
+  /** Uploads to the drive, under a name and in a folder. */
   toDrive: boolean
-  /** The input with ids in place of names. */
+  /** Resolves names in the input to IDs. */
   resolve(input: Input): Promise<Input>
-  /** Makes one call, with one file, and prints its answer. */
+  /** Makes one call with one file and prints the response. */
   send(input: Input): Promise<number>
 }
 
-/** Sends each of the files that a command names in a call of its own; of a folder, everything in it. Returns the exit code. */
+/** Sends each file, and everything in each folder, in a call of its own. Returns the exit code. */
 export async function sendFiles({ input, globals, terminal, call, toDrive, resolve, send }: Sending): Promise<number> {
   const { file, recursive = false, ...fields } = input
-  // All of them are looked at before the first is sent.
+  // Check all files before sending the first.
   const entries = await Promise.all(
     [file ?? []].flat().map((path) => entryAt(String(path), recursive === true, toDrive)),
   )
@@ -42,11 +42,15 @@ export async function sendFiles({ input, globals, terminal, call, toDrive, resol
   const [only] = entries
   const isOne = entries.length === 1 && only!.kind !== 'folder'
   if (!isOne && fields.name !== undefined)
-    throw new Stop('usage', '--name is for a single file.', 'Leave it out: files and folders keep their names.')
+    throw new Stop(
+      'usage',
+      '--name works only with a single file.',
+      'Leave it out. Files and folders keep their names.',
+    )
   if (!isOne && globals.output !== undefined)
-    throw new Stop('usage', '--output is for a single file.', 'Send the files one by one.')
+    throw new Stop('usage', '--output works only with a single file.', 'Send the files one at a time.')
   if (toDrive && fields.name === undefined && entries.some(({ kind }) => kind === 'pipe'))
-    throw new Stop('usage', 'A file from a pipe has no name.', 'Add --name, such as --name notes.txt.')
+    throw new Stop('usage', 'Piped input needs a file name.', 'Add --name, such as --name notes.txt.')
   const place = await resolve(fields)
   if (isOne) return sendOne(only!, place, send)
 
@@ -61,7 +65,7 @@ export async function sendFiles({ input, globals, terminal, call, toDrive, resol
         })
       else {
         code ||= await sendOne(entry, here, send).catch((error: unknown) => {
-          terminal.err(clean(`${entry.path} was not sent. Sent before it: ${count}.`))
+          terminal.err(clean(`Couldn't send ${entry.path}. Files sent so far: ${count}.`))
           throw error
         })
         count += 1
@@ -79,21 +83,22 @@ async function entryAt(path: string, recursive: boolean, toDrive: boolean): Prom
       ? new Stop(
           'usage',
           `${path} doesn't exist on this machine.`,
-          toDrive ? 'To choose a folder of the drive, add --parent-id with its path or ID.' : undefined,
+          toDrive ? 'To upload into a drive folder, add --parent-id with its path or ID.' : undefined,
         )
-      : new Stop('usage', `${path} can't be read (${error.code}).`)
+      : new Stop('usage', `Can't read ${path} (${error.code}).`)
   })
   if (!found.isDirectory()) return { path, kind: found.isFile() ? await fileKind(path) : 'pipe' }
-  if (!toDrive) throw new Stop('usage', `${path} is a folder.`, 'Name a file.')
-  if (!recursive) throw new Stop('usage', `${path} is a folder.`, 'Add --recursive to upload it with everything in it.')
+  if (!toDrive) throw new Stop('usage', `${path} is a folder.`, 'Pass a file instead.')
+  if (!recursive)
+    throw new Stop('usage', `${path} is a folder.`, 'Add --recursive (-r) to upload it with everything in it.')
   return { path, kind: 'folder' }
 }
 
-/** An unreadable file is refused when its turn comes. */
+/** An unreadable file fails when it's sent. */
 const fileKind = async (path: string): Promise<'file' | 'generated'> =>
   (await hasTrueSize(path).catch(() => true)) ? 'file' : 'generated'
 
-/** The files and folders in a folder, by name. Links to folders could lead in circles, so they are skipped. */
+/** Lists a folder by name. Links to folders are skipped: they could form a cycle. */
 async function entriesIn(folder: string, terminal: Terminal): Promise<Entry[]> {
   const entries: Entry[] = []
   for (const found of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -101,23 +106,23 @@ async function entriesIn(folder: string, terminal: Terminal): Promise<Entry[]> {
     const isFile =
       found.isFile() || (found.isSymbolicLink() && ((await stat(path).catch(() => null))?.isFile() ?? false))
     if (isFile || found.isDirectory()) entries.push({ path, kind: isFile ? await fileKind(path) : 'folder' })
-    else terminal.err(clean(`Skipped ${path}: it is neither a file nor a folder.`))
+    else terminal.err(clean(`Skipped ${path}: not a file or folder.`))
   }
   return entries
 }
 
-/** The ID of the folder of that name in the drive; it is created if there is none. */
+/** The ID of the drive folder with that name, created if needed. */
 async function folderIn({ workspace_id, parent_id }: Input, path: string, call: SendCall): Promise<string> {
   const { endpoints } = await contracts.drive()
   const place = parent_id === undefined ? { workspace_id } : { parent_id }
-  // `.` and `..` have a name too.
+  // Resolves `.` and `..` to their names.
   const answer = await call(endpoints.create_folder, { ...place, name: basename(absolute(path)) })
   return (JSON.parse(await answer.text()) as { data: { id: string } }).data.id
 }
 
 async function sendOne({ path, kind }: Entry, place: Input, send: Sending['send']): Promise<number> {
   if (kind === 'file') return send({ ...place, file: path })
-  // A call needs the length, which a pipe and a generated file don't tell.
+  // The upload needs a length, which pipes and generated files don't have.
   const folder = await mkdtemp(join(tmpdir(), 'uk-upload-'))
   try {
     const file = join(folder, kind === 'generated' ? basename(path) : 'content')

@@ -5,20 +5,20 @@ import { lossesOf } from './losses.ts'
 import type { Progress } from '../../../output/progress.ts'
 import { checkName } from './there.ts'
 
-/** The number of files of a folder that are under way at once. */
+/** Parallel transfers in a folder. */
 const AT_ONCE = 4
 
 export interface Copying {
   from: Side
   to: Side
-  /** Replace what is there. */
+  /** Replace existing files. */
   force: boolean
   progress: Progress
-  /** Says what is left out. */
+  /** Reports skipped entries. */
   say(line: string): void
 }
 
-/** Copies one content, over as many connections as it takes. */
+/** Copies one file, reconnecting as often as needed. */
 export async function copyContent(source: Source, sink: Sink, name: string, progress: Progress): Promise<void> {
   const losses = lossesOf()
   if (sink.announces) await source.measure()
@@ -38,7 +38,7 @@ export async function copyContent(source: Source, sink: Sink, name: string, prog
     }
 }
 
-/** Copies a file to a path; what is there already, of the same size and time, is passed over. */
+/** Copies a file. Skips it if the target has the same size and time. */
 export async function copyFile(
   { from, to, force, progress }: Copying,
   [source, found]: [Buffer, Found],
@@ -52,16 +52,16 @@ export async function copyFile(
   await copyContent(content, to.sink(target, { force, beside }), from.called(source), progress)
 }
 
-/** Copies what is in a folder into another, which is made where it is missing. Answers how much was left out. */
+/** Copies a folder's content into another folder, created if missing. Returns the number of skipped entries. */
 export async function copyFolder(copying: Copying, source: Buffer, target: Buffer): Promise<number> {
   const { from, to, say } = copying
   if (`${to.called(target)}/`.startsWith(`${from.called(source)}/`))
-    throw new Stop('usage', `${from.called(source)} cannot be copied into itself.`)
+    throw new Stop('usage', `Can't copy ${from.called(source)} into itself.`)
   const turns = turnsOf(AT_ONCE)
   let left = 0
   const leave = (path: Buffer, why: string): void => {
     left++
-    say(`${from.called(path)} is left out: ${why}.`)
+    say(`Skipped ${from.called(path)}: ${why}.`)
   }
   await enter(source, target)
   await turns.all()
@@ -74,32 +74,32 @@ export async function copyFolder(copying: Copying, source: Buffer, target: Buffe
       checkName(found.name)
       const path = below(folder, found.name)
       const goal = below(place, found.name)
-      if (isPart(found.name)) leave(path, 'it is what another copy has not finished')
+      if (isPart(found.name)) leave(path, 'it belongs to another unfinished copy')
       else if (found.type === 'folder') await enter(path, goal)
       else if (found.type === 'file')
         await turns.take(() => copyFile(copying, [path, found], [goal, there.get(keyOf(found.name)) ?? null], begun))
       else if (found.type === 'symlink') await behind(path, goal, there)
-      else leave(path, 'it is neither a file nor a folder')
+      else leave(path, 'not a file or folder')
     }
   }
 
-  /** Follows a symlink as scp(1) does: one to a file is copied as the file. One to a folder could lead in a circle. */
+  /** Follows a symlink to a file, as scp(1) does. One to a folder could form a cycle. */
   async function behind(path: Buffer, goal: Buffer, there: ReadonlyMap<string, Found>): Promise<void> {
     const found = await from.look(path).catch((error: unknown) => {
-      leave(path, error instanceof Error ? `it is a symlink, and ${error.message}` : 'it is a symlink')
+      leave(path, error instanceof Error ? `symlink, ${error.message}` : 'symlink')
       return 'refused' as const
     })
     if (found === 'refused') return
-    if (found === null) return leave(path, 'it is a symlink that leads to nothing')
-    if (found.type !== 'file') return leave(path, 'it is a symlink to something else than a file')
+    if (found === null) return leave(path, 'broken symlink')
+    if (found.type !== 'file') return leave(path, "symlink that doesn't point to a file")
     await turns.take(() => copyFile(copying, [path, found], [goal, there.get(keyOf(found.name)) ?? null]))
   }
 
-  /** The content of the goal's folder, which is made where there is none. */
+  /** Lists the target folder, created if missing. */
   async function placeOf(place: Buffer): Promise<Map<string, Found>> {
     const found = await to.look(place)
     if (found === null) await to.makeFolder(place)
-    else if (found.type !== 'folder') throw new Stop('conflict', `${to.called(place)} is not a folder.`)
+    else if (found.type !== 'folder') throw new Stop('conflict', `${to.called(place)} isn't a folder.`)
     const rows = new Map<string, Found>()
     if (found !== null) for await (const row of to.list(place)) rows.set(keyOf(row.name), row)
     return rows
@@ -108,7 +108,7 @@ export async function copyFolder(copying: Copying, source: Buffer, target: Buffe
 
 const keyOf = (name: Buffer): string => name.toString('latin1')
 
-/** Runs at most so many at a time; the first that fails ends it. */
+/** Limits concurrency. The first failure stops it. */
 function turnsOf(most: number) {
   const open = new Set<Promise<void>>()
   let failed: { error: unknown } | null = null

@@ -14,7 +14,7 @@ import { here } from './here.ts'
 import { type Progress, progressOn } from '../../../output/progress.ts'
 import { filesOf } from './there.ts'
 
-/** `box:/var/log/syslog`, `-` for stdin or stdout, or a path on this machine. */
+/** `box:/var/log/syslog`, `-` for stdin or stdout, or a local path. */
 export type Place =
   | { type: 'here'; path: string }
   | { type: 'pipe' }
@@ -23,7 +23,7 @@ export type Place =
 export function placeOf(word: string): Place {
   if (word === '-') return { type: 'pipe' }
   const colon = word.indexOf(':')
-  // A path with a slash before its colon is one of this machine.
+  // A path with a slash before its colon is local.
   if (colon < 1 || word.slice(0, colon).includes('/')) return { type: 'here', path: word }
   return { type: 'there', computer: word.slice(0, colon), path: word.slice(colon + 1) }
 }
@@ -34,13 +34,17 @@ export async function cp(words: readonly string[], terminal: Terminal): Promise<
   const target = places.at(-1)
   const sources = places.slice(0, -1)
   if (target === undefined || sources.length === 0)
-    throw new Stop('usage', 'Two places are needed.', 'uk computer cp notes.txt box:/home/ada/notes.txt')
+    throw new Stop('usage', 'Pass a source and a target.', 'Example: uk computer cp notes.txt box:/home/ada/notes.txt')
   if (![...sources, target].some(({ type }) => type === 'there'))
-    throw new Stop('usage', 'One place is on a computer, as NAME:path.', 'A file whose name has a colon is ./its:name.')
+    throw new Stop(
+      'usage',
+      'The source or the target must be on a computer, as NAME:path.',
+      'For a local file with a colon in its name, write ./file:name.',
+    )
   using progress = progressOn(process.stderr)
   const leave = terminal.onInterrupt(() => {
     progress[Symbol.dispose]()
-    terminal.err('Interrupted. The same command goes on with what has come so far.')
+    terminal.err('Interrupted. Run the same command again to resume.')
   })
   const sides = sidesOf(globals, terminal)
   let left = 0
@@ -52,7 +56,7 @@ export async function cp(words: readonly string[], terminal: Terminal): Promise<
 
 async function read(words: readonly string[]) {
   const end = words.includes('--') ? words.indexOf('--') : words.length
-  // The letters that cp(1) and scp(1) have.
+  // Short options of cp(1) and scp(1).
   const long = { '-r': '--recursive', '-R': '--recursive', '-f': '--force' } as Record<string, string>
   const fields = [
     ...['recursive', 'force'].map((name) => ({ ...textField(name), kind: 'switch' as const })),
@@ -69,7 +73,7 @@ async function read(words: readonly string[]) {
 
 type Sides = (place: Extract<Place, { type: 'here' | 'there' }>) => Promise<{ side: Side; path: Buffer }>
 
-/** Both sides of a copy. Each computer is looked for once, and asked for its home once. */
+/** Resolves both sides of a copy. Looks up each computer and its home once. */
 function sidesOf(globals: Globals, terminal: Terminal): Sides {
   const known = new Map<string, Promise<There>>()
   return async (place) => {
@@ -79,7 +83,11 @@ function sidesOf(globals: Globals, terminal: Terminal): Sides {
     const { side, home } = await known.get(computer)!
     if (/^(file:\/\/)?\//.test(path)) return { side, path: pathBytes(path) }
     if (/^~[^/]/.test(path))
-      throw new Stop('usage', `${computer}:${path}: only the home of its own user is known.`, 'Write /home/NAME/path.')
+      throw new Stop(
+        'usage',
+        `${computer}:${path}: only ~ itself is supported.`,
+        'Write the full path, such as /home/NAME/path.',
+      )
     const rest = path.replace(/^~(\/|$)/, '')
     const folder = await home()
     return { side, path: pathBytes(rest === '' ? folder : `${folder.replace(/\/$/, '')}/${rest}`) }
@@ -96,7 +104,7 @@ function thereOf(target: Target): There {
   return { side: filesOf(target), home: () => (home ??= homeOf(target)) }
 }
 
-/** `folder/` is there or nothing; `folder/.` is what is in it. */
+/** `folder/` must exist; `folder/.` means its content. */
 const endOf = (path: string): string => /\/\.?$/.exec(path)?.[0] ?? ''
 
 interface One {
@@ -110,25 +118,24 @@ interface One {
   terminal: Terminal
 }
 
-/** Answers how much was left out. */
+/** Returns the number of skipped entries. */
 async function copyOne({ source, target, several, recursive, force, sides, progress, terminal }: One): Promise<number> {
   if (source.type === 'pipe') {
     const { side, path } = await sides(target as Exclude<Place, { type: 'pipe' }>)
     const there = await side.look(path)
-    if (there?.type === 'folder') throw new Stop('usage', 'What is piped in needs a name: NAME:/folder/file.')
+    if (there?.type === 'folder') throw new Stop('usage', 'Piped input needs a file name, such as NAME:/folder/file.')
     await copyContent(stdin(), side.sink(path, { force, beside: null }), 'stdin', progress)
     return 0
   }
   const from = await sides(source)
   const found = await from.side.look(from.path)
   const text = from.side.called(from.path)
-  if (found === null) throw new Stop('not_found', `${text}: there is nothing there.`)
+  if (found === null) throw new Stop('not_found', `${text} doesn't exist.`)
   if (found.type === 'folder' && !recursive)
-    throw new Stop('usage', `${text} is a folder.`, 'To copy it with all that is in it give -r.')
-  if (found.type !== 'folder' && found.type !== 'file')
-    throw new Stop('usage', `${text} is neither a file nor a folder.`)
+    throw new Stop('usage', `${text} is a folder.`, 'Add -r to copy it with everything in it.')
+  if (found.type !== 'folder' && found.type !== 'file') throw new Stop('usage', `${text} isn't a file or folder.`)
   if (target.type === 'pipe') {
-    if (found.type === 'folder') throw new Stop('usage', 'A folder cannot be written to stdout.')
+    if (found.type === 'folder') throw new Stop('usage', "Can't write a folder to stdout.")
     await copyContent(from.side.source(from.path, found), stdout(terminal), text, progress)
     return 0
   }
@@ -141,7 +148,8 @@ async function copyOne({ source, target, several, recursive, force, sides, progr
 }
 
 /**
- * The goal of a copy: in a folder that is there, else the path itself. `folder/.` copies the content, without its name.
+ * The target path: inside an existing folder, else the path itself. `folder/.` copies the content without the folder's
+ * name.
  */
 async function goalOf(
   { side, path }: { side: Side; path: Buffer },
@@ -155,7 +163,7 @@ async function goalOf(
     return [goal, goal === path ? there : await side.look(goal)]
   }
   if (several || (!source.isFolder && path.at(-1) === 0x2f))
-    throw new Stop('not_found', `${side.called(path)} is not a folder.`)
+    throw new Stop('not_found', `${side.called(path)} isn't a folder.`)
   return [path, there]
 }
 
@@ -170,7 +178,7 @@ function stdin(): Source {
   }
 }
 
-/** Writes to stdout. Bytes that are written stay written: after a loss it goes on behind them. */
+/** Writes to stdout. Written bytes can't be taken back, so a resumed copy continues after them. */
 function stdout(terminal: Terminal): Sink {
   let written = 0
   return {

@@ -1,48 +1,46 @@
-/** What a copy has at its two ends, wherever they are: this machine, a computer, or a pipe. Paths and names are bytes. */
+/** The two ends of a copy: this machine, a computer, or a pipe. Paths and names are bytes. */
 
-/** A row of a folder, or what a path names. */
+/** A folder entry, or the target of a path. */
 export interface Found {
   name: Buffer
   type: 'file' | 'folder' | 'symlink' | 'other'
   size: number
   mode: number
-  /** The time of the last change, in milliseconds. */
+  /** Last change, in milliseconds. */
   modified: number
 }
 
 export interface Source {
-  /** Null: it is known at its end. May become null on reading: the system generates some files, and reports no true size. */
+  /** Null: known only at the end. May become null while reading: generated files don't report a true size. */
   readonly size: number | null
-  /** Permission bits; null: those of a new file. */
+  /** Permission bits; null uses those of a new file. */
   mode: number | null
   modified: number | null
-  /** The mark of the content. A copy that was begun with one mark goes on with the same only. */
+  /** Identifies the content: a copy resumes only with the same mark. */
   mark: string
-  /** The bytes from there on. */
+  /** Reads from this offset. */
   read(from: number): AsyncIterable<Uint8Array>
-  /** Checks whether `size` is true, and sets it to null if it isn't. */
   measure(): Promise<void>
 }
 
 export interface Sink {
-  /** Whether it has to know the size before the first byte. */
+  /** Whether the size must be known before the first byte. */
   announces: boolean
-  /** How many bytes of this content have come before. */
+  /** Bytes of this content received earlier. */
   begun(source: Source): Promise<number>
-  /** Takes what follows, and puts the file in its place, whole. Tells how far it is. */
+  /** Writes the rest, then moves the complete file into place. Reports progress to `at`. */
   write(source: Source, from: number, at: (offset: number) => void): Promise<void>
 }
 
-/** A place with files: this machine, or a computer. */
 export interface Side {
-  /** A path as people read it. */
+  /** A path for display. */
   called(path: Buffer): string
-  /** The thing at a path, behind a symlink too. */
+  /** Looks up a path, following symlinks. */
   look(path: Buffer): Promise<Found | null>
   list(path: Buffer): AsyncIterable<Found>
   makeFolder(path: Buffer): Promise<void>
   source(path: Buffer, found: Found): Source
-  /** `beside`: the names in the folder that will hold it, where they are known. */
+  /** `beside`: names in the target folder, if known. */
   sink(path: Buffer, options: { force: boolean; beside: readonly Buffer[] | null }): Sink
 }
 
@@ -51,7 +49,6 @@ const SLASH = Buffer.from('/')
 export const below = (folder: Buffer, name: Buffer): Buffer =>
   Buffer.concat(folder.at(-1) === SLASH[0] ? [folder, name] : [folder, SLASH, name])
 
-/** The last part of a path; empty for `/`. */
 export function lastOf(path: Buffer): Buffer {
   let end = path.length
   while (end > 1 && path[end - 1] === SLASH[0]) end--
@@ -59,6 +56,6 @@ export function lastOf(path: Buffer): Buffer {
   return part.subarray(part.lastIndexOf(SLASH) + 1)
 }
 
-/** Whether two files are of one size and time, as rsync(1) has it: what an earlier copy has put there already. */
+/** Whether size and time match, as in rsync(1): copied earlier. */
 export const isSame = (there: Found, { size, modified }: Pick<Source, 'size' | 'modified'>): boolean =>
   there.type === 'file' && there.size === size && there.modified === modified

@@ -7,7 +7,7 @@ import { Stop } from '../../../exit.ts'
 import { hasTrueSize } from '../../../server/files/true-size.ts'
 import { type Found, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
 
-/** The files of this machine. */
+/** Local files. */
 export const here: Side = {
   called: (path) => (isUtf8(path) ? path.toString() : nameText(path)),
   async look(path) {
@@ -22,7 +22,7 @@ export const here: Side = {
     for (const name of await readdir(path, { encoding: 'buffer' }).catch((error) =>
       Promise.reject(plain(path, error)),
     )) {
-      // It was removed since its name was read.
+      // It may have been removed since.
       const stats = await lstat(below(path, name)).catch(() => null)
       if (stats) yield found(name, stats)
     }
@@ -72,14 +72,14 @@ async function* readFile(path: Buffer, from: number, size: number | null): Async
   if (size !== null && at < size) throw changed(here.called(path))
 }
 
-export const changed = (text: string): Stop => new Stop('conflict', `${text} was changed while it was copied.`)
+export const changed = (text: string): Stop => new Stop('conflict', `${text} changed during the copy.`)
 
 const PART = '.uk-copy-'
 export const isPart = (name: Buffer): boolean => name.subarray(0, PART.length).toString('latin1') === PART
 
 /**
- * A file of this machine that grows beside its place. The name of what has come so far is made of its content's mark, so that the
- * same command goes on with it; and of the process that writes it, so that two never write one.
+ * Writes a local file next to its target. The part's name contains the content's mark, so the same command can resume
+ * it, and the process ID, so two processes never write the same part.
  */
 class FileSink implements Sink {
   readonly announces = false
@@ -105,14 +105,14 @@ class FileSink implements Sink {
   }
 
   async begun(source: Source): Promise<number> {
-    // A file that is generated on reading may differ at each reading.
+    // Generated files may differ at each reading.
     if (source.size === null) return 0
     const own = this.#own(source)
     const there = await lstat(own).catch(() => null)
     if (there?.isFile()) return there.size
     for (const left of await this.#left(source)) {
       if (isAlive(Number(left.toString().split('.').at(-1)))) continue
-      // Of two that would go on with it one has it.
+      // If two processes try to resume it, only one rename succeeds.
       await rename(this.#at(left), own).catch(() => {})
       const mine = await lstat(own).catch(() => null)
       if (mine?.isFile()) return mine.size <= source.size ? mine.size : 0
@@ -154,7 +154,7 @@ class FileSink implements Sink {
   async #putInPlace(own: Buffer): Promise<void> {
     try {
       if (this.#force) return await rename(own, this.#path)
-      // A link is refused where the name was taken meanwhile; a rename would replace it.
+      // Linking fails if the name was taken meanwhile; a rename would replace the file.
       await link(own, this.#path)
       await unlink(own)
     } catch (error) {
@@ -174,28 +174,32 @@ function isAlive(pid: number): boolean {
 
 const codeIn = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 
-/** The system's error about a file, for a person. */
+/** Translates a system error about a file. */
 function plain(path: Buffer, error: unknown): unknown {
   const text = here.called(path)
   switch (codeIn(error)) {
     case 'ENOENT':
-      return new Stop('not_found', `${text}: there is nothing there.`)
+      return new Stop('not_found', `${text} doesn't exist.`)
     case 'EACCES':
     case 'EPERM':
-      return new Stop('auth', `${text}: this user may not do that.`)
+      return new Stop('auth', `${text}: permission denied.`)
     case 'EEXIST':
       return exists(text)
     case 'ENOTDIR':
-      return new Stop('usage', `${text}: a part of the path is not a folder.`)
+      return new Stop('usage', `${text}: part of the path isn't a folder.`)
     case 'EISDIR':
       return new Stop('usage', `${text} is a folder.`)
     case 'ENOSPC':
     case 'EDQUOT':
-      return new Stop('limit', `${text}: the disk of this machine is full.`, 'Make room, and the same command goes on.')
+      return new Stop(
+        'limit',
+        `${text}: this machine's disk is full.`,
+        'Free up space, then run the same command again to resume.',
+      )
     default:
       return error
   }
 }
 
 export const exists = (text: string): Stop =>
-  new Stop('conflict', `${text} exists already.`, 'To replace it give --force.')
+  new Stop('conflict', `${text} already exists.`, 'Add --force (-f) to replace it.')

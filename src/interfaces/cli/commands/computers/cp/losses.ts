@@ -4,7 +4,7 @@ import { Unreachable } from '../../../server/send.ts'
 
 export { ApiError }
 
-/** How long a server or computer that was lost is waited for. */
+/** How long to retry a lost server or computer. */
 const PATIENCE_MS = 90_000
 const FIRST_MS = 250
 const LONGEST_MS = 4_000
@@ -12,7 +12,7 @@ const LONGEST_MS = 4_000
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof ApiError && (error.code ?? error.type) === code
 
-/** Whether an error passes by itself: a server that restarts, a computer that is away, a limit for a while. */
+/** Whether an error is temporary: a server restart, an offline computer, a rate limit. */
 function passes(error: unknown): boolean {
   if (error instanceof Unreachable) return true
   if (!(error instanceof ApiError)) return false
@@ -22,11 +22,11 @@ function passes(error: unknown): boolean {
   )
 }
 
-/** The losses in the middle of one copy, which then goes on where it was. */
+/** Retries within one copy. */
 export interface Losses {
-  /** Resolves when it is time to try again; throws what does not pass, and what has lasted too long. */
+  /** Resolves when it's time to retry. Throws permanent errors, and temporary ones that last too long. */
   outlast(error: unknown): Promise<void>
-  /** Ends the loss: the copy goes on. */
+  /** Resets the retries after progress. */
   over(): void
 }
 
@@ -49,7 +49,7 @@ export function lossesOf(): Losses {
   }
 }
 
-/** Asks until there is an answer, or an error that does not pass. */
+/** Retries until success or a permanent error. */
 export async function patiently<T>(ask: (again: boolean) => Promise<T>): Promise<T> {
   const losses = lossesOf()
   for (let again = false; ; again = true)

@@ -13,11 +13,11 @@ import type { Found, Side, Sink, Source } from './ends.ts'
 import { changed } from './here.ts'
 import { ApiError, hasCode, patiently } from './losses.ts'
 
-/** Smaller files begin anew rather than ask how much of them has come. */
+/** Smaller files start over instead of asking for the offset. */
 const WORTH_ASKING = 1 << 20
-/** A smaller size may be untrue: the system generates some files on reading, and reports 0 or a page for them. */
+/** Sizes below this may be false: generated files report 0 or a page. */
 const MOST_UNTRUE = 1 << 20
-/** The part of a pipe that is held, to be sent again. */
+/** Piped bytes kept in memory to be sent again. */
 const PIECE = 8 << 20
 
 interface Row {
@@ -29,7 +29,7 @@ interface Row {
   modified_at: string
 }
 
-/** The files of a computer. */
+/** Files on a computer. */
 export function filesOf(target: Target): Side {
   const { id, name: computer, call } = target
   const called = (path: Buffer): string => `${computer}:${isUtf8(path) ? path.toString() : pathText(path)}`
@@ -37,7 +37,7 @@ export function filesOf(target: Target): Side {
   const fs = async (input: { op: string; path: Buffer; limit?: number; cursor?: string }): Promise<any> => {
     const { endpoints } = await contracts.computers()
     const ask = () => call(endpoints.fs, { id, ...input, path: pathText(input.path) })
-    // Who is not there to begin with is not waited for.
+    // Don't retry a computer that was offline from the start.
     const answer = await (reached ? patiently(ask) : ask())
     reached = true
     return JSON.parse(await answer.text())
@@ -76,7 +76,7 @@ export function filesOf(target: Target): Side {
         async measure() {
           if (size >= MOST_UNTRUE) return
           const answer = await firstByte(path)
-          // Only a file without a true size has no tag.
+          // Only files without a true size have no ETag.
           if (answer !== null && answer.header('etag') === null) source.size = null
         },
       }
@@ -86,7 +86,7 @@ export function filesOf(target: Target): Side {
     sink: (path, { force }) => sinkOf(target, pathText(path), force),
   }
 
-  /** The thing that a symlink leads to: a folder lists, a file says its size. */
+  /** Resolves a symlink: a folder can be listed, a file reports its size. */
   async function behind(path: Buffer, row: Found): Promise<Found> {
     try {
       await fs({ op: 'list', path, limit: 1 })
@@ -100,7 +100,7 @@ export function filesOf(target: Target): Side {
     return { ...row, type: 'file', size, modified, mode: 0o666 }
   }
 
-  /** The answer about the first byte of a file, without that byte; null: the file is empty. */
+  /** Response headers for the file's first byte; null for an empty file. */
   async function firstByte(path: Buffer): Promise<Pick<Incoming, 'header'> | null> {
     const { endpoints } = await contracts.computers()
     try {
@@ -110,17 +110,17 @@ export function filesOf(target: Target): Side {
       for await (const _ of answer.bytes()) break
       return answer
     } catch (error) {
-      // Nothing can be a part of an empty file.
+      // An empty file has no satisfiable range.
       if (error instanceof ApiError && error.status === 416) return null
       throw error
     }
   }
 
-  /** Reads on from where the last read broke off, of the file that was there at the first time. */
+  /** Reads from an offset, of the same file version as the first read. */
   function reading(path: Buffer, source: { size: number | null }): Source['read'] {
     let etag: string | null = null
     return async function* (from) {
-      // An empty file may be one that the computer generates on reading.
+      // An empty file may be generated on reading.
       if (from > 0 && source.size !== null && from >= source.size) return
       const { endpoints } = await contracts.computers()
       const headers: Record<string, string> = {
@@ -139,7 +139,7 @@ export function filesOf(target: Target): Side {
         yield part
       }
       if (source.size !== null && at < source.size)
-        throw new Unreachable(target.origin, new Error('the answer broke off'))
+        throw new Unreachable(target.origin, new Error('the response ended early'))
     }
   }
 }
@@ -177,7 +177,7 @@ function sinkOf(target: Target, path: string, force: boolean): Sink {
     },
   }
 
-  /** Writes in pieces: a piece of a source that cannot be read twice is held until the computer has it. */
+  /** Uploads in pieces. A piece of an unrepeatable source stays in memory until the computer has it. */
   async function writePieces(source: Source, at: (offset: number) => void): Promise<void> {
     let start = 0
     for await (const { piece, last } of pieces(source.read(0))) {
@@ -186,7 +186,7 @@ function sinkOf(target: Target, path: string, force: boolean): Sink {
       await patiently(async (again) => {
         const from = again ? Math.min(Math.max(await offset(), start), end) : start
         const range = from === end ? (end === 0 ? null : `bytes */${end}`) : `bytes ${from}-${end - 1}/${total}`
-        // All of it has come, and more follows.
+        // The computer has all of it, and more follows.
         if (from === end && !last) return
         await send(source, range, end - from, Readable.from([piece.subarray(from - start)]))
       })
@@ -233,7 +233,7 @@ function queryOf(path: string, force: boolean, tag: string, { mode, modified }: 
   })
 }
 
-/** Raw bytes on their way. A refusal may come while they are still under way: it is the answer, not the pipe that broke. */
+/** Uploads raw bytes. The server may reject them midway: report its response, not the broken pipe. */
 async function post(
   { id, origin, key }: Target,
   query: URLSearchParams,
@@ -276,8 +276,8 @@ async function post(
   }
 }
 
-/** Names of a computer become names of this machine: one that is a way elsewhere is none. */
+/** Names from a computer become local names: reject path traversal. */
 export function checkName(name: Buffer): void {
   if (name.length === 0 || name.includes(0x2f) || name.includes(0) || /^\.{1,2}$/.test(name.toString('latin1')))
-    throw new Stop('failure', 'The computer listed a name that is none of a file.')
+    throw new Stop('failure', 'The computer listed an invalid file name.')
 }

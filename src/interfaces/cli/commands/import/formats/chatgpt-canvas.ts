@@ -2,13 +2,13 @@ import { type Exported, isObject, textOr } from './conversation.ts'
 import { type Document, type Versions, fenced, markdownOf, quoted, versionOf } from './documents.ts'
 
 /**
- * The documents of ChatGPT's canvas: an answer to `canmore.create_textdoc` or `canmore.update_textdoc` is JSON, and the tool's answer
- * below it has the document's `textdoc_id`.
+ * ChatGPT's canvas documents: the answer that calls `canmore.create_textdoc` or `canmore.update_textdoc` is JSON, and
+ * the tool's reply below it has the `textdoc_id`.
  */
 
 const CALL = /^canmore\.(create|update|comment)_textdoc$/
 
-/** What a call shows, and the documents after it; null: it isn't one of a canvas, or not as known. */
+/** Renders a canvas call and returns the documents after it; null for other calls and unknown forms. */
 export function canvasCall(
   message: Record<string, unknown>,
   { textdocId, versions, exported }: { textdocId: string | null; versions: Versions | null; exported: Exported },
@@ -30,8 +30,8 @@ export function canvasCall(
   const changed = known === null ? null : replaced(known.document, updates)
   if (known !== null && changed !== null)
     return { text: markdownOf(changed), versions: { key: known.key, document: changed, before: versions } }
-  // A pattern is Python's and the model's: what it puts in place is shown instead of where.
-  exported.leave('edits of documents whose result is not in the export (the new text is)')
+  // Patterns are Python regexes from the model, so show the replacement text instead of applying it.
+  exported.leave('document edits with only the new text in the export')
   const language = known?.document.language ?? null
   const shown = updates.map(({ replacement }) => textOr(replacement, '')).filter((words) => words.trim() !== '')
   return {
@@ -40,7 +40,7 @@ export function canvasCall(
   }
 }
 
-/** The document after its updates; null where a pattern is more than all of it or plain words that stand in it. */
+/** Applies updates whose pattern matches everything or is plain text; null for other patterns. */
 function replaced(document: Document, updates: readonly Record<string, unknown>[]): Document | null {
   let { content } = document
   for (const { pattern, replacement, multiple } of updates) {

@@ -2,8 +2,8 @@ import { linkTo } from './documents.ts'
 import { type Exported, isObject, textOr } from './conversation.ts'
 
 /**
- * The marks of ChatGPT's answers become links. `metadata.content_references` says what each mark (U+E200 … U+E201) stands for;
- * older answers have marks such as `【3†source】`, and their sources in `metadata.citations`. Described by those who read exports.
+ * Turns ChatGPT's citation marks into links. `metadata.content_references` resolves each mark (U+E200 … U+E201); older
+ * answers have marks such as `【3†source】` and `metadata.citations`. The format is known from people who read exports.
  */
 export function withLinks(text: string, metadata: Record<string, unknown>, exported: Exported): string {
   const references = listIn(metadata.content_references)
@@ -14,7 +14,7 @@ export function withLinks(text: string, metadata: Record<string, unknown>, expor
     const those = byMark.get(mark) ?? []
     const turn = seen.get(mark) ?? 0
     seen.set(mark, turn + 1)
-    // Of equal marks each has its own sources, in order; where one is named, it is the same for all.
+    // Equal marks have their own sources, in order. A single reference serves them all.
     return those[Math.min(turn, those.length - 1)] ?? null
   }
   const put = (space: string, links: readonly string[]): string => {
@@ -28,13 +28,13 @@ export function withLinks(text: string, metadata: Record<string, unknown>, expor
       if (links.length > 0) return put(space, links)
       const words = (reference === null ? null : wordsOf(reference)) ?? wordsIn(mark)
       if (words !== null) return space + words
-      exported.leave(isPicture(reference, mark) ? 'pictures of web searches' : 'citations without an address')
+      exported.leave(isPicture(reference, mark) ? 'images from web searches' : 'citations without a URL')
       return ''
     })
     .replaceAll(OLD_MARK, (_, space: string, mark: string, number: string, at: number) => {
       const reference = referenceOf(mark)
       const links = reference === null ? oldLinksOf(metadata, { at: at + space.length, number }) : linksOf(reference)
-      if (links.length === 0) exported.leave('citations without an address')
+      if (links.length === 0) exported.leave('citations without a URL')
       return put(space, links)
     })
     .replaceAll(LEFT_OVER, '')
@@ -43,13 +43,13 @@ export function withLinks(text: string, metadata: Record<string, unknown>, expor
 
 const MARK = /([ \t]?)(\ue200[^\ue200\ue201]{0,20000}\ue201)/g
 const OLD_MARK = /([ \t]?)(【(\d{1,6})(?::\d{1,6})?†[^【】\n]{0,200}】)/g
-/** A mark that was cut, and the signs around highlighted words. */
+/** A truncated mark, and the signs around highlighted words. */
 const LEFT_OVER = /\ue200\w*(?:\ue202\w*)*|[\ue200-\ue20f]/g
 
 const listIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const addressOf = (link: string): string => link.slice(link.lastIndexOf('](') + 2, -1)
 
-/** Each page that a reference names, once. */
+/** The distinct pages of a reference. */
 function linksOf({ items, url, title, safe_urls }: Record<string, unknown>): string[] {
   const links = new Map<string, string>()
   const add = (address: unknown, words: unknown): void => {
@@ -65,7 +65,7 @@ function linksOf({ items, url, title, safe_urls }: Record<string, unknown>): str
   return [...links.values()]
 }
 
-/** What a reference without an address shows: a product, a place, a file. */
+/** Text of a reference without a URL: a product, a place, a file. */
 function wordsOf({ alt, name, type }: Record<string, unknown>): string | null {
   const words = textOr(alt, '')
     .replaceAll(/\[([^\]]*)\]\(\)/g, '$1')
@@ -75,7 +75,7 @@ function wordsOf({ alt, name, type }: Record<string, unknown>): string | null {
   return file === '' ? null : `(${file})`
 }
 
-/** What a mark says by itself: `url` has a name and an address, `entity` a list whose second entry is its name. */
+/** Text in the mark itself: `url` has a name and a URL, `entity` a list whose second item is its name. */
 function wordsIn(mark: string): string | null {
   const [kind, ...rest] = mark.slice(1, -1).split('\ue202')
   if (kind === 'url') return linkTo(rest[1], rest[0]) ?? (rest[0]?.trim() || null)
@@ -91,7 +91,7 @@ function wordsIn(mark: string): string | null {
 const isPicture = (reference: Record<string, unknown> | null, mark: string): boolean =>
   textOr(reference?.type, '').startsWith('image') || /^\ue200(?:i|image\w*)\ue202/.test(mark)
 
-/** The source of an old mark: by its place in the text, or by the number in it. */
+/** The source of an old mark, by its position in the text or its number. */
 function oldLinksOf(metadata: Record<string, unknown>, { at, number }: { at: number; number: string }): string[] {
   const known = listIn(metadata.citations)
   const source =
@@ -105,7 +105,7 @@ function oldLinksOf(metadata: Record<string, unknown>, { at, number }: { at: num
   return link === null ? [] : [link]
 }
 
-/** The list of sources below an answer, but for those that stand in it. */
+/** Sources below the answer that aren't linked in it. */
 function footnote(references: readonly Record<string, unknown>[], linked: Set<string>): string {
   const lines: string[] = []
   for (const { sources } of references.filter(({ type }) => type === 'sources_footnote'))

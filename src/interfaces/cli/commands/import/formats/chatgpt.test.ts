@@ -90,7 +90,7 @@ test('marks of ChatGPT become links to what they stand for, and nothing else of 
   const typed = { ...said(`【1†x】 ${cite}`), author: { role: 'user' } }
   assert.deepEqual(ofChatGpt(typed).texts, [`【1†x】 ${cite}`])
   const { left } = ofChatGpt(said(`Nine ${cite}`))
-  assert.deepEqual(left, { 'citations without an address': 1 })
+  assert.deepEqual(left, { 'citations without a URL': 1 })
 })
 
 const canvas = (verb: string, asked: unknown): Json => ({
@@ -153,21 +153,21 @@ test('every kind of content of ChatGPT is shown, or named in the report', () => 
   const cases: Record<string, [message: Json, texts: string[], left: Json]> = {
     code: [of({ content_type: 'code', language: 'python', text: 'x = 1' }), ['```python\nx = 1\n```'], {}],
     quote: [of({ content_type: 'tether_quote', title: 'Page', text: 'Words' }), ['> Page\n>\n> Words'], {}],
-    thoughts: [of({ content_type: 'thoughts', thoughts: [{ content: 'hm' }] }), [], { 'thoughts of models': 1 }],
-    recap: [of({ content_type: 'reasoning_recap', content: '5 s' }), [], { 'thoughts of models': 1 }],
+    thoughts: [of({ content_type: 'thoughts', thoughts: [{ content: 'hm' }] }), [], { 'model thoughts': 1 }],
+    recap: [of({ content_type: 'reasoning_recap', content: '5 s' }), [], { 'model thoughts': 1 }],
     memory: [of({ content_type: 'model_editable_context' }), [], { 'custom instructions and memories': 1 }],
-    'a type that is new': [of({ content_type: 'hologram' }), [], { 'parts of the type "hologram"': 1 }],
+    'a type that is new': [of({ content_type: 'hologram' }), [], { 'parts of type "hologram"': 1 }],
     'a part that is new': [
       of({ content_type: 'multimodal_text', parts: ['Look', { content_type: 'smell' }] }),
       ['Look'],
-      { 'parts of the type "smell"': 1 },
+      { 'parts of type "smell"': 1 },
     ],
     'a type that is no name': [of({ content_type: '\u001b[2J' }), [], { 'parts of other types': 1 }],
-    'a call': [of({ content_type: 'code', text: 'x' }, { recipient: 'python' }), [], { 'calls of tools': 1 }],
+    'a call': [of({ content_type: 'code', text: 'x' }, { recipient: 'python' }), [], { 'tool calls': 1 }],
     'a canvas in another form': [
       of({ content_type: 'code', text: 'no JSON' }, { recipient: 'canmore.create_textdoc' }),
       [],
-      { 'calls of tools': 1 },
+      { 'tool calls': 1 },
     ],
     'an answer to a passage': [
       { ...said('Why?', { targeted_reply: 'a\nb' }), author: { role: 'user' } },
@@ -192,7 +192,7 @@ test('every kind of content of ChatGPT is shown, or named in the report', () => 
   for (const [name, [message, texts, left]] of Object.entries(cases)) {
     const shown = ofChatGpt(message)
     assert.deepEqual(shown.texts, texts, name)
-    assert.deepEqual(shown.left, texts.length === 0 ? { ...left, 'chats without words': 1 } : left, name)
+    assert.deepEqual(shown.left, texts.length === 0 ? { ...left, 'chats without text': 1 } : left, name)
   }
   const many = ofChatGpt(...Array.from({ length: 100 }, (_, i) => of({ content_type: `kind-${i}` })), said('x'))
   assert.equal(Object.keys(many.left).length, 61)
@@ -211,7 +211,7 @@ test('chats of another program are counted under its name by every reader', () =
   for (const [name, { readers, chats: given }] of Object.entries(chats))
     for (const reader of readers) {
       const [[what, count] = []] = Object.entries(readExport(reader, given).left)
-      assert.match(what!, new RegExp(`^chats of ${name}, for`))
+      assert.match(what!, new RegExp(`^${name} chats \\(import them`))
       assert.equal(count, 1)
     }
 })

@@ -5,9 +5,9 @@ import { type Exported, type Node, conversationOf, isObject, millisecondsOf, tex
 import { leaveChatsOfOthers } from './source.ts'
 
 /**
- * The data export of ChatGPT: `conversations.json` (or `conversations-000.json`, …), a list of chats, each with a `mapping` of nodes
- * `{id, parent, children, message}` and the `current_node`. Described by those who read it, not by its vendor: what is not known here
- * is left out, named and counted.
+ * Reads ChatGPT's data export: `conversations.json` (or `conversations-000.json`, …), a list of chats with a `mapping`
+ * of nodes `{id, parent, children, message}` and a `current_node`. OpenAI doesn't document it; unknown content is
+ * skipped, named and counted.
  */
 export function readChatGpt(chats: readonly unknown[], exported: Exported): void {
   for (const chat of chats) {
@@ -17,7 +17,7 @@ export function readChatGpt(chats: readonly unknown[], exported: Exported): void
     }
     const id = textOr(chat.conversation_id, null) ?? textOr(chat.id, null)
     if (id === null) {
-      exported.leave('chats without an id')
+      exported.leave('chats without an ID')
       continue
     }
     const about = {
@@ -32,12 +32,12 @@ export function readChatGpt(chats: readonly unknown[], exported: Exported): void
 
 type Entry = Record<string, unknown>
 
-/** The nodes, each after its parent, for a document is what the calls above have made of it. Not recursive: a chat may be deep. */
+/** Nodes in parent-first order, since a document depends on the calls above it. Iterative: a chat may be deep. */
 function nodesOf(mapping: Entry, exported: Exported): Node[] {
   const entries = new Map<string, Entry>()
   for (const [id, entry] of Object.entries(mapping))
     if (isObject(entry)) entries.set(id, entry)
-    else exported.leave('entries that are not messages')
+    else exported.leave("entries that aren't messages")
   const parentOf = (id: string): string | null => {
     const parent = textOr(entries.get(id)!.parent, null)
     return parent !== null && entries.has(parent) ? parent : null
@@ -58,7 +58,7 @@ function nodesOf(mapping: Entry, exported: Exported): Node[] {
     read(id, parent === null ? null : (versions.get(parent) ?? null))
     waiting.push(...(below.get(id) ?? []).toReversed())
   }
-  // Those in a circle have no beginning.
+  // Nodes in a cycle have no root.
   for (const id of entries.keys()) if (!nodes.has(id)) read(id, null)
   return [...entries.keys()].map((id) => nodes.get(id)!)
 }
@@ -74,7 +74,7 @@ interface Place {
   exported: Exported
 }
 
-/** A node, and the documents of the canvas after it. */
+/** A node, and the canvas documents after it. */
 function nodeOf(id: string, { parent, message }: Entry, place: Place): { node: Node; after: Versions | null } {
   const { exported, versions } = place
   const bare: Node = { id, parent: textOr(parent, null), role: 'assistant', text: '', at: null, model: null }
@@ -92,17 +92,17 @@ function nodeOf(id: string, { parent, message }: Entry, place: Place): { node: N
   if (hidden || role === 'system') return only(bare)
   const files = exported.filesOf([...pointersIn(message.content), ...attachedTo(metadata)])
   if (role !== 'user' && role !== 'assistant') {
-    // Pictures that a tool has made were shown as a part of the answer, and so was the report of a research.
+    // Images made by a tool and research reports were shown as part of the answer.
     const report = reportIn(metadata, exported)
     if (files.length > 0 || report !== '') return only({ ...said, text: report, files })
-    exported.leave('answers of tools')
+    exported.leave('tool results')
     return only(bare)
   }
-  // What is not addressed to all is addressed to a tool.
+  // Messages not addressed to `all` are tool calls.
   if (textOr(message.recipient, 'all') !== 'all') {
     const call = canvasCall(message, place)
     if (call !== null) return { node: { ...said, text: call.text, files }, after: call.versions }
-    exported.leave('calls of tools')
+    exported.leave('tool calls')
     return only(bare)
   }
   const words = wordsOf(message.content, exported)
@@ -111,7 +111,7 @@ function nodeOf(id: string, { parent, message }: Entry, place: Place): { node: N
   return only({ ...said, text: answered === '' ? text : `${quoted(answered)}\n\n${text}`, files })
 }
 
-/** A research shows its report in a widget, whose state is JSON. */
+/** Deep research keeps its report in a widget's JSON state. */
 function reportIn({ chatgpt_sdk: widget }: Entry, exported: Exported): string {
   if (!isObject(widget) || typeof widget.widget_state !== 'string') return ''
   try {
@@ -126,7 +126,7 @@ function reportIn({ chatgpt_sdk: widget }: Entry, exported: Exported): string {
 
 const POINTER = /^(?:file-service|sediment):\/\/([\w-]+)/
 
-/** The ids of pictures and sound among its parts, nested ones (video with its sound) included. */
+/** IDs of images and audio in the parts, including nested ones (video with audio). */
 function* pointersIn(content: unknown): Generator<string> {
   const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
   for (const part of parts) {
@@ -148,7 +148,7 @@ function* attachedTo({ attachments }: Record<string, unknown>): Generator<string
 }
 
 const THOUGHTS: ReadonlySet<unknown> = new Set(['thoughts', 'reasoning_recap'])
-/** What the person wrote about themselves, and what ChatGPT remembers: sent with a chat, and not shown in it. */
+/** Custom instructions and memories: sent with a chat but not shown in it. */
 const CONTEXTS: ReadonlySet<unknown> = new Set(['user_editable_context', 'model_editable_context'])
 
 function wordsOf(content: unknown, exported: Exported): string {
@@ -158,7 +158,7 @@ function wordsOf(content: unknown, exported: Exported): string {
   if (type === 'code') return codeOf(content)
   if (type === 'tether_quote')
     return quoted([textOr(content.title, ''), textOr(content.text, '')].filter(Boolean).join('\n\n'))
-  if (THOUGHTS.has(type)) exported.leave('thoughts of models')
+  if (THOUGHTS.has(type)) exported.leave('model thoughts')
   else if (CONTEXTS.has(type)) exported.leave('custom instructions and memories')
   else exported.leaveType(type)
   return ''

@@ -2,17 +2,17 @@ import { type Exported, textOr } from './conversation.ts'
 import { type Document, type Versions, quoted, versionOf } from './documents.ts'
 
 /**
- * The documents that Claude shows beside a chat: calls of the tool `artifacts`, files that `create_file` and `str_replace` write, and
- * `<antArtifact>` in the text of older answers.
+ * Claude's artifacts: calls of the `artifacts` tool, files written by `create_file` and `str_replace`, and
+ * `<antArtifact>` in older answers.
  */
 
-/** A document as a part of a message; the last state of each is shown. */
+/** A document in a message. Only its last state is shown. */
 interface Shown {
   key: string
   document: Document
 }
 
-/** What a call makes of the documents; null: it isn't a call that shows one. */
+/** Applies a tool call to the documents; null if it shows none. */
 export function artifactCall(
   name: unknown,
   input: Record<string, unknown>,
@@ -41,7 +41,7 @@ function artifactOf(input: Record<string, unknown>, versions: Versions | null): 
   }
 }
 
-/** A replacement counts where its text stands, as in the program itself. */
+/** Replaces the first occurrence, as Claude does. */
 function edited(key: string, { old_str, new_str }: Record<string, unknown>, versions: Versions | null): Shown | 'lost' {
   const { document } = versionOf(versions, key)!
   const [before, after] = [textOr(old_str, ''), textOr(new_str, '')]
@@ -49,9 +49,9 @@ function edited(key: string, { old_str, new_str }: Record<string, unknown>, vers
   return { key, document: { ...document, content: document.content.replace(before, () => after) } }
 }
 
-/** What is left of an edit whose document or place isn't known: its new text. */
+/** The new text of an edit whose document or position is unknown. */
 export function lostEdit({ new_str }: Record<string, unknown>, exported: Exported): string {
-  exported.leave('edits of documents whose result is not in the export (the new text is)')
+  exported.leave('document edits with only the new text in the export')
   const words = textOr(new_str, '')
   return words.trim() === '' ? '' : quoted(words)
 }
@@ -63,7 +63,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   'application/vnd.ant.react': 'jsx',
 }
 
-/** Null for what is read as text: Markdown, and a type that isn't known. */
+/** Null for Markdown and plain text. */
 function languageOf(type: unknown, language: unknown): string | null {
   if (type === 'application/vnd.ant.code') return textOr(language, '')
   return LANGUAGES[textOr(type, '')] ?? (type === 'text/markdown' || type === 'text/plain' ? null : '')
@@ -81,7 +81,7 @@ const OPEN = '<antArtifact'
 const CLOSE = '</antArtifact>'
 const THOUGHT = ['<antThinking>', '</antThinking>'] as const
 
-/** Text with the documents that stand in it; thoughts between the words were never shown. */
+/** Renders the embedded documents. Thoughts in the text were never shown, so they're dropped. */
 export function withOldArtifacts(text: string, markdown: (document: Document) => string, exported: Exported): string {
   return inside(without(text, exported), markdown)
 }
@@ -91,7 +91,7 @@ function without(text: string, exported: Exported): string {
   for (let at = rest.indexOf(THOUGHT[0]); at >= 0; at = rest.indexOf(THOUGHT[0])) {
     const end = rest.indexOf(THOUGHT[1], at)
     if (end < 0) break
-    exported.leave('thoughts of models')
+    exported.leave('model thoughts')
     words += rest.slice(0, at)
     rest = rest.slice(end + THOUGHT[1].length)
   }

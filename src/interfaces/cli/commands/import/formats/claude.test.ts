@@ -49,8 +49,8 @@ test('artifacts of Claude are part of the answer, as they are after its last cha
     'Searched.',
   ])
   assert.deepEqual(left, {
-    'edits of documents whose result is not in the export (the new text is)': 2,
-    'calls of tools': 1,
+    'document edits with only the new text in the export': 2,
+    'tool calls': 1,
   })
 })
 
@@ -76,12 +76,12 @@ test('every kind of content of Claude is shown, or named in the report', () => {
         ],
       },
       ['At nine ([A](https://a.example/))'],
-      { 'citations without an address': 1 },
+      { 'citations without a URL': 1 },
     ],
     'an artifact in the text': [
       { content: [text(old)] },
       ['Here:\n\n**Page**\n\n```html\n<b>1</b>\n```\n\nEnjoy.'],
-      { 'thoughts of models': 1 },
+      { 'model thoughts': 1 },
     ],
     'an artifact that was cut': [{ content: [text('a <antArtifact type="x">b')] }, ['a <antArtifact type="x">b'], {}],
     'words beside an empty list': [{ content: [], text: 'Words' }, ['Words'], {}],
@@ -91,17 +91,17 @@ test('every kind of content of Claude is shown, or named in the report', () => {
       {},
     ],
     budget: [{ content: [text('x'), { type: 'token_budget' }] }, ['x'], {}],
-    thoughts: [{ content: [text('x'), { type: 'redacted_thinking', data: 'y' }] }, ['x'], { 'thoughts of models': 1 }],
+    thoughts: [{ content: [text('x'), { type: 'redacted_thinking', data: 'y' }] }, ['x'], { 'model thoughts': 1 }],
     'a type that is new': [
       { content: [text('x'), { type: 'hologram' }, 7] },
       ['x'],
-      { 'parts of the type "hologram"': 1, 'parts of other types': 1 },
+      { 'parts of type "hologram"': 1, 'parts of other types': 1 },
     ],
   }
   for (const [name, [message, texts, left]] of Object.entries(cases))
     assert.deepEqual(ofClaude(message), { texts, left }, name)
   assert.deepEqual(ofClaude({ uuid: null, content: [text('x')] }, { content: [text('y')] }), {
     texts: ['y'],
-    left: { 'messages without an id': 1 },
+    left: { 'messages without an ID': 1 },
   })
 })

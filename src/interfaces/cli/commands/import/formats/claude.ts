@@ -4,8 +4,8 @@ import { type Versions, linkTo, markdownOf } from './documents.ts'
 import { leaveChatsOfOthers } from './source.ts'
 
 /**
- * The data export of Claude: `conversations.json`, a list of chats with `chat_messages` in their order, each `{uuid, sender, content,
- * created_at, attachments, files}`; some have `parent_message_uuid`, which makes branches. Described by those who read it, not by its vendor.
+ * Reads Claude's data export: `conversations.json`, a list of chats with ordered `chat_messages` `{uuid, sender,
+ * content, created_at, attachments, files}`; `parent_message_uuid` makes branches. Anthropic doesn't document it.
  */
 export function readClaude(chats: readonly unknown[], exported: Exported): void {
   for (const chat of chats) {
@@ -14,7 +14,7 @@ export function readClaude(chats: readonly unknown[], exported: Exported): void 
       continue
     }
     if (typeof chat.uuid !== 'string') {
-      exported.leave('chats without an id')
+      exported.leave('chats without an ID')
       continue
     }
     const about = {
@@ -29,17 +29,16 @@ export function readClaude(chats: readonly unknown[], exported: Exported): void 
 
 function nodesOf(messages: readonly unknown[], model: string | null, exported: Exported): Node[] {
   const ids = new Set(messages.map((message) => (isObject(message) ? message.uuid : null)))
-  /** The documents after each message. */
   const versions = new Map<string, Versions | null>()
   let before: string | null = null
   const nodes: Node[] = []
   for (const message of messages) {
     if (!isObject(message) || typeof message.uuid !== 'string') {
-      exported.leave('messages without an id')
+      exported.leave('messages without an ID')
       continue
     }
     const named = textOr(message.parent_message_uuid, null)
-    // The first of a chat has a parent of zeros, which is nobody.
+    // The first message's parent is an all-zero ID.
     const parent: string | null = named === null ? before : ids.has(named) ? named : null
     const { text, after } = wordsOf(message, (parent !== null && versions.get(parent)) || null, exported)
     versions.set(message.uuid, after)
@@ -56,8 +55,8 @@ function nodesOf(messages: readonly unknown[], model: string | null, exported: E
   return nodes
 }
 
-const MISSING = 'pictures, sound and files that are not in the export'
-/** Parts that say nothing to a person. */
+const MISSING = 'images, audio and other files missing from the export'
+/** Parts without content for users. */
 const SILENT: ReadonlySet<unknown> = new Set(['token_budget'])
 
 type Given = Record<string, unknown>
@@ -66,7 +65,7 @@ function wordsOf(message: Given, above: Versions | null, exported: Exported): { 
   let versions = above
   const words: { text: string; key: string | null }[] = []
   const say = (text: string, key: string | null = null): void => {
-    // Of a document that an answer changes several times, its last state is shown, in its first place.
+    // A document changed several times in an answer shows its last state in its first place.
     const known = key === null ? undefined : words.find((one) => one.key === key)
     if (known) known.text = text
     else words.push({ text, key })
@@ -77,22 +76,22 @@ function wordsOf(message: Given, above: Versions | null, exported: Exported): { 
     else if (part.type === 'text') say(withCitations(part, exported))
     else if (part.type === 'voice_note')
       say([textOr(part.title, ''), textOr(part.text, '')].filter(Boolean).join('\n\n'))
-    else if (part.type === 'thinking' || part.type === 'redacted_thinking') exported.leave('thoughts of models')
+    else if (part.type === 'thinking' || part.type === 'redacted_thinking') exported.leave('model thoughts')
     else if (part.type === 'tool_use') {
       const input = isObject(part.input) ? part.input : {}
       const shown = artifactCall(part.name, input, versions)
-      if (shown === null) exported.leave('calls of tools')
+      if (shown === null) exported.leave('tool calls')
       else if (shown === 'lost') say(lostEdit(input, exported))
       else {
         versions = { ...shown, before: versions }
         say(markdownOf(shown.document), shown.key)
       }
-    } else if (part.type === 'tool_result') exported.leave('answers of tools')
+    } else if (part.type === 'tool_result') exported.leave('tool results')
     else if (!SILENT.has(part.type)) exported.leaveType(part.type)
   }
-  // Older exports have the words of a message here alone.
+  // Older exports have the text only here.
   if (parts.length === 0) say(withOldArtifacts(textOr(message.text, ''), markdownOf, exported))
-  // What was pasted or attached as text is a part of what was said.
+  // Pasted or attached text is part of the message.
   for (const attached of Array.isArray(message.attachments) ? message.attachments : []) {
     const text = isObject(attached) ? textOr(attached.extracted_content, '') : ''
     if (text === '') exported.leave(MISSING)
@@ -103,7 +102,7 @@ function wordsOf(message: Given, above: Versions | null, exported: Exported): { 
   return { text: text.join('\n\n'), after: versions }
 }
 
-/** The text of a part, with a link behind each passage that a source of the web is named for. */
+/** A part's text with links after its cited passages. */
 function withCitations({ text: given, citations }: Given, exported: Exported): string {
   let text = textOr(given, '')
   const ends = new Map<number, Set<string>>()
@@ -113,7 +112,7 @@ function withCitations({ text: given, citations }: Given, exported: Exported): s
     const link = linkTo(details.url ?? one.url, details.title ?? one.title)
     const end = typeof one.end_index === 'number' && Number.isInteger(one.end_index) ? one.end_index : text.length
     const at = Math.max(0, Math.min(text.length, end))
-    if (link === null) exported.leave('citations without an address')
+    if (link === null) exported.leave('citations without a URL')
     else ends.set(at, (ends.get(at) ?? new Set()).add(link))
   }
   for (const [at, links] of [...ends].toSorted(([a], [b]) => b - a))

@@ -1,6 +1,6 @@
 import { shorten } from '#core/text/shorten.ts'
 
-/** Chats as other programs exported them, made into what `POST /chats/import` takes. Pure. */
+/** Converts exported chats into the input of `POST /chats/import`. Pure. */
 
 export interface Message {
   id: string
@@ -12,7 +12,7 @@ export interface Message {
   files: GivenFile[]
 }
 
-/** A file that the export holds: its id there, and the name that it gets. */
+/** A file of the export: its ID there, and its new name. */
 export interface GivenFile {
   ref: string
   name: string
@@ -23,30 +23,30 @@ export interface Conversation {
   external_id: string
   title: string
   created_at?: string
-  /** The messages, each behind the one that it answers. */
+  /** Each message follows its parent. */
   messages: Message[]
   head_id: string
 }
 
-/** The content of an export: chats, and how many of which things stay behind. */
+/** The chats of an export, and counts of skipped content by kind. */
 export class Exported {
   readonly conversations: Conversation[] = []
   readonly left = new Map<string, number>()
-  /** The files of the export beside its chats. */
+  /** Looks up a file of the export. */
   readonly #find: (ref: string) => { name: string; size: number } | null
 
   constructor(find: (ref: string) => { name: string; size: number } | null = () => null) {
     this.#find = find
   }
 
-  /** The files of these ids that are there and small enough, once each; the others are counted as left. */
+  /** Returns the existing files within the size limit, without duplicates. Counts the others as skipped. */
   filesOf(refs: Iterable<string>): GivenFile[] {
     const files: GivenFile[] = []
     for (const ref of new Set(refs)) {
       const found = this.#find(ref)
-      if (found === null) this.leave('pictures, sound and files that are not in the export')
-      else if (found.size > MOST_FILE_BYTES) this.leave('files of more than 20 MB')
-      else if (files.length >= MOST_FILES) this.leave('files beyond a hundred of one message')
+      if (found === null) this.leave('images, audio and other files missing from the export')
+      else if (found.size > MOST_FILE_BYTES) this.leave('files larger than 20 MB')
+      else if (files.length >= MOST_FILES) this.leave('files over the limit of 100 per message')
       else files.push({ ref, ...found })
     }
     return files
@@ -56,18 +56,16 @@ export class Exported {
     if (count > 0) this.left.set(what, (this.left.get(what) ?? 0) + count)
   }
 
-  /** Names a kind of content that isn't known here. The name comes from the file, so its form and number are bounded. */
+  /** Counts an unknown content type. The name comes from the file, so its form and number are bounded. */
   leaveType(type: unknown): void {
     const isName = typeof type === 'string' && /^[\w.:/-]{1,60}$/.test(type)
-    const what = isName ? `parts of the type "${type}"` : 'parts of other types'
+    const what = isName ? `parts of type "${type}"` : 'parts of other types'
     const isNew = !this.left.has(what)
     this.leave(isNew && this.left.size >= MOST_KINDS ? 'parts of other types' : what)
   }
 }
 
-/**
- * An entry of a tree of messages, as it was read. One without words and files is left out, and its followers move up.
- */
+/** A node of the message tree. Nodes without text and files are skipped, and their children move up. */
 export interface Node {
   id: string
   parent: string | null
@@ -80,15 +78,15 @@ export interface Node {
 }
 
 const MOST_FILES = 100
-/** Kinds of content that a report names. */
+/** Limit of content types named in the report. */
 const MOST_KINDS = 60
-/** The limits of a message. */
+/** Limits of the import endpoint. */
 const MOST_FILE_BYTES = 20 << 20
 const MOST_MESSAGES = 10_000
 const MOST_CHARACTERS = 1_000_000
-const CUT = '\n\n[cut at its import]'
+const CUT = '\n\n[truncated during import]'
 
-/** A conversation of these entries; undefined where nothing of it has words. */
+/** Builds a conversation from the nodes and adds it to `exported`; skips chats without text. */
 export function conversationOf(
   about: { external_id: string; title: string; at: number | null; head: string | null },
   nodes: readonly Node[],
@@ -99,14 +97,17 @@ export function conversationOf(
   for (const node of nodes) if (node.text.trim() !== '' || node.files?.length) kept.add(node.id)
   const messages: Message[] = []
   const placed = new Map<string, string | null>()
-  /** The nearest entry above with words, placed before what follows it. Not recursive: a chat may be a thousand deep. */
+  /**
+   * Places the nearest ancestor with content before its descendants. Iterative: a chat may be thousands of messages
+   * deep.
+   */
   const place = (start: string | null): string | null => {
     const path: Node[] = []
     const seen = new Set<string>()
     let at = start
     while (at !== null && !placed.has(at)) {
       const node = known.get(at)
-      // A parent that is not there, or a circle: it begins the chat.
+      // A missing parent or a cycle starts the chat.
       if (node === undefined || seen.has(at)) break
       seen.add(at)
       path.push(node)
@@ -123,8 +124,8 @@ export function conversationOf(
     return above
   }
   for (const node of nodes) place(node.id)
-  if (messages.length === 0) return exported.leave('chats without words')
-  if (messages.length > MOST_MESSAGES) return exported.leave(`chats of more than ${MOST_MESSAGES} messages`)
+  if (messages.length === 0) return exported.leave('chats without text')
+  if (messages.length > MOST_MESSAGES) return exported.leave(`chats with more than ${MOST_MESSAGES} messages`)
   const head = about.head === null ? null : (placed.get(about.head) ?? null)
   const created = timeOf(about.at)
   exported.conversations.push({
@@ -140,7 +141,7 @@ function messageOf(node: Node, parent: string | null, exported: Exported): Messa
   let text = node.text.replaceAll('\0', '')
   if (text.length > MOST_CHARACTERS) {
     text = shorten(text, MOST_CHARACTERS - CUT.length) + CUT
-    exported.leave('ends of messages of more than a million characters')
+    exported.leave('messages truncated at 1 million characters')
   }
   const created = timeOf(node.at)
   return {
@@ -168,7 +169,7 @@ type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 export const textOr = <T>(value: unknown, other: T): string | T => (typeof value === 'string' ? value : other)
-/** Milliseconds of a time in seconds, or of its words. */
+/** Parses seconds, milliseconds or a date string into milliseconds. */
 export function millisecondsOf(value: unknown): number | null {
   if (typeof value === 'number') return value > 1e11 ? value : value * 1000
   if (typeof value !== 'string') return null

@@ -1,8 +1,8 @@
-/** Documents that other programs show beside a chat (canvas, artifacts), as Markdown for the message they came with. Pure. */
+/** Documents shown next to a chat (canvas, artifacts), as Markdown for their message. Pure. */
 
 export interface Document {
   title: string
-  /** The language of its code; null: its content is Markdown. */
+  /** Code language; null for Markdown. */
   language: string | null
   content: string
 }
@@ -12,7 +12,7 @@ export function markdownOf({ title, language, content }: Document): string {
   return heading + (language === null ? content.trim() : fenced(content, language))
 }
 
-/** Code between fences that are longer than each run of backticks in it. */
+/** Fences the code with more backticks than it contains. */
 export function fenced(code: string, language: string): string {
   const longest = (code.match(/`+/g) ?? []).reduce((length, run) => Math.max(length, run.length), 2)
   const fence = '`'.repeat(longest + 1)
@@ -27,20 +27,20 @@ export const quoted = (text: string): string =>
     .map((line) => `> ${line}`.trimEnd())
     .join('\n')
 
-/** Documents as they are at one message of a chat: each message has its parent's, with its own changes before them. */
+/** Documents at one message, as a linked list: its own change before its parent's. */
 export interface Versions {
   key: string
   document: Document
   before: Versions | null
 }
 
-/** Null without a document of this key; without a key, the newest. */
+/** Finds the version for a key, or the newest without one. */
 export function versionOf(versions: Versions | null, key: string | null): Versions | null {
   for (let at = versions; at !== null; at = at.before) if (key === null || at.key === key) return at
   return null
 }
 
-/** A link in Markdown; null where the address is none of the web. */
+/** A Markdown link; null unless the URL is http(s). */
 export function linkTo(url: unknown, title: unknown): string | null {
   if (typeof url !== 'string' || !URL.canParse(url)) return null
   const { href, hostname, protocol } = new URL(url)

@@ -2,12 +2,12 @@ import { type Exported, type Node, conversationOf, isObject, millisecondsOf, tex
 import { leaveChatsOfOthers } from './source.ts'
 
 /**
- * Reads an export of Open WebUI: a list of `{id, title, chat: {history: {messages, currentId}}, created_at}`, or the
- * same rows of the table `chat` of its `webui.db`. A message is `{id, parentId, role, content, timestamp, model}`.
+ * Reads an Open WebUI export: a list of `{id, title, chat: {history: {messages, currentId}}, created_at}`, or the same
+ * rows of the `chat` table in its `webui.db`. A message is `{id, parentId, role, content, timestamp, model}`.
  */
 export function readOpenWebUi(chats: readonly unknown[], exported: Exported): void {
   for (const row of chats) {
-    // An export of one chat may be the chat itself.
+    // A single-chat export may be the chat itself.
     const chat = isObject(row) && isObject(row.chat) ? row.chat : row
     const history = isObject(chat) && isObject(chat.history) ? chat.history : null
     if (!isObject(row) || !isObject(chat) || history === null || !isObject(history.messages)) {
@@ -16,7 +16,7 @@ export function readOpenWebUi(chats: readonly unknown[], exported: Exported): vo
     }
     const id = textOr(row.id, '') || textOr(chat.id, '')
     if (id === '') {
-      exported.leave('chats without an id')
+      exported.leave('chats without an ID')
       continue
     }
     const nodes = Object.entries(history.messages).flatMap(([key, message]): Node[] =>
@@ -35,7 +35,7 @@ export function readOpenWebUi(chats: readonly unknown[], exported: Exported): vo
 function nodeOf(id: string, message: Record<string, unknown>, exported: Exported): Node {
   const { role, content, parentId, timestamp, files } = message
   const known = role === 'user' || role === 'assistant' || role === 'system' ? role : null
-  if (known === null) exported.leave('answers of tools')
+  if (known === null) exported.leave('tool results')
   return {
     id,
     parent: textOr(parentId, null),
@@ -47,7 +47,7 @@ function nodeOf(id: string, message: Record<string, unknown>, exported: Exported
   }
 }
 
-/** The ids of files; a picture may stand there whole, as a `data:` URL. Collections of knowledge are no files. */
+/** File IDs, or whole images as `data:` URLs. Knowledge collections aren't files. */
 function* refsOf(files: unknown): Generator<string> {
   for (const one of Array.isArray(files) ? files : []) {
     if (!isObject(one) || one.type === 'collection') continue
@@ -57,7 +57,7 @@ function* refsOf(files: unknown): Generator<string> {
   }
 }
 
-/** `/api/v1/files/{id}/content`, or the id alone. */
+/** Accepts `/api/v1/files/{id}/content` or a bare ID. */
 const idIn = (url: string): string => /\/files\/([\w-]+)/.exec(url)?.[1] ?? url
 
 function* picturesIn(content: unknown): Generator<string> {
@@ -71,7 +71,7 @@ function* picturesIn(content: unknown): Generator<string> {
 const DETAILS = '<details type="'
 const END = '</details>'
 
-/** Text, or parts; thoughts and calls of tools stand within it as blocks of `<details type="…">`. */
+/** Text, or parts. Thoughts and tool calls are embedded as `<details type="…">` blocks. */
 function wordsOf(content: unknown, exported: Exported): string {
   if (Array.isArray(content))
     return content
@@ -86,7 +86,7 @@ function wordsOf(content: unknown, exported: Exported): string {
   for (let at = rest.indexOf(DETAILS); at >= 0; at = rest.indexOf(DETAILS)) {
     const end = rest.indexOf(END, at)
     if (end < 0) break
-    exported.leave(rest.startsWith(`${DETAILS}reasoning`, at) ? 'thoughts of models' : 'calls of tools')
+    exported.leave(rest.startsWith(`${DETAILS}reasoning`, at) ? 'model thoughts' : 'tool calls')
     words += rest.slice(0, at)
     rest = rest.slice(end + END.length)
   }

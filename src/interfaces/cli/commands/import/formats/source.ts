@@ -1,6 +1,6 @@
 import { type Exported, isObject } from './conversation.ts'
 
-/** The programs whose exports are read, with the shape of a chat in each. */
+/** Supported apps, with the shape of a chat in their exports. */
 const shapes = {
   chatgpt: (chat) => isObject(chat.mapping),
   claude: (chat) => Array.isArray(chat.chat_messages),
@@ -15,19 +15,19 @@ export const called: Readonly<Record<Source, string>> = {
 }
 
 const sources = Object.keys(shapes) as Source[]
-const chatsOf = (source: Source): string => `chats of ${called[source]}, for \`uk import ${source}\``
-const NO_CHATS = 'entries that are not chats'
+const chatsOf = (source: Source): string => `${called[source]} chats (import them with \`uk import ${source}\`)`
+const NO_CHATS = "entries that aren't chats"
 
-/** Counts an entry that is no chat of `expected`, under the program that it comes from. */
+/** Counts an entry that isn't a chat of `expected`, by the app it comes from. */
 export function leaveChatsOfOthers(entry: unknown, expected: Source, exported: Exported): void {
   const other = isObject(entry) ? sources.find((source) => source !== expected && shapes[source](entry)) : undefined
   exported.leave(other === undefined ? NO_CHATS : chatsOf(other))
 }
 
-/** The program that an export without a chat of the expected one comes from; null: it isn't known. */
+/** The app an export without expected chats comes from; null if unknown. */
 export const otherSource = ({ left }: Exported): Source | null =>
   sources.find((source) => left.has(chatsOf(source))) ?? null
 
-/** Whether there was something, and none of it a chat. */
+/** Whether the export has entries but no chats. */
 export const isNoExport = ({ conversations, left }: Exported): boolean =>
   conversations.length === 0 && left.size > 0 && [...left.keys()].every((what) => what === NO_CHATS)
