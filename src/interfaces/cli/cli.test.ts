@@ -136,8 +136,8 @@ test('a server that is not there ends with 7 and says what to do', async () => {
 
 test('a mistyped word names the nearest', async () => {
   const terminal = recorder()
-  assert.equal(await run(['api-key', 'list'], terminal), exits.usage[0])
-  assert.match(terminal.told.join('\n'), /Unknown command "api-key"\.\nDid you mean `api-keys`\?/)
+  assert.equal(await run(['api-keyz', 'list'], terminal), exits.usage[0])
+  assert.match(terminal.told.join('\n'), /Unknown command "api-keyz"\.\nDid you mean `api-keys`\?/)
   const verb = recorder()
   assert.equal(await run(['api-keys', 'lst'], verb), exits.usage[0])
   assert.match(verb.told.join('\n'), /Unknown command "api-keys lst"\.\nDid you mean `api-keys list`\?/)

@@ -2,6 +2,7 @@ import type { AnyEndpoint } from '#core/contract.ts'
 import type { ListedEndpoint } from '#core/registry.ts'
 import { refusalsOf } from '../refusals.ts'
 import { globals } from './globals.ts'
+import { expandCommand } from './aliases.ts'
 import { asWord, exampleCommands, usageOf } from './help/examples.ts'
 import { Stop } from './exit.ts'
 import { type Field, fieldsOf, positionals } from './input/fields.ts'
@@ -23,7 +24,7 @@ export async function helpOn(topic: readonly (string | ListedEndpoint)[], termin
   const [head] = topic
   if (head === undefined) return programHelp(terminal)
   if (typeof head !== 'string') return commandHelp(head, terminal)
-  const words = topic as readonly string[]
+  const words = expandCommand(topic as readonly string[])
   const page = topics[head]
   if (page) return page(terminal)
   const special = specialFor(words)

@@ -2,6 +2,7 @@ import { type Contracts, contracts, loadContracts } from '#modules/contracts.ts'
 import type { Area } from '#core/contract.ts'
 import { type ListedEndpoint, list } from '#core/registry.ts'
 import { wordsOf } from '../words.ts'
+import { areaOf, verbs } from './aliases.ts'
 
 export type Found =
   | { kind: 'command'; listed: ListedEndpoint; rest: string[] }
@@ -11,6 +12,14 @@ export type Found =
 
 /** Finds the command these words name. Loads a single area if its name is the first word. */
 export async function findCommand(words: readonly string[]): Promise<Found> {
+  const found = await findExact(words)
+  const area = found.kind === 'nothing' && words.length > 1 ? areaOf(words[0]!) : undefined
+  if (area === undefined) return found
+  const renamed = await findExact([area, ...words.slice(1)])
+  return renamed.kind === 'command' ? renamed : found
+}
+
+async function findExact(words: readonly string[]): Promise<Found> {
   const name = words[0]!.replaceAll('-', '_')
   if (name in contracts) {
     const found = match(list([await contracts[name as keyof Contracts]()]), words)
@@ -27,6 +36,10 @@ function match(listed: readonly ListedEndpoint[], words: readonly string[]): Fou
   if (group.length === 0)
     return { kind: 'nothing', word: words[0]!, known: [...new Set(listed.map((one) => wordsOf(one)[0]!))] }
   const next = words[1]
+  const byAlias = (verbs[next ?? ''] ?? []).flatMap((verb) =>
+    group.filter((one) => wordsOf(one).slice(1).join(' ') === verb),
+  )[0]
+  if (byAlias) return { kind: 'command', listed: byAlias, rest: words.slice(2) }
   return {
     kind: 'group',
     listed: group,

@@ -1,5 +1,6 @@
 import type { ListedEndpoint } from '#core/registry.ts'
 import { globals } from './globals.ts'
+import { expandCommand } from './aliases.ts'
 import type { Fill } from './input/arguments.ts'
 import { codeOf } from './exit.ts'
 import type { Found } from './resolve.ts'
@@ -7,10 +8,11 @@ import { specialFor, specialsUnder } from './commands/specials.ts'
 import type { Terminal } from './terminal.ts'
 
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const { words, asksHelp } = startOf(argv)
+  const { words: typed, asksHelp } = startOf(argv)
+  const words = expandCommand(typed)
   const json = argv.includes('--json')
   try {
-    if (argv[0] === '--version') return await printVersion(terminal)
+    if (['--version', '-V', '-v', 'version'].includes(argv[0] ?? '')) return await printVersion(terminal)
     if (argv.length === 0) return await welcome(terminal)
     if (words.length === 0 || words[0] === 'help') return await help(words.slice(1), terminal, true)
     const special = specialFor(words)

@@ -1,27 +1,10 @@
 import type { ListedEndpoint } from '#core/registry.ts'
 import { wordsOf } from '../words.ts'
+import { bareVerb, verbs } from './aliases.ts'
 import { specials, specialsUnder } from './commands/specials.ts'
 import { Stop } from './exit.ts'
 import { didYouMean, nearWords } from './near.ts'
 import { type Found, commandGroups } from './resolve.ts'
-
-/** Verbs that other programs use for ours. */
-const synonyms: Readonly<Record<string, readonly string[]>> = {
-  ls: ['list'],
-  rm: ['delete', 'trash', 'remove', 'revoke'],
-  del: ['delete', 'trash', 'remove', 'revoke'],
-  delete: ['trash', 'remove', 'revoke'],
-  remove: ['delete', 'trash', 'revoke'],
-  show: ['get'],
-  view: ['get'],
-  info: ['get'],
-  new: ['create'],
-  add: ['create', 'upload'],
-  make: ['create'],
-  put: ['upload'],
-  edit: ['update'],
-  set: ['update'],
-}
 
 /** Builds the error for an unknown command, with the most likely commands. */
 export async function unknownCommand(
@@ -44,10 +27,10 @@ export async function unknownCommand(
 async function areasNear([first, second]: readonly string[]): Promise<string[]> {
   const groups = await commandGroups()
   const near = nearWords(first!, [...groups.keys(), ...specials.map(({ words }) => words[0]!)])
-  if (second === undefined || second.startsWith('-')) return near
+  if (second === undefined || second.startsWith('-')) return near.length > 0 ? near : [...bareVerb(first!)]
   // `uk list chats`: verb first, as in kubectl.
   const turned = near.includes(second) ? undefined : groups.get(second)
-  const verb = [first!, ...(synonyms[first!] ?? [])].find((word) => turned?.listed.some((one) => verbOf(one) === word))
+  const verb = [first!, ...(verbs[first!] ?? [])].find((word) => turned?.listed.some((one) => verbOf(one) === word))
   if (verb !== undefined) return [`${second} ${verb}`]
   const fits = (area: string): boolean =>
     (groups.get(area)?.listed.some((one) => verbOf(one) === second) ?? false) ||
@@ -58,8 +41,6 @@ async function areasNear([first, second]: readonly string[]): Promise<string[]> 
 /** Similar commands of the group, or the same command of its singular or plural: `uk computer list`. */
 async function verbsNear(group: string, listed: readonly ListedEndpoint[], wrong: string): Promise<string[]> {
   const known = [...listed.map(verbOf), ...specialsUnder(group).map(({ words }) => words[1]!)]
-  const meant = synonyms[wrong]?.find((verb) => known.includes(verb))
-  if (meant !== undefined) return [`${group} ${meant}`]
   const groups = await commandGroups()
   const sibling = [`${group}s`, group.replace(/s$/, '')].find(
     (name) =>

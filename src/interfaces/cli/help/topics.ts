@@ -48,6 +48,7 @@ export const topics: Record<string, (terminal: Terminal) => string | Promise<str
           'Path parameters and required text or numbers go by position, in the order of the usage line, or as flags.',
         ],
         ['--name value', 'Also --name=value. Everything after -- is a positional value.'],
+        ['ls, rm, show, new', 'Aliases of list, trash or delete, get and create in every area: uk chats ls.'],
         ['--flag, --no-flag', 'Turns a switch on or off.'],
         [
           '--expires-at 7d',
