@@ -81,7 +81,7 @@ test('words of other programs, and words in another order, suggest the command t
     ['list chats', 'chats list'],
     ['create agents', 'agents create'],
     ['ls chats', 'chats list'],
-    ['computer lst', 'computers list'],
+    ['computers lst', 'computers list'],
     ['computers pari', 'computers pair'],
     ['import chatgtp', 'import chatgpt'],
     ['admin reset-pasword', 'admin reset-password'],

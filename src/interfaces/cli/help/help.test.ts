@@ -123,7 +123,7 @@ test('help names what each option takes, and calls a file only what is one', asy
   )
   const files = new Set(['input', 'output'])
   for (const [name, placeholder] of valueGlobals) {
-    assert.match(placeholder, /^[a-z][a-z ]*$/, `--${name}`)
+    assert.match(placeholder, /^[a-z][a-z ]*( or ID)?$/, `--${name}`)
     assert.equal(placeholder === 'file', files.has(name), `--${name} <${placeholder}>`)
   }
   for (const one of list(await loadContracts())) {

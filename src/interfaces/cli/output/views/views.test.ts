@@ -106,7 +106,7 @@ test('usage is a small table, prices are read as people say them', () => {
       'total       1,200  1,200,000       1,200     $12.00',
       '',
       'balance     $4.50',
-      'storage     3.4 MB in 12 things',
+      'storage     3.4 MB in 12 items',
       '',
     ].join('\n'),
   )
