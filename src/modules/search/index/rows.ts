@@ -17,6 +17,8 @@ export const splitNames = (name: string): string =>
 export const WORDS_VERSION = 2
 const CLAIM = sql.lit(WORDS_VERSION * 10)
 const LONG = 20_000
+/** The most UTF-16 units of bodies in one statement: encoding its parameters blocks the event loop. */
+const MOST_UNITS = 200_000
 
 interface Lexed {
   title: string
@@ -26,8 +28,12 @@ interface Lexed {
   lexemes: string
 }
 
-function lex(...texts: [title: string, names: string, body: string]): Lexed {
-  const { words, ...rest } = indexed(texts)
+/** Splits the texts of one row into words, and lets other work run in between. */
+async function lex(...texts: [title: string, names: string, body: string]): Promise<Lexed> {
+  const steps = indexed(texts)
+  let step = steps.next()
+  for (; step.done !== true; step = steps.next()) await setImmediate()
+  const { words, ...rest } = step.value
   const [title, names, body] = words as [string, string, string]
   return { title, names, body, ...rest }
 }
@@ -41,12 +47,29 @@ export async function writeRows(db: Db, ids: readonly Id[], documents: readonly 
   const gone = ids.filter((id) => !there.has(id))
   if (gone.length > 0) await sql`delete from search_rows where id = any(${gone}::ulid[])`.execute(db)
   if (documents.length === 0) return
-  const written = await writeHeld(db, documents, sql`for share skip locked`)
-  const left = Map.groupBy(
-    documents.filter(({ id }) => !written.has(id)),
-    ({ resource_id }) => resource_id,
-  )
-  for (const some of left.values()) await writeHeld(db, some, sql`for share`)
+  const left: SearchDocument[] = []
+  for (const some of bySize(documents)) {
+    const written = await writeHeld(db, some, sql`for share skip locked`)
+    left.push(...some.filter(({ id }) => !written.has(id)))
+  }
+  for (const ofOne of Map.groupBy(left, ({ resource_id }) => resource_id).values())
+    for (const some of bySize(ofOne)) await writeHeld(db, some, sql`for share`)
+}
+
+/** Groups documents, in order: the bodies of a group have at most `MOST_UNITS`, or it is a single document. */
+export function* bySize(documents: readonly SearchDocument[]): Generator<SearchDocument[], void, undefined> {
+  let group: SearchDocument[] = []
+  let units = 0
+  for (const one of documents) {
+    if (group.length > 0 && units + one.body.length > MOST_UNITS) {
+      yield group
+      group = []
+      units = 0
+    }
+    group.push(one)
+    units += one.body.length
+  }
+  if (group.length > 0) yield group
 }
 
 /**
@@ -66,8 +89,7 @@ async function writeHeld(
   }))
   const words: Lexed[] = []
   for (const { title, keywords, body } of rows) {
-    words.push(lex(title, shorten(clean(splitNames(`${title}\n${keywords}`)), 10_000), body))
-    // A batch may hold many long texts, and others wait for this thread.
+    words.push(await lex(title, shorten(clean(splitNames(`${title}\n${keywords}`)), 10_000), body))
     if (body.length > LONG) await setImmediate()
   }
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])

@@ -29,18 +29,28 @@ export interface Chunk {
   joins: string[]
   /** Only apostrophes stand between its words: `don't`. */
   contracted: boolean
+  /** Continues the previous chunk, which was split because of its length. */
+  continued?: boolean
 }
 
-export const wordsIn = (text: string): Word[] =>
-  Array.from(text.matchAll(WORD), ({ 0: word, index }) => ({
-    text: fold(word),
-    written: lower(word),
-    start: index,
-    end: index + word.length,
-  }))
+/** Longer chunks are split, so that `indexed` can pause inside them. */
+const MOST_WORDS = 1_000
 
-export function chunksOf(text: string): Chunk[] {
-  const chunks: Chunk[] = []
+/** Lazy: if all words of a long text were kept, the garbage collector would have to copy megabytes. */
+export function* wordsIn(text: string): Generator<Word, void, undefined> {
+  for (const { 0: word, index } of text.matchAll(WORD))
+    yield { text: fold(word), written: lower(word), start: index, end: index + word.length }
+}
+
+const FIRST_WORD = new RegExp(WORD.source, 'u')
+
+/** The first word of a text, folded. */
+export function firstWordIn(text: string): string | undefined {
+  const word = FIRST_WORD.exec(text)?.[0]
+  return word === undefined ? undefined : fold(word)
+}
+
+export function* chunksOf(text: string): Generator<Chunk, void, undefined> {
   let open: { chunk: Chunk; last: Word } | null = null
   const close = (rest: string): void => {
     if (open === null) return
@@ -50,20 +60,26 @@ export function chunksOf(text: string): Chunk[] {
   for (const word of wordsIn(text)) {
     const between = text.slice(open?.last.end ?? 0, word.start)
     if (open !== null && between.length <= MOST_SIGNS && !/\s/.test(between)) {
+      const contracted: boolean = open.chunk.contracted && APOSTROPHES.test(between)
+      const join: string = open.last.text + fold(between) + word.text
+      if (open.chunk.words.length >= MOST_WORDS) {
+        yield open.chunk
+        open = { chunk: { words: [], joins: [], contracted, continued: true }, last: word }
+      }
       open.chunk.words.push(word)
-      open.chunk.joins.push(open.last.text + fold(between) + word.text)
-      open.chunk.contracted &&= APOSTROPHES.test(between)
+      open.chunk.joins.push(join)
+      open.chunk.contracted = contracted
       open.last = word
       continue
     }
     close(text.slice(open?.last.end ?? 0, (open?.last.end ?? 0) + MOST_SIGNS))
+    if (open !== null) yield open.chunk
     const before = BEFORE.exec(text.slice(Math.max(0, word.start - MOST_SIGNS), word.start))?.[0] ?? ''
     const chunk: Chunk = { words: [word], joins: before === '' ? [] : [fold(before) + word.text], contracted: true }
-    chunks.push(chunk)
     open = { chunk, last: word }
   }
   close(text.slice(open?.last.end ?? 0, (open?.last.end ?? 0) + MOST_SIGNS))
-  return chunks
+  if (open !== null) yield open.chunk
 }
 
 /** A text as the index takes it. */
@@ -85,8 +101,16 @@ export const accentedOnly = (word: string): string => `≈${word}`
 
 export const literalOf = (lexeme: string): string => `'${lexeme.replace(/['\\]/g, '$&$&')}'`
 
-/** The texts of one row: their words apart, all else together. */
-export function indexed(texts: readonly string[]): { words: string[]; accented: string; lexemes: string } {
+/** Words to process between two pauses. */
+const STRIDE = 3_000
+
+/**
+ * Splits the texts of one row: the words of each text, and everything else together. Yields regularly, so that its caller
+ * can let other work run.
+ */
+export function* indexed(
+  texts: readonly string[],
+): Generator<void, { words: string[]; accented: string; lexemes: string }, undefined> {
   const plain = new Set<string>()
   const accented = new Map<string, string>()
   const own = new Set<string>()
@@ -96,19 +120,25 @@ export function indexed(texts: readonly string[]): { words: string[]; accented: 
     left -= Buffer.byteLength(lexeme) + 8
     if (left > 0) own.add(lexeme)
   }
-  const words = texts.map((text) => {
+  const words: string[] = []
+  let count = 0
+  for (const text of texts) {
     const all: string[] = []
     for (const chunk of chunksOf(forIndex(normalize(text)))) {
+      if ((count += chunk.words.length) >= STRIDE) {
+        count = 0
+        yield
+      }
       for (const word of chunk.words) {
         all.push(word.text)
         if (word.text === word.written) plain.add(word.text)
         else accented.set(word.written, word.text)
-        if (chunk.words.length > 1) add(word.text)
+        if (chunk.words.length > 1 || chunk.continued) add(word.text)
       }
       for (const join of chunk.joins) add(join)
     }
-    return all.join(' ')
-  })
+    words.push(all.join(' '))
+  }
   for (const word of accented.values()) if (!plain.has(word)) add(accentedOnly(word))
   return { words, accented: [...accented.keys()].join(' '), lexemes: [...own].map(literalOf).join(' ') }
 }

@@ -1,7 +1,7 @@
 import { characterStart } from '#core/text/shorten.ts'
 import { foldWithPlaces } from '../index/fold.ts'
 import { isUnspaced, unspacedSpans } from '../index/unspaced.ts'
-import { wordsIn } from '../index/words.ts'
+import { firstWordIn, wordsIn } from '../index/words.ts'
 
 /** The part of a text that shows best why it was found, and where the words stand in it. Pure. */
 export interface Span {
@@ -156,7 +156,7 @@ function placesOf(
 
 function isFormAt(text: string, at: number, length: number, stem: string, isPrefix: boolean, inside: RegExp): boolean {
   if (at > 0 && inside.test(text[at - 1]!)) return false
-  const [word] = wordsIn(text.slice(at, at + length + 40)).map((one) => one.text)
+  const word = firstWordIn(text.slice(at, at + length + 40))
   return word !== undefined && (isPrefix || isForm(word, stem))
 }
 

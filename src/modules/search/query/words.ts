@@ -36,7 +36,7 @@ export function wordsOf(question: string): Words {
     }
     const negated = minus !== undefined || (word !== undefined && /^-[^-]/.test(word))
     signs ||= phrase !== undefined || negated
-    const chunks = chunksOf(phrase ?? (negated ? word!.slice(1) : token))
+    const chunks = [...chunksOf(phrase ?? (negated ? word!.slice(1) : token))]
     const terms =
       phrase === undefined ? chunks.map((chunk) => termOf([chunk])) : chunks.length > 0 ? [termOf(chunks)] : []
     const group = any.at(-1)!
@@ -46,7 +46,8 @@ export function wordsOf(question: string): Words {
     .map(({ all, none }) => (all.length > 0 ? { all, none } : { all: none, none: [] }))
     .filter(({ all }) => all.length > 0)
   // `or` alone is a word.
-  if (groups.length === 0) groups.push({ all: chunksOf(fold(question)).map((chunk) => termOf([chunk])), none: [] })
+  if (groups.length === 0)
+    groups.push({ all: Array.from(chunksOf(fold(question)), (chunk) => termOf([chunk])), none: [] })
   const last = groups.at(-1)!.all.at(-1)?.words.at(-1)
   const typed = last !== undefined && !signs && last.length >= LEAST_PREFIX && !isUnspaced(last)
   return {
