@@ -230,6 +230,11 @@ export const operations = {
   /** Answers how much of an upload lies on the computer. */
   'fs.upload_offset': operation('fs_write', z.object({ path, key }), z.object({ offset })),
   /**
+   * Removes the part of an upload. Refuses with `concurrency_limited` while the upload is being written. Earlier daemons
+   * don't know the operation.
+   */
+  'fs.upload_drop': operation('fs_write', z.object({ path, key }), z.object({})),
+  /**
    * Bytes to the daemon on `body`, from `offset` on, which must be what `fs.upload_offset` says. Its events: `{type: 'offset',
    * offset}`, how far it has written. `complete`: these are the last ones, and `finish` puts the file in its place, once.
    */

@@ -34,6 +34,7 @@ import {
   installOperation,
   localModelConsumer,
   snapshotOperation,
+  uploadJobs,
 } from './computers/service.ts'
 import { driveSchedules } from './drive/service.ts'
 import { textOperation } from './inference/service.ts'
@@ -90,6 +91,7 @@ export function background(
       ...doorJobs(engine),
       ...notificationJobs(engine),
       ...goalJobs(engine),
+      ...uploadJobs(engine),
     },
     schedules: [
       every('changes.retain', 3600, async () => void (await retainChanges(engine.postgres))),

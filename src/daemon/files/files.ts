@@ -7,7 +7,7 @@ import { createParts } from './uploads/parts.ts'
 import { read } from './reading/read.ts'
 import { createRoots } from './within.ts'
 import { start } from './start.ts'
-import { uploadOffset, write } from './uploads/write.ts'
+import { dropUpload, uploadOffset, write } from './uploads/write.ts'
 import type { Clock } from '../time/unused.ts'
 
 const SWEEP_MS = 3_600_000
@@ -43,6 +43,7 @@ export function createFiles({ allowed, shut = [], folder, clock }: Places) {
       'fs.start': async () => ({ path: pathText(await start(roots, allowed)) }),
       'fs.read': (input: Input<'fs.read'>, stream: Stream, { signal }: Call) => read(roots, input, stream, signal),
       'fs.upload_offset': (input: Input<'fs.upload_offset'>) => uploadOffset({ roots, parts }, input),
+      'fs.upload_drop': (input: Input<'fs.upload_drop'>) => dropUpload({ roots, parts }, input),
       'fs.write': (input: Input<'fs.write'>, stream: Stream, { signal }: Call) =>
         write({ roots, parts }, input, stream, signal),
     },

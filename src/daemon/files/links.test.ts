@@ -122,6 +122,10 @@ const acts = {
   'fs.read': async (open, path) => (await download(open, { path })).bytes.toString(),
   'fs.read as an archive': async (open, path) => untar((await download(open, { path, archive: 'tar' })).bytes),
   'fs.upload_offset': async (open, path) => String((await open('fs.upload_offset', { path, key: 'k' }).output).offset),
+  'fs.upload_drop': async (open, path) => {
+    await open('fs.upload_drop', { path, key: 'k' }).output
+    return 'done'
+  },
   'fs.write': write(false),
   'fs.write over what is there': write(true),
 } satisfies Record<string, Act>
@@ -175,6 +179,9 @@ const table: Record<Deed, string> = {
   'fs.upload_offset': `
     =0; =0; =0; =0; =0; =0; =0; =0; absent; wrong; outside; outside; outside; outside; =0; =0; outside;
     outside; wrong; absent; =0`,
+  'fs.upload_drop': `
+    =done; =done; =done; =done; =done; =done; =done; =done; absent; wrong; outside; outside; outside; outside; =done;
+    =done; outside; outside; wrong; absent; =done`,
   // As `cp -n`: a link has the name, whatever it leads to.
   'fs.write': `
     taken; state; = +none.txt; taken; taken; taken; state; taken; absent; wrong; outside; outside; outside;

@@ -28,6 +28,8 @@ export interface Jobs extends AsyncDisposable {
     payload: Record<string, unknown>,
     more?: { runAt?: Date; inSeconds?: number; key?: string; attempts?: number },
   ): Promise<void>
+  /** Removes the job with this key, if there is one. A running job isn't retried. */
+  remove(ctx: { db: Db }, key: string): Promise<void>
 }
 
 /** A job gets its payload as it was added, and a signal that fires when the server stops, or the job is to be given back. */
@@ -105,6 +107,10 @@ export async function startJobs({
     const due = sql`coalesce(${runAt ?? null}::timestamptz, now() + make_interval(secs => ${inSeconds ?? null}))`
     await sql`select 1 from graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => ${due},
       max_attempts => ${attempts}::int, job_key => ${key ?? null}::text)`.execute(db)
+  }
+
+  const remove: Jobs['remove'] = async ({ db }, key) => {
+    await sql`select 1 from graphile_worker.remove_job(${key})`.execute(db)
   }
 
   /** Jobs of a dead process are done by another one. */
@@ -205,6 +211,7 @@ export async function startJobs({
 
   return {
     add,
+    remove,
     async work(handlers, scheduleList = []) {
       const schedules = [
         ...scheduleList,

@@ -124,3 +124,33 @@ for (const [what, act] of Object.entries(kept))
     })
     assert.equal(partsIn(box.root).length, 1)
   })
+
+test('a dropped upload leaves no part and no note, however often it is dropped', async (t) => {
+  const state = mkdtempSync(join(tmpdir(), 'uk-state-'))
+  t.after(() => rmSync(state, { recursive: true, force: true }))
+  await using box = await machine({ state })
+  await begun(box.root, box.open)
+  assert.equal(partsIn(box.root).length, 1)
+  const about = { path: path(box.root), key: 'k' }
+  const drop = () => box.open('fs.upload_drop', about).output
+  assert.deepEqual(await Promise.all([drop(), drop()]), [{}, {}])
+  assert.deepEqual([partsIn(box.root), notesIn(state)], [[], []])
+  assert.deepEqual(await drop(), {})
+})
+
+test('an upload that is being written is dropped only after its writer has stopped', async (t) => {
+  const state = mkdtempSync(join(tmpdir(), 'uk-state-'))
+  t.after(() => rmSync(state, { recursive: true, force: true }))
+  await using box = await machine({ state })
+  const about = { path: path(box.root), key: 'k' }
+  const stream = box.open('fs.write', { ...about, overwrite: false, offset: 0, size: 400 * KB, complete: true })
+  const written = stream.output.catch(() => 'stopped')
+  await stream.write(Buffer.alloc(300 * KB))
+  for await (const item of stream) if (item.type === 'event') break
+  const drop = () => box.open('fs.upload_drop', about).output
+  await assert.rejects(drop(), { code: 'concurrency_limited' })
+  assert.equal(partsIn(box.root).length, 1)
+  stream.reset('the caller lost the right')
+  assert.deepEqual([await written, await drop()], ['stopped', {}])
+  assert.deepEqual([partsIn(box.root), notesIn(state)], [[], []])
+})

@@ -1,7 +1,10 @@
 import type { Stream } from '#daemon-protocol/stream.ts'
+import { refuse } from '#core/errors.ts'
 
 interface Writer {
   stop(): void
+  /** Whether it was stopped and is only closing its file. */
+  hasStopped(): boolean
   gone: Promise<void>
 }
 const writers = new Map<string, Writer>()
@@ -18,8 +21,27 @@ export async function takeTurn(part: string, stream: Stream, signal: AbortSignal
     await before.gone
     signal.throwIfAborted()
   }
+  return register(part, {
+    stop: () => stream.reset('another one goes on with this upload'),
+    hasStopped: () => signal.aborted,
+  })
+}
+
+/**
+ * Reserves an upload for its removal, after waiting for a stopped writer. Refuses while a writer is active, because it may
+ * have permission.
+ */
+export async function takeTurnToDrop(part: string): Promise<Disposable> {
+  for (let before = writers.get(part); before !== undefined; before = writers.get(part)) {
+    if (!before.hasStopped()) refuse('concurrency_limited', { message: 'This upload is still being written.' })
+    await before.gone
+  }
+  return register(part, { stop: () => {}, hasStopped: () => true })
+}
+
+function register(part: string, writer: Omit<Writer, 'gone'>): Disposable {
   const { promise: gone, resolve } = Promise.withResolvers<void>()
-  writers.set(part, { stop: () => stream.reset('another one goes on with this upload'), gone })
+  writers.set(part, { ...writer, gone })
   return {
     [Symbol.dispose]() {
       writers.delete(part)

@@ -1,5 +1,5 @@
 import { type Stats, constants } from 'node:fs'
-import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises'
+import { type FileHandle, link, lstat, open, rename, rm, unlink } from 'node:fs/promises'
 import type { Input, Output } from '#daemon-protocol/operations.ts'
 import { LinkLost, type Stream, StreamReset } from '#daemon-protocol/stream.ts'
 import { Refusal, refuse } from '#core/errors.ts'
@@ -8,7 +8,7 @@ import { entryAt } from '../entry.ts'
 import { freeBytes, isFull, refuseFull, refuseMaking } from '../faults.ts'
 import { type Parts, partOf } from './parts.ts'
 import { below, readPath } from '../path.ts'
-import { takeTurn } from './under-way.ts'
+import { takeTurn, takeTurnToDrop } from './under-way.ts'
 import type { Folder, Roots } from '../within.ts'
 
 /** How often the sender is told how far the file has come: it keeps so much, for when the link breaks. */
@@ -27,6 +27,21 @@ export async function uploadOffset(
   const there = await lstat(folder.at(name)).catch(() => null)
   const became = await parts.became(pathText(below(folder.path, partOf(name, key))), there)
   return { offset: became ? there!.size : 0 }
+}
+
+/** Removes the part of an upload that no one may resume. */
+export async function dropUpload(
+  { roots, parts }: { roots: Roots; parts: Parts },
+  { path, key }: Input<'fs.upload_drop'>,
+): Promise<Output<'fs.upload_drop'>> {
+  const { folder, name } = await roots.openTarget(readPath(path))
+  await using _folder = folder
+  const part = partOf(name, key)
+  const place = pathText(below(folder.path, part))
+  using _turn = await takeTurnToDrop(place)
+  await rm(folder.at(part), { force: true })
+  await parts.drop(place)
+  return {}
 }
 
 /**

@@ -3,13 +3,14 @@ import type { Context } from '#infra/context.ts'
 import { type Bytes, isStored } from '#core/answers.ts'
 import type { Upload } from '#core/context.ts'
 import type { Input } from '#core/contract.ts'
-import { refuse } from '#core/errors.ts'
+import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import type { fileEndpoints } from '../contract-files.ts'
 import type { HasLinks } from '../link/links.ts'
 import { partIn } from './content-range.ts'
 import { shown } from './fs.ts'
-import { sendFile } from './send-file.ts'
+import { dropUpload, keepUpload } from './drop-upload.ts'
+import { type Sending, sendFile } from './send-file.ts'
 import { checkDisk } from '../drivers/check-disk.ts'
 
 type Ctx = Context<HasLinks>
@@ -46,10 +47,12 @@ async function fromCaller(
   const { start, end, size } = partIn(content_range, length)
   const complete = end === null || end === size
   if (size !== null) await checkDisk(ctx, id, size - start)
-  const { offset, entry } = await sendFile({
+  const key = keyOfCaller(ctx, path, tag)
+  await keepUpload(ctx, { computer_id: id, path, key })
+  const { offset, entry } = await sendOrDrop(ctx, {
     links: ctx.engine.links,
     computerId: id,
-    file: { path, key: keyOfCaller(ctx, path, tag), overwrite, offset: start, size, complete, ...about },
+    file: { path, key, overwrite, offset: start, size, complete, ...about },
     source: end === null ? bytes : exactly(bytes, end - start),
     signal: ctx.signal,
   })
@@ -58,6 +61,38 @@ async function fromCaller(
   ctx.answer.headers['upload-offset'] = String(offset)
   return { path, offset }
 }
+
+/** Sends a file. If the sender loses permission meanwhile, the bytes that arrived are removed: no one may resume it. */
+async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFile> {
+  let fault: unknown
+  async function* noted(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* sending.source
+    } catch (error) {
+      fault = error
+      throw error
+    }
+  }
+  try {
+    return await sendFile({ ...sending, source: noted() })
+  } catch (error) {
+    // A refusal by the computer may have the same code. The computer then removes the part itself.
+    const why = ctx.signal.aborted ? (ctx.signal.reason as unknown) : fault
+    const { computerId: computer_id, file } = sending
+    if (why instanceof Refusal && RIGHT_LOST.has(why.code))
+      await dropUpload(ctx, { computer_id, path: file.path, key: file.key })
+    throw error
+  }
+}
+/** The codes of withdrawn permission. After a session or key has expired, the sender may still resume. */
+const RIGHT_LOST: ReadonlySet<string> = new Set([
+  'capability_denied',
+  'insufficient_role',
+  'missing_scope',
+  'not_found',
+  'policy_denied',
+  'revoked_api_key',
+])
 
 /** The bytes of the body. Throws where they are more or fewer than were said. */
 async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
@@ -85,10 +120,11 @@ async function fromDrive(
   const { links } = ctx.engine
   // The name is of these very bytes: those that came before a server was restarted need not be sent again.
   const key = keyOf(ctx.principal.accountId, path, body.etag)
+  await keepUpload(ctx, { computer_id: id, path, key })
   const { offset } = await links.ask(id, 'fs.upload_offset', { path, key }, { signal: ctx.signal })
   const from = offset <= body.size ? offset : 0
   await checkDisk(ctx, id, body.size - from)
-  const { entry } = await sendFile({
+  const { entry } = await sendOrDrop(ctx, {
     links,
     computerId: id,
     file: { path, key, overwrite, offset: from, size: body.size, complete: true, ...about },

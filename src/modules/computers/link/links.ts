@@ -55,6 +55,8 @@ const ONCE: ReadonlySet<OperationName> = new Set([
   'fs.mkdir',
   'fs.remove',
   'fs.write',
+  // Not repeated automatically: by then the sender may have permission again. A job repeats it.
+  'fs.upload_drop',
   'ports.dial',
   'users.create',
   'users.delete',
@@ -62,9 +64,15 @@ const ONCE: ReadonlySet<OperationName> = new Set([
   'engine.remove',
 ])
 /**
- * The operations that wait for no computer that is away: they ask whether it is there, or another may answer as well.
+ * The operations that wait for no computer that is away: they ask whether it is there, another may answer as well, or a
+ * job asks again.
  */
-const NEVER_WAITS: ReadonlySet<OperationName> = new Set(['daemon.probe', 'engine.call', 'engine.models'])
+const NEVER_WAITS: ReadonlySet<OperationName> = new Set([
+  'daemon.probe',
+  'engine.call',
+  'engine.models',
+  'fs.upload_drop',
+])
 /** The time that a computer which was there a moment ago is waited for. */
 const BACK_MS = 30_000
 /** The operations that change nothing: where the computer does not come back, nothing was done. */

@@ -1,0 +1,64 @@
+/** Removes interrupted uploads from computers after their senders lost permission to resume them. */
+import type { Context, Engine } from '#infra/context.ts'
+import type { JobHandler } from '#infra/jobs/jobs.ts'
+import { Refusal } from '#core/errors.ts'
+import type { Id } from '#core/ids.ts'
+import type { Input } from '#daemon-protocol/operations.ts'
+import type { HasLinks } from '../link/links.ts'
+import { computerStore } from '../store.ts'
+
+const JOB = 'computers.drop_upload'
+
+export interface Dropped extends Input<'fs.upload_drop'> {
+  computer_id: Id
+}
+type Payload = Dropped & { tries: number }
+
+/** The longest time between two attempts while the computer is offline. */
+const AGAIN_SECONDS = 900
+/** About seven days: the daemon then removes the part itself. */
+const MOST_TRIES = (7 * 86_400) / AGAIN_SECONDS
+
+const jobKey = ({ computer_id, key }: Dropped): string => `${JOB}:${computer_id}:${key}`
+
+/** Removes the part of an upload as soon as the computer is online, even if this server stops before. */
+export async function dropUpload({ engine }: Context, upload: Dropped): Promise<void> {
+  await addJob(engine, { ...upload, tries: 0 })
+}
+
+/** Cancels the removal: the sender has permission again. */
+export async function keepUpload({ engine: { jobs, postgres } }: Context, upload: Dropped): Promise<void> {
+  await jobs.remove(postgres, jobKey(upload))
+}
+
+async function addJob({ jobs, postgres }: Engine, upload: Payload): Promise<void> {
+  const inSeconds = upload.tries === 0 ? 0 : Math.min(2 ** upload.tries, AGAIN_SECONDS)
+  await jobs.add(postgres, JOB, { ...upload }, { key: jobKey(upload), inSeconds })
+}
+
+/** Refusals after which another attempt may succeed: the computer can't be reached, or an old writer hasn't ended yet. */
+const AGAIN: ReadonlySet<string> = new Set([
+  'computer_offline',
+  'concurrency_limited',
+  'interrupted',
+  'shutting_down',
+  'timeout',
+  'unavailable',
+])
+/** Refusals that another attempt doesn't change. Earlier daemons don't know the operation and keep the part for 7 days. */
+const FINAL: ReadonlySet<string> = new Set(['capability_denied', 'invalid_parameter', 'not_found', 'not_supported'])
+
+export const uploadJobs = (engine: Engine<HasLinks>): Record<string, JobHandler> => ({
+  async [JOB](upload: Payload, { signal }) {
+    const { computer_id, path, key, tries } = upload
+    if ((await computerStore.get(engine.postgres.db, computer_id)) === null) return
+    try {
+      await engine.links.ask(computer_id, 'fs.upload_drop', { path, key }, { signal })
+    } catch (error) {
+      const code = error instanceof Refusal ? error.code : ''
+      if (FINAL.has(code)) return
+      if (!AGAIN.has(code)) throw error
+      if (tries < MOST_TRIES) await addJob(engine, { ...upload, tries: tries + 1 })
+    }
+  },
+})
