@@ -1,7 +1,6 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
-import { readdirSync, writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { LinkLost } from '#daemon-protocol/stream.ts'
 import {
@@ -67,12 +66,15 @@ test('commands go on: what they read and write, their codes, their time, and end
   const input = wanted('talk', ['sh', '-c', talk, file], { stdin: true })
   const begun = await client.open('exec', input)
   await begun.write(Buffer.from('one\n'))
-  const chunk = await client.open('exec', wanted('unheard', ['sh', '-c', 'echo unheard; exit 4']))
+  const heard = `${keeper.folder}/unheard`
+  const chunk = await client.open('exec', wanted('unheard', ['sh', '-c', `echo unheard; echo > ${heard}; exit 4`]))
   chunk.lose('nobody listens')
   const blocked = await client.open('exec', wanted('blocked', ['sh', '-c', 'seq 1 1000000; exit 8']))
   const timed = await client.open('exec', wanted('timed', ['sleep', '1000'], { timeout_ms: 1_500 }))
   for (const stream of [begun, blocked, timed]) await stream[Symbol.asyncIterator]().next()
-  await sleep(500)
+  await until(async () => existsSync(heard), Boolean)
+  // A command with the same output that starts later, and whose caller reads it, finishes.
+  await exec(client, wanted('read', ['seq', '1', '1000000']))
   // A command waits for who reads it, however many keepers look after it meanwhile.
   for (let time = 0; time < 3; time++) await client.replace()
   const rest = await exec(client, wanted('blocked', ['false']))
@@ -94,12 +96,16 @@ test('output that comes while keepers change is all there', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
   await openTerminal(client, 'counts', ['sh', '-c', 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo $i; done; read a'])
-  for (let time = 0; time < 4; time++) {
-    await sleep(30)
+  const whole = Array.from({ length: 3_000 }, (_, at) => `${at + 1}\r\n`).join('')
+  for (let time = 0, come = 0; time < 4; time++) {
+    const { terminals } = await until(
+      () => call(client, 'terminal.list', {}),
+      ({ terminals: [row] }) => row!.offset > come || row!.offset === whole.length,
+    )
+    come = terminals[0]!.offset
     await client.replace()
   }
   const screen = screenOf()
-  const whole = Array.from({ length: 3_000 }, (_, at) => `${at + 1}\r\n`).join('')
   feed(screen, Buffer.from(whole))
   await until(
     () => call(client, 'terminal.list', {}),

@@ -1,9 +1,8 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { after, before, test } from 'node:test'
 import type { KeeperClient } from '../client.ts'
 import {
@@ -152,10 +151,11 @@ test('a read goes on from an offset, waits for the first byte, and says what it 
 })
 
 test('a viewer goes on from its offset after its link broke, with nothing missing and nothing twice', async () => {
+  const over = join(keeper.folder, 'resumes-over')
   await openTerminal(keeper.client, 'resumes', [
     'sh',
     '-c',
-    'for i in $(seq 1 40); do echo line $i; sleep 0.02; done; read a',
+    `i=0; while [ ! -e ${over} ]; do i=$((i+1)); echo line $i; sleep 0.02; done; echo the last line; read a`,
   ])
   const whole = await Viewer.attach(keeper.client, 'resumes', 0)
   const screen = screenOf()
@@ -164,16 +164,21 @@ test('a viewer goes on from its offset after its link broke, with nothing missin
     const client = keeper.another()
     const viewer = await Viewer.attach(client, 'resumes', at)
     viewer.screen = screen
-    await sleep(100)
+    const from = at
+    await until(
+      async () => viewer.offset,
+      (offset) => offset > from,
+    )
     await client.close()
     await viewer.ended
     assert.equal(viewer.snapshots, 0)
     at = viewer.offset
   }
+  writeFileSync(over, '')
   const last = await Viewer.attach(keeper.client, 'resumes', at)
   last.screen = screen
-  await last.shows('line 40')
-  await whole.shows('line 40')
+  await last.shows('the last line')
+  await whole.shows('the last line')
   assert.deepEqual(linesOf(screen), linesOf(whole.screen))
 })
 
@@ -311,13 +316,21 @@ test('a terminal that never stops neither grows the keeper nor delays another on
   const quiet = await Viewer.attach(keeper.another(), 'quiet')
   await noisy.shows('y')
   const { pid } = await keeper.client.hello()
-  await sleep(500)
+  /** Waits until the noisy terminal has produced this many more bytes. */
+  const putOut = async (bytes: number): Promise<unknown> => {
+    const goal = noisy.offset + bytes
+    return until(
+      async () => noisy.offset,
+      (offset) => offset >= goal,
+    )
+  }
+  await putOut(2_000_000)
   const before = residentBytes(pid)
   for (let key = 0; key < 15; key++) {
     quiet.type(String.fromCharCode(97 + (key % 26)))
     await quiet.shows('abcdefghijklmnopqrstuvwxyz'.repeat(2).slice(0, key + 1))
   }
-  await sleep(1_000)
+  await putOut(10_000_000)
   assert.ok(residentBytes(pid) - before < 40_000_000, `${residentBytes(pid) - before} bytes more`)
   await call(keeper.client, 'terminal.close', { terminal_id: 'noisy', signal: null })
 })

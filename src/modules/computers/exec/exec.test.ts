@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { allEvents, readEvents } from '#test/events.ts'
 import { proxyTo } from '#test/link/proxy.ts'
 import { daemonHome, goOn, runDaemonAt } from '#test/link/run-daemon.ts'
@@ -231,19 +230,25 @@ test('a command goes on through cuts of the network and another daemon, nothing 
   const paired = await pairedComputer(alice)
   const first = await runDaemonAt(own, proxy.origin, paired)
   assert.ok(await server.app.engine.links.online(paired.id, PATIENCE_MS))
+  const counter = join(own.folder, 'count')
+  const over = join(own.folder, 'over')
+  const counts = `i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i; echo $i > ${counter}; sleep 0.05; done`
   const running = exec(
-    {
-      command: 'i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo $i; sleep 0.05; done; wc -c',
-      stdin: 'x'.repeat(100_000),
-    },
+    { command: `${counts}; while [ ! -e ${over} ]; do sleep 0.05; done; wc -c`, stdin: 'x'.repeat(100_000) },
     alice,
     paired.id,
   )
-  await sleep(600)
+  const reaches = (count: number) =>
+    until(
+      async () => (existsSync(counter) ? Number(readFileSync(counter, 'utf8')) : 0),
+      (now) => now >= count,
+    )
+  await reaches(10)
   proxy.cut()
-  await sleep(800)
+  await reaches(25)
   await first[Symbol.asyncDispose]()
   await using _second = goOn(own)
+  writeFileSync(over, '')
   const { stdout, exit_code, truncated } = await running
   assert.equal(stdout, `${Array.from({ length: 60 }, (_, i) => i + 1).join('\n')}\n100000\n`)
   assert.deepEqual([exit_code, truncated], [0, false])

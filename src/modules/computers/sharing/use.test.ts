@@ -1,7 +1,8 @@
 // Thorough: run by the merge check, or by name.
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { call, results, say, script, tools } from '#test/chats/chats.ts'
 import { readEvents } from '#test/events.ts'
@@ -10,9 +11,12 @@ import { pairedComputer, teamOf } from '#test/makers.ts'
 import { type Answer, type Caller, type Person, caller } from '#test/server.ts'
 import { twoServers } from '#test/two-servers.ts'
 import { PATIENCE_MS, until } from '#test/until.ts'
+import type { Input } from '#daemon-protocol/operations.ts'
 
 const { server, twin, alice } = await twoServers()
 let home: Home
+/** The terminals for which a read request has reached the computer. */
+const readers = new Set<string>()
 let daemon: RunningDaemon
 /** Alice's. */
 let id: string
@@ -23,7 +27,13 @@ before(async () => {
   home = daemonHome()
   const paired = await pairedComputer(alice)
   id = paired.id
-  daemon = await runDaemonAt(home, server.origin, paired)
+  const keeper = home.keeper()
+  const answer = keeper.answer.bind(keeper)
+  keeper.answer = (op, input, ...rest) => {
+    if (op === 'terminal.read') readers.add((input as Input<'terminal.read'>).terminal_id)
+    return answer(op, input, ...rest)
+  }
+  daemon = await runDaemonAt(home, server.origin, paired, { keeper })
   assert.ok(await server.app.engine.links.online(id, PATIENCE_MS))
   bob = await server.person('Bob')
   team = await teamOf(alice, [[bob, 'member']])
@@ -167,11 +177,20 @@ interface Use {
   /** Resolves with how it was taken from them. */
   ends: Promise<string>
 }
+let marks = 0
+/** A command that runs for a minute; `runs` resolves once it has started. */
+function lasting(): { command: string; runs: () => Promise<unknown> } {
+  const file = join(home.folder, `runs-${++marks}`)
+  return { command: `echo > ${file}; sleep 60`, runs: () => until(async () => existsSync(file), Boolean) }
+}
+const isRead = (terminal_id: string): Promise<unknown> => until(async () => readers.has(terminal_id), Boolean)
+
 /** The lasting uses: each begins something that would go on for a minute. */
 const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
   async 'a command that is waited for'(who) {
-    const ends = who.post(`/computers/${id}/exec`, { command: 'sleep 60' }).then(told)
-    await sleep(300)
+    const { command, runs } = lasting()
+    const ends = who.post(`/computers/${id}/exec`, { command }).then(told)
+    await runs()
     return { ends }
   },
   async 'a command that is followed'(who) {
@@ -213,7 +232,7 @@ const LASTING: Record<string, (who: Caller) => Promise<Use>> = {
     const ends = who
       .post(`/computers/${id}/terminal`, { action: 'read', terminal_id, from: 0, wait_ms: 30_000 })
       .then(told)
-    await sleep(300)
+    await isRead(terminal_id)
     return { ends }
   },
 }
@@ -242,14 +261,22 @@ for (const [loss, lose] of Object.entries(LOSSES))
         Object.entries(LASTING).map(async ([what, begin]) => ({ what, ...(await begin(caller(origin, key.headers))) })),
       ),
     )
-    const owners = await LASTING['a terminal live']!(alice)
+    const owners = await attached(alice, await opened())
     await lose({ key })
     // One that ran to its own end would say 200, or never end.
     const ended = await Promise.all(uses.map(async ({ what, ends }) => ({ what, how: await ends })))
     for (const { what, how } of ended)
       assert.match(how, /^(40[134] |told|cut|1008|not_found|capability_denied|insufficient_role)/, `${what}: ${how}`)
     // The owner still has the right, and keeps what is hers.
-    assert.equal(await Promise.race([owners.ends, sleep(100, 'goes on')]), 'goes on')
+    let shown = ''
+    const echo = new Promise((resolve) =>
+      owners.socket!.on('message', (data: Buffer, binary) => {
+        if (binary) shown += data.toString()
+        if (shown.includes('still mine')) resolve('still mine')
+      }),
+    )
+    owners.socket!.send(Buffer.from('still mine\r'))
+    assert.equal(await Promise.race([owners.closed, echo]), 'still mine')
   })
 
 test('an agent’s commands end when its user loses the right, and it reads nothing of a terminal after that', async () => {
@@ -259,9 +286,11 @@ test('an agent’s commands end when its user loses the right, and it reads noth
   const agent = { name: 'Operator', model: 'sim/script', workspace_id: team, tools: policies }
   const { id: agent_id } = (await alice.post('/agents', agent)).body.data
   const terminal_id = await opened()
-  for (const [input, next] of [
-    [call('computers_exec', { id, command: 'sleep 60' }), call('computers_exec', { id, command: 'echo still' })],
+  const { command, runs } = lasting()
+  for (const [begun, input, next] of [
+    [runs, call('computers_exec', { id, command }), call('computers_exec', { id, command: 'echo still' })],
     [
+      () => isRead(terminal_id),
       call('computers_terminal', { id, action: 'read', terminal_id, from: 0, wait_ms: 30_000 }),
       call('computers_terminal', { id, action: 'list' }),
     ],
@@ -274,8 +303,7 @@ test('an agent’s commands end when its user loses the right, and it reads noth
     for await (const { event } of readEvents(bob, `/chats/${chat}/messages/stream`, { body: { content } })) {
       last = event
       if (event !== 'tool_call.started' || ++calls !== 2) continue
-      // The call was asked for, and a moment later it runs.
-      await sleep(1_000)
+      await begun()
       await grant([])
     }
     assert.equal(last, 'run.completed')
