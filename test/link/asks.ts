@@ -70,6 +70,7 @@ export function asksOf({ server, twin, alice, beyond }: Pick<TwoServers, 'server
     'fs.remove': fs({ op: 'remove' }),
     'fs.read': get('fs/download?path=/x'),
     'fs.upload_offset': get('fs/upload?path=/x'),
+    'fs.upload_drop': inside('fs.upload_drop', { path: '/x', key: 'k' }),
     'fs.write': (id, caller) => upload(id, caller, 10),
     'ports.list': get('ports'),
     'ports.dial': (id, caller) => previewed(id, caller.origin),

@@ -16,8 +16,8 @@ const { server, twin, alice, beyond } = await twoServers()
 const { asks } = asksOf({ server, twin, alice, beyond })
 const { db } = server.app.engine.postgres
 
-/** Another provider may answer a model call, and a probe only asks whether the computer is online. */
-const NEVER_WAITS: readonly OperationName[] = ['daemon.probe', 'engine.call', 'engine.models']
+/** Another provider may answer a model call, a probe only asks whether the computer is online, and a job repeats a drop. */
+const NEVER_WAITS: readonly OperationName[] = ['daemon.probe', 'engine.call', 'engine.models', 'fs.upload_drop']
 
 test('every call waits for a computer whose server process was killed', async () => {
   const waiting = (Object.keys(operations) as OperationName[]).filter((op) => !NEVER_WAITS.includes(op))
