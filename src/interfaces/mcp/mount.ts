@@ -3,6 +3,7 @@ import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { type AgentTools, createAgentTools } from './tools/agent-tools.ts'
 import type { Admitted, AgentDoor } from './tools/door.ts'
+import { LargeResults } from './large-results.ts'
 import { createServer } from './server.ts'
 import { sendWeb, webRequest } from './web.ts'
 
@@ -14,7 +15,7 @@ interface McpMount {
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void>
 }
 
-type Serve = (request: Request, admitted: Admitted, message: unknown) => Promise<Response>
+type Serve = (request: Request, admitted: Admitted, message: unknown, large: LargeResults) => Promise<Response>
 
 /**
  * `/mcp`: the agent tool over streamable HTTP, on the wires of 2026-07-28 and of 2025-11-25 and before, without
@@ -34,22 +35,26 @@ export function mcpMount(door: AgentDoor): McpMount {
       // The SDK takes some 90 ms to load: the first caller waits for it, the start of the server does not.
       serve ??= createServe(tools)
       const message = parsed(admitted.body)
-      if (Array.isArray(message)) return sendWeb(response, noBatches())
-      const answer = await (await serve)(webRequest(request, admitted, message === undefined), admitted, message)
-      await sendWeb(response, answer)
+      const large = new LargeResults()
+      if (Array.isArray(message)) return sendWeb(response, noBatches(), large, admitted)
+      const answer = await (await serve)(webRequest(request, admitted, message === undefined), admitted, message, large)
+      await sendWeb(response, answer, large, admitted)
     },
   }
 }
 
 async function createServe(tools: AgentTools): Promise<Serve> {
   const sdk = await import('@modelcontextprotocol/server')
-  const callers = new WeakMap<Request, Admitted>()
+  const callers = new WeakMap<Request, { admitted: Admitted; large: LargeResults }>()
   const handler = sdk.createMcpHandler(({ requestInfo }) => {
     const caller = callers.get(requestInfo!)!
-    return createServer(sdk, (tool, given, call) => tools.run(tool, given, caller, call))
+    return createServer(sdk, async (tool, given, call) => {
+      const result = await tools.run(tool, given, caller.admitted, call)
+      return 'asks' in result ? result : caller.large.replace(result)
+    })
   })
-  return (request, admitted, message) => {
-    callers.set(request, admitted)
+  return (request, admitted, message, large) => {
+    callers.set(request, { admitted, large })
     return handler.fetch(request, message === undefined ? {} : { parsedBody: message })
   }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { LargeResults } from './large-results.ts'
 import type { Admitted } from './tools/door.ts'
 import { accepts } from '#core/text/accept.ts'
 
@@ -23,15 +24,31 @@ export function webRequest(
   })
 }
 
-/** Writes an answer part by part as it comes: a stream's event is on the wire before the next is made. */
-export async function sendWeb(response: ServerResponse, answer: Response): Promise<void> {
+/**
+ * Writes an answer part by part as it comes: a stream's event is on the wire before the next is made. Large results are
+ * written in pieces.
+ */
+export async function sendWeb(
+  response: ServerResponse,
+  answer: Response,
+  large: LargeResults,
+  { nextPiece }: Pick<Admitted, 'nextPiece'>,
+): Promise<void> {
   if (response.destroyed) return void answer.body?.cancel()
   const headers = Object.fromEntries(answer.headers)
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) {
-    const bytes = Buffer.from(await answer.arrayBuffer())
-    return void response
-      .writeHead(answer.status, { 'cache-control': 'no-store', ...headers, 'content-length': bytes.length })
-      .end(bytes)
+    const parts: Buffer[] = []
+    for await (const part of filled(await answer.bytes(), large, nextPiece)) {
+      if (response.destroyed) return
+      parts.push(part)
+    }
+    const length = parts.reduce((sum, part) => sum + part.length, 0)
+    response.writeHead(answer.status, { 'cache-control': 'no-store', ...headers, 'content-length': length })
+    for (const part of parts.slice(0, -1)) {
+      await written(response, part)
+      await nextPiece()
+    }
+    return void response.end(parts.at(-1))
   }
   response.writeHead(answer.status, { ...headers, 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
   response.flushHeaders()
@@ -39,10 +56,32 @@ export async function sendWeb(response: ServerResponse, answer: Response): Promi
   const left = () => void reader.cancel().catch(() => {})
   response.once('close', left)
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    for await (const bytes of filled(part.value, large, nextPiece)) {
+      if (response.destroyed) break
+      await written(response, bytes)
+    }
     if (response.destroyed) break
-    if (!response.write(part.value))
-      await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve))
   }
   response.off('close', left)
   if (!response.destroyed) response.end()
+}
+
+/** The bytes of a message, with the large results in the place of their stand-ins. */
+async function* filled(
+  message: Uint8Array,
+  large: LargeResults,
+  nextPiece: () => Promise<void>,
+): AsyncGenerator<Buffer, void, undefined> {
+  const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength)
+  if (large.isEmpty) return void (yield bytes)
+  for (const piece of large.pieces(bytes.toString())) {
+    yield Buffer.from(piece)
+    await nextPiece()
+  }
+}
+
+/** Writes bytes. Resolves when there is room for more, or the connection is closed. */
+async function written(response: ServerResponse, bytes: Buffer): Promise<void> {
+  if (response.destroyed || response.write(bytes)) return
+  await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve))
 }

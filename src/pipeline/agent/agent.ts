@@ -1,5 +1,6 @@
 import type { EndpointReply } from '#core/answers.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { nextPiece } from '#infra/confined/slices.ts'
 import type { Context } from '#infra/context.ts'
 import { logScope } from '#infra/log.ts'
 import { type Bytes, type Event, isFeed } from '#core/answers.ts'
@@ -44,6 +45,8 @@ export interface AdmittedAgent extends Disposable {
   body: Buffer
   /** Fires when the caller leaves before it is answered. */
   signal: AbortSignal
+  /** Resolves when the next piece of a large answer may be written: accounts take turns. */
+  nextPiece: () => Promise<void>
   may(scope: Scope | null): boolean
   /** A call by name with flat input, in the envelope of REST. `consented`: a person has agreed to this very call. */
   call(name: string, input: unknown, consented?: boolean): Promise<EndpointReply>
@@ -98,6 +101,7 @@ export function createAgentDoor({
       origin: engine.config.publicUrl ?? `http://${request.headers.host}`,
       body,
       signal: life.leaveSignal,
+      nextPiece: () => nextPiece(principal.accountId),
       may: (scope) => scope === null || hasScope(principal, scope),
       call: (name, input, consented = false) =>
         logScope.run({ request_id: requestId }, async () => {

@@ -20,6 +20,8 @@ export interface Admitted extends AgentCaller, Disposable {
   body: Buffer
   /** Fires when the caller leaves. */
   signal: AbortSignal
+  /** Resolves when the next piece of a large answer may be written. */
+  nextPiece: () => Promise<void>
 }
 
 /** The caller of the tool: a key over HTTP, or the server on an agent's behalf. */

@@ -1,3 +1,5 @@
+import { PIECE, charactersOf } from '#core/json/json-pieces.ts'
+
 /** The three tools, as both transports list them: constant, so that clients may keep them and no start waits for them. */
 export const toolNames = ['find', 'describe', 'do'] as const
 export type ToolName = (typeof toolNames)[number]
@@ -68,9 +70,20 @@ export interface ConsentQuestion {
 
 /** The same twice: for programs, and as text for models whose client shows them only that. */
 export const toolResult = (structuredContent: Record<string, unknown>, ...further: Content[]): ToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify(structuredContent) }, ...further],
+  content: [jsonContent(structuredContent), ...further],
   structuredContent,
 })
+
+/** The text of a large value is written only when it is read: `/mcp` writes it in pieces instead. */
+const jsonContent = (value: object): Content =>
+  charactersOf(value) < PIECE
+    ? { type: 'text', text: JSON.stringify(value) }
+    : {
+        type: 'text',
+        get text() {
+          return JSON.stringify(value)
+        },
+      }
 
 export const toolRefusal = (body: { error: object }, requestId?: string): ToolResult => ({
   ...toolResult({ error: body.error }),
