@@ -71,8 +71,8 @@ test(
       (await ben.get('/notifications/preferences')).body.data.preferences
         .filter(({ type }: { type: string }) => type === 'automation.failed')
         .map(({ channel, enabled, digest }: Record<string, unknown>) => [channel, enabled, digest])
-    await page.getByRole('checkbox', { name: 'Push: A run of an automation has failed.' }).uncheck()
-    await page.getByRole('combobox', { name: 'Email: A run of an automation' }).selectOption('daily digest')
+    await page.getByRole('checkbox', { name: 'Push: An automation run failed.' }).uncheck()
+    await page.getByRole('combobox', { name: 'Email: An automation run' }).selectOption('daily digest')
     const wished = [
       ['in_app', true, 'none'],
       ['email', true, 'daily'],
@@ -82,7 +82,7 @@ test(
     await until(wishes, (now) => isDeepStrictEqual(now, wished))
     await page.getByText('Changes are saved automatically.').waitFor()
     await page.reload()
-    await becomes(() => page.getByRole('checkbox', { name: 'Push: A run of an automation' }).isChecked(), false)
+    await becomes(() => page.getByRole('checkbox', { name: 'Push: An automation run' }).isChecked(), false)
     // A chat without access shows an error.
     const other = await made(aki, '/chats', { workspace_id: aki.workspaceId, title: 'Mine' })
     await page.goto(`/app/chats/${other.id}`)

@@ -71,9 +71,9 @@ export function InstancePage() {
 }
 
 const looks: Record<Check['status'], { word: string; tone: Tone; icon: IconName; colour: string; rank: number }> = {
-  fail: { word: 'mend', tone: 'bad', icon: 'close', colour: 'text-seal', rank: 0 },
-  warn: { word: 'look', tone: 'warn', icon: 'alert', colour: 'text-ochre', rank: 1 },
-  ok: { word: 'fine', tone: 'good', icon: 'check', colour: 'text-moss', rank: 2 },
+  fail: { word: 'problem', tone: 'bad', icon: 'close', colour: 'text-seal', rank: 0 },
+  warn: { word: 'warning', tone: 'warn', icon: 'alert', colour: 'text-ochre', rank: 1 },
+  ok: { word: 'OK', tone: 'good', icon: 'check', colour: 'text-moss', rank: 2 },
   off: { word: 'off', tone: 'plain', icon: 'stop', colour: 'text-quiet', rank: 3 },
 }
 const byUrgency = (a: Check, b: Check): number => looks[a.status].rank - looks[b.status].rank

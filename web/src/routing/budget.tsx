@@ -30,7 +30,7 @@ export function Budget({ workspace }: { workspace: Workspace }) {
         )}
         {workspace.kind === 'team' && (
           <p className="mt-3 border-t border-line pt-3 text-[0.8125rem] text-quiet">
-            What each member may spend, and has spent, stands with{' '}
+            For the spend caps of individual members, see{' '}
             <Link to="/workspaces/$id" params={{ id: workspace.id }} className="link">
               the members of {name}
             </Link>

@@ -1,4 +1,4 @@
-/** Types of notifications that the server itself sends, and where people get them unless they say otherwise. */
+/** Notification types sent by the server, with their default channels. */
 export const channels = ['in_app', 'email', 'push'] as const
 export type Channel = (typeof channels)[number]
 export const digests = ['none', 'hourly', 'daily'] as const
@@ -9,7 +9,7 @@ export type Severity = (typeof severities)[number]
 export interface NotificationType {
   summary: string
   severity: Severity
-  /** The channels that it goes to by default. */
+  /** The default channels. */
   on: readonly Channel[]
 }
 
@@ -17,56 +17,56 @@ const everywhere = channels
 const here = ['in_app', 'push'] as const
 
 export const types = {
-  message: { summary: 'Somebody, or an agent, sends you a word.', severity: 'info', on: here },
+  message: { summary: 'You get a message from a user or an agent.', severity: 'info', on: here },
   'run.completed': {
-    summary: 'A run that took a while, or went on without you, is finished.',
+    summary: 'A long or unattended run finished.',
     severity: 'success',
     on: here,
   },
   'run.failed': {
-    summary: 'A run that took a while, or went on without you, has failed.',
+    summary: 'A long or unattended run failed.',
     severity: 'error',
     on: here,
   },
-  'run.requires_action': { summary: 'A run waits for your decision.', severity: 'warning', on: here },
-  'operation.succeeded': { summary: 'Other background work is done.', severity: 'success', on: [] },
-  'operation.failed': { summary: 'Other background work has failed, or took too long.', severity: 'error', on: [] },
-  'automation.failed': { summary: 'A run of an automation has failed.', severity: 'error', on: everywhere },
+  'run.requires_action': { summary: 'A run is waiting for your approval.', severity: 'warning', on: here },
+  'operation.succeeded': { summary: 'Another background task finished.', severity: 'success', on: [] },
+  'operation.failed': { summary: 'Another background task failed or timed out.', severity: 'error', on: [] },
+  'automation.failed': { summary: 'An automation run failed.', severity: 'error', on: everywhere },
   'automation.paused': {
     summary:
-      'An automation was paused: it kept failing, somebody with fewer rights changed its agent, or its account came to its owner.',
+      'An automation was paused because it kept failing, a member with fewer permissions changed its agent, or your account was recovered.',
     severity: 'error',
     on: everywhere,
   },
   'account.recovered': {
-    summary: 'Your account came to you by its address, and what was made in it before was switched off.',
+    summary: 'Your account was recovered, and access created before was turned off.',
     severity: 'warning',
     on: ['in_app', 'email'],
   },
-  'invitation.received': { summary: 'You are invited to a workspace.', severity: 'info', on: here },
-  'invitation.accepted': { summary: 'Somebody accepted your invitation.', severity: 'success', on: here },
+  'invitation.received': { summary: 'You’re invited to a workspace.', severity: 'info', on: here },
+  'invitation.accepted': { summary: 'Your invitation was accepted.', severity: 'success', on: here },
   'member.added': { summary: 'You were added to a workspace.', severity: 'info', on: here },
   'share.received': { summary: 'Something was shared with you.', severity: 'info', on: here },
-  'cap.near': { summary: '80 % of a cap, a budget or your balance is used.', severity: 'warning', on: everywhere },
-  'cap.reached': { summary: 'A cap, a budget or your balance is used up.', severity: 'error', on: everywhere },
+  'cap.near': { summary: '80% of a spend cap or of your credits is used.', severity: 'warning', on: everywhere },
+  'cap.reached': { summary: 'A spend cap is reached, or your credits are used up.', severity: 'error', on: everywhere },
   'credits.requested': {
-    summary: 'Somebody asks you for credits, as the administrator.',
+    summary: 'A user requests credits from you as the administrator.',
     severity: 'info',
     on: everywhere,
   },
-  'credits.granted': { summary: 'You were given the credits that you asked for.', severity: 'success', on: everywhere },
-  'credits.refused': { summary: 'Your request for credits was refused.', severity: 'warning', on: everywhere },
+  'credits.granted': { summary: 'Your credit request was granted.', severity: 'success', on: everywhere },
+  'credits.refused': { summary: 'Your credit request was declined.', severity: 'warning', on: everywhere },
   'webhook.disabled': {
-    summary: 'A webhook endpoint was switched off: it kept failing, or nobody answers for it any more.',
+    summary: 'A webhook was turned off because it kept failing or its owner is no longer an admin.',
     severity: 'error',
     on: everywhere,
   },
   'provider.failing': {
-    summary: 'A provider endpoint of yours stopped answering as it should.',
+    summary: 'One of your providers is failing.',
     severity: 'error',
     on: everywhere,
   },
-  'provider.working': { summary: 'A provider endpoint of yours works again.', severity: 'success', on: here },
+  'provider.working': { summary: 'One of your providers works again.', severity: 'success', on: here },
 } as const satisfies Record<string, NotificationType>
 
 export type KnownType = keyof typeof types
