@@ -61,7 +61,7 @@ test('webhooks, the playground, the request log and usage work together', needs(
   assert.ok(!(await page.content()).includes('whsec_'))
   await page.getByRole('button', { name: 'Send test event' }).click()
   const delivery = page.getByRole('listitem').filter({ hasText: 'webhook.test' })
-  await delivery.getByText(/1 attempt, 500 in/).waitFor()
+  await delivery.getByText(/1 attempt · 500 in/).waitFor()
   await delivery.getByRole('button', { name: /^webhook\.test/ }).click()
   await becomes(() => page.getByLabel('Response to attempt 1').innerText(), 'answered 500')
   await becomes(() => page.getByLabel('Body', { exact: true }).innerText(), /"type": "webhook\.test"/)

@@ -66,7 +66,7 @@ function ByAgent({ draft, set, at }: Props) {
           hint={
             agents?.length === 0 && (
               <>
-                There is none in this workspace.{' '}
+                No agents in this workspace.{' '}
                 <Link to="/agents" className="link">
                   Create agent
                 </Link>

@@ -32,14 +32,14 @@ export function DeliveryRow({ delivery, endpointOn }: { delivery: Delivery; endp
           <DeliveryStatus status={status} />
           <span className="text-[0.8125rem] text-quiet">
             {plural(attempts.length, 'attempt')}
-            {last && `, ${sayAttempt(last)}`}
-            {redelivery_of && ', resent manually'}
+            {last && ` · ${sayAttempt(last)}`}
+            {redelivery_of && ' · resent manually'}
           </span>
         </button>
         <span className="text-[0.8125rem] text-quiet">
           {next_attempt_at !== null && attempts.length > 0 ? (
             <>
-              again <Ago time={next_attempt_at} />
+              next attempt <Ago time={next_attempt_at} />
             </>
           ) : (
             <Ago time={created_at} />
