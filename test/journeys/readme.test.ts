@@ -27,9 +27,9 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
   const environment = { PATH: process.env.PATH, HOME: home.path, UK_ORIGIN: server.origin }
   const here = (code: string): string => code.replaceAll('http://127.0.0.1:4242', server.origin)
 
-  const [sdkFolder, ...others] = blocks('Get a first response', 'sh').filter((code) => code.includes('npm '))
+  const [sdkFolder, ...others] = blocks('First call', 'sh').filter((code) => code.includes('npm '))
   assert.deepEqual(others, [])
-  const script = blocks('Get a first response', 'sh')
+  const script = blocks('First call', 'sh')
     .filter((code) => code !== sdkFolder)
     .map(here)
     .join('\n')
@@ -67,7 +67,7 @@ test('a newcomer copies the quickstart and has the same answer by curl, uk, a st
   mkdirSync(join(folder, 'node_modules/@anthropic-ai'), { recursive: true })
   for (const name of sdkFolder!.match(/(?<=npm install ).*/)![0].split(' '))
     symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
-  const [javascript] = blocks('Get a first response', 'js')
+  const [javascript] = blocks('First call', 'js')
   writeFileSync(join(folder, 'first.mjs'), here(javascript!))
   const sdks = await run(process.execPath, ['first.mjs'], { cwd: folder, env: { ...environment, UK_KEY: key } })
   assert.equal(sdks.stdout, 'Hello, floating world\nHello, floating world\n')

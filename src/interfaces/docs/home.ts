@@ -20,8 +20,8 @@ export function homePage(areas: readonly Area[], guides: readonly Guide[], docum
     <p class="lead">${String(document.info.summary)}</p>
     ${part(
       'first-call',
-      'The first call',
-      html`${prose('`uk login` makes a key for this machine; `uk api-keys create --name programs --scopes "*"` makes one for a program, and shows it once. Then:')}
+      'First call',
+      html`${prose('`uk login` signs in the command line. `uk api-keys create --name programs --scopes "*"` creates a key for your programs and shows it once. Use it like this:')}
       ${block(`curl ${base}/me \\\n  -H "Authorization: Bearer $UK_KEY"`)} ${block('uk login\nuk me get')}`,
     )}
     ${part(
@@ -48,7 +48,7 @@ export function homePage(areas: readonly Area[], guides: readonly Guide[], docum
     )}
     ${part(
       'areas',
-      'What there is',
+      'API reference',
       html`<ul class="cards">
         ${areas.map(
           (area) =>
@@ -58,47 +58,47 @@ export function homePage(areas: readonly Area[], guides: readonly Guide[], docum
         )}
       </ul>`,
     )}
-    ${part('credentials', 'Credentials', prose(`A key travels as \`Authorization: Bearer uk_…\` or as \`x-api-key: uk_…\`; two that differ are refused. A person in a browser has a session cookie instead. Calls by cookie that change something come from the same origin, or carry \`X-UK-CSRF: 1\`. Keys are made, changed, rotated and revoked only by a signed-in person, never by a key.`))}
+    ${part('credentials', 'Credentials', prose(`Send your key as \`Authorization: Bearer uk_…\` or \`x-api-key: uk_…\`. Two different keys in one request are rejected. Browsers use a session cookie instead; write requests with a cookie must come from the same origin or send \`X-UK-CSRF: 1\`. Only a signed-in person can create, change, rotate and revoke keys.`))}
     ${part(
       'scopes',
       'Scopes',
-      html`${prose('A key does only what its scopes name, within what its owner may do now and the workspace it is bound to. `write` includes `read`; every key has `user:read`. Each endpoint says which one it needs.')}
+      html`${prose('A key can do what its scopes allow, within its owner’s current permissions and, if set, one workspace. `write` includes `read`, and every key has `user:read`. Each endpoint lists the scope it requires.')}
         <p>${scopes.map((scope) => html`<code>${scope}</code> `)}</p>`,
     )}
     ${part(
       'answers',
-      'Answers',
-      html`${prose('A single resource stands in `data`. A field without a value is `null`, never left out. Times are ISO 8601 in UTC with milliseconds, ids are ULIDs, sizes end in `_bytes`, money in `_usd`. Enums are open: new values may come. A request with an unknown field is refused.')}
+      'Responses',
+      html`${prose('A single resource is in `data`. Fields without a value are `null`, never missing. Times are ISO 8601 in UTC with milliseconds, and IDs are ULIDs. Sizes end in `_bytes`, amounts of money in `_usd`. Enums can get new values. Requests with unknown fields are rejected.')}
       ${block('{ "data": { "id": "01KAJ8R3T2M6QK5W9V0XBZC4DE", "created_at": "2026-11-21T09:30:00.000Z" } }')}
-      ${prose('Every answer carries `X-Request-Id`; quote it when you ask about a call. A single resource has an `ETag`: send it back in `If-None-Match` and an unchanged one is 304, or in `If-Match` and a change to what has changed meanwhile is 412.')}`,
+      ${prose('Every response has an `X-Request-Id`; include it when you report a problem. A single resource has an `ETag`. With `If-None-Match`, an unchanged resource is 304. With `If-Match`, changing a resource that changed meanwhile is 412.')}`,
     )}
     ${part(
       'lists',
       'Lists',
-      html`${prose('Newest first, `limit` from 1 to 100, 25 if you name none. While `has_more` is true, send `next_cursor` back as `cursor`, with the same filters.')}
+      html`${prose('Lists are sorted newest first. `limit` is 1 to 100, default 25. While `has_more` is true, request the next page with `next_cursor` as `cursor` and the same filters.')}
       ${block('{ "data": [ … ], "pagination": { "has_more": true, "next_cursor": "…" } }')}`,
     )}
     ${part(
       'streams',
       'Streams',
-      html`${prose('Streams are server-sent events: `id:`, `event:` and one line of JSON in `data:`. A comment every 15 seconds keeps the line open. After a break, send the last `id` as `Last-Event-ID` where the endpoint says that it resumes. A reader that is too slow is cut off, and resumes the same way.')}
+      html`${prose('Streams are server-sent events with `id:`, `event:` and one line of JSON in `data:`. A comment every 15 seconds keeps the connection open. To resume, send the last `id` as `Last-Event-ID`, if the endpoint supports it. Readers that are too slow are disconnected and can resume.')}
       ${block('id: 3\nevent: text.delta\ndata: {"seq":3,"delta":"Hello"}')}`,
     )}
-    ${part('versions', 'Versions', prose(`The contract is dated; the newest version is \`${String(document.info.version)}\`. A key is pinned to the version that was newest when it was made, and \`X-Service-Version\` selects another for one call. New endpoints and new optional fields come without a new date.`))}
-    ${part('limits', 'Limits', prose('`RateLimit` and `RateLimit-Policy` say what is left and what holds; beyond it the answer is 429 with `Retry-After` in seconds. `GET /v1/me/limits` lists the limits.'))}
+    ${part('versions', 'Versions', prose(`API versions are dates; the newest is \`${String(document.info.version)}\`. A key is pinned to the newest version at its creation. \`X-Service-Version\` selects another version for one request. New endpoints and optional fields don’t change the version.`))}
+    ${part('limits', 'Limits', prose('`RateLimit` and `RateLimit-Policy` show what is left and the limits. Beyond them, the response is 429 with `Retry-After` in seconds. `GET /v1/me/limits` lists your limits.'))}
     ${part(
       'gateways',
       'Model gateways',
       html`<p>
-          The same key works where a program expects the API of another vendor, with any model:
-          <a href="/docs/gateways">what each takes, with code</a>.
+          Programs for the APIs of OpenAI, Anthropic and OpenRouter work with the same key and any model. See
+          <a href="/docs/gateways">Gateways</a>.
         </p>
         <div class="wide" tabindex="0">
           <table>
             <thead>
               <tr>
-                <th scope="col">Base address</th>
-                <th scope="col">For programs that speak</th>
+                <th scope="col">Base URL</th>
+                <th scope="col">API</th>
               </tr>
             </thead>
             <tbody>
@@ -115,14 +115,14 @@ export function homePage(areas: readonly Area[], guides: readonly Guide[], docum
     )}
     ${part(
       'command-line',
-      'The command line',
-      html`${prose('Every endpoint is a command. `uk help` explains them all, `--json` prints what the API answers, and `uk completion bash` teaches your shell.')}
+      'Command line',
+      html`${prose('Every endpoint is a command. `uk help` lists them, `--json` prints the API response, and `uk completion bash` sets up shell completion.')}
       ${block('uk login\nuk help commands\nuk me get --json')}`,
     )}
     ${part(
       'errors',
       'Errors',
-      html`${prose('Branch on `type`; `code` says why, `param` names the field, `message` is for people.')}
+      html`${prose('Branch on `type` in your code. `code` is the reason, `param` the field, and `message` a text for people.')}
       ${block('{ "error": { "type": "invalid_request", "code": "missing_parameter", "message": "`name` is required.", "param": "name" } }')}
       ${errorTable()}`,
     )}`

@@ -39,7 +39,7 @@ export function page(title: string, here: string, { areas, guides }: Contents, c
         <script src="/docs/docs.js" defer></script>
       </head>
       <body>
-        <a class="skip" href="#content">Skip to the content</a>
+        <a class="skip" href="#content">Skip to content</a>
         <header>
           <a class="name" href="/docs">Ukiyo</a>
           <form class="search" role="search" action="/docs/search" autocomplete="off">

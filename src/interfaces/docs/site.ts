@@ -49,8 +49,8 @@ export function createSite(allAreas: readonly Area[], version: string): Site {
     contents,
     html`<h1>Page not found</h1>
       <p class="lead">
-        What was here has moved, or the address has a slip of the pen. <a href="/docs">Start here</a>, search, or take a
-        page from the list.
+        The page was moved, or the address is wrong. <a href="/docs">Start here</a>, search, or choose a page from the
+        list.
       </p>`,
   )
 
@@ -118,7 +118,7 @@ function searchPage(asked: string, contents: Contents, search: Search): Served {
   const found = search(asked)
   const content = html`<h1>Search</h1>
     <p class="lead">
-      ${asked === '' ? 'What are you looking for?' : found.length === 0 ? `Nothing has the words “${asked}”.` : `“${asked}”`}
+      ${asked === '' ? 'Enter words, a path or a command.' : found.length === 0 ? `No results for “${asked}”` : `“${asked}”`}
     </p>
     <ul class="found">
       ${found.map(
