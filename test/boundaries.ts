@@ -19,97 +19,97 @@ const AREA = ['core/**', 'infra/**', 'authz/**', 'config.ts', 'modules/*/{contra
 export const ROOMS: readonly Room[] = [
   {
     files: '{app,main,health,lean,reset-password}.ts',
-    is: '`app.ts` is the only composition root: it builds everything, holds every handle, and takes it down in reverse. The others are the programs and the health check around it',
+    is: '`app.ts` is the only composition root: it builds everything, holds every handle, and shuts down in reverse order. The others are the programs and the health check',
     may: ['**'],
   },
   {
     files: 'ops/**',
-    is: 'what `uk` does on the host of an instance, with its database and files and without its server: backup, restore, doctor',
+    is: 'commands that run on the host with the database and files, without the server: backup, restore, doctor',
     may: ['core/**', 'infra/**', 'modules/**', 'config.ts'],
   },
   {
     files: '{config,settings}.ts',
-    is: 'the settings: their words for `uk config`, and how each is read',
+    is: 'the settings: their descriptions for `uk config`, and their parsing',
     may: ['core/**', 'settings.ts'],
   },
-  { files: 'core/**', is: 'the language: contracts, errors, ids, money, scopes, paging; pure, no I/O', may: [] },
+  { files: 'core/**', is: 'contracts, errors, IDs, money, scopes, paging; pure, without I/O', may: [] },
   {
     files: 'infra/**',
-    is: 'machinery that keeps state or reaches outside: PostgreSQL, ledger, blobs, bus, jobs, outbox, the HTTP client, text of documents, pattern matching, mail, secrets, log',
+    is: 'state and external systems: PostgreSQL, ledger, blobs, bus, jobs, outbox, HTTP client, document text, pattern matching, email, secrets, log',
     may: ['core/**', 'config.ts'],
   },
   {
     files: 'authz/**',
-    is: 'who may reach what, and what is kept of it: resources, lifecycle, shares, rights, audit',
+    is: 'access control and its records: resources, lifecycle, shares, permissions, audit log',
     may: ['core/**', 'infra/**'],
   },
   {
     files: 'pipeline/**',
-    is: 'the path of one call: `admit.ts` for every way in, `rest/`, `agent/`, `fast-http/`',
+    is: 'the path of a call: `admit.ts` for every entry point, `rest/`, `agent/`, `fast-http/`',
     may: ['core/**', 'infra/**', 'authz/**', 'config.ts'],
   },
   {
     files: 'gateway/**',
-    is: 'three surfaces for clients, one life of a metered call, what passes through and what is translated, a file per provider, prices, simulated models; endpoints, catalogue and caps reach it through the `Directory` that it declares',
+    is: 'three client APIs, the lifecycle of metered calls, passthrough and translation, a file per provider, prices, simulated models; endpoints, catalog and caps come through its `Directory` interface',
     may: ['core/**', 'infra/**', 'config.ts', 'pipeline/admit.ts'],
   },
   {
     files: 'modules/*.ts',
-    is: 'the lists of all contracts, services, event types and background work',
+    is: 'lists of all contracts, services, event types and background work',
     may: ['modules/**', 'core/**', 'infra/**', 'authz/**'],
   },
   {
     files: 'modules/*/contract*.ts',
-    is: "an area's contract: what may be asked and what comes back; the CLI and the app import it too",
+    is: "a module's contract: its requests and responses; the CLI and the app import it too",
     may: ['core/**', 'modules/*/contract.ts'],
     own: null,
   },
   {
     files: 'modules/computers/**',
-    is: 'computers: rows, grants, and the server’s end of the link',
+    is: 'computers: rows, grants, and the server side of the daemon connection',
     may: [...AREA, 'daemon-protocol/**'],
   },
   {
     files: 'modules/{ai-gateway,chats,inference,media,models}/**',
-    is: 'the areas that call models',
+    is: 'modules that call models',
     may: [...AREA, 'gateway/**'],
   },
   {
     files: 'modules/*/**',
-    is: 'one resource area: `contract` · `service` · `store` · rooms of its own where it is large · its stories',
+    is: 'one kind of resource: `contract` · `service` · `store` · subfolders if it is large · its tests',
     may: AREA,
   },
   {
     files: 'daemon-protocol/**',
-    is: 'what server and daemon say to each other: frames, streams with credit, the table of operations; pure',
+    is: 'messages between server and daemon: frames, streams with credit, the table of operations; pure',
     may: ['core/**'],
   },
   {
     files: 'daemon/**',
-    is: 'the program on a paired computer: the link, the keeper of terminals and commands, files, ports, users, engines',
+    is: 'the program on a connected computer: the connection, the keeper of terminals and commands, files, ports, users, engines',
     may: ['core/**', 'daemon-protocol/**', 'modules/contracts.ts', 'modules/*/contract.ts'],
   },
   {
     files: 'interfaces/cli/commands/computer*.ts',
-    is: '`uk computer`, which runs the daemon and speaks to terminals',
+    is: '`uk computer`, which runs the daemon and connects to terminals',
     may: ['core/**', 'config.ts', 'daemon-protocol/**', 'daemon/**', 'modules/contracts.ts', 'modules/*/contract.ts'],
   },
   {
     files: 'interfaces/cli/routes/routes.ts',
-    is: '`uk routes`, which says what the surfaces take as well',
+    is: '`uk routes`, which also lists the routes of the client APIs',
     may: ['core/**', 'modules/contracts.ts', 'modules/*/contract.ts', 'gateway/surfaces/**'],
   },
   {
     files: 'interfaces/client-package/**',
-    is: 'the types and routes of the client that is published, and its build',
+    is: 'types, routes and build of the published client',
     may: ['core/**', 'modules/contracts.ts', '../packages/client/src/route.ts'],
   },
   {
     files: 'interfaces/**',
-    is: 'readings of the registry: OpenAPI, client, CLI, MCP, docs; and the built app on its way out',
+    is: 'interfaces generated from the registry: OpenAPI, client, CLI, MCP, docs; also serves the built app',
     may: ['core/**', 'config.ts', 'modules/contracts.ts', 'modules/*/contract.ts'],
   },
-  { files: '../packages/**', is: 'what is published beside the server: the typed client', may: [] },
+  { files: '../packages/**', is: 'published packages: the typed client', may: [] },
   {
     files: '../web/**',
     is: 'the app: React, built by Vite, served at `/app`',
@@ -145,12 +145,10 @@ export function table(): string {
   const plain = (glob: string): string => glob.replaceAll('/**', '').replace('../', '')
   const rows = ROOMS.map(({ files, is, may }) => {
     const words =
-      may.length === 0
-        ? 'nothing of ours'
-        : may.map((glob) => (glob === '**' ? 'everything' : `\`${plain(glob)}\``)).join(', ')
+      may.length === 0 ? 'nothing' : may.map((glob) => (glob === '**' ? 'everything' : `\`${plain(glob)}\``)).join(', ')
     return `| \`${plain(files)}\` | ${is} | ${words} |`
   })
-  return `| files of \`src\` | what they are | besides their own room they may import |\n|---|---|---|\n${rows.join('\n')}\n`
+  return `| files of \`src\` | contents | also import from |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
 /** A Mermaid drawing of the rooms: an arrow for every import that there is. */

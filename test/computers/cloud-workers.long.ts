@@ -52,7 +52,7 @@ function patient({ get, post, delete: remove, ...rest }: Caller): Caller {
 const ROUNDS = 4
 
 test(
-  'two processes of a server look after the cloud computers of their host: however often the one that does is killed, the other goes on with all of them',
+  'the remaining process manages all cloud computers of a host whenever the managing one is killed',
   bubbles,
   async () => {
     await using program = startProgram({

@@ -13,7 +13,7 @@ import { ended } from '../operations/ended.ts'
 const MANY = 200
 
 test(
-  `${MANY} videos at once outlive the death of the server that submitted them, and each is submitted once`,
+  `${MANY} concurrent videos survive a crash of the submitting server and are submitted once each`,
   { timeout: 600_000 },
   async (t) => {
     const database = await testDatabase()
@@ -63,7 +63,7 @@ test(
 const peakOf = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
 
-test('100 MB of sound are written down without being held in memory', { timeout: 300_000 }, async (t) => {
+test('100 MB of audio are transcribed without being held in memory', { timeout: 300_000 }, async (t) => {
   const database = await testDatabase()
   t.after(() => database[Symbol.asyncDispose]())
   const first = await studioServer({ database })

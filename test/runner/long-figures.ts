@@ -99,13 +99,13 @@ function keepFigures(lines: string): void {
   writeFileSync(page, pageOf(runs))
 }
 
-const pageOf = (runs: readonly LongRun[]): string => `# What takes long
+const pageOf = (runs: readonly LongRun[]): string => `# Long test runs
 
-\`npm run test:long\` plays what is too long for every change: races, deaths at every write, months of a calendar, random
-histories. A word narrows it: \`npm run test:long -- drive\`. This page is written by that command from what the tests said of
-themselves (\`test/long-runs.json\`).
+\`npm run test:long\` runs tests that take too long for every change: races, crashes at every write, months of schedules, random
+histories. Add a word to run some of them: \`npm run test:long -- drive\`. The command writes this page from the tests' own figures
+(\`test/long-runs.json\`).
 
-| what | took | said | on |
+| test | time | result | date |
 |---|--:|---|---|
 ${runs.map((run) => `| ${run.title} | ${run.seconds} s | ${run.passed ? ['passed', ...describeFigures(run.figures)].join('; ') : '**failed**'} | ${run.day} |`).join('\n')}
 `

@@ -23,7 +23,7 @@ const REACH = ['/etc/npmrc', '/usr/etc/npmrc', process.env.NODE_EXTRA_CA_CERTS ?
 const debianHere = (): boolean => spawnSync('mmdebstrap', ['--version']).status === 0
 
 test(
-  'the Dockerfile makes an image that runs as nobody in particular, is well, answers, keeps its data and can be backed up',
+  'the Dockerfile builds an image that runs without root, is healthy, keeps its data and can be backed up',
   needs(podmanHere() && debianHere(), 'podman, runc and mmdebstrap'),
   async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'uk-image-'))

@@ -51,7 +51,7 @@ const draws = String.raw`i=0; while :; do i=$((i+1)); printf '\033[%d;%dH\033[3%
 
 const seen = (viewer: { screen: Viewer['screen'] }): string[] => linesOf(viewer.screen)
 
-test(`${ROUNDS} rounds of kills, changes of keepers and broken links: ends are true, nothing runs twice, screens are those of who saw it all`, async (context) => {
+test(`${ROUNDS} rounds of kills, keeper replacements and lost connections keep exit codes and screens correct and run nothing twice`, async (context) => {
   await using keeper = await startKeeper()
   const file = `${keeper.folder}/ran`
   writeFileSync(file, '')

@@ -11,7 +11,7 @@ import { connectPostgres } from '../postgres/client.ts'
 
 for (const kind of ['nats', 'redis'] as const satisfies BrokerKind[])
   test(
-    `the way to ${kind} goes dead without a word: within 25 s words go both ways again`,
+    `messages flow again within 25 s after the connection to ${kind} goes silent`,
     { timeout: 60_000, ...needs(hasBroker(kind), `${kind}-server`) },
     async () => {
       await using database = await testDatabase()

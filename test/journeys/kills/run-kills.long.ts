@@ -5,7 +5,7 @@ import { playKilled, prepareScene } from './run-kills.ts'
 
 const AT_ONCE = 3
 
-test('a server dies at every write of an agent that works towards a goal, before it and after it, alone and beside another', async (t) => {
+test('an agent’s goal survives a server crash before and after every write, with one server and with two', async (t) => {
   await using scene = await prepareScene()
   const { passed } = await playKilled(scene, () => 'pass')
   const plays = passed.flatMap(({ n }) => [

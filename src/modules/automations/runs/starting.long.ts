@@ -10,7 +10,7 @@ import { caller } from '#test/server.ts'
 const MANY = 2_000
 const KILLS = 3
 
-test('two thousand automations of one second, two processes, one of them killed again and again: each runs once, none is lost', async (t) => {
+test('2,000 automations due in one second each run once on two processes while one is killed repeatedly', async (t) => {
   await using database = await testDatabase()
   const { user, password, host, port, database: name } = database.connection
   const url = `postgres://${user}:${password as string}@localhost:${port}/${name}?host=${encodeURIComponent(host!)}`

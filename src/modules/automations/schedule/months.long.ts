@@ -10,7 +10,7 @@ const spans = [
   ['2027-10-14', '2027-11-11', 'the autumn of the north'],
 ] as const
 for (const [from, until, title] of spans)
-  test(`${title}, two servers: with downtime, edits, archives and clocks that are set back every tick is a run or a skipped row`, async (t) => {
+  test(`${title}, two servers: every scheduled time has a run or a skipped row despite downtime, edits, archiving and clocks set back`, async (t) => {
     const lived = await liveThrough({
       from,
       until,
@@ -22,7 +22,7 @@ for (const [from, until, title] of spans)
     assert.ok(lived.ticks > 1_500 && lived.ran > 20 && lived.edits > 15 && lived.downtimes > 0)
   })
 
-test('over a year the ticks of every zone are what a walk through every minute finds', (t) => {
+test('scheduled times over a year match a minute-by-minute search in every time zone', (t) => {
   const walls: Wall[] = [
     { minutes: [15], hours: [2], weekdays: null },
     { minutes: [0], hours: [0], weekdays: null },
