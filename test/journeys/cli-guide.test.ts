@@ -44,7 +44,7 @@ test('ada works through the guide on the command line', async () => {
   assert.match(stdout, /^Reports\/README\.md\n/m)
   assert.match(stdout, /^Reports\/README\.md:\d+:.*Ukiyo/m)
   assert.match(stdout, /^Plans of the team\nhttp:\/\/\S+\/app\/chats\/[0-9A-Z]{26}\n/m)
-  assert.match(said, /No workspace selected/)
+  assert.match(said, /Cleared\. Commands now use your personal workspace\./)
 })
 
 test('its table of exit codes is that of the program', () => {

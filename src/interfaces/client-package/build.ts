@@ -1,4 +1,6 @@
-/** Builds `packages/client/dist`: its sources as JavaScript, routes and types from the contracts. `npm pack` there runs it. */
+/**
+ * Builds `packages/client/dist`: compiled sources, and routes and types from the contracts. Run by `npm pack` there.
+ */
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -5,7 +5,7 @@ import type { Document, Operation, Parameter, Response } from '../openapi/openap
 import type { Schema } from '../schemas.ts'
 import { comment, fieldsOf, indent, typeOf } from './types.ts'
 
-/** The text of the package's `index.d.ts`: schemas, what each call takes, and a method per endpoint. */
+/** Generates the package's `index.d.ts`: schemas, parameters and a method per endpoint. */
 export function declarations(areas: readonly Area[], document: Document): string {
   const schemas = Object.entries(document.components.schemas).map(
     ([name, schema]) => `${comment([schema.description])}export type ${name} = ${typeOf(schema)}\n`,
@@ -34,7 +34,7 @@ export function declarations(areas: readonly Area[], document: Document): string
   ].join('\n')
 }
 
-/** The routes as the client reads them: `routes.chats.list`. */
+/** The client's routes: `routes.chats.list`. */
 export function routesOf(areas: readonly Area[], document: Document): Record<string, Record<string, Route>> {
   return Object.fromEntries(
     areas.map((area) => [area.name, Object.fromEntries(list([area]).map((one) => [one.verb, routeOf(one, document)]))]),
@@ -61,18 +61,18 @@ function routeOf(listed: ListedEndpoint, document: Document): Route {
 const operationOf = ({ endpoint: { method, path } }: ListedEndpoint, { paths }: Document): Operation =>
   paths[path.replace(/:(\w+)/g, '{$1}')]![method.toLowerCase()]!
 
-/** The parameters that are this endpoint's own: what all share is said by the options of a client or a call. */
+/** The endpoint's own parameters. Common ones are options of the client or the call. */
 function placesOf({ parameters }: Operation): Record<'path' | 'query' | 'headers', Parameter[]> {
   const own = parameters.filter((one): one is Parameter => 'name' in one)
   const at = (place: string): Parameter[] => own.filter((one) => one.in === place)
   return { path: at('path'), query: at('query'), headers: at('header') }
 }
 
-/** `Upload-Offset` is `upload_offset`. */
+/** Field name of a header: `Upload-Offset` becomes `upload_offset`. */
 const fieldName = ({ name, in: place }: Parameter): string =>
   place === 'header' ? name.toLowerCase().replaceAll('-', '_') : name
 
-/** Path, query, headers and body of a call as one object. */
+/** Merges path, query, headers and body into one object type. */
 function inputOf(listed: ListedEndpoint, document: Document): Schema {
   const operation = operationOf(listed, document)
   const { path, query, headers } = placesOf(operation)
@@ -121,7 +121,7 @@ function methodOf(listed: ListedEndpoint, document: Document): string {
   return `${comment(words)}${verb}(${input}, options?: CallOptions): ${answerOf(listed, operation, document)}`
 }
 
-/** The type of what a method gives back. */
+/** A method's return type. */
 function answerOf(
   { endpoint: { reply, status = 200 } }: ListedEndpoint,
   operation: Operation,

@@ -1,6 +1,6 @@
 import type { Schema } from '../schemas.ts'
 
-/** What a schema accepts, as a TypeScript type. */
+/** Converts a schema to a TypeScript type. */
 export function typeOf(schema: Schema): string {
   const { $ref, type, anyOf, oneOf, allOf, items, properties, additionalProperties, contentMediaType } = schema
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1)
@@ -32,7 +32,7 @@ export function typeOf(schema: Schema): string {
 const unionOf = (types: readonly string[]): string => [...new Set(types)].join(' | ')
 const grouped = (type: string): string => (/ [|&] /.test(type) ? `(${type})` : type)
 
-/** The fields of an object, each with what is said of it. */
+/** An object's fields with their descriptions. */
 export function fieldsOf({ properties = {}, required = [] }: Schema): string {
   const fields = Object.entries(properties).map(
     ([name, field]) =>
@@ -48,7 +48,7 @@ const defaultOf = ({ default: fallback }: Schema): string[] =>
 
 export const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ')
 
-/** A comment of the paragraphs that there are, with its line's end; nothing for none. */
+/** A doc comment with a line break; empty without paragraphs. */
 export function comment(paragraphs: readonly (string | undefined)[]): string {
   const text = paragraphs.filter(Boolean).join('\n\n').replaceAll('*/', '* /')
   if (text === '') return ''

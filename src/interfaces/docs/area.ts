@@ -3,7 +3,7 @@ import { list } from '#core/registry.ts'
 import { type Html, html, inline } from './html.ts'
 import { operationPath } from './page.ts'
 
-/** An area's page: its endpoints, each with a page of its own. */
+/** Renders an area's page with links to its endpoints. */
 export const areaPage = (area: Area): Html =>
   html`<h1>${area.title}</h1>
     <p class="lead">${inline(area.summary)}</p>

@@ -3,13 +3,12 @@ import type { Area } from '#core/contract.ts'
 import type { Served, Site } from './site.ts'
 
 export interface DocsOptions {
-  /** The address of the instance; asked with each call, since the port may not be known before. */
+  /** The instance's address. Read per call, since the port may not be known at startup. */
   origin: () => string
-  /** The instance has one address, which is told whatever name the reader came by. */
+  /** The instance has one fixed address, whatever host the reader used. */
   publicUrl: string | null
-  /** Throws for a `Host` that is not ours. */
+  /** Throws for an unknown `Host`. */
   checkHost(request: IncomingMessage): void
-  /** The newest dated version. */
   version: string
 }
 
@@ -18,7 +17,7 @@ interface Serving {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 
-/** The pages under `/docs`, and the description at `/v1/openapi.json`: loaded and made when they are first asked for. */
+/** Serves `/docs` and `/v1/openapi.json`, both loaded on the first request. */
 export function docsMounts(areas: readonly Area[], options: DocsOptions): Serving[] {
   let loading: Promise<Site> | undefined
   const site = (): Promise<Site> =>
@@ -29,13 +28,13 @@ export function docsMounts(areas: readonly Area[], options: DocsOptions): Servin
   }))
 }
 
-/** The reader's own address: the one that they came by, where it is a name of ours. */
+/** The origin the reader used, if it is a known host. */
 function originOf(request: IncomingMessage, { origin, publicUrl, checkHost }: DocsOptions): string {
   const { host = '' } = request.headers
   if (publicUrl !== null || !/^[\w.[\]:-]+$/.test(host)) return publicUrl ?? origin()
   try {
     checkHost(request)
-    // What a proxy says of itself counts for nothing but what the one who came by it reads.
+    // A forged proxy header only affects the page its own sender reads.
     return `${request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${host}`
   } catch {
     return origin()
@@ -64,7 +63,7 @@ async function answer(
     return void response.writeHead(404, { 'content-type': 'text/html; charset=utf-8' }).end(missing())
   }
   if ('movedTo' in found) return void response.writeHead(301, { location: found.movedTo }).end()
-  // Anyone may read the description, from any page, as with every answer to a key.
+  // Readable from any origin, like every response to a key.
   if (path.startsWith('/v1/')) response.setHeader('access-control-allow-origin', '*')
   else secure(response)
   send(request, response, found)
@@ -78,10 +77,7 @@ function send(request: IncomingMessage, response: ServerResponse, { type, body, 
     .end(request.method === 'HEAD' ? undefined : body)
 }
 
-/**
- * The pages' policy, as strict as the app's: nothing inline, nothing from elsewhere, and no string that becomes markup
- * or code.
- */
+/** The content security policy, as strict as the app's: nothing inline, nothing external, trusted types only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -6,10 +6,10 @@ import { type Html, html, inline, prose } from './html.ts'
 import { areaPath } from './page.ts'
 import type { Guide } from './guides/guides.ts'
 
-/** Pages of other groups that the first page shows beside the guides: each leads to more. */
+/** Pages of other groups listed next to the guides. */
 const CARDS = ['/docs/guides/computers', '/docs/operating']
 
-/** The first page: everything that holds for every endpoint. */
+/** The first page: what applies to every endpoint. */
 export function homePage(areas: readonly Area[], guides: readonly Guide[], document: Document): Html {
   const base = document.servers[0]!.url
   const part = (id: string, title: string, content: Html) =>

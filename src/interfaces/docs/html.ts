@@ -1,4 +1,4 @@
-/** Markup that is safe to send: made by `html` only, which escapes everything that is not markup itself. */
+/** Safe markup, created only by `html`, which escapes all values. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -20,10 +20,10 @@ const render = (part: Part): string => {
 export const html = (texts: TemplateStringsArray, ...parts: Part[]): Html =>
   new Html(texts.reduce((all, text, i) => all + render(parts[i - 1] ?? null) + text))
 
-/** Markup that is made already. */
+/** Trusted markup. */
 export const verbatim = (text: string): Html => new Html(text)
 
-/** Plain sentences with `code` and **strong** in them; an empty line starts a paragraph. */
+/** Renders `code` and **strong**; an empty line starts a paragraph. */
 export const prose = (text: string): Html =>
   new Html(
     text

@@ -10,7 +10,7 @@ import { areaPath } from './page.ts'
 import { tryIt } from './try-it.ts'
 import { type Html, html, inline, prose } from './html.ts'
 
-/** An endpoint's page: what it takes, answers and refuses, in each language, and a form to try it. */
+/** Renders an endpoint's page: parameters, responses, errors, examples and a try-it form. */
 export function operationPage(listed: ListedEndpoint, document: Document): Html {
   const { area, endpoint } = listed
   const { schemas } = document.components
@@ -66,7 +66,7 @@ function inputTable(operation: Operation, schemas: Record<string, Schema>): Html
         ${fieldList(rows, schemas)}`
 }
 
-/** Fields one below the other, which fits a phone as well as a wide page. */
+/** A vertical list of fields, which also fits a phone. */
 const fieldList = (rows: readonly Row[], schemas: Record<string, Schema>): Html =>
   html`<ul class="fields">
     ${rows.map(
@@ -94,7 +94,6 @@ const defaultOf = ({ default: fallback }: Schema): Html | null =>
 
 const isId = ({ $ref = '' }: Schema): boolean => /\/(Ulid|Id|IdInput|IdOut)$/.test($ref)
 
-/** A schema's type in a few words. */
 function typeOf(schema: Schema, schemas: Record<string, Schema>): string {
   const { type, items, anyOf, oneOf, enum: words, const: word, format } = resolve(schema, schemas)
   if (isId(schema)) return 'id'
@@ -110,7 +109,7 @@ function typeOf(schema: Schema, schemas: Record<string, Schema>): string {
 
 function answerOf({ responses }: Operation, { schemas, responses: shared }: Document['components']): Html {
   const all = Object.entries(responses)
-  // One that refuses whatever it is asked has only its refusals to show.
+  // An endpoint that always fails has only errors to show.
   const [status, one] = all.find(([status]) => Number(status) < 300) ?? all[0]!
   const response = '$ref' in one ? shared[one.$ref.slice(one.$ref.lastIndexOf('/') + 1)]! : one
   const [type, { schema = {}, example } = {}] = Object.entries(response.content ?? {})[0] ?? []
@@ -134,7 +133,7 @@ function answerOf({ responses }: Operation, { schemas, responses: shared }: Docu
     }`
 }
 
-/** An event of each kind, as it comes over the wire. */
+/** One example event per kind, in wire format. */
 function eventsOf(schema: Schema, schemas: Record<string, Schema>): string {
   const kinds = resolve(schema, schemas)
   const examples = (kinds.anyOf ?? kinds.oneOf ?? [kinds]).map(
@@ -143,7 +142,7 @@ function eventsOf(schema: Schema, schemas: Record<string, Schema>): string {
   return examples.map(({ event, data }) => `event: ${String(event)}\ndata: ${JSON.stringify(data)}`).join('\n\n')
 }
 
-/** The refusals of an endpoint, its own first; those that every call may meet are folded. */
+/** Error codes: the endpoint's own first, then the common ones, collapsed. */
 function refusalsOf({ endpoint }: ListedEndpoint): Html {
   const rows = refusalsByStatus(endpoint).flatMap(([, codes]) => codes.map((code) => ({ code, ...describeCode(code) })))
   const own = new Set<string>(endpoint.refused === undefined ? (endpoint.errors ?? []) : [endpoint.refused])

@@ -7,13 +7,13 @@ import { type Html, html } from './html.ts'
 export const areaPath = ({ name }: Area): string => `/docs/api/${kebab(name)}`
 export const operationPath = ({ area, verb }: ListedEndpoint): string => `${areaPath(area)}/${kebab(verb)}`
 
-/** The pages there are, for the list beside each. */
+/** Pages in the navigation. */
 export interface Contents {
   areas: readonly Area[]
   guides: readonly Pick<Guide, 'path' | 'title' | 'group'>[]
 }
 
-/** The frame of every page; `asked` are the words of a search. */
+/** The layout of every page; `asked` is the search query. */
 export function page(title: string, here: string, { areas, guides }: Contents, content: Html, asked = ''): string {
   const link = (path: string, text: string): Html =>
     html`<li><a href="${path}" ${path === here && html` aria-current="page"`}>${text}</a></li>`

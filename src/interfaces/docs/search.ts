@@ -1,11 +1,11 @@
 import { shorten } from '#core/text/shorten.ts'
-/** An entry of the search: a page, or a part of one. */
+/** A search entry: a page or a section of one. */
 export interface Entry {
   path: string
   title: string
-  /** The place in the docs, such as `Drive` or `Guides`. */
+  /** Its section, such as `Drive` or `Guides`. */
   place: string
-  /** Words that lead to it as well as its title does: `POST /drive/files`, `uk drive upload`. */
+  /** Further names with the weight of a title: `POST /drive/files`, `uk drive upload`. */
   names: string
   text: string
 }
@@ -15,14 +15,14 @@ export type Search = (query: string, most?: number) => Found[]
 
 const IN_TITLE = 12
 const IN_NAMES = 6
-/** Multiplies the score of an entry that has the whole query in its names, such as `POST /drive/files`. */
+/** Boost for entries whose names contain the whole query. */
 const EXACT_NAME = 3
 
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /**
- * An index in memory: words and their beginnings, a hit in a title before one in the text, a rare word before a common one.
- * Every word of the query has to be there; where nothing has them all, what has most of them is found.
+ * An in-memory index of words and prefixes. Title matches rank above text matches, and rare words above common ones.
+ * Entries must contain every word of the query; if none does, those with the most words match.
  */
 export function createSearch(entries: readonly Entry[]): Search {
   const weights = new Map<string, Map<number, number>>()
@@ -34,7 +34,7 @@ export function createSearch(entries: readonly Entry[]): Search {
         of.set(i, Math.max(of.get(i) ?? 0, weight) + Math.min(weight, 1) * 0.1)
       }
     }
-    // Of two titles that hold the words, the one with fewer others is meant.
+    // Prefers titles with fewer other words.
     add(entry.title, IN_TITLE * (1 + 1 / wordsOf(entry.title).length))
     add(entry.names, IN_NAMES)
     add(`${entry.place} ${entry.text}`, 1)
@@ -65,7 +65,7 @@ export function createSearch(entries: readonly Entry[]): Search {
   }
 }
 
-/** The entries that hold a word, or one that begins with it. */
+/** Entries with this word or prefix. */
 function scoresOf(
   word: string,
   weights: ReadonlyMap<string, ReadonlyMap<number, number>>,
@@ -81,7 +81,7 @@ function scoresOf(
   return scores
 }
 
-/** The index in sorted words where a word is, or would be. */
+/** Binary search for a word's position. */
 function firstFrom(sorted: readonly string[], word: string): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
@@ -94,7 +94,7 @@ function firstFrom(sorted: readonly string[], word: string): number {
 
 const EXCERPT = 160
 
-/** The words around the first that was asked for. */
+/** Excerpt around the first match. */
 function excerptOf(text: string, asked: readonly string[]): string {
   const flat = text.replaceAll(/\s+/g, ' ').trim()
   const lower = flat.toLowerCase()

@@ -16,22 +16,22 @@ import { style } from './style.ts'
 
 export interface Served {
   type: string
-  /** Bytes, which all readers of a page share: a text would be encoded for each, and kept until the slowest has read it. */
+  /** Shared bytes: a string would be encoded per reader and kept until the slowest one has read it. */
   body: Buffer
   etag: string
 }
 
 export interface Site {
-  /** The page at a path, for a reader at this origin; null where there is none. */
+  /** The page at a path for a reader's origin; null if there is none. */
   at(path: string, query: URLSearchParams, origin: string): Served | { movedTo: string } | null
   missing(): string
 }
 
-/** The address that guides and description are written with; each reader sees the one that they came by. */
+/** Placeholder address in guides and the description, replaced by the reader's origin. */
 const WRITTEN = 'http://127.0.0.1:4242'
 const MOST_KEPT_BYTES = 64 << 20
 
-/** Serves the pages below `/docs`. Each page, and the search index, is built on its first request. */
+/** Serves the pages below `/docs`. Each page and the search index are built on first request. */
 export function createSite(allAreas: readonly Area[], version: string): Site {
   const areas = publicAreas(allAreas)
   const { guides, pictures } = readGuides()
@@ -54,7 +54,7 @@ export function createSite(allAreas: readonly Area[], version: string): Site {
       </p>`,
   )
 
-  /** A reader may come by many names of one server, but no reader may fill its memory. */
+  /** One server can have many names, so the number of cached origins is bounded. */
   function keep(key: string, fresh: Served): Served {
     keptBytes += fresh.body.length
     if (keptBytes > MOST_KEPT_BYTES) {
@@ -154,14 +154,14 @@ function entriesOf(areas: readonly Area[], { paths }: Document): Entry[] {
   return [...ofAreas, ...ofEndpoints]
 }
 
-/** Areas without the routes below `/app/`, which only the web app uses; areas that have no others are left out. */
+/** Areas without internal `/app/` routes; areas with no others are left out. */
 const publicAreas = (areas: readonly Area[]): Area[] =>
   areas.flatMap((area) => {
     const endpoints = Object.entries(area.endpoints).filter(([, { path }]) => !path.startsWith('/app/'))
     return endpoints.length > 0 ? [{ ...area, endpoints: Object.fromEntries(endpoints) }] : []
   })
 
-/** Pages that help users. Decisions and internals are about the code, so the search leaves them out. */
+/** Pages for users. Decisions and internals describe the code, so the search excludes them. */
 const guideEntries = (guides: ReturnType<typeof readGuides>['guides']): Entry[] =>
   guides.flatMap(({ path, title, parts, group }) =>
     (group === null || group === 'Internals' ? [] : parts).map((part, i) => ({

@@ -1,4 +1,4 @@
-/** The one style sheet of the docs: no fonts or pictures from anywhere, light and dark as the reader's system says. */
+/** The stylesheet of the docs: no external fonts or images; follows the system's color scheme. */
 export const style = `
 :root {
   color-scheme: light dark;

@@ -4,8 +4,8 @@ import { type Schema, resolve } from '../schemas.ts'
 import { type Html, html } from './html.ts'
 
 /**
- * A form that calls the endpoint as who is signed in: hidden until `browser/docs.js` has found a session, for it works by
- * the cookie of the app. What signs in or out is left to the app.
+ * A form that calls the endpoint with the app's session cookie. Hidden until `browser/docs.js` finds a session. Sign-in
+ * and sign-out endpoints get none.
  */
 export function tryIt(
   { endpoint }: ListedEndpoint,

@@ -9,7 +9,7 @@ import { sendWeb, webRequest } from './web.ts'
 
 const PATH = '/mcp'
 
-/** A part of the address space, as the line mounts it. */
+/** A path prefix with its handler. */
 interface McpMount {
   prefix: string
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<void>
@@ -18,9 +18,8 @@ interface McpMount {
 type Serve = (request: Request, admitted: Admitted, message: unknown, large: LargeResults) => Promise<Response>
 
 /**
- * `/mcp`: the agent tool over streamable HTTP, on the wires of 2026-07-28 and of 2025-11-25 and before, without
- * sessions on either. What refuses a request before it is a message (host, origin, key, rate, size) is answered as
- * REST answers it; what is wrong with the message, as JSON-RPC.
+ * `/mcp`: the MCP tools over streamable HTTP, stateless, for protocol 2026-07-28 and for 2025-11-25 and earlier. Errors
+ * before the message (host, origin, key, rate, size) use the REST format; errors in the message use JSON-RPC.
  */
 export function mcpMount(door: AgentDoor): McpMount {
   const tools = createAgentTools(door.endpoints)
@@ -28,11 +27,10 @@ export function mcpMount(door: AgentDoor): McpMount {
   return {
     prefix: PATH,
     async handle(request, response, requestId) {
-      if (request.url!.split('?')[0] !== PATH)
-        refuse('not_found', { message: 'This path does not exist. The agent tool is at /mcp.' })
+      if (request.url!.split('?')[0] !== PATH) refuse('not_found', { message: 'Not found. The MCP server is at /mcp.' })
       using admitted = await door.admit(request, response, requestId)
       if (admitted === null) return
-      // The SDK takes some 90 ms to load: the first caller waits for it, the start of the server does not.
+      // Loading the SDK takes about 90 ms, so the first request loads it instead of startup.
       serve ??= createServe(tools)
       const message = parsed(admitted.body)
       const large = new LargeResults()
@@ -59,7 +57,7 @@ async function createServe(tools: AgentTools): Promise<Serve> {
   }
 }
 
-/** Undefined for what is not JSON: the SDK then reads the bytes itself and answers -32700. */
+/** Undefined for invalid JSON: the SDK then reads the bytes itself and responds with -32700. */
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8')) as unknown
@@ -69,15 +67,14 @@ function parsed(body: Buffer): unknown {
 }
 
 /**
- * Refuses batches: only the wire of 2025-03-26 had them, and one request could then hold more calls than its rate limit
- * counts.
+ * Rejects batches, which only protocol 2025-03-26 had: one request could contain more calls than its rate limit counts.
  */
 const noBatches = (): Response =>
   Response.json(
     {
       jsonrpc: '2.0',
       id: null,
-      error: { code: -32600, message: 'Batches are not served: send one message per request.' },
+      error: { code: -32600, message: "Batches aren't supported. Send one message per request." },
     },
     { status: 400 },
   )

@@ -3,7 +3,7 @@ import about from '../../../package.json' with { type: 'json' }
 import type { ToolCall } from './tools/agent-tools.ts'
 import { type ConsentQuestion, type ToolName, type ToolResult, instructions, isTool, tools } from './tools/tools.ts'
 
-/** Runs a tool: in the server, or by asking a server. */
+/** Runs a tool, in this server or through a remote one. */
 export type RunTool = (
   tool: ToolName,
   given: Record<string, unknown>,
@@ -13,15 +13,14 @@ export type RunTool = (
 export type Sdk = Pick<typeof import('@modelcontextprotocol/server'), 'Server' | 'ProtocolError' | 'inputRequired'>
 
 const HEARTBEAT_MS = 10_000
-/** The list changes only with the server's version. */
+/** The list changes only with the version. */
 const keep: CacheHint = { ttlMs: 3_600_000, cacheScope: 'public' }
-/** A consent is a form without fields, so nothing is validated: the SDK's own validator would be built anew for every request. */
+/** A consent form has no fields to validate. The SDK's own validator would be rebuilt for every request. */
 const validator: jsonSchemaValidator = {
-  // Whatever type it is asked for.
   getValidator: () => (value) => ({ valid: true, data: value as never, errorMessage: undefined }),
 }
 
-/** The protocol's side of the three tools, for one request over HTTP or one connection over stdio. */
+/** The protocol side of the three tools, per HTTP request or stdio connection. */
 export function createServer({ Server, ProtocolError, inputRequired }: Sdk, run: RunTool): Server {
   const server = new Server(
     { name: 'ukiyo', title: 'Ukiyo', version: about.version },
@@ -32,15 +31,15 @@ export function createServer({ Server, ProtocolError, inputRequired }: Sdk, run:
       cacheHints: { 'tools/list': keep, 'server/discover': keep },
     },
   )
-  // They are constants, read-only throughout, which the SDK's types would have writable.
+  // Read-only constants; the SDK's types are mutable.
   server.setRequestHandler('tools/list', () => ({ tools: [...tools] }) as never)
   server.setRequestHandler('tools/call', async ({ params }, ctx) => {
     const { name, arguments: given = {} } = params
-    // -32602, which the specification has for a tool that is not there.
+    // -32602, as specified for an unknown tool.
     if (!isTool(name))
       throw new ProtocolError(
         -32602,
-        `There is no tool ${name}; there are ${tools.map((tool) => tool.name).join(', ')}.`,
+        `Unknown tool ${name}. Available tools: ${tools.map((tool) => tool.name).join(', ')}.`,
       )
     await using progress = progressOf(ctx, params._meta?.progressToken)
     const person = asksPeople(server, ctx) ? { answer: answerIn(ctx) } : undefined
@@ -53,13 +52,13 @@ export function createServer({ Server, ProtocolError, inputRequired }: Sdk, run:
   return server
 }
 
-/** The client shows forms to a person: with each request it says so, or at the start of a connection that lasts. */
+/** Whether the client supports forms, as declared per request or at the start of a connection. */
 function asksPeople(server: Server, { mcpReq: { envelope } }: ServerContext): boolean {
   const { 'io.modelcontextprotocol/clientCapabilities': said = server.getClientCapabilities() } = (envelope ?? {}) as {
     'io.modelcontextprotocol/clientCapabilities'?: ReturnType<Server['getClientCapabilities']>
   }
   const elicitation = said?.elicitation
-  // With nothing said of which, it is forms.
+  // An empty declaration means forms.
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
@@ -70,7 +69,7 @@ function answerIn({ mcpReq }: ServerContext): NonNullable<ToolCall['person']>['a
   return { question, agreed: given.action === 'accept' }
 }
 
-/** Tells a client that asked for it that a call lasts, so that it goes on waiting; all of it before the result. */
+/** Sends progress to clients that requested it, so that they keep waiting. All of it comes before the result. */
 function progressOf(
   ctx: ServerContext,
   token: string | number | undefined,
@@ -80,7 +79,7 @@ function progressOf(
   let told = Promise.resolve()
   const say = (message: string): void => {
     const params = { progressToken: token, progress: ++count, message }
-    // A caller that left is not a fault: its call ends by the signal.
+    // A disconnected client isn't an error; the signal ends its call.
     told = told.then(() => ctx.mcpReq.notify({ method: 'notifications/progress', params })).catch(() => {})
   }
   const timer = setInterval(() => say('working'), HEARTBEAT_MS)

@@ -3,7 +3,7 @@ import type { LargeResults } from './large-results.ts'
 import type { Admitted } from './tools/door.ts'
 import { accepts } from '#core/text/accept.ts'
 
-/** The request as the SDK wants it; the body goes along only where it was not parsed already. */
+/** Converts the request for the SDK. The body is included only if it wasn't parsed already. */
 export function webRequest(
   { headers }: IncomingMessage,
   { body, signal, origin }: Admitted,
@@ -11,7 +11,7 @@ export function webRequest(
 ): Request {
   const given = new Headers()
   for (const [name, value] of Object.entries(headers)) if (typeof value === 'string') given.set(name, value)
-  // The SDK compares words: it gets the types themselves, whatever wildcards or weights name them.
+  // The SDK compares strings, so it gets plain types without wildcards or weights.
   given.set(
     'accept',
     ['application/json', 'text/event-stream'].filter((type) => accepts(headers.accept, type)).join(', ') || 'none/none',
@@ -24,10 +24,7 @@ export function webRequest(
   })
 }
 
-/**
- * Writes an answer part by part as it comes: a stream's event is on the wire before the next is made. Large results are
- * written in pieces.
- */
+/** Streams a response: each event is sent before the next is created. Large results are written in pieces. */
 export async function sendWeb(
   response: ServerResponse,
   answer: Response,

@@ -28,13 +28,12 @@ import { wordsOf } from '../words.ts'
 export type { Document, Operation, Parameter, Response } from './shared.ts'
 
 export interface OpenapiOptions {
-  /** The instance's address; the description's server is `{origin}/v1`. */
+  /** The instance's address. The server URL is `{origin}/v1`. */
   origin: string
-  /** The newest dated version. */
   version: string
 }
 
-/** The OpenAPI 3.1 description of these areas. Pure: the same areas give the same document. */
+/** Builds the OpenAPI 3.1 document of these areas. Pure. */
 export function openapi(areas: readonly Area[], { origin, version }: OpenapiOptions): Document {
   const listed = list(areas)
   const described = describe(inputsOf(listed), outputsOf(listed))
@@ -126,8 +125,8 @@ function operationOf(
 }
 
 /**
- * The forms of a body. Generators of clients take the first, or JSON wherever it stands: so a form whose parts can say all
- * that JSON can is described alone, else nobody could send a file.
+ * Body content types. Client generators use the first one, or JSON if present, so a multipart form that covers all of
+ * the JSON is described alone. Otherwise, generated clients couldn't send files.
  */
 function bodyOf(
   { takes, parts, bytesAre = BYTES.contentMediaType, example }: AnyEndpoint,
@@ -149,7 +148,7 @@ function bodyOf(
   return { requestBody: { description, required, content: form } }
 }
 
-/** The same fields as parts, and the bytes as the last ones. */
+/** The fields as parts, with the bytes last. */
 function formOf(body: Schema, parts: readonly string[] | undefined): MediaType {
   const bytes: Record<string, Schema> =
     parts === undefined
@@ -200,14 +199,14 @@ function parametersOf({ name, endpoint }: ListedEndpoint, { inputs }: Described)
   return [...path, ...query, ref('parameters', 'Version'), ...(single ? [ref('parameters', 'IfNoneMatch')] : [])]
 }
 
-/** `upload_offset` is `Upload-Offset`. */
+/** Header name of a field: `upload_offset` becomes `Upload-Offset`. */
 const headerName = (field: string): string =>
   field
     .split('_')
     .map((word) => word[0]!.toUpperCase() + word.slice(1))
     .join('-')
 
-/** The answers of a call that succeeds: one branch per kind of reply. */
+/** Success responses by reply kind. */
 function successOf(
   { name, endpoint }: ListedEndpoint,
   { outputs }: Described,

@@ -1,4 +1,4 @@
-/** The parts that the descriptions of all endpoints share: components, envelopes, headers, credentials and refusals. */
+/** Shared parts of the document: components, envelopes, headers, credentials and errors. */
 import { type Code, codes, describeCode } from '#core/errors.ts'
 import { grants, scopes } from '#core/scopes.ts'
 import type { Schema } from '../schemas.ts'
@@ -13,7 +13,7 @@ export interface Parameter {
 export interface MediaType {
   schema: Schema
   example?: unknown
-  /** Of a form: the content type of a part. */
+  /** Content type of a form part. */
   encoding?: Record<string, { contentType: string }>
 }
 export interface Response {
@@ -51,15 +51,15 @@ export interface Document {
   }
 }
 
-/** A surface beside this API, in the shape of another vendor's, and where that one is described. */
+/** A gateway in another vendor's API shape. */
 export interface Gateway {
   name: string
-  /** The base address that a client of that vendor is given. */
+  /** Base URL for that vendor's clients. */
   url: string
   speaks: string
-  /** Our page of it: paths, what passes, what is translated. */
+  /** Our docs page about it. */
   docs: string
-  /** The vendor's own reference. */
+  /** The vendor's API reference. */
   reference: string
 }
 
@@ -77,15 +77,15 @@ export const gatewaysAt = (origin: string): Gateway[] =>
   }))
 
 /**
- * Bytes as they are: no JSON type is theirs (OpenAPI 3.1.1, "Migrating binary descriptions from OAS 3.0"); generators
- * that have not learned that yet know them by `format`.
+ * Raw bytes have no JSON type (OpenAPI 3.1.1, "Migrating binary descriptions from OAS 3.0"). Older generators recognize
+ * them by `format`.
  */
 export const BYTES = { format: 'binary', contentMediaType: 'application/octet-stream' }
 
 export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
 
 // ── refusals ────────────────────────────────────────────────────────────────
-/** Sets of codes that most endpoints share, and what they are called. */
+/** Common sets of codes and their names. */
 const named = new Map<string, ReadonlySet<Code>>()
 for (const [name, ...may] of [
   ['BadRequest', 'unknown_parameter', 'unsupported_version'],
@@ -107,7 +107,7 @@ for (const [name, ...may] of [
 ] as [string, ...Code[]][])
   named.set(name, new Set(may))
 
-/** A response of the document: put among its `responses` under a name that its codes give, and referred to. */
+/** Adds a shared response named after its codes, and returns a reference. */
 export function refusalResponse(
   status: number,
   may: readonly Code[],
@@ -118,7 +118,7 @@ export function refusalResponse(
   return ref('responses', name)
 }
 
-/** `BadInputOrInvalidTimeZone`: the largest set that has a name, then what comes on top of it. */
+/** `BadInputOrInvalidTimeZone`: the largest named set, then the remaining codes. */
 function nameOf(may: readonly Code[]): string {
   const all = new Set(may)
   const [base, inBase] = [...named]
@@ -174,7 +174,7 @@ export const envelopeParts: Record<string, Schema> = {
     required: ['deleted', 'id'],
     properties: { deleted: { type: 'boolean', const: true }, id: { type: 'string' } },
   },
-  // Not `Error`: in generated clients it would stand in the way of the language's own.
+  // Not `Error`, which would clash with the language's own type in generated clients.
   ApiError: {
     type: 'object',
     required: ['error'],
@@ -214,7 +214,7 @@ export const parameters = {
   },
 }
 
-/** The headers of every answer to somebody known. */
+/** Headers of every authenticated response. */
 export const answerHeaders = {
   'X-Request-Id': ref('headers', 'RequestId'),
   'X-Service-Version': ref('headers', 'ServiceVersion'),
@@ -222,7 +222,7 @@ export const answerHeaders = {
   'RateLimit-Policy': ref('headers', 'RateLimitPolicy'),
 }
 
-/** Answers of calls that succeed which are the same everywhere. */
+/** Success responses common to all endpoints. */
 export const successes = {
   NotModified: { description: 'Not changed since the `ETag` in `If-None-Match`.', headers: answerHeaders },
   Deleted: {

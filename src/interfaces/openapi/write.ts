@@ -1,4 +1,4 @@
-/** Writes `openapi.json` at the root of the project: `npm run openapi`. */
+/** `npm run openapi`: writes `openapi.json` at the project root. */
 import { writeFile } from 'node:fs/promises'
 import { loadContracts } from '#modules/contracts.ts'
 import { newestVersion } from '#core/contract.ts'
@@ -8,7 +8,7 @@ const WIDTH = 110
 const document = openapi(await loadContracts(), { origin: 'http://127.0.0.1:4242', version: newestVersion })
 await writeFile(new URL('../../../openapi.json', import.meta.url), `${lines(document, 0)}\n`)
 
-/** JSON of which a part that fits stands on one line: half the lines, and a change still shows where it is. */
+/** Formats JSON with short values on one line: half the lines, and still readable diffs. */
 function lines(value: unknown, depth: number): string {
   const short = JSON.stringify(value)
   if (typeof value !== 'object' || value === null || short.length + depth <= WIDTH) return short

@@ -2,16 +2,16 @@ import type { ListedEndpoint } from '#core/registry.ts'
 import { exampleOf, leastExample } from '../../example.ts'
 import type { Document, Operation, Parameter } from '../../openapi/openapi.ts'
 
-/** A call of an endpoint with the least that it needs, before it is written in any language. */
+/** A minimal call of an endpoint, independent of the language. */
 export interface ExampleCall {
   method: string
-  /** The address with its values and its query. */
+  /** URL with path values and query. */
   url: string
   credentials: 'key' | 'session' | 'none'
-  /** Changing calls by cookie say that they come from no other site. */
+  /** Header against cross-site requests, for changing calls by cookie. */
   guarded: boolean
   body: { kind: 'none' } | { kind: 'json'; value: object } | { kind: 'bytes'; type: string } | FormBody
-  /** The kind of answer: JSON, events, bytes, or nothing. */
+  /** Kind of response. */
   answer: 'json' | 'events' | 'bytes' | 'nothing'
 }
 export interface FormBody {

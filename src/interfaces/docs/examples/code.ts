@@ -1,6 +1,5 @@
 import type { ExampleCall } from './call.ts'
 
-/** A word as a shell takes it. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 export function curl({ method, url, credentials, guarded, body, answer }: ExampleCall): string {
@@ -16,7 +15,7 @@ export function curl({ method, url, credentials, guarded, body, answer }: Exampl
     body.kind === 'bytes' && '--data-binary @hello.txt',
     answer === 'bytes' && '-o file',
   ]
-  // What sends something is a POST by itself.
+  // curl defaults to POST with a body.
   const sends = body.kind !== 'none'
   const verb = method === (sends ? 'POST' : 'GET') ? '' : ` -X ${method}`
   const program = `curl${answer === 'events' ? ' -N' : ''}${answer === 'bytes' ? ' -L' : ''}${verb}`
@@ -72,7 +71,7 @@ export function typescript({ method, url, credentials, guarded, body, answer }: 
   ].join('\n')
 }
 
-/** JSON as one writes it in a program: names without quotes, text in single ones. */
+/** A JavaScript literal: unquoted names, single-quoted text. */
 export function objectOf(value: unknown, depth: number): string {
   if (typeof value === 'string') return literal(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -9,7 +9,7 @@ export interface Example {
   code: string
 }
 
-/** The same call in each language; each runs as it stands, with the key in `UK_KEY`. */
+/** The call in each language. Each example runs unchanged with the key in `UK_KEY`. */
 export const examplesOf = (listed: ListedEndpoint, call: ExampleCall): Example[] => [
   { language: 'curl', code: curl(call) },
   { language: 'TypeScript', code: typescript(call) },

@@ -1,6 +1,6 @@
 import type { ExampleCall } from './call.ts'
 
-/** The call in Python with nothing but its standard library. */
+/** The call in Python, using only the standard library. */
 export function python({ method, url, credentials, guarded, body, answer }: ExampleCall): string {
   const headers = [
     credentials === 'key' && `"Authorization": f"Bearer {os.environ['UK_KEY']}"`,
@@ -38,7 +38,7 @@ export function python({ method, url, credentials, guarded, body, answer }: Exam
   ].join('\n')
 }
 
-/** The standard library knows no forms: its parts are written by hand. */
+/** The standard library has no multipart support, so the parts are written by hand. */
 const formOf = (fields: Record<string, string>, file: string): string[] => [
   'boundary = "part-of-a-form"',
   `fields = ${valueOf(fields, 0)}`,
@@ -51,7 +51,6 @@ const formOf = (fields: Record<string, string>, file: string): string[] => [
   '',
 ]
 
-/** JSON as Python writes it. */
 function valueOf(value: unknown, depth: number): string {
   if (value === null) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'

@@ -16,10 +16,10 @@ const root = join(import.meta.dirname, '../../../../docs')
 const INTERNALS = ['architecture.md', 'reliability.md', 'long-runs.md']
 const FEATURES = ['chats.md', 'drive.md', 'models-and-prices.md', 'providers.md', 'routing.md']
 
-/** Every Markdown file of `docs/`, and the pictures that they show; none where a build came without them. */
+/** All Markdown files in `docs/` and their images; none in a build without them. */
 export function readGuides(): { guides: Guide[]; pictures: ReadonlyMap<string, string> } {
   const names = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
-  // The page of a folder comes before the others in it.
+  // A folder's own page comes first.
   const files = names.map((name) => name.replaceAll('\\', '/')).toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1))
   const pages = new Set(files.filter((name) => name.endsWith('.md')))
   const pictures = new Map(

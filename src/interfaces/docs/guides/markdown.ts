@@ -1,7 +1,7 @@
 import { Marked, type Token, type Tokens } from 'marked'
 import { type Html, html, verbatim } from '../html.ts'
 
-/** A Markdown file as a page: its title, what stands below it, and its parts for the search. */
+/** A rendered Markdown file: its title, body, and sections for the search. */
 export interface Page {
   title: string
   content: Html
@@ -14,8 +14,8 @@ export interface Part {
 }
 
 /**
- * Markdown → HTML. Raw HTML in it is not passed on, every heading gets the id that GitHub gives it, and `linkOf` says where
- * a link leads; null leaves its words.
+ * Renders Markdown to HTML. Raw HTML is dropped, headings get GitHub's IDs, and `linkOf` resolves links; null keeps
+ * only the text.
  */
 export function readMarkdown(source: string, linkOf: (href: string) => string | null): Page {
   const marked = new Marked({ gfm: true })
@@ -79,7 +79,7 @@ export function readMarkdown(source: string, linkOf: (href: string) => string | 
   }
 }
 
-/** `Behind a proxy?` is `behind-a-proxy`, as GitHub makes it. */
+/** GitHub's heading IDs: `Behind a proxy?` becomes `behind-a-proxy`. */
 const slugOf = (text: string): string =>
   text
     .toLowerCase()
@@ -93,7 +93,7 @@ function unique(slug: string, seen: Map<string, number>): string {
   return before === 0 ? slug : `${slug}-${before}`
 }
 
-/** The words of tokens, without marks. */
+/** Plain text of the tokens. */
 function plain(tokens: readonly Token[]): string {
   return tokens
     .map((token) => {

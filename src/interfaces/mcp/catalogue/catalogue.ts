@@ -7,20 +7,20 @@ import { stemsOf, synonymsOf } from './words.ts'
 export interface Card {
   listed: ListedEndpoint
   name: string
-  /** The arguments in one line; made when they are first shown. */
+  /** Arguments on one line, built on first use. */
   arguments: () => string
 }
 
-/** The endpoints that an agent can call, and the search over them. */
+/** Endpoints agents can call, and their search. */
 export interface Catalogue {
   cards: readonly Card[]
-  /** The card of an endpoint by `chats.list`, or `chats_list` as openapi.json writes it. */
+  /** Finds an endpoint by `chats.list`, or `chats_list` as in openapi.json. */
   get(name: string): Card | null
-  /** Best first. The same words give the same list. */
+  /** Best first; deterministic. */
   rank(query: string): Card[]
 }
 
-/** Agents do nothing that only a person at a browser does (signing in, managing keys); a tool call carries no bytes. */
+/** Excludes browser-only endpoints (sign-in, key management) and uploads: a tool call has no bytes. */
 export const forAgents = ({ endpoint: { auth = 'any', takes, refused } }: ListedEndpoint): boolean =>
   (auth === 'any' || auth === 'open') && takes !== 'bytes' && refused === undefined
 
@@ -41,7 +41,7 @@ function argumentsOf({ endpoint }: ListedEndpoint): string {
   return outline(schemas.input!, defs)
 }
 
-/** The weight of each word, by where it stands. */
+/** Weight of each word by field. */
 function weigh({ listed: { name, area, endpoint } }: Card): Map<string, number> {
   const weights = new Map<string, number>()
   const add = (weight: number, text: string) => {
@@ -67,10 +67,10 @@ const SATURATION = 4
 const SYNONYM = 0.6
 const PREFIX = 0.5
 const MOST_WORDS = 20
-/** A score below this part of the best is more likely noise than an answer. */
+/** Results below this fraction of the best score are mostly noise. */
 const TAIL = 0.2
 
-/** BM25 over weighted fields, where a synonym or the start of a longer word counts for less than the word itself. */
+/** BM25 over weighted fields. Synonyms and prefixes count less than the word itself. */
 function createIndex(cards: readonly Card[]): (query: string) => Card[] {
   const weights = cards.map(weigh)
   const spread = new Map<string, number>()
@@ -85,7 +85,7 @@ function createIndex(cards: readonly Card[]): (query: string) => Card[] {
   }
   const vocabulary = [...spread.keys()]
 
-  /** The forms a word of the query may take in the texts, and what each is worth. */
+  /** Matching terms of a query word and their weights. */
   function formsOf(word: string): Map<string, number> {
     const forms = new Map(synonymsOf(word).map((other) => [other, SYNONYM]))
     if (word.length >= 4)

@@ -2,7 +2,7 @@ import { type Schema, resolve } from '../../schemas.ts'
 
 const LONGEST = 400
 
-/** `content: string | object[], model?: string`: the arguments of an endpoint in one line. */
+/** Outlines an endpoint's arguments on one line: `content: string | object[], model?: string`. */
 export function outline(schema: Schema, defs: Record<string, Schema>): string {
   const { properties = {}, required = [] } = schema
   const names = Object.keys(properties).toSorted((a, b) => Number(required.includes(b)) - Number(required.includes(a)))

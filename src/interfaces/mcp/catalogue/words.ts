@@ -4,7 +4,7 @@ const stop = new Set(
   ),
 )
 
-/** `Sending files` → `send`, `fil`: the same for what is written and what is asked, so it need not be a word. */
+/** Stems: `Sending files` becomes `send`, `fil`. Applied to texts and queries alike, so a stem need not be a word. */
 export function stem(word: string): string {
   let root = word
   for (const [end, instead] of [
@@ -20,18 +20,17 @@ export function stem(word: string): string {
   return root.length > 3 && root.at(-1) === root.at(-2) && !root.endsWith('ss') ? root.slice(0, -1) : root
 }
 
-/** The stems of a text, camelCase and snake_case taken apart. */
+/** Stems of a text, with camelCase and snake_case split. */
 export const stemsOf = (text: string): string[] =>
   text
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
-    // To re-open is not to open.
+    // "re-open" must not match "open".
     .replaceAll(/\bre-(?=[a-z])/g, 're')
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== '' && !stop.has(word))
     .map(stem)
 
-/** Words that people use for one another here. */
 const groups = [
   'create make new add build open',
   'update change edit modify rename patch set adjust',
@@ -74,6 +73,5 @@ for (const group of groups) {
   for (const one of stems) for (const other of stems) alike.set(one, (alike.get(one) ?? new Set()).add(other))
 }
 
-/** The other stems that may stand for this one. */
 export const synonymsOf = (stemmed: string): string[] =>
   [...(alike.get(stemmed) ?? [])].filter((other) => other !== stemmed)

@@ -11,17 +11,16 @@ import type { AgentCaller } from './door.ts'
 import { find } from './find.ts'
 import { type ConsentQuestion, type ToolName, type ToolResult, toolRefusal, toolResult } from './tools.ts'
 
-/** The context of one call of a tool. */
 export interface ToolCall {
-  /** Fires when nobody waits for the result any more. */
+  /** Fires when the client stops waiting. */
   signal: AbortSignal
-  /** Told what happens while a call lasts; undefined where nobody listens. */
+  /** Receives progress messages; undefined if the client didn't ask for them. */
   progress?: ((message: string) => void) | undefined
-  /** A person can be asked for consent; `answer`: how they answered a question. Undefined where nobody can be. */
+  /** Set if a user can be asked for approval; `answer` is their answer to a question. */
   person?: { answer: { question: string; agreed: boolean } | null } | undefined
 }
 
-/** `find`, `describe` and `do` over these endpoints. Never throws: what is refused is a result with `isError`. */
+/** `find`, `describe` and `do` over these endpoints. Never throws: errors are results with `isError`. */
 export interface AgentTools {
   run(
     tool: ToolName,
@@ -41,7 +40,7 @@ export function createAgentTools(endpoints: readonly ListedEndpoint[]): AgentToo
     if (card) return card
     if (forPeople.has(name)) return refuse('cookie_session_required')
     return refuse('not_found', {
-      message: `There is no endpoint ${name}. Search with \`find\`.`,
+      message: `Unknown endpoint ${name}. Search with \`find\`.`,
       param: 'name',
       details: { near: near(catalogue, name) },
     })
@@ -102,10 +101,10 @@ async function doEndpoint(
   }
 }
 
-/** Whether a person has agreed to this call. Refuses where they were asked and did not. */
+/** Checks for the user's approval. Throws if they declined. */
 async function agreed(name: string, input: unknown, caller: AgentCaller, { person }: ToolCall): Promise<boolean> {
   if (!person?.answer || !caller.redeem) return false
-  if (!person.answer.agreed) refuse('consent_required', { message: 'The person who was asked did not agree.' })
+  if (!person.answer.agreed) refuse('consent_required', { message: 'The user declined this call.' })
   await caller.redeem(person.answer.question, name, input)
   return true
 }
@@ -128,7 +127,7 @@ function onlyKnown(given: Record<string, unknown>, known: readonly string[]): vo
   if (unknown !== undefined)
     refuse('unknown_parameter', {
       param: unknown,
-      message: `\`${unknown}\` is not a parameter here; ${known.map((name) => `\`${name}\``).join(' and ')} are.`,
+      message: `Unknown parameter \`${unknown}\`. Use ${known.map((name) => `\`${name}\``).join(' and ')}.`,
     })
 }
 
@@ -138,7 +137,7 @@ function textOf(given: Record<string, unknown>, name: string): string {
   if (typeof value !== 'string' || value.length > 1000)
     return refuse('invalid_parameter', {
       param: name,
-      message: `\`${name}\` must be a text of at most 1000 characters.`,
+      message: `\`${name}\` must be a string of up to 1000 characters.`,
     })
   return value
 }
@@ -148,7 +147,7 @@ function limitOf({ limit = 10 }: Record<string, unknown>): number {
   return refuse('invalid_parameter', { param: 'limit', message: '`limit` must be a whole number from 1 to 50.' })
 }
 
-/** Models often write a nested object as a string of JSON: that is taken for what it means. */
+/** Models often encode a nested object as a JSON string; accept it. */
 function inputOf({ input = {} }: Record<string, unknown>): Record<string, unknown> {
   const value = typeof input === 'string' ? parsed(input) : input
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>

@@ -6,14 +6,14 @@ const LONGEST_TEXT = 1_000
 const MOST_SHOWN = 10_000
 
 /**
- * The words of the question to a person: every field of the call, a long text by its beginning and its length. Refuses what
- * is too much to be seen: nobody agrees to what stands behind dots.
+ * The approval question: all fields of the call; long text by its start and length. Rejects calls too large to show,
+ * since users must see what they approve.
  */
 export function consentQuestionOf({ name, endpoint }: ListedEndpoint, input: Record<string, unknown>): string {
   const shown = JSON.stringify(input, (_, value: unknown) => (typeof value === 'string' ? shortened(value) : value), 2)
   if (shown.length > MOST_SHOWN)
     refuse('consent_required', {
-      message: `A person has to agree before an agent calls \`${name}\`, and this call has more fields than can be shown to one.`,
+      message: `\`${name}\` needs a user's approval, and this call has too many fields to show.`,
       details: { endpoint: name },
     })
   return `An agent wants to: ${endpoint.summary} (${name})\n${shown}`

@@ -1,14 +1,14 @@
 import { type Bytes, isStored } from '#core/answers.ts'
 import { type Content, type ToolResult, toolResult } from './tools.ts'
 
-/** Text that a model can still read; beyond it a file is better read by lines. */
+/** Limit for inline text; larger files are better read by lines. */
 const MOST_TEXT = 65_536
-/** An image or a sound, before base64. */
+/** Limit for images and audio, before base64. */
 const MOST_MEDIA = 1_048_576
 
 /**
- * Bytes as a tool can answer them: short text in `data.text`, a small image or sound as content of its own, and
- * everything else as a link. `url` is where the same bytes are on REST; null where only this call makes them.
+ * Converts bytes to a tool result: short text in `data.text`, small images and audio as content, everything else as a
+ * link. `url` is their REST address; null if only this call produces them.
  */
 export async function bytesResult({ headers, body }: Bytes, url: string | null): Promise<ToolResult> {
   const field = lowered(headers)
@@ -50,7 +50,7 @@ const linkTo = (uri: string | null, mimeType: string, size: number | null): Cont
 
 const nameIn = (uri: string): string => decodeURIComponent(uri.split('?')[0]!.split('/').at(-1)!) || 'bytes'
 
-/** Null when there are more. */
+/** Null if there are more bytes. */
 async function readUpTo(body: Bytes['body'], most: number): Promise<Buffer | null> {
   if (body === null) return Buffer.alloc(0)
   if (typeof body === 'string' || body instanceof Uint8Array) {
@@ -62,7 +62,7 @@ async function readUpTo(body: Bytes['body'], most: number): Promise<Buffer | nul
   for await (const part of isStored(body) ? body.read({ start: 0, end: body.size }) : body) {
     size += part.length
     if (size > most) return null
-    // A copy: a part of stored bytes holds only until the next is asked for.
+    // Copied, since a stored chunk is valid only until the next read.
     parts.push(Buffer.from(part))
   }
   return Buffer.concat(parts)

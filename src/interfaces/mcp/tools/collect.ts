@@ -1,16 +1,16 @@
 import type { Event } from '#core/answers.ts'
 import { Refusal } from '#core/errors.ts'
 
-/** Below the minute that MCP clients wait for an answer. */
+/** Below the 60 seconds MCP clients wait. */
 export const COLLECT_SECONDS = 50
 export const COLLECT_BYTES = 262_144
 
 export interface Collected {
   [key: string]: unknown
   events: Event[]
-  /** False: there was, or may be, more. */
+  /** False if there may be more. */
   complete: boolean
-  /** The event after which a reader may go on. */
+  /** Event ID to resume after. */
   last_event_id: string | null
 }
 
@@ -20,8 +20,8 @@ interface Bounds {
 }
 
 /**
- * Reads a stream to its end or to its bounds. Deltas that follow one another become one, since a model pays for every
- * word of what it reads. Throws the Refusal that ended it.
+ * Reads a stream to its end or its limits. Joins consecutive deltas, since models pay per token. Throws the error that
+ * ended the stream.
  */
 export async function collect(
   events: AsyncIterable<Event>,
@@ -53,7 +53,7 @@ export async function collect(
   } finally {
     clearTimeout(timer)
     ended.removeEventListener('abort', onStop)
-    // Not awaited: a generator that waits inside ends by its own signal.
+    // Not awaited: a blocked generator ends through its own signal.
     iterator.return?.().catch?.(() => {})
   }
   if (ended.reason instanceof Refusal) throw ended.reason
@@ -62,7 +62,7 @@ export async function collect(
 
 type Delta = Record<string, unknown> & { delta: string }
 
-/** The fields in which two deltas of one text differ beside the text: where and when each was sent. */
+/** Fields that differ between deltas of one text besides the text: position and time. */
 const passing = new Set(['delta', 'seq', 'at'])
 
 function append(events: Event[], event: Event): void {

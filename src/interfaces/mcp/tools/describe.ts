@@ -9,7 +9,7 @@ import type { Card } from '../catalogue/catalogue.ts'
 import { COLLECT_BYTES, COLLECT_SECONDS } from './collect.ts'
 import type { AgentCaller } from './door.ts'
 
-/** Refusals of HTTP itself, of credentials and of browsers: a call that is made through the agent tool is past them. */
+/** Errors of HTTP, credentials and browsers, which calls through the MCP tools never reach. */
 const elsewhere = new Set<Code>([
   'malformed_json',
   'unsupported_media_type',
@@ -50,7 +50,7 @@ export function describe({ name, listed }: Card, caller: AgentCaller): Record<st
 const withDefs = (schema: Schema, defs: Record<string, Schema>): Schema =>
   Object.keys(defs).length === 0 ? schema : { ...schema, $defs: defs }
 
-/** The JSON Schema of what `do` answers: the envelope of REST, and for streams and bytes what stands in for them. */
+/** JSON Schema of `do` results: the REST envelope, or the stand-in for streams and bytes. */
 function answerOf({ endpoint }: ListedEndpoint): Schema {
   const reply: Reply = endpoint.reply
   const object = (properties: Record<string, Schema>, description?: string): Schema => ({
@@ -66,7 +66,7 @@ function answerOf({ endpoint }: ListedEndpoint): Schema {
       return of(reply.of, (item) =>
         object(
           { data: item },
-          'In the background `data` is an operation instead: wait for it with `operations.await`.',
+          'If the call runs in the background, `data` is an operation. Wait for it with `operations.await`.',
         ),
       )
     case 'page':
@@ -97,7 +97,7 @@ function answerOf({ endpoint }: ListedEndpoint): Schema {
             complete: { type: 'boolean' },
             last_event_id: { type: ['string', 'null'] },
           },
-          `The events until the stream ends, ${COLLECT_SECONDS} s pass or ${COLLECT_BYTES} bytes are there; then \`complete\` is false. Deltas that follow one another are joined.`,
+          `Events until the end of the stream. After ${COLLECT_SECONDS} s or ${COLLECT_BYTES} bytes, the result is cut and \`complete\` is false. Consecutive deltas are joined.`,
         ),
       )
     case 'bytes':
@@ -110,12 +110,12 @@ function answerOf({ endpoint }: ListedEndpoint): Schema {
             url: { type: ['string', 'null'] },
           }),
         },
-        'Short text comes in `text`, a small image or sound as content of its own; else `url` is where a GET with the same key has the bytes.',
+        'Short text is in `text`, and small images and audio are separate content. Otherwise, GET `url` with the same key.',
       )
     case 'deleted':
       return object({ deleted: { const: true }, id: { type: 'string' } })
     case 'none':
-      return object({}, 'Empty: it is done.')
+      return object({}, 'Empty on success.')
   }
 }
 

@@ -5,38 +5,38 @@ import type { Id } from '#core/ids.ts'
 import type { ListedEndpoint } from '#core/registry.ts'
 import type { Scope } from '#core/scopes.ts'
 
-/** The parts of the server that the agent tool needs. The line has them; app.ts joins the two. */
+/** Server functions the MCP tools need, wired in app.ts. */
 export interface AgentDoor {
   endpoints: readonly ListedEndpoint[]
   /**
-   * Host, origin, method, key, rate and size, in this order; refuses, and sets the headers that every answer carries.
-   * Null when the request was a preflight and is answered.
+   * Checks host, origin, method, key, rate and size, in this order, and sets common headers. Null after answering a
+   * preflight.
    */
   admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<Admitted | null>
 }
 
-/** A caller whose key holds, and its message. Disposing ends the request's accounts. */
+/** An authenticated caller and its message. Disposing ends the request's accounting. */
 export interface Admitted extends AgentCaller, Disposable {
   body: Buffer
-  /** Fires when the caller leaves. */
+  /** Fires when the client disconnects. */
   signal: AbortSignal
   /** Resolves when the next piece of a large answer may be written. */
   nextPiece: () => Promise<void>
 }
 
-/** The caller of the tool: a key over HTTP, or the server on an agent's behalf. */
+/** The caller: a key over HTTP, or the server on an agent's behalf. */
 export interface AgentCaller {
   requestId: Id
-  /** The origin of REST, for links: `https://uk.example.com`. */
+  /** REST origin for links: `https://uk.example.com`. */
   origin: string
-  /** Whether the credential grants the scope; what roles and shares allow is known only of a call. */
+  /** Whether the credential has the scope. Roles and shares are checked per call. */
   may(scope: Scope | null): boolean
-  /** Scope, read, permit, service, and the envelope of REST around what it answers. Throws what refuses it. */
+  /** Runs the call (scope, parse, permit, service) and returns the REST envelope. Throws errors. */
   call(name: string, input: unknown, consented?: boolean): Promise<EndpointReply>
-  /** The question to a person before this very call, as it comes back with their yes. Absent if asked elsewhere. */
+  /** Signed approval question for exactly this call. Absent if approval is asked elsewhere. */
   question?(name: string, input: unknown): string
-  /** Takes a yes to that question, once; refuses where it was another's. */
+  /** Accepts an approval once. Throws if it belongs to another question. */
   redeem?(question: string, name: string, input: unknown): Promise<void>
-  /** The REST error of anything thrown; a fault of ours is logged and shows nothing of itself. */
+  /** Converts a thrown value to a REST error. Internal errors are logged and reveal nothing. */
   refusal(error: unknown): ErrorBody
 }

@@ -1,12 +1,12 @@
 import type { Card, Catalogue } from '../catalogue/catalogue.ts'
 import type { AgentCaller } from './door.ts'
 
-/** Enough to say what a better key could do, and no more. */
+/** Number of inaccessible endpoints to name. */
 const MOST_LACKING = 3
 
 /**
- * The endpoints for some words. Those that the key's scopes do not allow are left out of the list, so that a model
- * does not try them; the best of them are named apart, so that it can say which scope it lacks.
+ * Finds endpoints. Those outside the key's scopes are excluded so models don't try them; the best ones are named
+ * separately with the missing scope.
  */
 export function find(catalogue: Catalogue, caller: AgentCaller, query: string, limit: number): Record<string, unknown> {
   const ranked = catalogue.rank(query)
@@ -31,7 +31,7 @@ export function find(catalogue: Catalogue, caller: AgentCaller, query: string, l
   }
 }
 
-/** All areas, for an empty query and for one that meets nothing. */
+/** All areas, for an empty query or one without results. */
 function areasOf({ cards }: Catalogue, caller: AgentCaller): object[] {
   const groups = Map.groupBy(
     cards.filter(({ listed }) => caller.may(listed.endpoint.scope)),

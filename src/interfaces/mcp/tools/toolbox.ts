@@ -6,18 +6,18 @@ import { type Card, createCatalogue } from '../catalogue/catalogue.ts'
 import type { AgentCaller } from './door.ts'
 import { type ToolResult, isTool, tools } from './tools.ts'
 
-/** A tool as models are offered it: names of functions hold no dots, so `drive.list` is `drive_list` there. */
+/** A model tool. Function names can't contain dots, so `drive.list` becomes `drive_list`. */
 export interface OfferedTool {
   name: string
   description: string
   parameters: object
 }
 
-/** The registry as tools of a model that runs in this server: the three of the agent tool, and endpoints by name. */
+/** The registry as tools for a model in this server: the three MCP tools, and endpoints by name. */
 export interface Toolbox {
   offer(names: readonly string[]): OfferedTool[]
   reach(name: string, given: Record<string, unknown>): ToolTarget | null
-  /** Never throws: what is refused is a result with `isError`. */
+  /** Never throws: errors are results with `isError`. */
   run(name: string, given: Record<string, unknown>, caller: AgentCaller, call: ToolCall): Promise<ToolResult>
 }
 

@@ -1,19 +1,19 @@
 import { PIECE, charactersOf } from '#core/json/json-pieces.ts'
 
-/** The three tools, as both transports list them: constant, so that clients may keep them and no start waits for them. */
+/** The three tools, constant for both transports so that clients can cache them. */
 export const toolNames = ['find', 'describe', 'do'] as const
 export type ToolName = (typeof toolNames)[number]
 
 export const isTool = (name: string): name is ToolName => (toolNames as readonly string[]).includes(name)
 
-const name = { type: 'string', description: 'Such as `chats.list`, from `find`.' }
+const name = { type: 'string', description: 'Endpoint name from `find`, such as `chats.list`.' }
 
 export const tools = [
   {
     name: 'find',
     title: 'Find endpoints',
     description:
-      'Search the endpoints of this platform (chats, agents, files, search, computers, automations, models, people, settings, …) by what is to be done. Answers those that this key may call, best first: name, summary, scope, arguments. An empty query lists the areas.',
+      'Search the endpoints of this platform (chats, agents, files, search, computers, automations, models, people, settings, …) by task. Returns the ones this key can call, best match first, with name, summary, scope and arguments. An empty query lists the areas.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -29,7 +29,7 @@ export const tools = [
     name: 'describe',
     title: 'Describe an endpoint',
     description:
-      'The whole contract of one endpoint: JSON Schema of its input and of its answer, its errors, and an example. Read it before a first `do` whose arguments are more than an id or two.',
+      'Get the full contract of an endpoint: JSON Schemas of its input and response, its errors, and an example. Read it before the first `do` unless the arguments are just an ID or two.',
     inputSchema: { type: 'object', properties: { name }, required: ['name'], additionalProperties: false },
     annotations: { readOnlyHint: true, openWorldHint: false },
   },
@@ -37,10 +37,10 @@ export const tools = [
     name: 'do',
     title: 'Call an endpoint',
     description:
-      'Call an endpoint with the rights of this key. `input` is one flat object: the fields of path, query and body together. The answer is that of the REST API: `{data}`, for lists `{data, pagination}` (pass `pagination.next_cursor` on as `cursor`). A refusal is `{error: {type, message, code, param, details}}`. Background work answers an operation, to be waited for with `operations.await`.',
+      "Call an endpoint with this key's permissions. `input` is one flat object with the path, query and body fields. The result is the REST response: `{data}`, or `{data, pagination}` for lists (pass `pagination.next_cursor` as `cursor`). Errors are `{error: {type, message, code, param, details}}`. Background work returns an operation; wait for it with `operations.await`.",
     inputSchema: {
       type: 'object',
-      properties: { name, input: { type: 'object', description: 'Fields as `describe` names them.', default: {} } },
+      properties: { name, input: { type: 'object', description: 'Fields from `describe`.', default: {} } },
       required: ['name'],
       additionalProperties: false,
     },
@@ -49,7 +49,7 @@ export const tools = [
 ] as const
 
 export const instructions =
-  'Everything on this platform is an endpoint. `find` the one you need, `describe` it where its arguments are not plain, then `do` it.'
+  "Everything on this platform is an endpoint. `find` the one you need, `describe` it if its arguments aren't obvious, then `do` it."
 
 export type Content =
   | { type: 'text'; text: string }
@@ -63,12 +63,12 @@ export interface ToolResult {
   _meta?: Record<string, unknown>
 }
 
-/** A person has to be asked before the call is made: what they read, and what comes back with their answer. */
+/** A pending approval: the text to show, and the token that comes back with the answer. */
 export interface ConsentQuestion {
   asks: { message: string; question: string }
 }
 
-/** The same twice: for programs, and as text for models whose client shows them only that. */
+/** Structured content for programs, and the same as text for models whose client shows only that. */
 export const toolResult = (structuredContent: Record<string, unknown>, ...further: Content[]): ToolResult => ({
   content: [jsonContent(structuredContent), ...further],
   structuredContent,
