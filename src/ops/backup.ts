@@ -10,7 +10,7 @@ import { rootKeyId } from '#infra/secrets.ts'
 import { configHere, presentKeys } from './instance.ts'
 import { followed, say, sizeWords } from './report.ts'
 
-export interface BackupAsked {
+export interface BackupOptions {
   to: string
   /** Includes the root key, encrypted with this passphrase. */
   passphrase: string | null
@@ -20,7 +20,7 @@ export interface BackupAsked {
 }
 
 /** `uk backup`. Returns the exit code: 1 also if stored files are missing, which it lists. */
-export async function backup({ to, passphrase, keep, json }: BackupAsked, signal: AbortSignal): Promise<number> {
+export async function backup({ to, passphrase, keep, json }: BackupOptions, signal: AbortSignal): Promise<number> {
   const config = configHere()
   const keys = presentKeys(config)
   if (passphrase !== null && keys.length === 0)
@@ -31,7 +31,7 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
   await using blobs = await openBlobs(config)
   const at = new Date()
   using progress = followed(signal)
-  const began = performance.now()
+  const startedAt = performance.now()
   const { manifest, where, removed, leftOut } = await makeBackup(
     {
       connection: database.connection,
@@ -48,7 +48,7 @@ export async function backup({ to, passphrase, keep, json }: BackupAsked, signal
   await remember(database.connection, { at: manifest.at, where, version: about.version })
   const { count, bytes, missing } = manifest.blobs
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
-  const seconds = (performance.now() - began) / 1000
+  const seconds = (performance.now() - startedAt) / 1000
   if (json)
     process.stdout.write(
       `${JSON.stringify({ backup: where, at: manifest.at, rows, files: count, bytes, missing, root_key: passphrase !== null, removed, left_out: leftOut, seconds })}\n`,

@@ -35,14 +35,14 @@ process.exitCode = await run(command).catch((thrown: unknown) => {
 process.exit()
 
 async function run(command: string): Promise<number> {
-  const asked = JSON.parse(await text(process.stdin))
+  const options = JSON.parse(await text(process.stdin))
   switch (command) {
     case 'backup':
-      return (await import('./backup.ts')).backup(asked, stopping.signal)
+      return (await import('./backup.ts')).backup(options, stopping.signal)
     case 'restore':
-      return (await import('./restore.ts')).restore(asked, stopping.signal)
+      return (await import('./restore.ts')).restore(options, stopping.signal)
     case 'doctor':
-      return (await import('./doctor/doctor.ts')).doctor(asked, stopping.signal)
+      return (await import('./doctor/doctor.ts')).doctor(options, stopping.signal)
   }
   return fail(`unknown command "${command}"`, 2)
 }

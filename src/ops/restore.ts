@@ -20,7 +20,7 @@ import { rootKeyId } from '#infra/secrets.ts'
 import { configHere, presentKeys } from './instance.ts'
 import { followed, say, sizeWords } from './report.ts'
 
-export interface RestoreAsked {
+export interface RestoreOptions {
   from: string
   passphrase: string | null
   /** Restores even if encrypted values can't be read. */
@@ -36,7 +36,7 @@ export interface RestoreAsked {
 
 /** `uk restore`. Verifies the whole database part before writing any row. */
 export async function restore(
-  { from, passphrase, withoutKey, unsigned, resume, dryRun, json }: RestoreAsked,
+  { from, passphrase, withoutKey, unsigned, resume, dryRun, json }: RestoreOptions,
   signal: AbortSignal,
 ): Promise<number> {
   const config = configHere()
@@ -44,7 +44,7 @@ export async function restore(
   const { manifest } = source
   checkMigrations(manifest)
   using progress = followed(signal)
-  const began = performance.now()
+  const startedAt = performance.now()
   const keys = dryRun && passphrase === null ? null : keysFor(manifest, config, passphrase, withoutKey)
   const signed = checkSignature(source, [...(keys ?? []), ...presentKeys(config)], { dryRun, withoutKey, unsigned })
   // Files are verified while they are copied, so they are read only once.
@@ -86,7 +86,7 @@ export async function restore(
     progress,
   )
   progress[Symbol.dispose]()
-  const seconds = (performance.now() - began) / 1000
+  const seconds = (performance.now() - startedAt) / 1000
   if (json)
     process.stdout.write(
       `${JSON.stringify({ backup: source.path, at: manifest.at, rows, files: listed.length, bytes: manifest.blobs.bytes, settled, seconds })}\n`,
@@ -135,7 +135,7 @@ async function tryDatabase(
 function checkSignature(
   source: Source,
   rootKeys: readonly string[],
-  { dryRun, withoutKey, unsigned }: Pick<RestoreAsked, 'dryRun' | 'withoutKey' | 'unsigned'>,
+  { dryRun, withoutKey, unsigned }: Pick<RestoreOptions, 'dryRun' | 'withoutKey' | 'unsigned'>,
 ): boolean {
   const verdict = source.judge(rootKeys)
   if (verdict === 'valid') return true

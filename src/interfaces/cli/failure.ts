@@ -80,8 +80,8 @@ function optionFor(param: string | undefined, { special }: Around): string {
   if (param === undefined) return ''
   const option = `--${kebab(param.split('.')[0]!)}`
   // Special commands read passwords from a prompt or a pipe, so they may have no such option.
-  const known = special ? special.usage.match(/--[a-z-]+/g)?.find((one) => one.startsWith(option)) : option
-  return known === undefined ? '' : `Check ${known}. `
+  const flag = special ? special.usage.match(/--[a-z-]+/g)?.find((one) => one.startsWith(option)) : option
+  return flag === undefined ? '' : `Check ${flag}. `
 }
 
 function hintFor(error: ApiError, around: Around): string | undefined {

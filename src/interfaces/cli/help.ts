@@ -29,21 +29,21 @@ export async function helpOn(topic: readonly (string | ListedEndpoint)[], termin
   if (page) return page(terminal)
   const special = specialFor(words)
   if (special) return specialHelp(special, terminal)
-  const found = await findCommand(words)
-  if (found.kind === 'command') return commandHelp(found.listed, terminal)
-  if (found.kind === 'group' && found.wrong !== null) throw await unknownCommand(found, words)
-  if (found.kind === 'group') return groupHelp(found.words[0]!, found.listed, terminal)
-  const under = specialsUnder(found.word)
+  const match = await findCommand(words)
+  if (match.kind === 'command') return commandHelp(match.listed, terminal)
+  if (match.kind === 'group' && match.wrong !== null) throw await unknownCommand(match, words)
+  if (match.kind === 'group') return groupHelp(match.words[0]!, match.listed, terminal)
+  const under = specialsUnder(match.word)
   const [, wrong] = words
   if (under.length > 0 && wrong !== undefined)
-    throw await unknownCommand({ kind: 'group', listed: [], words: [found.word], wrong }, words)
-  if (under.length > 0) return specialsHelp(found.word, under, terminal)
-  const near = nearWords(found.word, [
-    ...found.known,
+    throw await unknownCommand({ kind: 'group', listed: [], words: [match.word], wrong }, words)
+  if (under.length > 0) return specialsHelp(match.word, under, terminal)
+  const near = nearWords(match.word, [
+    ...match.known,
     ...specials.map(({ words: [first] }) => first!),
     ...Object.keys(topics),
   ])
-  throw new Stop('usage', `No help for "${found.word}".`, didYouMean(near) ?? 'See `uk help`.')
+  throw new Stop('usage', `No help for "${match.word}".`, didYouMean(near) ?? 'See `uk help`.')
 }
 
 async function programHelp(terminal: Terminal): Promise<string> {
@@ -81,7 +81,7 @@ function groupHelp(word: string, listed: readonly ListedEndpoint[], terminal: Te
 function commandHelp(listed: ListedEndpoint, terminal: Terminal): string {
   const { endpoint } = listed
   const fields = fieldsOf(endpoint)
-  const placed = positionals(fields)
+  const positional = positionals(fields)
   const flags = fields.filter((field) => !field.inPath)
   const { kind } = endpoint.reply
   const useful = optionPairs().filter(([words]) => {
@@ -97,7 +97,7 @@ function commandHelp(listed: ListedEndpoint, terminal: Terminal): string {
     [
       'Values',
       columns(
-        placed.map((field): Pair => [`<${field.flag}>`, aboutValue(listed, field)]),
+        positional.map((field): Pair => [`<${field.flag}>`, aboutValue(listed, field)]),
         terminal,
       ),
     ],

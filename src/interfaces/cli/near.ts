@@ -10,11 +10,14 @@ const ALIKE = 0.4
 /**
  * Returns the known words closest to a mistyped one, best first: by edits, as a prefix, or by shared pairs of letters.
  */
-export function nearWords(word: string, known: readonly string[]): string[] {
-  const given = word.toLowerCase()
-  if (given.length < 2 || given.length > MOST_LETTERS) return []
-  const limit = Math.min(MOST_EDITS, Math.max(1, Math.floor(given.length / 2)))
-  const scored = [...new Set(known)].map((name) => ({ name, distance: distanceOf(given, name.toLowerCase(), limit) }))
+export function nearWords(word: string, candidates: readonly string[]): string[] {
+  const typed = word.toLowerCase()
+  if (typed.length < 2 || typed.length > MOST_LETTERS) return []
+  const limit = Math.min(MOST_EDITS, Math.max(1, Math.floor(typed.length / 2)))
+  const scored = [...new Set(candidates)].map((name) => ({
+    name,
+    distance: distanceOf(typed, name.toLowerCase(), limit),
+  }))
   return scored
     .filter(({ distance }) => distance < Infinity)
     .toSorted((a, b) => a.distance - b.distance)
@@ -23,12 +26,12 @@ export function nearWords(word: string, known: readonly string[]): string[] {
 }
 
 /** Ranks edits before prefixes, and prefixes before words that only look similar. */
-function distanceOf(given: string, name: string, limit: number): number {
-  const count = Math.abs(given.length - name.length) > limit ? Infinity : edits(given, name)
-  if (count <= limit && count < Math.max(given.length, name.length)) return count
-  if (given.length >= SHORTEST_PREFIX && name.startsWith(given)) return MOST_EDITS + 1
-  if (given.length >= SHORTEST_PREFIX && isAbbreviation(given, name)) return MOST_EDITS + 2
-  const share = alike(given, name)
+function distanceOf(typed: string, name: string, limit: number): number {
+  const count = Math.abs(typed.length - name.length) > limit ? Infinity : edits(typed, name)
+  if (count <= limit && count < Math.max(typed.length, name.length)) return count
+  if (typed.length >= SHORTEST_PREFIX && name.startsWith(typed)) return MOST_EDITS + 1
+  if (typed.length >= SHORTEST_PREFIX && isAbbreviation(typed, name)) return MOST_EDITS + 2
+  const share = alike(typed, name)
   return share > ALIKE ? MOST_EDITS + 2 + (1 - share) : Infinity
 }
 

@@ -12,18 +12,18 @@ export type Found =
 
 /** Finds the command these words name. Loads a single area if its name is the first word. */
 export async function findCommand(words: readonly string[]): Promise<Found> {
-  const found = await findExact(words)
-  const area = found.kind === 'nothing' && words.length > 1 ? areaOf(words[0]!) : undefined
-  if (area === undefined) return found
+  const result = await findExact(words)
+  const area = result.kind === 'nothing' && words.length > 1 ? areaOf(words[0]!) : undefined
+  if (area === undefined) return result
   const renamed = await findExact([area, ...words.slice(1)])
-  return renamed.kind === 'command' ? renamed : found
+  return renamed.kind === 'command' ? renamed : result
 }
 
 async function findExact(words: readonly string[]): Promise<Found> {
   const name = words[0]!.replaceAll('-', '_')
   if (name in contracts) {
-    const found = match(list([await contracts[name as keyof Contracts]()]), words)
-    if (found.kind === 'command') return found
+    const result = match(list([await contracts[name as keyof Contracts]()]), words)
+    if (result.kind === 'command') return result
   }
   return match(list(await loadContracts()), words)
 }

@@ -22,10 +22,10 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     }
     // Loaded only now: importing the contracts takes most of the startup time.
     const { findCommand } = await import('./resolve.ts')
-    const found = orGroup(await findCommand(words), words)
-    if (found.kind === 'command') return await runEndpoint(found.listed, found.rest, terminal)
-    if (found.kind === 'group' && found.wrong === null) return await help(found.words, terminal, asksHelp)
-    throw await (await import('./unknown.ts')).unknownCommand(found, words)
+    const match = orGroup(await findCommand(words), words)
+    if (match.kind === 'command') return await runEndpoint(match.listed, match.rest, terminal)
+    if (match.kind === 'group' && match.wrong === null) return await help(match.words, terminal, asksHelp)
+    throw await (await import('./unknown.ts')).unknownCommand(match, words)
   } catch (error) {
     const { explain } = await import('./failure.ts')
     return explain(error, { terminal, json, words, special: specialFor(words) })
@@ -51,9 +51,9 @@ function startOf(argv: readonly string[]): { words: string[]; asksHelp: boolean 
 }
 
 /** `uk computer` groups commands like an area, but none of them is an endpoint. */
-function orGroup(found: Found, [, wrong]: readonly string[]): Found {
-  if (found.kind !== 'nothing' || specialsUnder(found.word).length === 0) return found
-  return { kind: 'group', listed: [], words: [found.word], wrong: wrong?.startsWith('-') ? null : (wrong ?? null) }
+function orGroup(match: Found, [, wrong]: readonly string[]): Found {
+  if (match.kind !== 'nothing' || specialsUnder(match.word).length === 0) return match
+  return { kind: 'group', listed: [], words: [match.word], wrong: wrong?.startsWith('-') ? null : (wrong ?? null) }
 }
 
 async function runEndpoint(listed: ListedEndpoint, words: readonly string[], terminal: Terminal): Promise<number> {
@@ -72,12 +72,16 @@ async function runEndpoint(listed: ListedEndpoint, words: readonly string[], ter
   return callEndpoint(listed, input, globals, terminal)
 }
 
-async function help(topic: readonly (string | ListedEndpoint)[], terminal: Terminal, asked: boolean): Promise<number> {
+async function help(
+  topic: readonly (string | ListedEndpoint)[],
+  terminal: Terminal,
+  isRequested: boolean,
+): Promise<number> {
   const { helpOn } = await import('./help.ts')
   const text = await helpOn(topic, terminal)
-  if (asked) await terminal.out(text)
+  if (isRequested) await terminal.out(text)
   else terminal.err(text)
-  return codeOf(asked ? 'ok' : 'usage')
+  return codeOf(isRequested ? 'ok' : 'usage')
 }
 
 /** Printed by `uk` without arguments. */

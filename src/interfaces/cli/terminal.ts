@@ -49,11 +49,11 @@ export function createTerminal({ stdin, stdout, stderr, env }: NodeJS.Process): 
 async function asked(sequence: string, ends: RegExp, ms: number): Promise<string> {
   const { stdin, stdout } = process
   const wasRaw = stdin.isRaw
-  let heard = ''
+  let reply = ''
   await new Promise<void>((resolve) => {
     const hear = (part: Buffer): void => {
-      heard += part.toString('latin1')
-      if (ends.test(heard) || heard.includes('\x03')) done()
+      reply += part.toString('latin1')
+      if (ends.test(reply) || reply.includes('\x03')) done()
     }
     const timer = setTimeout(() => done(), ms)
     const done = (): void => {
@@ -66,8 +66,8 @@ async function asked(sequence: string, ends: RegExp, ms: number): Promise<string
     stdout.write(sequence)
   })
   // In raw mode, Ctrl-C is an ordinary character.
-  if (heard.includes('\x03')) process.kill(process.pid, 'SIGINT')
-  return heard
+  if (reply.includes('\x03')) process.kill(process.pid, 'SIGINT')
+  return reply
 }
 
 /** Removes control characters that could move the cursor, color the screen or rename the window. */
@@ -92,14 +92,14 @@ export function widthOf(text: string): number {
 /** Cuts text to `columns` and marks the cut with `…`. */
 export function fit(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
-  let kept = ''
+  let result = ''
   let width = 0
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     width += wide.test(segment) ? 2 : 1
     if (width > columns - 1) break
-    kept += segment
+    result += segment
   }
-  return `${kept}…`
+  return `${result}…`
 }
 
 export const pad = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - widthOf(text)))

@@ -8,18 +8,18 @@ import { type Found, commandGroups } from './resolve.ts'
 
 /** Builds the error for an unknown command, with the most likely commands. */
 export async function unknownCommand(
-  found: Exclude<Found, { kind: 'command' }>,
+  match: Exclude<Found, { kind: 'command' }>,
   words: readonly string[],
 ): Promise<Stop> {
-  if (found.kind === 'nothing') {
+  if (match.kind === 'nothing') {
     const suggestions = await areasNear(words)
-    return new Stop('usage', `Unknown command "${found.word}".`, didYouMean(suggestions) ?? 'See `uk help`.')
+    return new Stop('usage', `Unknown command "${match.word}".`, didYouMean(suggestions) ?? 'See `uk help`.')
   }
-  const group = found.words.join(' ')
+  const group = match.words.join(' ')
   return new Stop(
     'usage',
-    `Unknown command "${group} ${found.wrong}".`,
-    didYouMean(await verbsNear(group, found.listed, found.wrong!)) ?? `See \`uk help ${group}\`.`,
+    `Unknown command "${group} ${match.wrong}".`,
+    didYouMean(await verbsNear(group, match.listed, match.wrong!)) ?? `See \`uk help ${group}\`.`,
   )
 }
 
@@ -40,7 +40,7 @@ async function areasNear([first, second]: readonly string[]): Promise<string[]> 
 
 /** Similar commands of the group, or the same command of its singular or plural: `uk computer list`. */
 async function verbsNear(group: string, listed: readonly ListedEndpoint[], wrong: string): Promise<string[]> {
-  const known = [...listed.map(verbOf), ...specialsUnder(group).map(({ words }) => words[1]!)]
+  const names = [...listed.map(verbOf), ...specialsUnder(group).map(({ words }) => words[1]!)]
   const groups = await commandGroups()
   const sibling = [`${group}s`, group.replace(/s$/, '')].find(
     (name) =>
@@ -49,7 +49,7 @@ async function verbsNear(group: string, listed: readonly ListedEndpoint[], wrong
         specialsUnder(name).some(({ words }) => words[1] === wrong)),
   )
   if (sibling !== undefined) return [`${sibling} ${wrong}`]
-  return nearWords(wrong, known).map((verb) => `${group} ${verb}`)
+  return nearWords(wrong, names).map((verb) => `${group} ${verb}`)
 }
 
 const verbOf = (listed: ListedEndpoint): string => wordsOf(listed).slice(1).join(' ')

@@ -1,15 +1,15 @@
 /** Result of a check: `fail` must be fixed, `warn` is worth a look, `off` isn't set up and isn't required. */
-export interface Found {
+export interface CheckResult {
   status: 'ok' | 'off' | 'warn' | 'fail'
   message: string
   /** How to fix it. */
   advice?: string
 }
 
-export const ok = (message: string): Found => ({ status: 'ok', message })
-export const off = (message: string, advice: string): Found => ({ status: 'off', message, advice })
-export const warn = (message: string, advice: string): Found => ({ status: 'warn', message, advice })
-export const fail = (message: string, advice: string): Found => ({ status: 'fail', message, advice })
+export const ok = (message: string): CheckResult => ({ status: 'ok', message })
+export const off = (message: string, advice: string): CheckResult => ({ status: 'off', message, advice })
+export const warn = (message: string, advice: string): CheckResult => ({ status: 'warn', message, advice })
+export const fail = (message: string, advice: string): CheckResult => ({ status: 'fail', message, advice })
 
 export const wordsOf = (error: unknown): string => {
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0])

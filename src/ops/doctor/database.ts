@@ -5,9 +5,9 @@ import type { Config } from '#config'
 import { earlierMigrations } from '#infra/postgres/earlier-migrations.ts'
 import { migrationNames } from '#infra/postgres/migrate.ts'
 import { sizeWords } from '../report.ts'
-import { type Found, ageWords, fail, off, ok, plural, warn } from './check.ts'
+import { type CheckResult, ageWords, fail, off, ok, plural, warn } from './check.ts'
 
-export async function checkDatabase(client: pg.ClientBase, { databaseUrl }: Config): Promise<Found> {
+export async function checkDatabase(client: pg.ClientBase, { databaseUrl }: Config): Promise<CheckResult> {
   const { rows } = await client.query<{ version: string; size: string; used: number; most: number }>(
     `select current_setting('server_version') as version, pg_database_size(current_database())::text as size,
       (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
@@ -21,27 +21,27 @@ export async function checkDatabase(client: pg.ClientBase, { databaseUrl }: Conf
 }
 
 /** Checks that all tables exist and match this version. */
-export async function checkSchema(client: pg.ClientBase): Promise<Found> {
+export async function checkSchema(client: pg.ClientBase): Promise<CheckResult> {
   const { rows: there } = await client.query(`select to_regclass('migrations') is not null as there`)
   if (!there[0].there) return off('The database is empty.', 'Start the server once to create the tables.')
   const { rows } = await client.query<{ name: string }>('select name from migrations')
   const done = new Set(rows.map(({ name }) => name))
-  const known = migrationNames()
-  const strange = [...done].filter((name) => !known.includes(name) && !earlierMigrations.includes(name)).toSorted()
+  const names = migrationNames()
+  const strange = [...done].filter((name) => !names.includes(name) && !earlierMigrations.includes(name)).toSorted()
   if (strange.length > 0)
     return fail(`The database was upgraded by a newer version of Ukiyo (${strange.at(-1)}).`, 'Run that version.')
-  const missing = known.filter((name) => !done.has(name))
+  const missing = names.filter((name) => !done.has(name))
   if (missing.length > 0)
     return warn(
       `${plural(missing.length, 'migration')} of this version ${missing.length === 1 ? "hasn't" : "haven't"} run yet, starting with ${missing[0]}.`,
       'Back up, then start the server to run them.',
     )
-  return ok(`All ${known.length} migrations have run.`)
+  return ok(`All ${names.length} migrations have run.`)
 }
 
 const MOST_DRIFT_MS = 2_000
 
-export async function checkClock(client: pg.ClientBase): Promise<Found> {
+export async function checkClock(client: pg.ClientBase): Promise<CheckResult> {
   const before = Date.now()
   const { rows } = await client.query<{ now: Date }>('select clock_timestamp() as now')
   const drift = rows[0]!.now.getTime() - (before + Date.now()) / 2
@@ -49,7 +49,7 @@ export async function checkClock(client: pg.ClientBase): Promise<Found> {
   return Math.abs(drift) > MOST_DRIFT_MS ? fail(words, 'Synchronize both with NTP.') : ok(words)
 }
 
-export async function checkServers(client: pg.ClientBase): Promise<Found> {
+export async function checkServers(client: pg.ClientBase): Promise<CheckResult> {
   const { rows } = await client.query<{ n: number }>(
     'select count(*)::int as n from processes where expires_at > now()',
   )
@@ -61,7 +61,7 @@ export async function checkServers(client: pg.ClientBase): Promise<Found> {
 
 const LATE_SECONDS = 300
 
-export async function checkJobs(client: pg.ClientBase): Promise<Found> {
+export async function checkJobs(client: pg.ClientBase): Promise<CheckResult> {
   const { rows: there } = await client.query(`select to_regclass('graphile_worker._private_jobs') is not null as there`)
   if (!there[0].there) return ok('No background jobs yet.')
   const { rows } = await client.query<{ failed: number; late: number; alive: boolean }>(
@@ -92,7 +92,7 @@ export async function sealedWith(client: pg.ClientBase): Promise<Map<string, num
 }
 
 /** Providers users have added. Those from environment variables are only counted. */
-export async function checkProviders(client: pg.ClientBase, { environment }: Config): Promise<Found> {
+export async function checkProviders(client: pg.ClientBase, { environment }: Config): Promise<CheckResult> {
   const keys = Object.keys(environment).filter((name) => name.endsWith('_API_KEY') && environment[name])
   const { rows } = await client.query<{ n: number }>('select count(*)::int as n from provider_endpoints where enabled')
   const endpoints = rows[0]!.n
@@ -112,10 +112,10 @@ export async function checkProviders(client: pg.ClientBase, { environment }: Con
 
 /** Providers known to fail, and those whose calls all failed in the last hour. */
 async function failingProviders(client: pg.ClientBase): Promise<string[]> {
-  const known = await failingConnections(client)
-  const called = await failedCalls(client)
-  const further = called.filter(({ name }) => !known.some((one) => one.name === name))
-  return [...known, ...further].map(({ name, words }) => `${name} (${words})`)
+  const connections = await failingConnections(client)
+  const calls = await failedCalls(client)
+  const further = calls.filter(({ name }) => !connections.some((one) => one.name === name))
+  return [...connections, ...further].map(({ name, words }) => `${name} (${words})`)
 }
 
 interface Failing {
@@ -152,14 +152,14 @@ async function failedCalls(client: pg.ClientBase): Promise<Failing[]> {
 function firstIdSince(ms: number): string {
   const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
   let head = ''
-  for (let left = ms, i = 0; i < 10; i += 1, left = Math.floor(left / 32)) head = digits[left % 32]! + head
+  for (let rest = ms, i = 0; i < 10; i += 1, rest = Math.floor(rest / 32)) head = digits[rest % 32]! + head
   return `${head}0000000000000000`
 }
 
 const OLD_MS = 2 * 86_400_000
 
 /** Checks the age of the last backup recorded by `uk backup`. */
-export async function checkBackups(client: pg.ClientBase): Promise<Found> {
+export async function checkBackups(client: pg.ClientBase): Promise<CheckResult> {
   const advice = 'Schedule `uk backup --to <folder> --keep 14` every night.'
   const { rows } = await client.query<{ at: string; where: string }>(
     `select value ->> 'at' as at, value ->> 'where' as where from instance where name = 'backup'`,

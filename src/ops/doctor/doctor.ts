@@ -3,16 +3,16 @@ import pg from 'pg'
 import { type Config, readConfig } from '#config'
 import { openBlobs } from '#infra/blobs/open.ts'
 import { attachDatabase } from '#infra/postgres/embedded/attach.ts'
-import { type Found, fail, off, wordsOf } from './check.ts'
+import { type CheckResult, fail, off, wordsOf } from './check.ts'
 import * as database from './database.ts'
 import { checkBlobs, checkDataDir, checkDisk, checkRootKey, checkSettings, untriedFolder } from './machine.ts'
 import { checkBus, checkMail, checkPublicUrl } from './outside.ts'
 
-export interface DoctorAsked {
+export interface DoctorOptions {
   json: boolean
 }
 
-interface Named extends Found {
+interface Named extends CheckResult {
   name: string
 }
 
@@ -20,17 +20,17 @@ interface Named extends Found {
  * `uk doctor`. Creates nothing if there is no instance. Returns 1 if something must be fixed. Throws if `signal` aborts
  * between two checks.
  */
-export async function doctor({ json }: DoctorAsked, signal: AbortSignal): Promise<number> {
+export async function doctor({ json }: DoctorOptions, signal: AbortSignal): Promise<number> {
   const { config, warnings } = readConfig(process.env)
   const checks: Named[] = []
-  const check = async (name: string, ask: () => Found | Promise<Found>): Promise<Found> => {
+  const check = async (name: string, ask: () => CheckResult | Promise<CheckResult>): Promise<CheckResult> => {
     signal.throwIfAborted()
-    const found = await Promise.resolve()
+    const result = await Promise.resolve()
       .then(ask)
       .catch((error: unknown) => fail(`The check failed: ${wordsOf(error)}`, 'The other checks may show the cause.'))
-    checks.push({ name, ...found })
-    if (!json) show({ name, ...found })
-    return found
+    checks.push({ name, ...result })
+    if (!json) show({ name, ...result })
+    return result
   }
   await check('settings', () => checkSettings(warnings))
   await check('data dir', () => checkDataDir(config))
@@ -58,7 +58,7 @@ export async function doctor({ json }: DoctorAsked, signal: AbortSignal): Promis
   return failed === 0 ? 0 : 1
 }
 
-type Check = (name: string, ask: () => Found | Promise<Found>) => Promise<Found>
+type Check = (name: string, ask: () => CheckResult | Promise<CheckResult>) => Promise<CheckResult>
 
 /** Returns whether a server has ever started on this database. */
 async function checkAllOfDatabase(config: Config, check: Check): Promise<boolean> {
@@ -80,18 +80,18 @@ async function checkAllOfDatabase(config: Config, check: Check): Promise<boolean
     }
   })
   if (opened.status === 'fail' || client === null) return false
-  const asked: pg.Client = client
-  const schema = await check('schema', () => database.checkSchema(asked))
+  const db: pg.Client = client
+  const schema = await check('schema', () => database.checkSchema(db))
   if (schema.status !== 'ok') {
     await check('root key', () => off("Skipped, since the schema isn't of this version.", 'Start the server once.'))
     return schema.status !== 'off'
   }
-  await check('root key', async () => checkRootKey(config, await database.sealedWith(asked)))
-  await check('clock', () => database.checkClock(asked))
-  await check('server', () => database.checkServers(asked))
-  await check('jobs', () => database.checkJobs(asked))
-  await check('providers', () => database.checkProviders(asked, config))
-  await check('backups', () => database.checkBackups(asked))
+  await check('root key', async () => checkRootKey(config, await database.sealedWith(db)))
+  await check('clock', () => database.checkClock(db))
+  await check('server', () => database.checkServers(db))
+  await check('jobs', () => database.checkJobs(db))
+  await check('providers', () => database.checkProviders(db, config))
+  await check('backups', () => database.checkBackups(db))
   return true
 }
 

@@ -7,16 +7,16 @@ import { rootKeyId } from '#infra/secrets.ts'
 import { FIND_DATA, placeOfData } from '#infra/start-refused.ts'
 import { presentKeys } from '../instance.ts'
 import { sizeWords } from '../report.ts'
-import { type Found, fail, off, ok, plural, warn, wordsOf } from './check.ts'
+import { type CheckResult, fail, off, ok, plural, warn, wordsOf } from './check.ts'
 
 /** Checks of this machine: folders, keys, disks and file storage. */
 
-export function checkSettings(warnings: readonly string[]): Found {
+export function checkSettings(warnings: readonly string[]): CheckResult {
   if (warnings.length === 0) return ok('All settings are valid.')
   return warn(warnings.join('; '), 'Run `uk config` to list all settings.')
 }
 
-export async function checkDataDir({ dataDir }: Config): Promise<Found> {
+export async function checkDataDir({ dataDir }: Config): Promise<CheckResult> {
   if (!existsSync(dataDir))
     return fail(`${placeOfData(dataDir)} doesn't exist.`, `If your server uses another folder, ${FIND_DATA}.`)
   const writable = await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK).then(
@@ -30,7 +30,7 @@ export async function checkDataDir({ dataDir }: Config): Promise<Found> {
 }
 
 /** `sealedWith`: number of encrypted values by key ID. */
-export function checkRootKey(config: Config, sealedWith: ReadonlyMap<string, number>): Found {
+export function checkRootKey(config: Config, sealedWith: ReadonlyMap<string, number>): CheckResult {
   const present = presentKeys(config)
   const path = join(config.dataDir, 'secret-key')
   if (present.length === 0)
@@ -53,14 +53,17 @@ export function checkRootKey(config: Config, sealedWith: ReadonlyMap<string, num
  * The result if testing the storage would create its folder: checks create nothing. Null if it can be tested.
  * `started`: a server has started on this database before.
  */
-export function untriedFolder({ blobs, dataDir }: Pick<Config, 'blobs' | 'dataDir'>, started: boolean): Found | null {
+export function untriedFolder(
+  { blobs, dataDir }: Pick<Config, 'blobs' | 'dataDir'>,
+  started: boolean,
+): CheckResult | null {
   if (blobs !== 'file:' || existsSync(join(dataDir, 'blobs')) || (started && existsSync(dataDir))) return null
   return off('No files yet.', 'The first upload creates the folder.')
 }
 
 const PROBE = Buffer.from('uk doctor looks whether bytes can be written, read and removed')
 
-export async function checkBlobs(blobs: Blobs, { blobs: where }: Config): Promise<Found> {
+export async function checkBlobs(blobs: Blobs, { blobs: where }: Config): Promise<CheckResult> {
   try {
     const staged = await blobs.stage(
       (async function* () {
@@ -86,7 +89,7 @@ export async function checkBlobs(blobs: Blobs, { blobs: where }: Config): Promis
 const LEAST_BYTES = 1e9
 const LEAST_PART = 0.1
 
-export async function checkDisk({ dataDir }: Config): Promise<Found> {
+export async function checkDisk({ dataDir }: Config): Promise<CheckResult> {
   let there = dataDir
   while (!existsSync(there)) there = dirname(there)
   const { bavail, blocks, bsize } = await statfs(there)

@@ -1,10 +1,10 @@
 import type { Config } from '#config'
-import { type Found, fail, off, ok, warn, wordsOf } from './check.ts'
+import { type CheckResult, fail, off, ok, warn, wordsOf } from './check.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /** Checks of other services: mail server, public address and bus. */
 
-export async function checkMail({ smtpUrl }: Config): Promise<Found> {
+export async function checkMail({ smtpUrl }: Config): Promise<CheckResult> {
   if (smtpUrl === null)
     return off('Email is off. Share invitations as links.', 'To turn it on, set SMTP_URL and UK_MAIL_FROM.')
   const { createTransport } = await import('nodemailer')
@@ -30,7 +30,7 @@ export async function checkMail({ smtpUrl }: Config): Promise<Found> {
 
 const MOST_DRIFT_MS = 30_000
 
-export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Found> {
+export async function checkPublicUrl({ publicUrl, host }: Config): Promise<CheckResult> {
   const loopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
   if (publicUrl === null)
     return loopback
@@ -67,7 +67,7 @@ export async function checkPublicUrl({ publicUrl, host }: Config): Promise<Found
   }
 }
 
-export async function checkBus({ busUrl }: Config): Promise<Found> {
+export async function checkBus({ busUrl }: Config): Promise<CheckResult> {
   if (busUrl === null) return ok('Server processes notify each other through PostgreSQL.')
   const { connect } = await import('node:net')
   const { protocol, hostname, port } = new URL(busUrl)

@@ -1,6 +1,6 @@
 import { readConfig } from '#config'
 import type { Engine } from '#infra/context.ts'
-import { type Found, fail, wordsOf } from './check.ts'
+import { type CheckResult, fail, wordsOf } from './check.ts'
 import * as database from './database.ts'
 import { checkBlobs, checkDataDir, checkDisk, checkRootKey, checkSettings } from './machine.ts'
 import { checkBus, checkMail, checkPublicUrl } from './outside.ts'
@@ -10,8 +10,8 @@ export async function checkWithin({
   config,
   postgres: { pool },
   blobs,
-}: Pick<Engine, 'config' | 'postgres' | 'blobs'>): Promise<(Found & { name: string })[]> {
-  const checks: readonly (readonly [name: string, ask: () => Found | Promise<Found>])[] = [
+}: Pick<Engine, 'config' | 'postgres' | 'blobs'>): Promise<(CheckResult & { name: string })[]> {
+  const checks: readonly (readonly [name: string, ask: () => CheckResult | Promise<CheckResult>])[] = [
     ['settings', () => checkSettings(readConfig(config.environment).warnings)],
     ['data dir', () => checkDataDir(config)],
     ['disk', () => checkDisk(config)],
@@ -36,9 +36,9 @@ export async function checkWithin({
       client.release()
     }
   }
-  const found: (Found & { name: string })[] = []
+  const results: (CheckResult & { name: string })[] = []
   for (const [name, ask] of checks)
-    found.push({
+    results.push({
       name,
       ...(await Promise.resolve()
         .then(ask)
@@ -46,5 +46,5 @@ export async function checkWithin({
           fail(`The check failed: ${wordsOf(error)}`, 'The other checks may show the cause.'),
         )),
     })
-  return found
+  return results
 }

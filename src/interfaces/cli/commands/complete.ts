@@ -39,10 +39,10 @@ export async function complete(words: readonly string[], terminal: Terminal): Pr
   const typed = words.slice(words.indexOf('--') + 1)
   const current = typed.at(-1) ?? ''
   try {
-    const named = await namedBy(typed.slice(0, -1))
-    if (named === null || secretive.includes(named)) return codeOf('ok')
+    const kind = await namedBy(typed.slice(0, -1))
+    if (kind === null || secretive.includes(kind)) return codeOf('ok')
     const { call } = await callerOf({}, terminal)
-    const names = await allOf(named, current, call)
+    const names = await allOf(kind, current, call)
     // Names with control characters aren't offered: a shell would read more than a name.
     await terminal.out(
       names
@@ -75,13 +75,13 @@ async function namedBy(before: readonly string[]): Promise<Named | null> {
         .join(' ')
     ] ?? specials[before[0] ?? '']
   if (special !== undefined && !last.startsWith('-')) return special
-  const found = await findCommand(before)
-  if (found.kind !== 'command') return null
-  const { endpoint } = found.listed
+  const match = await findCommand(before)
+  if (match.kind !== 'command') return null
+  const { endpoint } = match.listed
   const fields = fieldsOf(endpoint)
   const flag = fields.find((field) => `--${field.flag}` === last)
   if (flag) return flag.kind === 'switch' ? null : named(endpoint, flag.name)
-  const place = positionals(fields)[placedIn(found.rest, fields)]
+  const place = positionals(fields)[placedIn(match.rest, fields)]
   return place === undefined ? null : named(endpoint, place.name)
 }
 

@@ -45,8 +45,9 @@ async function readTree(specials: readonly Special[]): Promise<Tree> {
   const add = (words: readonly string[], abouts: readonly string[]) =>
     words.forEach((word, i) => {
       const before = words.slice(0, i).join(' ')
-      const known = tree.next.get(before) ?? []
-      if (!known.some((one) => one.word === word)) tree.next.set(before, [...known, { word, about: abouts[i] ?? '' }])
+      const siblings = tree.next.get(before) ?? []
+      if (!siblings.some((one) => one.word === word))
+        tree.next.set(before, [...siblings, { word, about: abouts[i] ?? '' }])
     })
   for (const [first, { area, listed }] of await commandGroups()) {
     add([first], [area.title])

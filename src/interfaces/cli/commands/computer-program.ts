@@ -75,8 +75,13 @@ async function main(given: readonly string[]): Promise<number> {
     else throw new Stop('usage', `Unknown command.`, USAGE)
     return codeOf('ok')
   } catch (error) {
-    const asked = command && { words: ['computer', second], usage: USAGE }
-    return explain(error, { terminal, json: words.includes('--json'), words: ['computer', second], special: asked })
+    const commandInfo = command && { words: ['computer', second], usage: USAGE }
+    return explain(error, {
+      terminal,
+      json: words.includes('--json'),
+      words: ['computer', second],
+      special: commandInfo,
+    })
   }
 }
 

@@ -33,31 +33,31 @@ const managerOf = ({ env }: Terminal): ServiceManager => {
 }
 
 export async function install(words: readonly string[], terminal: Terminal): Promise<number> {
-  const asked = await read(words)
+  const options = await read(words)
   const folder = stateDir(terminal.env)
   return plainly(async () => {
     const manager = managerOf(terminal)
     await manager.check()
-    if ((await readState(folder)) === null || asked.replace) await joinServer(asked, terminal)
+    if ((await readState(folder)) === null || options.replace) await joinServer(options, terminal)
     const state = (await readState(folder))!
-    if (ownVersion) await checkPlace(ownVersion.place, folder, asked.url ?? state.server_url)
+    if (ownVersion) await checkPlace(ownVersion.place, folder, options.url ?? state.server_url)
     await endDaemon(folder)
     await writeState(folder, {
       ...state,
-      server_url: asked.url ?? state.server_url,
-      allows: asked.allows ?? state.allows,
-      roots: asked.roots ?? state.roots,
-      updates: asked.updates ?? state.updates,
-      engines: { ...state.engines, ...asked.engines },
+      server_url: options.url ?? state.server_url,
+      allows: options.allows ?? state.allows,
+      roots: options.roots ?? state.roots,
+      updates: options.updates ?? state.updates,
+      engines: { ...state.engines, ...options.engines },
     })
     const keeper = keeperCommand(lastingCommand, lastingAddon) ?? [process.execPath, ...FROM_CLONE]
-    const told = await manager.install(state.name, {
+    const messages = await manager.install(state.name, {
       server: state.server_url,
       daemon: [...lastingCommand, 'computer', 'run'],
       keeper: [...keeper, join(folder, 'keeper')],
       environment: { ...surroundings(terminal.env), UK_CONFIG_DIR: folder },
     })
-    for (const line of told) terminal.err(line)
+    for (const line of messages) terminal.err(line)
   })
 }
 
@@ -106,7 +106,7 @@ export async function status(words: readonly string[], terminal: Terminal): Prom
     const manager = managerOf(terminal)
     const service = await manager.status()
     const failed = ownVersion && (await readFailed(ownVersion.place))
-    const found = {
+    const report = {
       computer_id: state?.computer_id ?? null,
       name: state?.name ?? null,
       server_url: state?.server_url ?? null,
@@ -123,13 +123,13 @@ export async function status(words: readonly string[], terminal: Terminal): Prom
       failed_update: failed,
       program: ownCommand.join(' '),
     }
-    if (globals.json) return terminal.out(`${JSON.stringify(found)}\n`)
-    const rows = Object.entries(found).map(
+    if (globals.json) return terminal.out(`${JSON.stringify(report)}\n`)
+    const rows = Object.entries(report).map(
       ([name, value]) => `${name.padEnd(15)} ${value === null ? '–' : plain(value)}\n`,
     )
     await terminal.out(rows.join(''))
-    if (found.known_to_server === false)
-      terminal.err(`This computer was deleted on ${found.server_url}. Pair it again: uk computer run --detach`)
+    if (report.known_to_server === false)
+      terminal.err(`This computer was deleted on ${report.server_url}. Pair it again: uk computer run --detach`)
   })
 }
 

@@ -80,7 +80,7 @@ export async function read(words: readonly string[]): Promise<ComputerOptions> {
 
 /** Engine settings from the options; null without any. */
 function enginesIn(input: Record<string, string | undefined>): KeptEngines | null {
-  const given = Object.fromEntries(
+  const settings = Object.fromEntries(
     Object.entries(ENGINE_FLAGS).flatMap(([name, { flag }]) => {
       const words = input[flag]
       if (words === undefined) return []
@@ -88,26 +88,26 @@ function enginesIn(input: Record<string, string | undefined>): KeptEngines | nul
       return [[name, name === 'fetch_allow' ? words.split(',').flatMap((one) => one.trim() || []) : words]]
     }),
   )
-  if (Object.keys(given).length === 0) return null
-  const { success, data, error } = KeptEngines.safeParse(given)
+  if (Object.keys(settings).length === 0) return null
+  const { success, data, error } = KeptEngines.safeParse(settings)
   if (success) return data
   const { flag, takes } = ENGINE_FLAGS[error.issues[0]!.path[0] as keyof KeptEngines]
   throw new Stop('usage', `Invalid value for --${kebab(flag)}: "${input[flag]}".`, `Allowed: ${takes}.`)
 }
 
 function allowed(words: string): Capability[] {
-  const given = words.split(',').map((word) => word.trim())
-  const wrong = given.find((word) => word !== '' && !(CAPABILITIES as readonly string[]).includes(word))
+  const names = words.split(',').map((word) => word.trim())
+  const wrong = names.find((word) => word !== '' && !(CAPABILITIES as readonly string[]).includes(word))
   if (wrong !== undefined)
     throw new Stop('usage', `Unknown capability for --allow: "${wrong}".`, `Allowed: ${CAPABILITIES.join(',')}.`)
-  return CAPABILITIES.filter((one) => given.includes(one))
+  return CAPABILITIES.filter((one) => names.includes(one))
 }
 
 export async function pair(words: readonly string[], terminal: Terminal): Promise<number> {
-  const asked = await read(words)
+  const options = await read(words)
   return plainly(async () => {
-    await joinServer(asked, terminal)
-    if (!asked.quiet)
+    await joinServer(options, terminal)
+    if (!options.quiet)
       terminal.err(
         'Next, start the daemon: `uk computer run`, or `uk computer run --detach` to keep it in the background.',
       )
@@ -115,46 +115,46 @@ export async function pair(words: readonly string[], terminal: Terminal): Promis
 }
 
 export async function run(words: readonly string[], terminal: Terminal): Promise<number> {
-  const asked = await read(words)
+  const options = await read(words)
   const folder = stateDir(terminal.env)
   return plainly(async () => {
-    if ((await readState(folder)) === null || asked.replace) await joinServer(asked, terminal)
-    else await pairAnew(asked, terminal)
-    if (asked.detach) return terminal.err(await detach(folder, again(asked)))
+    if ((await readState(folder)) === null || options.replace) await joinServer(options, terminal)
+    else await pairAnew(options, terminal)
+    if (options.detach) return terminal.err(await detach(folder, again(options)))
     const { KeeperClient } = await import('#daemon/keeper/client.ts')
     const stopping = new AbortController()
     const stop = (): void => stopping.abort()
     process.once('SIGTERM', stop).once('SIGINT', stop)
     // The version that started the trial has died.
-    if (asked.trial) process.once('disconnect', stop)
+    if (options.trial) process.once('disconnect', stop)
     const say = (line: string): void => terminal.err(`${new Date().toISOString()} ${line}`)
     const command = keeperCommand()
     for (;;) {
       const next = await runDaemon({
         folder,
         version: about.version,
-        allows: asked.allows,
-        roots: asked.roots,
-        url: asked.url ?? null,
-        updates: asked.updates,
-        own: asked.trial ? null : ownVersion,
+        allows: options.allows,
+        roots: options.roots,
+        url: options.url ?? null,
+        updates: options.updates,
+        own: options.trial ? null : ownVersion,
         keeper: new KeeperClient({
           folder: join(folder, 'keeper'),
           ...(command && { command }),
-          ...(asked.keeperUnit !== undefined && { starts: startKeeperUnit(asked.keeperUnit) }),
+          ...(options.keeperUnit !== undefined && { starts: startKeeperUnit(options.keeperUnit) }),
           surroundings: () => process.env,
           // The waiting version couldn't use another keeper.
-          renews: !asked.trial,
+          renews: !options.trial,
         }),
         engines: { ...engineSettings(terminal.env), ...(engineCommand && { program: engineCommand }) },
-        enginesKept: asked.engines,
+        enginesKept: options.engines,
         say,
         // Tells the parent process, which started it with --detach or as a trial, while it waits.
         ready: () => void (process.connected && process.send?.('linked', () => {})),
         signal: stopping.signal,
       })
       if (next === null) return
-      const words = again(asked)
+      const words = again(options)
       say(`trying version ${next.release.slice(0, 12)}`)
       const wrong = await tryOut(next, words, stopping.signal)
       if (stopping.signal.aborted) return
@@ -169,27 +169,27 @@ export async function run(words: readonly string[], terminal: Terminal): Promise
  * Pairs this machine again if its server no longer knows it and a signed-in user starts the daemon. A restarting
  * service doesn't: deleting a computer would have no effect.
  */
-async function pairAnew(asked: ComputerOptions, terminal: Terminal): Promise<void> {
+async function pairAnew(options: ComputerOptions, terminal: Terminal): Promise<void> {
   const folder = stateDir(terminal.env)
   const before = await readState(folder)
-  const byPerson = asked.detach || asked.name !== undefined || terminal.canAsk
-  if (before === null || asked.trial || !byPerson) return
-  const url = asked.url ?? before.server_url
-  const { key } = await targetOf(terminal, { ...asked.globals, origin: url })
+  const byPerson = options.detach || options.name !== undefined || terminal.canAsk
+  if (before === null || options.trial || !byPerson) return
+  const url = options.url ?? before.server_url
+  const { key } = await targetOf(terminal, { ...options.globals, origin: url })
   if (key === undefined) return
   if ((await isKnownTo(url, credentialsOf(before))) !== false) return
   terminal.err(`The computer "${before.name}" was deleted on ${url}. Pairing this machine again.`)
   await joinServer(
     {
-      ...asked,
+      ...options,
       url,
       replace: true,
-      name: asked.name ?? before.name,
+      name: options.name ?? before.name,
       // Pairing again allows no more than before.
-      allows: asked.allows ?? before.allows,
-      roots: asked.roots ?? before.roots,
-      updates: asked.updates ?? before.updates,
-      engines: { ...before.engines, ...asked.engines },
+      allows: options.allows ?? before.allows,
+      roots: options.roots ?? before.roots,
+      updates: options.updates ?? before.updates,
+      engines: { ...before.engines, ...options.engines },
     },
     terminal,
   )
@@ -208,31 +208,31 @@ async function goOver(next: Version, words: readonly string[]): Promise<void> {
 }
 
 /** Pairs this machine with a token, or with the key of the signed-in user. */
-export async function joinServer(asked: ComputerOptions, terminal: Terminal): Promise<void> {
+export async function joinServer(options: ComputerOptions, terminal: Terminal): Promise<void> {
   const folder = stateDir(terminal.env)
   const before = await readState(folder)
-  if (before !== null && !asked.replace)
+  if (before !== null && !options.replace)
     throw new Stop(
       'conflict',
       `This machine is already paired with ${before.server_url} as "${before.name}".`,
       'Add --replace to pair it again. The old computer stays in your list until you delete it.',
     )
-  const { origin, key } = await targetOf(terminal, { ...asked.globals, ...(asked.url && { origin: asked.url }) })
+  const { origin, key } = await targetOf(terminal, { ...options.globals, ...(options.url && { origin: options.url }) })
   if (ownVersion) await checkPlace(ownVersion.place, folder, origin)
-  const token = (await tokenGiven(asked, terminal)) ?? (await tokenMade(origin, key, asked, terminal))
+  const token = (await tokenGiven(options, terminal)) ?? (await tokenMade(origin, key, options, terminal))
   // Imported directly, not through all contracts: the daemon bundle includes only this one.
   const { computers } = await import('#modules/computers/contract.ts')
   const answer = await createCall({ origin, key: undefined, send })(computers.endpoints.pair, {
     token,
-    ...(asked.name !== undefined && { name: asked.name }),
+    ...(options.name !== undefined && { name: options.name }),
     ...machine(),
     daemon_version: about.version,
     protocol: PROTOCOL,
-    allows: asked.allows ?? [...CAPABILITIES],
+    allows: options.allows ?? [...CAPABILITIES],
   })
   const { computer, credential } = (JSON.parse(await answer.text()) as Paired).data
-  const allows = asked.allows ?? [...CAPABILITIES]
-  const roots = asked.roots ?? ['/']
+  const allows = options.allows ?? [...CAPABILITIES]
+  const roots = options.roots ?? ['/']
   await writeState(folder, {
     server_url: origin,
     computer_id: computer.id,
@@ -241,8 +241,8 @@ export async function joinServer(asked: ComputerOptions, terminal: Terminal): Pr
     previous: null,
     allows,
     roots,
-    updates: asked.updates,
-    engines: asked.engines ?? {},
+    updates: options.updates,
+    engines: options.engines ?? {},
   })
   terminal.err(`Paired with ${origin} as "${computer.name}" (${computer.id}).`)
   terminal.err(`The server can use: ${allows.join(', ') || 'nothing'}. File access: ${roots.join(', ')}.`)
@@ -285,13 +285,13 @@ function unreadable(error: NodeJS.ErrnoException): never {
 async function tokenMade(
   origin: string,
   key: string | undefined,
-  asked: ComputerOptions,
+  options: ComputerOptions,
   terminal: Terminal,
 ): Promise<string> {
-  if (key === undefined) return (await askHidden('Token or code', '--token-file', asked.globals, terminal)).trim()
+  if (key === undefined) return (await askHidden('Token or code', '--token-file', options.globals, terminal)).trim()
   const { computerPairings } = await import('#modules/computers/contract.ts')
   const answer = await createCall({ origin, key, send })(computerPairings.endpoints.create, {
-    ...(asked.workspaceId !== undefined && { workspace_id: asked.workspaceId }),
+    ...(options.workspaceId !== undefined && { workspace_id: options.workspaceId }),
   })
   return (JSON.parse(await answer.text()) as { data: { token: string } }).data.token
 }

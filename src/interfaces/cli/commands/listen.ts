@@ -38,16 +38,21 @@ interface Change {
  */
 export async function listen(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(words, fields, readText)
-  const { forward, events = ['*'], secret: given } = input as { forward?: string; events?: string[]; secret?: string }
+  const {
+    forward,
+    events = ['*'],
+    secret: providedSecret,
+  } = input as { forward?: string; events?: string[]; secret?: string }
   if (forward !== undefined && !(URL.canParse(forward) && /^https?:$/.test(new URL(forward).protocol)))
     throw new Stop('usage', `"${forward}" isn't a URL.`, 'Example: uk listen --forward http://localhost:3000/hook')
-  if (given !== undefined && !/^whsec_[A-Za-z0-9+/]+=*$/.test(given))
+  if (providedSecret !== undefined && !/^whsec_[A-Za-z0-9+/]+=*$/.test(providedSecret))
     throw new Stop('usage', '--secret must be a webhook secret, which starts with whsec_.')
   const caller = await callerOf(globals, terminal)
   const workspace = (await workspaceOf(globals, caller, terminal))?.id ?? (await personal(caller.call))
   await checkEvents(events, caller)
-  const secret = given ?? (await ownSecret(terminal))
-  if (forward !== undefined && given === undefined) terminal.err(`Signing with ${secret} (this machine's secret).`)
+  const secret = providedSecret ?? (await ownSecret(terminal))
+  if (forward !== undefined && providedSecret === undefined)
+    terminal.err(`Signing with ${secret} (this machine's secret).`)
   let at: string | undefined
   let pause = 0
   for (;;) {
@@ -120,12 +125,12 @@ async function pass(
   // Fields in the order of a real delivery.
   const body = JSON.stringify({ type, timestamp: at, id, workspace_id, resource, data })
   if (json || (forward === undefined && !terminal.interactive)) await terminal.out(`${body}\n`)
-  const said = clean(`${at.slice(11, 19)}  ${type}${resource === null ? '' : `  ${resource.id}`}`)
+  const line = clean(`${at.slice(11, 19)}  ${type}${resource === null ? '' : `  ${resource.id}`}`)
   if (forward === undefined) {
-    if (terminal.interactive && !json) await terminal.out(`${said}\n`)
+    if (terminal.interactive && !json) await terminal.out(`${line}\n`)
     return
   }
-  const began = performance.now()
+  const startedAt = performance.now()
   const what = await send({
     method: 'POST',
     url: forward,
@@ -139,20 +144,20 @@ async function pass(
   }).then(
     async (answer) => {
       await answer.text()
-      return `${answer.status}  ${Math.round(performance.now() - began)} ms`
+      return `${answer.status}  ${Math.round(performance.now() - startedAt)} ms`
     },
     (error: Error) => `not delivered: ${error.message}`,
   )
-  terminal.err(`${said}  → ${what}`)
+  terminal.err(`${line}  → ${what}`)
 }
 
 /** This machine's secret, created once, so a program under test can keep it in its settings. */
 async function ownSecret(terminal: Terminal): Promise<string> {
   const file = join(dirname(loginFile(terminal)), 'listen-secret')
-  const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
-  if (kept.startsWith('whsec_')) return kept
-  const made = newWebhookSecret()
+  const existing = (await readFile(file, 'utf8').catch(() => '')).trim()
+  if (existing.startsWith('whsec_')) return existing
+  const secret = newWebhookSecret()
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await writeFile(file, `${made}\n`, { mode: 0o600 })
-  return made
+  await writeFile(file, `${secret}\n`, { mode: 0o600 })
+  return secret
 }

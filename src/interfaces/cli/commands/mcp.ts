@@ -19,7 +19,7 @@ const PROTOCOL = '2026-07-28'
 export async function mcp(words: readonly string[], terminal: Terminal): Promise<number> {
   const { globals } = await parseArguments(words, [], readText)
   void sayWhatIsMissing(terminal, globals)
-  const ended = new Promise((resolve) => process.stdin.once('end', resolve).once('close', resolve))
+  const inputEnd = new Promise((resolve) => process.stdin.once('end', resolve).once('close', resolve))
   const handle = serveStdio(
     () =>
       createServer(sdk, async (tool, given, call) => {
@@ -33,7 +33,7 @@ export async function mcp(words: readonly string[], terminal: Terminal): Promise
       }),
     { onerror: (error) => terminal.err(`uk mcp: ${error.message}`) },
   )
-  await ended
+  await inputEnd
   await handle.close()
   return codeOf('ok')
 }
@@ -61,7 +61,7 @@ function explained(error: unknown): { type: string; message: string } {
 }
 
 /** The server's response when a user must approve first. */
-interface AskedFor {
+interface InputRequired {
   resultType: 'input_required'
   inputRequests: { consent: { params: { message: string } } }
   requestState: string
@@ -70,7 +70,7 @@ interface AskedFor {
 interface Message {
   method?: string
   params?: { message?: string }
-  result?: (ToolResult & { resultType?: 'complete' }) | AskedFor
+  result?: (ToolResult & { resultType?: 'complete' }) | InputRequired
   /** A JSON-RPC error, or a REST error, which has a type. */
   error?: { type?: string; message: string }
 }
@@ -78,7 +78,7 @@ interface Message {
 async function forward(
   { origin, key }: Target,
   tool: ToolName,
-  given: Record<string, unknown>,
+  input: Record<string, unknown>,
   call: ToolCall,
 ): Promise<ToolResult | ConsentQuestion> {
   if (key === undefined)
@@ -106,7 +106,7 @@ async function forward(
       method: 'tools/call',
       params: {
         name: tool,
-        arguments: given,
+        arguments: input,
         ...(call.person?.answer && {
           requestState: call.person.answer.question,
           inputResponses: {

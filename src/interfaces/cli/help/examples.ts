@@ -13,7 +13,7 @@ export const usageOf = (listed: ListedEndpoint): string =>
 /** Example commands: the shortest call first, then common options. */
 export function exampleCommands(listed: ListedEndpoint): string[] {
   const fields = fieldsOf(listed.endpoint)
-  const placed = positionals(fields)
+  const positionalFields = positionals(fields)
   const flags = fields.filter((field) => !field.inPath)
   const { method, errors, reply } = listed.endpoint
   const { kind } = reply
@@ -21,19 +21,19 @@ export function exampleCommands(listed: ListedEndpoint): string[] {
     (field) =>
       !field.required && !field.secret && !field.several && !['limit', 'cursor', 'offset'].includes(field.name),
   )
-  const byFlag = flags.filter((field) => field.required && !placed.includes(field))
+  const byFlag = flags.filter((field) => field.required && !positionalFields.includes(field))
   const required = byFlag.map((field) => `--${field.flag} ${field.secret ? '-' : sample(field)}`)
-  const least = ['uk', ...wordsOf(listed), ...placed.map(sample), ...required].join(' ')
+  const least = ['uk', ...wordsOf(listed), ...positionalFields.map(sample), ...required].join(' ')
   // Some calls need at least one of several fields, and a PATCH needs something to change.
-  const files = placed.some(({ several }) => several)
+  const files = positionalFields.some(({ several }) => several)
   const enough = optional === undefined || files || !(method === 'PATCH' || errors?.includes('missing_parameter'))
   const lines = enough ? [least] : []
   if (optional) lines.push(`${least} --${optional.flag}${optional.kind === 'switch' ? '' : ` ${sample(optional)}`}`)
   if (files && flags.some(({ name }) => name === 'recursive'))
     lines.push(`${['uk', ...wordsOf(listed)].join(' ')} -r ./photos`)
   if (kind === 'page') lines.push(`${least} --all --json`)
-  const made = fileOf(listed.name)
-  if (made) lines.push(`${least} -o ${made}`)
+  const fileName = fileOf(listed.name)
+  if (fileName) lines.push(`${least} -o ${fileName}`)
   else if (kind === 'operation') lines.push(`${least} --wait`)
   if (kind === 'bytes') lines.push(`${least} --output file`)
   return lines

@@ -22,10 +22,10 @@ export function placeholderOf(endpoint: AnyEndpoint, field: Field): string {
   const { name, kind, source, several, ofThings } = field
   if (source || several) return 'file'
   if (ofThings) return 'json'
-  const named = kind === 'text' ? kindOf(endpoint, name) : undefined
-  if (named === 'file') return 'path or ID'
-  if (named === 'member') return 'email or ID'
-  if (named !== undefined) return 'name or ID'
+  const referencedKind = kind === 'text' ? kindOf(endpoint, name) : undefined
+  if (referencedKind === 'file') return 'path or ID'
+  if (referencedKind === 'member') return 'email or ID'
+  if (referencedKind !== undefined) return 'name or ID'
   if (kind === 'text' && /(^id|_id|Id)$/.test(name)) return 'id'
   const word = words[name.split('_').at(-1)!]
   if (word !== undefined && (kind === 'text' || kind === 'list')) return word

@@ -22,22 +22,22 @@ export async function parseArguments(
   readText: ReadText,
   fill?: Fill,
 ): Promise<Parsed> {
-  const { placed: given, flags, globals } = sort(words, fields)
+  const { placed: values, flags, globals } = sort(words, fields)
   const input: Record<string, unknown> =
     globals.input === undefined ? {} : fromJson(globals.input, await readText(globals.input))
-  for (const [field, given] of flags) input[field.name] = await valueOf(field, given, `--${field.flag}`, readText)
+  for (const [field, values] of flags) input[field.name] = await valueOf(field, values, `--${field.flag}`, readText)
   const open = positionals(fields).filter((field) => !(field.name in input))
   const last = open.at(-1)
-  const placed = last?.rest ? restJoined(given, open.length) : last?.several ? given.slice(0, open.length) : given
-  if (placed.length > open.length)
+  const args = last?.rest ? restJoined(values, open.length) : last?.several ? values.slice(0, open.length) : values
+  if (args.length > open.length)
     throw new Stop(
       'usage',
-      `Unexpected argument "${withoutSecret(placed[open.length]!)}".`,
+      `Unexpected argument "${withoutSecret(args[open.length]!)}".`,
       'Put text with spaces in quotes. Optional values need a --name. Run with --help for the list.',
     )
-  for (const [i, word] of placed.entries()) {
+  for (const [i, word] of args.entries()) {
     const field = open[i]!
-    const words = field.several ? given.slice(i) : [word]
+    const words = field.several ? values.slice(i) : [word]
     input[field.name] = field.inPath ? word : await valueOf(field, words, `<${field.flag}>`, readText)
   }
   if (!globals.help) {
@@ -73,17 +73,17 @@ const shortOption = (word: string, fields: readonly Field[]): string => {
 }
 
 function sort(words: readonly string[], fields: readonly Field[]): Sorted {
-  const placed: string[] = []
+  const positional: string[] = []
   const flags = new Map<Field, (string | boolean)[]>()
-  const found: Record<string, string | true> = {}
+  const globalValues: Record<string, string | true> = {}
   const give = (field: Field, value: string | boolean) => flags.set(field, [...(flags.get(field) ?? []), value])
   for (let i = 0; i < words.length; i++) {
     const word = shortOption(words[i]!, fields)
     if (word === '--') {
-      placed.push(...words.slice(i + 1))
+      positional.push(...words.slice(i + 1))
       break
     }
-    if (word === '-h') found.help = true
+    if (word === '-h') globalValues.help = true
     if (word === '-h') continue
     if (!word.startsWith('--')) {
       if (/^-[a-zA-Z]/.test(word))
@@ -94,15 +94,15 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
           (word.length > 2 ? nearestFlag(word.slice(1), fields) : undefined) ??
             'Put values that start with a dash after --.',
         )
-      placed.push(word)
+      positional.push(word)
       continue
     }
     const equals = word.indexOf('=')
     const name = equals < 0 ? word.slice(2) : word.slice(2, equals)
     const value = (): string => {
-      const given = equals < 0 ? words[++i] : word.slice(equals + 1)
-      if (given === undefined) throw new Stop('usage', `--${name} needs a value.`)
-      return given
+      const text = equals < 0 ? words[++i] : word.slice(equals + 1)
+      if (text === undefined) throw new Stop('usage', `--${name} needs a value.`)
+      return text
     }
     const field = fields.find(({ flag }) => flag === name)
     const off = field ?? fields.find(({ flag, kind }) => kind === 'switch' && name === `no-${flag}`)
@@ -110,11 +110,11 @@ function sort(words: readonly string[], fields: readonly Field[]): Sorted {
     if (field && field.kind !== 'switch') give(field, value())
     else if (field) give(field, equals < 0 || switchValue(value(), name))
     else if (off) give(off, false)
-    else if (option?.[0] === 'switch' && equals < 0) found[name] = true
-    else if (option?.[0] === 'value') found[name] = value()
+    else if (option?.[0] === 'switch' && equals < 0) globalValues[name] = true
+    else if (option?.[0] === 'value') globalValues[name] = value()
     else throw new Stop('usage', `Unknown option --${name}.`, nearestFlag(name, fields))
   }
-  return { placed, flags, globals: found }
+  return { placed: positional, flags, globals: globalValues }
 }
 
 function switchValue(word: string, name: string): boolean {
@@ -125,8 +125,8 @@ function switchValue(word: string, name: string): boolean {
 function nearestFlag(name: string, fields: readonly Field[]): string | undefined {
   const switches = name.startsWith('no-') ? fields.filter(({ kind }) => kind === 'switch') : []
   const off = switches.map(({ flag }) => `no-${flag}`)
-  const known = [...fields.map(({ flag }) => flag), ...Object.keys(globals), ...off]
-  return didYouMean(nearWords(name.replaceAll('_', '-'), known).map((flag) => `--${flag}`))
+  const candidates = [...fields.map(({ flag }) => flag), ...Object.keys(globals), ...off]
+  return didYouMean(nearWords(name.replaceAll('_', '-'), candidates).map((flag) => `--${flag}`))
 }
 
 /** Reads `@file` and `-`, turns `@@x` into the text `@x`, and clears nullable fields on `null`. */

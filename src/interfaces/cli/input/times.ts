@@ -34,9 +34,9 @@ export function timeOf(words: string, name: string, now: Date): string | null {
 
 /** Converts a typed UTC day to `YYYY-MM-DD`; null if it isn't one. `7d` is seven days ago. */
 export function dayOf(words: string, now: Date): string | null {
-  const named = { today: 0, yesterday: DAY_MS }[words]
+  const namedOffset = { today: 0, yesterday: DAY_MS }[words]
   const distance = span(words)
-  const back = named ?? (distance === null ? null : distance.sign === '+' ? -distance.ms : distance.ms)
+  const back = namedOffset ?? (distance === null ? null : distance.sign === '+' ? -distance.ms : distance.ms)
   if (back !== null) return iso(now.getTime() - back)?.slice(0, 10) ?? null
   return /^\d{4}-\d\d-\d\d$/.test(words) ? words : null
 }

@@ -15,17 +15,17 @@ const SHOWN_BYTES = 16 << 20
  * Prints a transcript or the paths of generated files, saves them with `-o`, and shows images in terminals that support
  * it.
  */
-export async function keep(made: Made, globals: Globals, terminal: Terminal, open: Open): Promise<void> {
+export async function keep(media: Made, globals: Globals, terminal: Terminal, open: Open): Promise<void> {
   const { output, json } = globals
-  if (!json) terminal.err(terminal.style('dim', clean(about(made))))
-  if (made.kind === 'transcription') return keepText(made.subtitles ?? `${made.text ?? ''}\n`, globals, terminal)
-  if (output === '-' && (json || made.files.length > 1))
+  if (!json) terminal.err(terminal.style('dim', clean(about(media))))
+  if (media.kind === 'transcription') return keepText(media.subtitles ?? `${media.text ?? ''}\n`, globals, terminal)
+  if (output === '-' && (json || media.files.length > 1))
     throw new Stop('usage', "Can't write several files, or a file and JSON, to stdout.", 'Pass a file name to -o.')
-  for (const [i, file] of made.files.entries()) {
+  for (const [i, file] of media.files.entries()) {
     if (output === '-') for await (const part of await bytesOf(file, open)) await terminal.out(part)
     else {
       if (!json) await terminal.out(`${shown(file.path, terminal)}\n`)
-      const shows = !json && terminal.interactive && made.kind === 'image' && file.size_bytes <= SHOWN_BYTES
+      const shows = !json && terminal.interactive && media.kind === 'image' && file.size_bytes <= SHOWN_BYTES
       const to = output === undefined ? undefined : nameOf(output, i)
       if (to === undefined && !shows) continue
       const bytes = await saved(await bytesOf(file, open), to, shows)

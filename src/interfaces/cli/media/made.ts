@@ -28,8 +28,8 @@ const kinds = new Set(['image', 'video', 'speech', 'transcription'])
 
 /** The generated media in a response or in a finished operation's result; null without any. */
 export function madeIn(data: unknown): Made | null {
-  const made = ((data as { result?: unknown } | null)?.result ?? data) as Partial<Made> | null
-  return made && kinds.has(made.kind ?? '') && Array.isArray(made.files) ? (made as Made) : null
+  const media = ((data as { result?: unknown } | null)?.result ?? data) as Partial<Made> | null
+  return media && kinds.has(media.kind ?? '') && Array.isArray(media.files) ? (media as Made) : null
 }
 
 /** Example file names for `-o`, by endpoint. */

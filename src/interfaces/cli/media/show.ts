@@ -58,10 +58,10 @@ async function asPng(bytes: Buffer): Promise<Buffer | null> {
 
 async function asSixels(bytes: Buffer): Promise<string | null> {
   const picture = (await reader(bytes))?.resize({ width: WIDEST, withoutEnlargement: true })
-  const drawn = await picture
+  const image = await picture
     ?.flatten({ background: '#fff' })
     .toColourspace('srgb')
     .raw()
     .toBuffer({ resolveWithObject: true })
-  return drawn ? sixel(drawn.data, drawn.info.width, drawn.info.height) : null
+  return image ? sixel(image.data, image.info.width, image.info.height) : null
 }

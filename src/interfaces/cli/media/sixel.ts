@@ -9,16 +9,16 @@ export function sixel(rgb: Uint8Array, width: number, height: number): string {
   const colours = new Set<number>()
   const bands: string[] = []
   for (let top = 0; top < height; top += BAND) {
-    const drawn = new Map<number, Uint8Array>()
+    const layers = new Map<number, Uint8Array>()
     for (let row = top; row < Math.min(top + BAND, height); row++)
       for (let x = 0; x < width; x++) {
         const colour = colourAt(rgb, (row * width + x) * 3)
-        let columns = drawn.get(colour)
-        if (columns === undefined) drawn.set(colour, (columns = new Uint8Array(width)))
+        let columns = layers.get(colour)
+        if (columns === undefined) layers.set(colour, (columns = new Uint8Array(width)))
         columns[x]! |= 1 << (row - top)
       }
-    for (const colour of drawn.keys()) colours.add(colour)
-    bands.push([...drawn].map(([colour, columns]) => `#${colour}${packed(columns)}`).join('$'))
+    for (const colour of layers.keys()) colours.add(colour)
+    bands.push([...layers].map(([colour, columns]) => `#${colour}${packed(columns)}`).join('$'))
   }
   const palette = [...colours].map((colour) => `#${colour};2;${shares(colour).join(';')}`).join('')
   return `\x1bP0;1q"1;1;${width};${height}${palette}${bands.join('-')}\x1b\\`

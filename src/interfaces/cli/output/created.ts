@@ -77,12 +77,12 @@ export function createdLines({ name, data, status, origin }: Answer, terminal: T
   const page = isFolder ? '/drive/f/:id' : creation.page
   const path = page.replaceAll(/:(\w+)/g, (_, field: string) => encodeURIComponent(String(data[field] ?? '')))
   const verb = verbFor(creation, name, data, status)
-  const called = (creation.named ?? NAMES)
+  const label = (creation.named ?? NAMES)
     .map((field) => data[field])
     .find((word) => typeof word === 'string' && word !== '')
   const words = [
     `${verb} ${isFolder ? 'folder' : creation.noun}`,
-    ...(called === undefined ? [] : [`"${fit(clean(String(called)).replaceAll(/\s+/g, ' '), LONGEST_NAME)}"`]),
+    ...(label === undefined ? [] : [`"${fit(clean(String(label)).replaceAll(/\s+/g, ' '), LONGEST_NAME)}"`]),
     ...(page.includes(':id') || typeof data.id !== 'string' ? [] : [`(${clean(data.id)})`]),
   ]
   const shows = [...(creation.shows ?? []), ...(name === 'ai_gateway.create' ? troubleIn(data) : [])]

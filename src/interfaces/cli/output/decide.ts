@@ -30,9 +30,9 @@ export function decider(
   ask: AskLine = askHere(globals, terminal),
 ): Decide {
   // A log read from the start contains calls decided long ago.
-  const taken = new Set<string>()
+  const decidedIds = new Set<string>()
   const decide: Decide = async (run) => {
-    if (run.pending_actions.every(({ id }) => taken.has(id))) return true
+    if (run.pending_actions.every(({ id }) => decidedIds.has(id))) return true
     if (!terminal.canAsk || globals['no-input']) {
       terminal.err(waits(run))
       // With --wait, keep following until someone decides elsewhere.
@@ -56,7 +56,7 @@ export function decider(
         actions.push({ id, decision: 'allow', remember: 'chat' })
       } else actions.push({ id, decision: /^y(es)?$/.test(answer) ? 'allow' : 'deny' })
     }
-    for (const { id } of run.pending_actions) taken.add(id)
+    for (const { id } of run.pending_actions) decidedIds.add(id)
     if (actions.length > 0) await call(endpoints.actions, { id: run.chat_id, run_id: run.id, actions })
     return true
   }

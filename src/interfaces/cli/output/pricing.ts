@@ -20,7 +20,7 @@ const units: readonly (readonly [field: string, words: string, of: number])[] = 
 /** Renders `$2.50 in · $10 out · $0.25 cached, per million tokens`; null without prices. */
 export function pricingSaid(pricing: Row): string | null {
   const of = (field: string): number | null => (typeof pricing[field] === 'number' ? pricing[field] : null)
-  const said = (among: typeof units): string[] =>
+  const formatPrices = (among: typeof units): string[] =>
     among.flatMap(([field, words, many]) => {
       const price = of(field)
       const same = (field === 'reasoning' && price === of('output')) || price === null
@@ -29,10 +29,10 @@ export function pricingSaid(pricing: Row): string | null {
         ? []
         : [`${priceSaid(rounded((price * many) / 1_000_000))} ${words}`]
     })
-  const media = said(units.slice(7))
+  const media = formatPrices(units.slice(7))
   const unpriced = media.length > 0 && !of('input') && !of('output')
-  const tokens = unpriced ? [] : said(units.slice(0, 6))
-  const characters = said(units.slice(6, 7))
+  const tokens = unpriced ? [] : formatPrices(units.slice(0, 6))
+  const characters = formatPrices(units.slice(6, 7))
   const request = of('request')
   const parts = [
     ...(tokens.length > 0 ? [`${tokens.join(' · ')}, per million tokens`] : []),

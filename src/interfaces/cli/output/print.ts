@@ -62,7 +62,7 @@ export async function print(printing: Printing): Promise<number> {
   if (kind === 'page' && globals.all) return printAll(printing)
   const text = await response.text()
   const json = JSON.parse(text) as Row
-  const made = kind === 'operation' ? madeIn(json.data) : null
+  const media = kind === 'operation' ? madeIn(json.data) : null
   const view = wantsJson(globals) ? null : viewOf(listed.name, { json, input: printing.input ?? {}, terminal })
   const created =
     (kind === 'one' || kind === 'operation') && isThing(json.data)
@@ -71,9 +71,9 @@ export async function print(printing: Printing): Promise<number> {
           terminal,
         )
       : null
-  if (made) await (await import('../media/keep.ts')).keep(made, globals, terminal, printing.open)
+  if (media) await (await import('../media/keep.ts')).keep(media, globals, terminal, printing.open)
   if (wantsJson(globals)) await terminal.out(await selected(text, globals, terminal))
-  else if (made) return codeOf('ok')
+  else if (media) return codeOf('ok')
   else if (created !== null) {
     if (response.status === 202) tellBackground(json.data as Row, terminal)
     await terminal.out(created)
@@ -83,7 +83,11 @@ export async function print(printing: Printing): Promise<number> {
   else if (kind === 'deleted') await terminal.out(`${terminal.interactive ? 'Done: ' : ''}${clean(String(json.id))}\n`)
   else if (!isSilent(json.data))
     await terminal.out(
-      oneThing(told(json.data as Row, listed, terminal), kind === 'operation' && response.status === 202, terminal),
+      oneThing(
+        withoutGeneratedFields(json.data as Row, listed, terminal),
+        kind === 'operation' && response.status === 202,
+        terminal,
+      ),
     )
   const secret = plain && json.data ? aboutSecret(listed, json.data as Row, printing.origin ?? '') : null
   if (secret !== null) terminal.err(`\n${secret}`)
@@ -108,9 +112,13 @@ export async function print(printing: Printing): Promise<number> {
 }
 
 /** Hides the ID and the time of a computed result that isn't stored. */
-function told(data: Row, { endpoint: { method, reply, status } }: ListedEndpoint, { interactive }: Terminal): Row {
-  const kept = method !== 'POST' || reply.kind !== 'one' || status === 201 || 'updated_at' in data
-  if (kept || !interactive) return data
+function withoutGeneratedFields(
+  data: Row,
+  { endpoint: { method, reply, status } }: ListedEndpoint,
+  { interactive }: Terminal,
+): Row {
+  const isStored = method !== 'POST' || reply.kind !== 'one' || status === 201 || 'updated_at' in data
+  if (isStored || !interactive) return data
   const { id: _, created_at: __, ...rest } = data
   return rest
 }
@@ -190,9 +198,9 @@ async function printAll({ listed, input = {}, response, next, globals, terminal 
     await terminal.out(wantsJson(globals) ? await selected(text, globals, terminal) : data())
     return codeOf('ok')
   }
-  const chosen = globals.query !== undefined || globals.jq !== undefined
+  const isFiltered = globals.query !== undefined || globals.jq !== undefined
   for (let page = pageIn(first); ; page = await pageOf(await next(page.next))) {
-    if (chosen) await terminal.out(await selected(JSON.stringify({ data: page.rows }), globals, terminal))
+    if (isFiltered) await terminal.out(await selected(JSON.stringify({ data: page.rows }), globals, terminal))
     else if (globals.json) for (const row of page.rows) await terminal.out(`${JSON.stringify(row)}\n`)
     else rows.push(...(page.rows as Row[]))
     if (page.next === null) break

@@ -5,21 +5,21 @@ import { bytesSaid as said } from './amounts.ts'
 /** One-line progress of server-side work; disposing clears it. */
 export function workOn(
   stream: NodeJS.WriteStream,
-): { told(status: string, progress: number | null): void } & Disposable {
-  const began = performance.now()
+): { update(status: string, progress: number | null): void } & Disposable {
+  const startedAt = performance.now()
   let first: { at: number; progress: number } | null = null
   return {
-    told(status, progress) {
+    update(status, progress) {
       const now = performance.now()
       if (progress !== null && progress > 0) first ??= { at: now, progress }
       // Speed is measured since the first reading: earlier progress says nothing about it.
       const gained = first === null ? 0 : (progress ?? 0) - first.progress
-      const left = gained > 0 ? ((1 - progress!) * (now - first!.at)) / gained / 1_000 : null
+      const secondsLeft = gained > 0 ? ((1 - progress!) * (now - first!.at)) / gained / 1_000 : null
       const facts = [
         status,
         progress === null ? '' : `${Math.floor(progress * 100)} %`,
-        clock((now - began) / 1_000),
-        left !== null && left < 360_000 ? `${clock(left)} left` : '',
+        clock((now - startedAt) / 1_000),
+        secondsLeft !== null && secondsLeft < 360_000 ? `${clock(secondsLeft)} left` : '',
       ]
       stream.write(`\r\x1b[K${styleText('dim', facts.filter(Boolean).join('  '), { stream })}`)
     },
@@ -39,14 +39,17 @@ const DRAW_MS = 200
 
 export function progressOn(stream: NodeJS.WriteStream): Progress {
   if (!stream.isTTY) return { begins: () => ({ at() {}, ended() {} }), [Symbol.dispose]() {} }
-  const began = performance.now()
+  const startedAt = performance.now()
   const open = new Map<object, { name: string; size: number | null; at: number }>()
   let files = 0
   let moved = 0
   const draw = (): void => {
     const { value: file } = open.values().next()
     if (file === undefined) return
-    const line = lineOf({ ...file, files, others: open.size - 1, moved, ms: performance.now() - began }, stream.columns)
+    const line = lineOf(
+      { ...file, files, others: open.size - 1, moved, ms: performance.now() - startedAt },
+      stream.columns,
+    )
     stream.write(`\r\x1b[K${styleText('dim', line, { stream })}`)
   }
   const timer = setInterval(draw, DRAW_MS)
@@ -89,11 +92,11 @@ interface State {
 /** Renders the progress line, up to `columns` wide: `data.bin  45 %  1.2 MB of 2.7 MB  3.1 MB/s  0:05 left`. */
 export function lineOf({ name, size, at, files, others, moved, ms }: State, columns: number): string {
   const speed = ms < 500 ? 0 : (moved * 1_000) / ms
-  const left = size !== null && speed > 0 ? (size - at) / speed : null
+  const secondsLeft = size !== null && speed > 0 ? (size - at) / speed : null
   const facts = [
     size === null ? said(at) : `${size === 0 ? 100 : Math.floor((at / size) * 100)} %  ${said(at)} of ${said(size)}`,
     speed > 0 ? `${said(speed)}/s` : '',
-    left !== null && left < 360_000 ? `${clock(left)} left` : '',
+    secondsLeft !== null && secondsLeft < 360_000 ? `${clock(secondsLeft)} left` : '',
     files + others > 0 ? `${files} done` : '',
   ]
   const rest = facts.filter(Boolean).join('  ')

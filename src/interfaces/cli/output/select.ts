@@ -22,7 +22,7 @@ const lines = (values: readonly unknown[]): string => values.map((value) => `${b
 async function byJq(text: string, filter: string): Promise<string> {
   const { raw } = await import('jq-wasm')
   // The leading space keeps a filter such as `-1` from being parsed as an option.
-  const made = await raw(text, ` ${filter}`, ['-r', '-c']).catch((error: Error) => {
+  const output = await raw(text, ` ${filter}`, ['-r', '-c']).catch((error: Error) => {
     const why = error.message
       .split('\n')[0]!
       .replace(/^jq: error(: | \(at [^)]*\): )?/, '')
@@ -34,7 +34,7 @@ async function byJq(text: string, filter: string): Promise<string> {
       'Manual: https://jqlang.org/manual',
     )
   })
-  return made === '' || made.endsWith('\n') ? made : `${made}\n`
+  return output === '' || output.endsWith('\n') ? output : `${output}\n`
 }
 
 /**
@@ -44,16 +44,16 @@ async function byJq(text: string, filter: string): Promise<string> {
 export function fieldAt(answer: unknown, path: string): unknown[] {
   const names = path.replace(/^\./, '').split('.').filter(Boolean)
   const { data } = (answer ?? {}) as { data?: unknown; items?: unknown }
-  const found = [data, answer].map((from) => (from === undefined ? [] : names.reduce(step, [from])))
-  const values = found.find((some) => some.length > 0)
+  const results = [data, answer].map((from) => (from === undefined ? [] : names.reduce(step, [from])))
+  const values = results.find((some) => some.length > 0)
   if (values !== undefined) return values.length === 1 && Array.isArray(values[0]) ? values[0] : values
   const at = Array.isArray(data) ? data[0] : (data ?? answer)
   if (Array.isArray(data) && data.length === 0) return []
-  const known = at !== null && typeof at === 'object' ? Object.keys(at) : []
+  const fields = at !== null && typeof at === 'object' ? Object.keys(at) : []
   throw new Stop(
     'usage',
     `-q: no field "${path}" in the response.`,
-    known.length > 0 ? `Available fields: ${known.join(', ')}.` : undefined,
+    fields.length > 0 ? `Available fields: ${fields.join(', ')}.` : undefined,
   )
 }
 

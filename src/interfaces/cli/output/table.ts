@@ -18,20 +18,20 @@ export function table(
   columns: readonly Column[] = ordered(Object.keys(rows[0] ?? {})),
 ): string {
   if (!terminal.interactive) return separated(rows, columns, terminal)
-  const seen = columns.filter(({ path }) => rows.some((row) => isPlain(valueAt(row, path))))
-  const names = seen.map(({ title }) => title)
-  const lines = rows.map((row) => seen.map(({ path }) => cell(valueAt(row, path), terminal)))
+  const visible = columns.filter(({ path }) => rows.some((row) => isPlain(valueAt(row, path))))
+  const names = visible.map(({ title }) => title)
+  const lines = rows.map((row) => visible.map(({ path }) => cell(valueAt(row, path), terminal)))
   const widths = names.map((name, i) =>
     Math.max(name.length, ...lines.map((cells) => Math.min(widthOf(cells[i]!), name === 'id' ? 64 : WIDEST))),
   )
   let shown = 0
   for (let used = 0; shown < names.length; shown++) {
-    const left = terminal.columns - used - (shown > 0 ? 2 : 0)
-    if (widths[shown]! > left && shown > 0) {
-      if (left < SENTENCE || !lines.some((cells) => isSentence(cells[shown]!))) break
-      widths[shown] = left
+    const room = terminal.columns - used - (shown > 0 ? 2 : 0)
+    if (widths[shown]! > room && shown > 0) {
+      if (room < SENTENCE || !lines.some((cells) => isSentence(cells[shown]!))) break
+      widths[shown] = room
     }
-    used = terminal.columns - left + widths[shown]!
+    used = terminal.columns - room + widths[shown]!
   }
   const line = (cells: readonly string[]): string =>
     cells

@@ -12,15 +12,15 @@ const LOOK_MS = 500
 const PASSING = new Set(['provisioning', 'starting', 'stopping'])
 
 /** Waits until a computer has finished starting or stopping. Returns its final state. */
-export async function arrive(answered: Incoming, call: SendCall, terminal: Terminal): Promise<Incoming> {
+export async function arrive(initial: Incoming, call: SendCall, terminal: Terminal): Promise<Incoming> {
   const { endpoints } = await contracts.computers()
-  let said = ''
-  for (let response = answered; ;) {
+  let lastState = ''
+  for (let response = initial; ;) {
     const text = await response.text()
     const { id, lifecycle } = (JSON.parse(text) as { data: { id: string; lifecycle: string } }).data
     if (!PASSING.has(lifecycle)) return { ...response, text: async () => text }
-    if (lifecycle !== said) terminal.err(`${lifecycle} …`)
-    said = lifecycle
+    if (lifecycle !== lastState) terminal.err(`${lifecycle} …`)
+    lastState = lifecycle
     await sleep(LOOK_MS)
     response = await call(endpoints.get, { id })
   }

@@ -29,8 +29,8 @@ export async function callEndpoint(
   const target = await targetOf(terminal, globals)
   const { origin } = target
   const go = async (call: SendCall): Promise<number> => {
-    const resolve = (given: Record<string, unknown>) => meant(listed, given, globals, { target, call }, terminal)
-    const send = (given: Record<string, unknown>) => answer(listed, given, globals, terminal, { target, call })
+    const resolve = (values: Record<string, unknown>) => meant(listed, values, globals, { target, call }, terminal)
+    const send = (values: Record<string, unknown>) => answer(listed, values, globals, terminal, { target, call })
     if (!takesFiles(listed.endpoint)) return send(await resolve(input))
     const { sendFiles } = await import('./files/send-files.ts')
     return sendFiles({ input, globals, terminal, call, toDrive: listed.name === 'drive.upload', resolve, send })
@@ -50,14 +50,14 @@ async function meant(
   caller: Caller,
   terminal: Terminal,
 ): Promise<Record<string, unknown>> {
-  const chosen = takesWorkspace(endpoint, area.name, input, globals)
+  const workspace = takesWorkspace(endpoint, area.name, input, globals)
     ? await workspaceOf(globals, caller, terminal)
     : undefined
-  const placed = chosen === undefined ? input : { workspace_id: chosen.id, ...input }
+  const fields = workspace === undefined ? input : { workspace_id: workspace.id, ...input }
   const needsPlace =
-    (name === 'drive.upload' || name === 'drive.create_folder') && !('workspace_id' in placed || 'parent_id' in placed)
+    (name === 'drive.upload' || name === 'drive.create_folder') && !('workspace_id' in fields || 'parent_id' in fields)
   const own = needsPlace ? { workspace_id: await personal(caller.call) } : {}
-  return withIds(endpoint, { ...own, ...placed }, caller.call)
+  return withIds(endpoint, { ...own, ...fields }, caller.call)
 }
 
 /**
@@ -118,13 +118,13 @@ async function answer(
   const response = large === null ? await ask() : await large({ target, call }, terminal)
   // --output implies --wait.
   const waits = globals.wait || globals.output !== undefined
-  const settled =
+  const finalResponse =
     waits && response.status === 202 && listed.endpoint.reply.kind === 'operation'
       ? await settle(response, call, terminal)
       : globals.wait && isOnItsWay(listed)
         ? await arrive(response, call, terminal)
         : response
-  const waited = { ...globals, ...(settled === response ? {} : { wait: true as const }) }
+  const options = { ...globals, ...(finalResponse === response ? {} : { wait: true as const }) }
   const next = (cursor: string) => ask({ cursor })
   const open = (url: string) => send({ method: 'GET', url, headers: {}, body: null, signal: undefined })
   const follow = async ({ id, chat_id }: Waiting) =>
@@ -135,10 +135,10 @@ async function answer(
     input,
     origin: target.origin,
     call,
-    response: settled,
+    response: finalResponse,
     next,
     open,
-    globals: waited,
+    globals: options,
     terminal,
     run,
     decide,
@@ -193,19 +193,19 @@ async function settle(accepted: Incoming, call: SendCall, terminal: Terminal): P
       `\nStill running. Check it: \`uk operations get ${work}\`. Cancel it: \`uk operations cancel ${work}\`.`,
     )
   const back = terminal.onInterrupt(tellRunning)
-  let said = ''
+  let lastLine = ''
   const { workOn } = await import('../output/progress.ts')
-  using drawn = process.stderr.isTTY && terminal.canAsk ? workOn(process.stderr) : null
+  using progressLine = process.stderr.isTTY && terminal.canAsk ? workOn(process.stderr) : null
   try {
     for (let response = accepted; ;) {
       const text = await response.text()
       const { id, status, progress } = (JSON.parse(text) as { data: Operation }).data
       work = id
       if (terminalStates.includes(status)) return { ...response, text: async () => text }
-      if (drawn !== null) drawn.told(status, progress ?? null)
+      if (progressLine !== null) progressLine.update(status, progress ?? null)
       const now = `${status}${progress === null || progress === undefined ? '' : ` ${Math.round(progress * 100)} %`} …`
-      if (now !== said && drawn === null) terminal.err(now)
-      said = now
+      if (now !== lastLine && progressLine === null) terminal.err(now)
+      lastLine = now
       response = await call(wait, { id, since_status: status, timeout_seconds })
     }
   } catch (error) {

@@ -13,7 +13,7 @@ import { stateFolder } from './state.ts'
 /** How long to retry a lost connection. Received bytes are kept. */
 const PATIENCE_MS = 60_000
 
-interface Asked {
+interface DownloadRequest {
   output: string
   /** Identifies the download. */
   what: unknown
@@ -24,7 +24,7 @@ interface Asked {
  * Downloads into a hidden `.part` file and renames it when complete. Resumes after a disconnect, also in a later run,
  * as long as the server has the same bytes (RFC 9110, 13.1.5: `If-Range`).
  */
-export async function download({ output, what, ask }: Asked, terminal: Terminal): Promise<number> {
+export async function download({ output, what, ask }: DownloadRequest, terminal: Terminal): Promise<number> {
   const before = await stat(output).catch(() => null)
   const path = before === null ? resolve(output) : await realpath(output)
   const mark = createHash('sha256')
@@ -37,8 +37,11 @@ export async function download({ output, what, ask }: Asked, terminal: Terminal)
   using progress = progressOn(process.stderr)
   const back = terminal.onInterrupt(() => terminal.err('\nRun the same command again to resume.'))
   try {
-    const kept = { etag: (await marks(terminal))[mark] ?? null, keep: (etag: string) => keepMark(mark, etag, terminal) }
-    const size = await bring(handle, { name: output, ask, progress, terminal, ...kept })
+    const etagStore = {
+      etag: (await marks(terminal))[mark] ?? null,
+      keep: (etag: string) => keepMark(mark, etag, terminal),
+    }
+    const size = await bring(handle, { name: output, ask, progress, terminal, ...etagStore })
     await handle.truncate(size)
     if (before !== null) await handle.chmod(before.mode)
     await rename(part, path)
@@ -62,11 +65,11 @@ export async function download({ output, what, ask }: Asked, terminal: Terminal)
  */
 async function openPart(path: string): Promise<FileHandle> {
   const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants
-  const left = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch(() => null)
-  if (left !== null) {
-    const found = await left.stat()
-    if (found.isFile() && found.nlink === 1 && found.uid === process.geteuid?.()) return left
-    await left.close()
+  const file = await open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK).catch(() => null)
+  if (file !== null) {
+    const stats = await file.stat()
+    if (stats.isFile() && stats.nlink === 1 && stats.uid === process.geteuid?.()) return file
+    await file.close()
   }
   await rm(path, { force: true })
   return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
@@ -74,13 +77,13 @@ async function openPart(path: string): Promise<FileHandle> {
 
 /** Whether the target can be replaced by a rename: not a device or a pipe. */
 export async function isPlain(output: string): Promise<boolean> {
-  const found = await stat(output).catch(() => null)
-  return found === null || found.isFile()
+  const stats = await stat(output).catch(() => null)
+  return stats === null || stats.isFile()
 }
 
 interface Bringing {
   name: string
-  ask: Asked['ask']
+  ask: DownloadRequest['ask']
   progress: ReturnType<typeof progressOn>
   terminal: Terminal
   etag: string | null
@@ -89,20 +92,20 @@ interface Bringing {
 
 /** Downloads all bytes, resuming as needed. Returns the size. */
 async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, keep }: Bringing): Promise<number> {
-  let known = etag
-  let at = known === null ? 0 : (await handle.stat()).size
+  let currentEtag = etag
+  let at = currentEtag === null ? 0 : (await handle.stat()).size
   if (at > 0) terminal.err(`Resuming ${name} at byte ${at}.`)
   let cutSince: number | null = null
   for (;;) {
     let total: number | null = null
     try {
-      const response = await rest(ask, at, known)
+      const response = await rest(ask, at, currentEtag)
       if (response.status !== 206) at = 0
       total = totalOf(response, at)
       const tag = response.header('etag')
       // A weak ETag doesn't guarantee identical bytes.
-      known = tag === null || tag.startsWith('W/') || total === null ? null : tag
-      if (known !== null) await keep(known)
+      currentEtag = tag === null || tag.startsWith('W/') || total === null ? null : tag
+      if (currentEtag !== null) await keep(currentEtag)
       const shown = progress.begins(name, total, at)
       for await (const bytes of response.bytes()) {
         await writeAt(handle, bytes, at)
@@ -114,7 +117,7 @@ async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, 
       if (total === null || at === total) return at
       throw new Unreachable('http://server', new Error('the response ended early'))
     } catch (error) {
-      if (!(error instanceof Unreachable) || known === null) throw error
+      if (!(error instanceof Unreachable) || currentEtag === null) throw error
       cutSince ??= Date.now()
       if (Date.now() - cutSince > PATIENCE_MS) throw error
       await sleep(Math.min(5_000, 250 + (Date.now() - cutSince)))
@@ -123,7 +126,7 @@ async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, 
 }
 
 /** Requests the rest, or everything if the bytes have changed. */
-async function rest(ask: Asked['ask'], at: number, etag: string | null): Promise<Incoming> {
+async function rest(ask: DownloadRequest['ask'], at: number, etag: string | null): Promise<Incoming> {
   if (at === 0 || etag === null) return ask()
   try {
     return await ask({ headers: { range: `bytes=${at}-`, 'if-range': etag } })

@@ -64,16 +64,16 @@ export async function withIds(
   input: Record<string, unknown>,
   call: SendCall,
 ): Promise<Record<string, unknown>> {
-  const found = { ...input }
+  const resolved = { ...input }
   for (const [field, value] of Object.entries(input)) {
     if (typeof value !== 'string' || value === '' || parseId(value) !== null) continue
     const kind = kindOf(endpoint, field)
     if (kind === undefined) continue
-    if (kind === 'member') found[field] = await memberOf(String(found.id), value, call)
-    else if (kind === 'file') found[field] = await fileAt(value, found, call)
-    else found[field] = await idOf(kind, value, call)
+    if (kind === 'member') resolved[field] = await memberOf(String(resolved.id), value, call)
+    else if (kind === 'file') resolved[field] = await fileAt(value, resolved, call)
+    else resolved[field] = await idOf(kind, value, call)
   }
-  return found
+  return resolved
 }
 
 /** Resolves a name to an ID; returns an ID unchanged. Duplicate names are an error. */
@@ -83,8 +83,8 @@ export async function idOf(kind: Kind, word: string, call: SendCall): Promise<st
 
 /** All names of a kind, for completion. */
 export async function namesOf(kind: Kind, call: SendCall): Promise<string[]> {
-  const { by, ...named } = kinds[kind]
-  return (await listed({ by, ...named }, call)).map((row) => String(row[by[0]] ?? '')).filter(Boolean)
+  const { by, ...lookup } = kinds[kind]
+  return (await listed({ by, ...lookup }, call)).map((row) => String(row[by[0]] ?? '')).filter(Boolean)
 }
 
 type Row = Record<string, unknown> & { id: string }
@@ -113,8 +113,8 @@ function pick({ word: kind, by, area, verb }: Named, word: string, rows: readonl
   const alike = (test: (name: string) => boolean) =>
     rows.filter((row) => by.some((field) => test(String(row[field] ?? ''))))
   const exact = alike((name) => name === word)
-  const found = exact.length > 0 ? exact : alike((name) => name.toLowerCase() === word.toLowerCase())
-  const [one, other] = found
+  const matches = exact.length > 0 ? exact : alike((name) => name.toLowerCase() === word.toLowerCase())
+  const [one, other] = matches
   if (one === undefined)
     throw noSuch(
       kind,
@@ -125,8 +125,8 @@ function pick({ word: kind, by, area, verb }: Named, word: string, rows: readonl
   if (other !== undefined)
     throw new Stop(
       'usage',
-      `${found.length} ${kind}s are named "${word}".`,
-      `Use an ID: ${found.map(({ id }) => id).join(', ')}.`,
+      `${matches.length} ${kind}s are named "${word}".`,
+      `Use an ID: ${matches.map(({ id }) => id).join(', ')}.`,
     )
   return one.id
 }
@@ -143,8 +143,8 @@ export function noSuch(kind: string, word: string, names: readonly string[], lis
 }
 
 async function memberOf(workspace: string, word: string, call: SendCall): Promise<string> {
-  const named = { word: 'member', area: 'members', verb: 'list', by: ['email', 'name'] } as const
-  return pick(named, word, await listed(named, call, { id: workspace }))
+  const lookup = { word: 'member', area: 'members', verb: 'list', by: ['email', 'name'] } as const
+  return pick(lookup, word, await listed(lookup, call, { id: workspace }))
 }
 
 /** Finds a drive file or folder by the path `uk drive list` shows. */
@@ -156,14 +156,14 @@ async function fileAt(path: string, { workspace_id }: Record<string, unknown>, c
     const answer = await call(endpoints.glob, { pattern: [pattern], type: 'any', limit: 100, ...workspace })
     return (JSON.parse(await answer.text()) as { data: (Row & { path: string })[] }).data
   }
-  const found = (await find(`/${escaped(clean)}`)).filter((row) => row.path === clean)
-  const [one, other] = found
+  const matches = (await find(`/${escaped(clean)}`)).filter((row) => row.path === clean)
+  const [one, other] = matches
   if (one !== undefined && other === undefined) return one.id
   if (one !== undefined)
     throw new Stop(
       'usage',
-      `"${clean}" exists in ${found.length} workspaces.`,
-      `Add --workspace, or use an ID: ${found.map(({ id }) => id).join(', ')}.`,
+      `"${clean}" exists in ${matches.length} workspaces.`,
+      `Add --workspace, or use an ID: ${matches.map(({ id }) => id).join(', ')}.`,
     )
   const folder = clean.includes('/') ? clean.slice(0, clean.lastIndexOf('/') + 1) : ''
   const beside = await find(`/${escaped(folder)}*`).catch(() => [])

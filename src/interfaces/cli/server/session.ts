@@ -27,15 +27,15 @@ export async function withSession<T>(
     globals.email ?? (await readLogin(terminal))?.email ?? (await ask('Email', '--email', globals, terminal))
   const typed = terminal.canAsk && !globals['password-stdin'] && !globals['no-input']
   if (typed) {
-    const kept = await keptSession(origin, email, terminal)
-    if (kept?.usable && why !== undefined) {
+    const entry = await keptSession(origin, email, terminal)
+    if (entry?.usable && why !== undefined) {
       try {
-        return await work(createCall({ origin, send: withCookies(new Map(kept.session.cookies)) }), email)
+        return await work(createCall({ origin, send: withCookies(new Map(entry.session.cookies)) }), email)
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 401) throw error
       }
     }
-    if (kept !== null) await endKept(terminal)
+    if (entry !== null) await endKept(terminal)
     if (why !== undefined) terminal.err(why)
   }
   if (terminal.canAsk && globals.email === undefined) terminal.err(`Signing in to ${origin} as ${email}`)
@@ -50,10 +50,10 @@ export async function withSession<T>(
 }
 
 export async function endKept(terminal: Terminal): Promise<void> {
-  const kept = await keptSession('', '', terminal)
-  if (kept === null) return
+  const entry = await keptSession('', '', terminal)
+  if (entry === null) return
   await forgetSession(terminal)
-  const { origin, cookies } = kept.session
+  const { origin, cookies } = entry.session
   const auth = await contracts.auth()
   // If the server can't be reached, the session expires on its own.
   await createCall({ origin, send: withCookies(new Map(cookies)) })(auth.endpoints.sign_out, {}).catch(() => {})

@@ -43,21 +43,21 @@ export async function upload(path: string, place: Place, caller: Caller, termina
   const mark = createHash('sha256')
     .update(JSON.stringify([caller.target.origin, caller.target.account, await realpath(path), size, mtimeMs, place]))
     .digest('hex')
-  const known = await keptUploads(terminal)
-  const begun = known[mark] === undefined ? null : await stateOf(known[mark].id, caller)
-  if (begun !== null && begun.offset > 0)
-    terminal.err(`Resuming ${name} at ${Math.floor((begun.offset / size) * 100)} %.`)
-  const { id, offset: from } = begun ?? { id: await begin(name, size, place, caller), offset: 0 }
-  await keepUploads(terminal, { ...known, [mark]: { id, at: Date.now() } })
+  const uploads = await readUploads(terminal)
+  const existing = uploads[mark] === undefined ? null : await stateOf(uploads[mark].id, caller)
+  if (existing !== null && existing.offset > 0)
+    terminal.err(`Resuming ${name} at ${Math.floor((existing.offset / size) * 100)} %.`)
+  const { id, offset: from } = existing ?? { id: await begin(name, size, place, caller), offset: 0 }
+  await writeUploads(terminal, { ...uploads, [mark]: { id, at: Date.now() } })
   const back = terminal.onInterrupt(() => terminal.err('\nRun the same command again within a day to resume.'))
   try {
     using progress = progressOn(process.stderr)
     const file = progress.begins(name, size, from)
     const fileId = await sendParts({ id, handle, size, from, caller, at: (offset) => file.at(offset) })
     file.ended()
-    const { [mark]: done, ...others } = await keptUploads(terminal)
+    const { [mark]: done, ...others } = await readUploads(terminal)
     void done
-    await keepUploads(terminal, others)
+    await writeUploads(terminal, others)
     return await call(endpoints.metadata, { id: fileId })
   } catch (error) {
     if (error instanceof Unreachable) terminal.err('Run the same command again within a day to resume.')
@@ -178,19 +178,19 @@ const fail = (error: unknown): never => {
   throw error
 }
 
-type Kept = Record<string, { id: string; at: number }>
+type UploadRecords = Record<string, { id: string; at: number }>
 const DAY_MS = 86_400_000
 
-async function keptUploads(terminal: Terminal): Promise<Kept> {
+async function readUploads(terminal: Terminal): Promise<UploadRecords> {
   try {
-    const all = JSON.parse(await readFile(join(stateFolder(terminal), 'uploads.json'), 'utf8')) as Kept
+    const all = JSON.parse(await readFile(join(stateFolder(terminal), 'uploads.json'), 'utf8')) as UploadRecords
     return Object.fromEntries(Object.entries(all).filter(([, { at }]) => Date.now() - at < DAY_MS))
   } catch {
     return {}
   }
 }
 
-async function keepUploads(terminal: Terminal, all: Kept): Promise<void> {
+async function writeUploads(terminal: Terminal, all: UploadRecords): Promise<void> {
   try {
     await mkdir(stateFolder(terminal), { recursive: true, mode: 0o700 })
     await writeFile(join(stateFolder(terminal), 'uploads.json'), JSON.stringify(all), { mode: 0o600 })

@@ -22,7 +22,7 @@ const fields = [
   { ...textField('computer'), inPath: true },
 ]
 
-interface Given {
+interface ExecInput {
   computer?: string
   cwd?: string
   user?: string
@@ -51,7 +51,7 @@ export async function exec(words: readonly string[], terminal: Terminal): Promis
   // As in docker(1).
   const own = words.slice(0, cut).map((word) => (word === '-d' ? '--detach' : word))
   const { input, globals } = await parseArguments(own, fields, readText)
-  const { computer, cwd, user, timeout, env = [], detach = false } = input as Given
+  const { computer, cwd, user, timeout, env = [], detach = false } = input as ExecInput
   if (computer === undefined) throw new Stop('usage', 'Missing computer.', 'Example: uk computer exec box -- ls -l')
   const command: Command = {
     argv,
@@ -78,7 +78,7 @@ async function begin({ id, call }: Target, command: object, globals: Globals, te
 }
 
 async function follow(target: Target, command: Command, terminal: Terminal): Promise<number> {
-  return told(target, command, await piped(), terminal)
+  return runOn(target, command, await piped(), terminal)
 }
 
 const withStdin = (stdin: Piped): object =>
@@ -89,7 +89,7 @@ const withStdin = (stdin: Piped): object =>
       : { stdin_open: true }
 
 /** Runs the command, pipes stdin to it and prints its output. */
-async function told(target: Target, command: Command, stdin: Piped, terminal: Terminal): Promise<number> {
+async function runOn(target: Target, command: Command, stdin: Piped, terminal: Terminal): Promise<number> {
   const { id, call } = target
   const { endpoints } = await contracts.computers()
   const leaving = new AbortController()

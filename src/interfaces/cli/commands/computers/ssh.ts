@@ -37,7 +37,7 @@ type End =
  */
 export async function ssh(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(words, fields, readText)
-  const { computer, terminal: known, shell, user, cwd } = input as Record<string, string | undefined>
+  const { computer, terminal: terminalId, shell, user, cwd } = input as Record<string, string | undefined>
   if (computer === undefined) throw new Stop('usage', 'Missing computer.', 'Example: uk computer ssh box')
   if (!process.stdin.isTTY || !process.stdout.isTTY)
     throw new Stop(
@@ -46,10 +46,10 @@ export async function ssh(words: readonly string[], terminal: Terminal): Promise
       'To run one command, use: uk computer exec box -- COMMAND',
     )
   const target = await computerNamed(computer, globals, terminal)
-  const id = known ?? (await open(target, { shell, user, cwd }))
+  const id = terminalId ?? (await open(target, { shell, user, cwd }))
   terminal.err(terminal.style('dim', 'Press Enter ~ . to detach.'))
   // A new terminal shows from its first byte, below the current screen content.
-  const end = await follow(target, id, known === undefined ? 0 : null)
+  const end = await follow(target, id, terminalId === undefined ? 0 : null)
   process.stdout.write(RESTORE)
   if (end.type === 'refused') throw new Stop(end.exit, end.reason)
   if (end.type === 'detached') {
@@ -59,14 +59,14 @@ export async function ssh(words: readonly string[], terminal: Terminal): Promise
   return end.exit_code ?? 128 + (constants.signals[end.signal as NodeJS.Signals] ?? 0)
 }
 
-async function open({ id, call }: Target, given: Record<string, string | undefined>): Promise<string> {
+async function open({ id, call }: Target, options: Record<string, string | undefined>): Promise<string> {
   const { endpoints } = await contracts.computers()
   const answer = await call(endpoints.terminal, {
     id,
     action: 'open',
     cols: process.stdout.columns,
     rows: process.stdout.rows,
-    ...given,
+    ...options,
   })
   return (JSON.parse(await answer.text()) as { data: { terminal_id: string } }).data.terminal_id
 }
@@ -118,8 +118,8 @@ async function follow(target: Target, id: string, from: number | null): Promise<
       socket.close()
       if (end !== 'lost') return end
       const wait = AGAIN_MS[Math.min(tries++, AGAIN_MS.length - 1)]!
-      const left = await Promise.race([sleep(wait * (0.5 + Math.random())).then(() => null), detached.promise])
-      if (left) return left
+      const outcome = await Promise.race([sleep(wait * (0.5 + Math.random())).then(() => null), detached.promise])
+      if (outcome) return outcome
     }
   } finally {
     stdin.off('data', onInput).pause()

@@ -64,8 +64,8 @@ export async function pipeTo(
     for (;;) {
       const rest = bytes.subarray(offset - from)
       try {
-        const given = { id, exec_id, offset, end, ...(rest.length > 0 && { data_base64: rest.toString('base64') }) }
-        const answer = await call(endpoints.exec_stdin, given, { signal })
+        const input = { id, exec_id, offset, end, ...(rest.length > 0 && { data_base64: rest.toString('base64') }) }
+        const answer = await call(endpoints.exec_stdin, input, { signal })
         const { data } = JSON.parse(await answer.text()) as { data: { offset: number; running: boolean } }
         offset = data.offset
         // A slow command is fine; only an unreachable one times out.
@@ -74,7 +74,7 @@ export async function pipeTo(
         if (offset >= from + bytes.length) return true
       } catch (error) {
         if (signal.aborted) return false
-        if (!isPassing(error) || performance.now() > until) throw told(error, name)
+        if (!isPassing(error) || performance.now() > until) throw explainError(error, name)
         await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
       }
     }
@@ -93,14 +93,14 @@ async function* gathered(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   let wake = (): void => {}
   const changed = (): Promise<void> => new Promise((resolve) => (wake = resolve))
   let tell = (): void => {}
-  let taken = new Promise<void>((resolve) => (tell = resolve))
+  let nextRead = new Promise<void>((resolve) => (tell = resolve))
   const reading = (async () => {
     try {
       for await (const bytes of source) {
         came.push(bytes)
         size += bytes.length
         wake()
-        if (size >= MOST_AT_ONCE) await taken
+        if (size >= MOST_AT_ONCE) await nextRead
       }
     } finally {
       over = true
@@ -117,7 +117,7 @@ async function* gathered(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
     const bytes = Buffer.concat(came.splice(0))
     size = 0
     tell()
-    taken = new Promise<void>((resolve) => (tell = resolve))
+    nextRead = new Promise<void>((resolve) => (tell = resolve))
     yield bytes
   }
 }
@@ -126,7 +126,7 @@ const isPassing = (error: unknown): boolean =>
   error instanceof Unreachable ||
   (error instanceof ApiError && (error.status === 503 || error.status === 429 || error.code === 'computer_offline'))
 
-const told = (error: unknown, name: string): unknown =>
+const explainError = (error: unknown, name: string): unknown =>
   error instanceof ApiError && error.code === 'not_supported'
     ? new Stop(
         'usage',

@@ -14,7 +14,7 @@ const program = join(import.meta.dirname, '../../../../ops/program.ts')
 
 const switchField = (name: string): Field => ({ ...textField(name), kind: 'switch' })
 const fileField = (name: string): Field => ({ ...textField(name), verbatim: true })
-const placed = (name: string): Field => ({ ...textField(name), inPath: true, required: true, verbatim: true })
+const positionalField = (name: string): Field => ({ ...textField(name), inPath: true, required: true, verbatim: true })
 
 /** `uk backup [--to DIR|FILE|-]`, run on the server's host. */
 export async function backup(words: readonly string[], terminal: Terminal): Promise<number> {
@@ -38,14 +38,14 @@ export async function backup(words: readonly string[], terminal: Terminal): Prom
       'Pipe it, for example: uk backup --to - | age -r … > ukiyo.tar.age',
     )
   const passphrase = input.with_key === true ? await passphraseFor(input, globals, terminal, 'new') : null
-  const asked = { to: to === '-' ? to : resolve(to), passphrase, keep, json: globals.json === true }
-  return runProgram('backup', asked, terminal)
+  const options = { to: to === '-' ? to : resolve(to), passphrase, keep, json: globals.json === true }
+  return runProgram('backup', options, terminal)
 }
 
 /** `uk restore <backup>`, into an empty instance. */
 export async function restore(words: readonly string[], terminal: Terminal): Promise<number> {
   const fields = [
-    placed('backup'),
+    positionalField('backup'),
     fileField('passphrase_file'),
     switchField('without_key'),
     switchField('unsigned'),
@@ -58,17 +58,17 @@ export async function restore(words: readonly string[], terminal: Terminal): Pro
       'usage',
       "Can't restore from stdin: a backup is verified first, so it's read twice. Save it to a file and pass the file.",
     )
-  const given = input.passphrase_file !== undefined || Boolean(terminal.env.UK_BACKUP_PASSPHRASE)
-  const asked = {
+  const hasPassphrase = input.passphrase_file !== undefined || Boolean(terminal.env.UK_BACKUP_PASSPHRASE)
+  const options = {
     from: resolve(String(input.backup)),
-    passphrase: given ? await passphraseFor(input, globals, terminal, 'known') : null,
+    passphrase: hasPassphrase ? await passphraseFor(input, globals, terminal, 'known') : null,
     withoutKey: input.without_key === true,
     unsigned: input.unsigned === true,
     resume: input.resume === true,
     dryRun: input.dry_run === true,
     json: globals.json === true,
   }
-  return runProgram('restore', asked, terminal)
+  return runProgram('restore', options, terminal)
 }
 
 /** `uk doctor`: checks the instance. */
@@ -93,7 +93,7 @@ async function passphraseFor(
 }
 
 /** Runs the program with its options on stdin: command lines are visible to all users of the machine. */
-function runProgram(command: string, asked: object, terminal: Terminal): Promise<number> {
+function runProgram(command: string, options: object, terminal: Terminal): Promise<number> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, command], {
     stdio: ['pipe', 'inherit', 'inherit'],
     env: terminal.env,
@@ -103,7 +103,7 @@ function runProgram(command: string, asked: object, terminal: Terminal): Promise
   const ignore = (): void => {}
   process.on('SIGINT', ignore).on('SIGTERM', pass)
   child.stdin.on('error', () => {})
-  child.stdin.end(JSON.stringify(asked))
+  child.stdin.end(JSON.stringify(options))
   return new Promise((done, failed) => {
     child.once('error', failed)
     child.once('close', (code, signal) => {

@@ -18,12 +18,12 @@ export interface Archive extends AsyncDisposable {
 
 /** Opens an export: a JSON file, or a ZIP with the wanted JSON files and other files next to them. */
 export async function openArchive(path: string, wanted: RegExp): Promise<Archive> {
-  const found = await stat(path).catch(() => null)
-  if (!found?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
+  const stats = await stat(path).catch(() => null)
+  if (!stats?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
   await using stack = new AsyncDisposableStack()
   const zip = (await isZip(path)) ? stack.adopt(await zipAt(path), (file) => file.close()) : null
   const entries = zip === null ? [] : await entriesOf(zip, path)
-  const texts = zip === null ? [await whole(path, found.size)] : await textsIn(zip, entries, path, wanted)
+  const texts = zip === null ? [await whole(path, stats.size)] : await textsIn(zip, entries, path, wanted)
   const chats = texts.flatMap((text) => listOf(text, path))
   if (chats.length > MOST_CHATS) throw new Stop('usage', `${path} contains more than ${MOST_CHATS} chats.`)
   const running = stack.move()
@@ -106,11 +106,11 @@ async function textsIn(zip: ZipFile, all: readonly Entry[], path: string, wanted
   if (entries.length === 0)
     throw new Stop('usage', `${path} has no conversations.json. Is it an export from another app?`)
   const texts: string[] = []
-  let left = MOST_BYTES
+  let remaining = MOST_BYTES
   for (const entry of entries.toSorted((a, b) => a.fileName.localeCompare(b.fileName))) {
-    const parts = await Array.fromAsync(boundedTo(await streamOf(zip, entry, path), left, path))
+    const parts = await Array.fromAsync(boundedTo(await streamOf(zip, entry, path), remaining, path))
     const bytes = Buffer.concat(parts)
-    left -= bytes.length
+    remaining -= bytes.length
     texts.push(bytes.toString('utf8'))
   }
   return texts

@@ -37,12 +37,12 @@ export async function importChats(source: Source, words: readonly string[], term
   ]
   const { input, globals } = await parseArguments(words, fields, readText)
   const path = String(input.file)
-  const { wanted, read } = sources[source]
-  await using archive = await archiveOf(source, path, wanted, input)
+  const { wanted: pattern, read } = sources[source]
+  await using archive = await archiveOf(source, path, pattern, input)
   const files = withData(archive.files)
   const exported = new Exported((ref) => files.find(ref))
   ;(await read())(archive.chats, exported)
-  const { conversations, left } = exported
+  const { conversations, left: skipped } = exported
   const other = conversations.length === 0 ? otherSource(exported) : null
   if (other !== null)
     throw new Stop(
@@ -50,11 +50,11 @@ export async function importChats(source: Source, words: readonly string[], term
       `${path} is an export from ${called[other]}, not ${called[source]}. Nothing was imported.`,
       `Run: uk import ${other} ${path}`,
     )
-  const asked = { dryRun: input.dry_run === true, yes: input.yes === true }
+  const options = { dryRun: input.dry_run === true, yes: input.yes === true }
   if (!globals.json) sayWhat(exported, terminal)
-  if (conversations.length === 0 || asked.dryRun) {
-    const told = { found: conversations.length, imported: 0, already: 0, dry_run: asked.dryRun, left }
-    const code = await report(terminal, globals, told)
+  if (conversations.length === 0 || options.dryRun) {
+    const totals = { found: conversations.length, imported: 0, already: 0, dry_run: options.dryRun, left: skipped }
+    const code = await report(terminal, globals, totals)
     if (!isNoExport(exported)) return code
     terminal.err(`${path} contains no ${called[source]} chats.`)
     return codeOf('usage')
@@ -62,10 +62,10 @@ export async function importChats(source: Source, words: readonly string[], term
   const caller = await callerOf(globals, terminal)
   const workspace = await workspaceOf(globals, caller, terminal)
   const place = workspace === undefined ? 'your personal workspace' : workspace.name
-  if (!(await agreed(`Import into ${place}?`, asked, globals, terminal))) return codeOf('ok')
+  if (!(await agreed(`Import into ${place}?`, options, globals, terminal))) return codeOf('ok')
   const workspaceId = workspace?.id ?? (await personal(caller.call))
   const { imported, already } = await sendAll({ source, conversations, files, workspaceId }, caller, terminal)
-  return report(terminal, globals, { found: conversations.length, imported, already, dry_run: false, left })
+  return report(terminal, globals, { found: conversations.length, imported, already, dry_run: false, left: skipped })
 }
 
 async function archiveOf(
@@ -117,10 +117,10 @@ function sayWhat({ conversations, left }: Exported, terminal: Terminal): void {
   sayLeft(left, terminal)
 }
 
-export function sayLeft(left: ReadonlyMap<string, number>, terminal: Terminal): void {
-  if (left.size === 0) return
+export function sayLeft(skipped: ReadonlyMap<string, number>, terminal: Terminal): void {
+  if (skipped.size === 0) return
   terminal.err('Skipped:')
-  for (const [what, count] of left) terminal.err(`  ${count} ${what}`)
+  for (const [what, count] of skipped) terminal.err(`  ${count} ${what}`)
 }
 
 interface Sending {
@@ -139,33 +139,33 @@ async function sendAll(
   let imported = 0
   let already = 0
   let folder: string | null = null
-  const said = terminal.onInterrupt(() =>
+  const removeHandler = terminal.onInterrupt(() =>
     terminal.err(`Imported ${imported} so far. Run the same command again to continue.`),
   )
   const send = async (conversation: Conversation, ids: ReadonlyMap<string, string>, dry_run: boolean) => {
-    const messages = conversation.messages.map(({ files: named, ...message }) => ({
+    const messages = conversation.messages.map(({ files: chatFiles, ...message }) => ({
       ...message,
-      files: dry_run ? [] : named.map(({ ref }) => ids.get(ref)!),
+      files: dry_run ? [] : chatFiles.map(({ ref }) => ids.get(ref)!),
     }))
     const input = { source, ...conversation, messages, workspace_id: workspaceId, dry_run }
     const answer = await withPatience(() => caller.call(endpoint, input))
     return (JSON.parse(await answer.text()) as { data: { created: boolean } }).data.created
   }
   for (const conversation of conversations) {
-    const named = conversation.messages.flatMap((message) => message.files)
+    const chatFiles = conversation.messages.flatMap((message) => message.files)
     let ids: ReadonlyMap<string, string> = new Map()
     // Upload files only for new chats.
-    if (named.length > 0 && (await send(conversation, ids, true))) {
+    if (chatFiles.length > 0 && (await send(conversation, ids, true))) {
       folder ??= await folderFor(called[source], workspaceId, caller)
-      ids = await bringFiles(named, files, folder, caller, terminal)
-    } else if (named.length > 0) {
+      ids = await bringFiles(chatFiles, files, folder, caller, terminal)
+    } else if (chatFiles.length > 0) {
       already += 1
       continue
     }
     if (await send(conversation, ids, false)) imported += 1
     else already += 1
   }
-  said()
+  removeHandler()
   return { imported, already }
 }
 
@@ -183,7 +183,7 @@ async function withPatience<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
-interface Told {
+interface ImportTotals {
   found: number
   imported: number
   already: number
@@ -191,12 +191,16 @@ interface Told {
   left: ReadonlyMap<string, number>
 }
 
-async function report(terminal: Terminal, globals: Globals, { left, ...told }: Told): Promise<number> {
-  if (globals.json) await terminal.out(`${JSON.stringify({ ...told, left_out: Object.fromEntries(left) })}\n`)
-  else if (told.dry_run) terminal.err('Dry run. Nothing was imported.')
+async function report(
+  terminal: Terminal,
+  globals: Globals,
+  { left: skipped, ...totals }: ImportTotals,
+): Promise<number> {
+  if (globals.json) await terminal.out(`${JSON.stringify({ ...totals, left_out: Object.fromEntries(skipped) })}\n`)
+  else if (totals.dry_run) terminal.err('Dry run. Nothing was imported.')
   else
     terminal.err(
-      `Imported ${told.imported} chats${told.already > 0 ? `. ${told.already} had already been imported` : ''}.`,
+      `Imported ${totals.imported} chats${totals.already > 0 ? `. ${totals.already} had already been imported` : ''}.`,
     )
   return codeOf('ok')
 }

@@ -26,33 +26,33 @@ const ALL: ReadonlySet<string> = new Set(['all-proxy-models', 'all-team-models',
 const MOST_KEYS = 1_000
 
 /** `called`: new model names by their names in its `config.yaml`. */
-export function keysOf(given: unknown, called: ReadonlyMap<string, readonly string[]>, now: number): KeyPlan {
-  const rows = isObject(given) ? given.keys : given
+export function keysOf(json: unknown, modelNames: ReadonlyMap<string, readonly string[]>, now: number): KeyPlan {
+  const rows = isObject(json) ? json.keys : json
   if (!Array.isArray(rows)) throw new TypeError('not a list of keys')
   if (rows.length > MOST_KEYS) throw new TypeError(`more than ${MOST_KEYS} keys`)
   const plan: KeyPlan = { keys: [], left: [] }
-  const taken = new Set<string>()
+  const names = new Set<string>()
   for (const row of rows) {
     if (!isObject(row)) {
       plan.left.push('an entry that is only a hash: export the list with return_full_object=true')
       continue
     }
-    planKey(row, called, now, plan, taken)
+    planKey(row, modelNames, now, plan, names)
   }
   return plan
 }
 
 function planKey(
   row: Record<string, unknown>,
-  called: ReadonlyMap<string, readonly string[]>,
+  modelNames: ReadonlyMap<string, readonly string[]>,
   now: number,
   plan: KeyPlan,
-  taken: Set<string>,
+  names: Set<string>,
 ): void {
   const alias = textOr(row.key_alias, '') || textOr(row.key_name, '')
   const name = shorten(alias === '' ? 'LiteLLM key' : alias, 100)
   const leave = (why: string): void => void plan.left.push(`key ${name}: ${why}`)
-  if (taken.has(name)) return leave('duplicate name')
+  if (names.has(name)) return leave('duplicate name')
   if (row.blocked === true) return leave('blocked')
   const ends = row.expires === null || row.expires === undefined ? null : millisecondsOf(row.expires)
   if (ends !== null && ends <= now) return leave('expired')
@@ -62,7 +62,7 @@ function planKey(
   // Another period would change the cap.
   if (cap !== null && period === undefined)
     return leave(`budget period ${duration} isn't supported. Spend caps apply per day, week, month or in total`)
-  const models = modelsOf(row.models, called)
+  const models = modelsOf(row.models, modelNames)
   if (models !== null && models.length === 0) return leave('none of its models are in config.yaml')
   for (const [word, why] of [
     ['rpm_limit', "rate limits per key aren't supported"],
@@ -70,7 +70,7 @@ function planKey(
     ['team_id', 'create a workspace for the team'],
   ] as const)
     if (row[word] !== null && row[word] !== undefined) plan.left.push(`key ${name}: ${word} ignored; ${why}`)
-  taken.add(name)
+  names.add(name)
   plan.keys.push({
     name,
     spend_cap_usd: cap,
@@ -86,8 +86,8 @@ function amountOf(given: unknown): number | null {
 }
 
 /** Null means all models. */
-function modelsOf(given: unknown, called: ReadonlyMap<string, readonly string[]>): string[] | null {
-  const names = Array.isArray(given) ? given.filter((one): one is string => typeof one === 'string') : []
+function modelsOf(list: unknown, modelNames: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const names = Array.isArray(list) ? list.filter((one): one is string => typeof one === 'string') : []
   if (names.length === 0 || names.some((name) => ALL.has(name))) return null
-  return [...new Set(names.flatMap((name) => called.get(name) ?? []))]
+  return [...new Set(names.flatMap((name) => modelNames.get(name) ?? []))]
 }

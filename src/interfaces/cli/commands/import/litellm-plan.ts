@@ -81,14 +81,14 @@ export function planOf(config: unknown, environment: Readonly<Record<string, str
     plan.left.push("model_list: not in this file. Models in the proxy's database aren't imported")
   for (const entry of list) {
     const name = isObject(entry) ? textOr(entry.model_name, '') : ''
-    const given = isObject(entry) && isObject(entry.litellm_params) ? entry.litellm_params : null
-    const model = given === null ? '' : textOr(given.model, '')
-    if (!isObject(entry) || given === null || model === '') {
+    const params = isObject(entry) && isObject(entry.litellm_params) ? entry.litellm_params : null
+    const model = params === null ? '' : textOr(params.model, '')
+    if (!isObject(entry) || params === null || model === '') {
       plan.left.push(`an entry in model_list without litellm_params.model`)
       continue
     }
     planModel(
-      { name, model, given, info: isObject(entry.model_info) ? entry.model_info : {} },
+      { name, model, given: params, info: isObject(entry.model_info) ? entry.model_info : {} },
       environment,
       groups,
       plan,
@@ -99,7 +99,7 @@ export function planOf(config: unknown, environment: Readonly<Record<string, str
   return plan
 }
 
-interface Given {
+interface ModelEntry {
   name: string
   model: string
   given: Record<string, unknown>
@@ -107,15 +107,15 @@ interface Given {
 }
 
 function planModel(
-  { name, model, given, info }: Given,
+  { name, model, given, info }: ModelEntry,
   environment: Readonly<Record<string, string | undefined>>,
   groups: Map<string, PlannedEndpoint>,
   plan: LitellmPlan,
 ): void {
-  const called = name === '' || name === model ? model : `${name} (${model})`
+  const label = name === '' || name === model ? model : `${name} (${model})`
   if (model.includes('*') || name.includes('*'))
     return void plan.left.push(
-      `${called}: patterns aren't imported. A provider without a model list offers all of its models`,
+      `${label}: patterns aren't imported. A provider without a model list offers all of its models`,
     )
   const address = valueOf(given.api_base ?? given.base_url, environment)
   const key = valueOf(given.api_key, environment)
@@ -125,12 +125,12 @@ function planModel(
   const preset = presets[prefix]
   const alike = openAiAlike.has(prefix) || (prefix === '' && address.value !== null)
   if (id === '' || (preset === undefined && !(alike && address.value !== null)))
-    return void plan.left.push(`${called}: unknown provider "${prefix || model}"`)
+    return void plan.left.push(`${label}: unknown provider "${prefix || model}"`)
   for (const { missing } of [address, key])
-    if (missing !== null) return void plan.left.push(`${called}: ${missing} isn't set in this environment`)
-  if (needsAddress.has(prefix) && address.value === null) return void plan.left.push(`${called}: api_base is missing`)
+    if (missing !== null) return void plan.left.push(`${label}: ${missing} isn't set in this environment`)
+  if (needsAddress.has(prefix) && address.value === null) return void plan.left.push(`${label}: api_base is missing`)
   for (const word of ['vertex_project', 'aws_access_key_id', 'aws_region_name'])
-    if (given[word] !== undefined) return void plan.left.push(`${called}: ${word} isn't supported`)
+    if (given[word] !== undefined) return void plan.left.push(`${label}: ${word} isn't supported`)
   if (prefix === 'azure' && address.value !== null) address.value = azureAddress(address.value)
   const ours = preset === 'openai' && address.value !== null ? null : (preset ?? null)
   const group = `${prefix}\0${address.value ?? ''}\0${key.value ?? ''}`
@@ -150,12 +150,12 @@ function planModel(
   }
   if (!endpoint.models.some((one) => one.id === id)) endpoint.models.push({ id, ...pricesOf(given, info) })
   const now = `${endpoint.slug}/${id}`
-  const known = name === '' ? model : name
-  plan.called.set(known, [...(plan.called.get(known) ?? []), now])
+  const originalName = name === '' ? model : name
+  plan.called.set(originalName, [...(plan.called.get(originalName) ?? []), now])
   if (name !== '' && name !== now && name !== id) plan.renamed.push({ was: name, now })
   for (const word of ['rpm', 'tpm', 'max_budget'])
     if (given[word] !== undefined)
-      plan.left.push(`${called}: ${word} ignored. Set spend caps on keys, workspaces or members`)
+      plan.left.push(`${label}: ${word} ignored. Set spend caps on keys, workspaces or members`)
 }
 
 /** LiteLLM takes the Azure resource's URL; Azure's API without dated versions is below it. */
@@ -194,9 +194,9 @@ function freeSlug(slug: string, taken: readonly PlannedEndpoint[]): string {
 }
 
 /** Converts prices per token to prices per million. */
-function pricesOf(given: Record<string, unknown>, info: Record<string, unknown>): Pick<PlannedModel, 'pricing'> {
+function pricesOf(params: Record<string, unknown>, info: Record<string, unknown>): Pick<PlannedModel, 'pricing'> {
   const price = (word: string): number | undefined => {
-    const value = Number(given[word] ?? info[word] ?? Number.NaN)
+    const value = Number(params[word] ?? info[word] ?? Number.NaN)
     return Number.isFinite(value) && value >= 0 ? Math.round(value * 1e6 * 1e9) / 1e9 : undefined
   }
   const [input, output] = [price('input_cost_per_token'), price('output_cost_per_token')]

@@ -31,7 +31,7 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   const keys = input.keys === undefined ? null : await readKeys(String(input.keys), plan)
   plan.left.push(...(keys?.left ?? []))
   if (!globals.json) show(plan, keys, terminal)
-  const told = {
+  const totals = {
     keys: keys?.keys.length ?? 0,
     new_keys: [] as { name: string; key: string }[],
     keys_already: [] as string[],
@@ -44,25 +44,25 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   const tell = async (dryRun: boolean): Promise<number> => {
     if (globals.json)
       await terminal.out(
-        `${JSON.stringify({ ...told, dry_run: dryRun, renamed: plan.renamed, left_out: plan.left })}\n`,
+        `${JSON.stringify({ ...totals, dry_run: dryRun, renamed: plan.renamed, left_out: plan.left })}\n`,
       )
     else if (dryRun) terminal.err('Dry run. Nothing was imported.')
     else {
       terminal.err(
-        `Added ${told.made} providers${told.already.length > 0 ? `. ${told.already.length} already existed` : ''}.`,
+        `Added ${totals.made} providers${totals.already.length > 0 ? `. ${totals.already.length} already existed` : ''}.`,
       )
-      for (const slug of told.taken) terminal.err(`Skipped ${slug}: another provider already uses this slug.`)
-      if (told.budget) terminal.err('Set the workspace budget.')
-      if (told.keys_already.length > 0)
-        terminal.err(clean(`Keys with these names already exist: ${told.keys_already.join(', ')}.`))
-      if (told.new_keys.length > 0) {
-        terminal.err(`Created ${told.new_keys.length} keys. This is the only time they're shown:`)
-        await terminal.out(told.new_keys.map(({ name, key }) => clean(`${key}  ${name}`) + '\n').join(''))
+      for (const slug of totals.taken) terminal.err(`Skipped ${slug}: another provider already uses this slug.`)
+      if (totals.budget) terminal.err('Set the workspace budget.')
+      if (totals.keys_already.length > 0)
+        terminal.err(clean(`Keys with these names already exist: ${totals.keys_already.join(', ')}.`))
+      if (totals.new_keys.length > 0) {
+        terminal.err(`Created ${totals.new_keys.length} keys. This is the only time they're shown:`)
+        await terminal.out(totals.new_keys.map(({ name, key }) => clean(`${key}  ${name}`) + '\n').join(''))
       }
     }
     return codeOf('ok')
   }
-  if ((plan.endpoints.length === 0 && told.keys === 0) || input.dry_run === true) return tell(input.dry_run === true)
+  if ((plan.endpoints.length === 0 && totals.keys === 0) || input.dry_run === true) return tell(input.dry_run === true)
   const caller = await callerOf(globals, terminal)
   const workspace = input.instance === true ? undefined : await workspaceOf(globals, caller, terminal)
   const place =
@@ -70,14 +70,14 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   if (!(await agreed(`Add these providers ${place}?`, { yes: input.yes === true }, globals, terminal)))
     return codeOf('ok')
   const owner = input.instance === true ? { instance: true } : workspace ? { workspace_id: workspace.id } : {}
-  const known = await slugsOf(caller, workspace?.id ?? null, input.instance === true)
+  const existing = await slugsOf(caller, workspace?.id ?? null, input.instance === true)
   for (const endpoint of plan.endpoints) {
-    const there = known.get(endpoint.slug)
+    const there = existing.get(endpoint.slug)
     if (there === undefined) {
       await add(endpoint, owner, caller)
-      told.made += 1
-    } else if (endpoint.base_url === null || sameAddress(there, endpoint.base_url)) told.already.push(endpoint.slug)
-    else told.taken.push(endpoint.slug)
+      totals.made += 1
+    } else if (endpoint.base_url === null || sameAddress(there, endpoint.base_url)) totals.already.push(endpoint.slug)
+    else totals.taken.push(endpoint.slug)
   }
   if (plan.budget && workspace) {
     const { update } = (await contracts.workspaces()).endpoints
@@ -86,15 +86,15 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
       spend_cap_usd: plan.budget.usd,
       spend_cap_period: plan.budget.period,
     })
-    told.budget = true
+    totals.budget = true
   } else if (plan.budget) plan.left.push('budget: add --workspace to set it as a workspace budget')
   if (keys !== null && keys.keys.length > 0) {
-    const held = input.instance === true ? null : (workspace?.id ?? null)
+    const keyWorkspace = input.instance === true ? null : (workspace?.id ?? null)
     try {
-      await makeKeys(keys.keys, held, told, caller, globals, terminal)
+      await makeKeys(keys.keys, keyWorkspace, totals, caller, globals, terminal)
     } catch (error) {
       // Show the created keys before failing: they can't be shown later.
-      if (told.new_keys.length > 0) await tell(false)
+      if (totals.new_keys.length > 0) await tell(false)
       throw error
     }
   }
@@ -104,7 +104,7 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
 /** Scopes for calling models. */
 const SCOPES = ['gateway:run', 'inference:run', 'model:read']
 
-interface KeysTold {
+interface KeyTotals {
   new_keys: { name: string; key: string }[]
   keys_already: string[]
 }
@@ -113,7 +113,7 @@ interface KeysTold {
 async function makeKeys(
   keys: readonly PlannedKey[],
   workspaceId: string | null,
-  told: KeysTold,
+  totals: KeyTotals,
   { target }: Caller,
   globals: Globals,
   terminal: Terminal,
@@ -134,11 +134,11 @@ async function makeKeys(
         cursor = next
       }
       for (const key of keys)
-        if (there.has(key.name)) told.keys_already.push(key.name)
+        if (there.has(key.name)) totals.keys_already.push(key.name)
         else {
           const answer = await call(create, { ...key, scopes: SCOPES, workspace_id: workspaceId })
           const { data } = JSON.parse(await answer.text()) as { data: { key: string } }
-          told.new_keys.push({ name: key.name, key: data.key })
+          totals.new_keys.push({ name: key.name, key: data.key })
         }
     },
     { why },
@@ -146,9 +146,9 @@ async function makeKeys(
 }
 
 async function readKeys(path: string, { called }: LitellmPlan): Promise<KeyPlan> {
-  const found = await stat(path).catch(() => null)
-  if (!found?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
-  if (found.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
+  const stats = await stat(path).catch(() => null)
+  if (!stats?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
+  if (stats.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
   try {
     return keysOf(JSON.parse(await readText(path)), called, Date.now())
   } catch (error) {
@@ -157,9 +157,9 @@ async function readKeys(path: string, { called }: LitellmPlan): Promise<KeyPlan>
 }
 
 async function read(path: string, terminal: Terminal): Promise<LitellmPlan> {
-  const found = await stat(path).catch(() => null)
-  if (!found?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
-  if (found.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
+  const stats = await stat(path).catch(() => null)
+  if (!stats?.isFile()) throw new Stop('usage', `Can't read ${path}.`)
+  if (stats.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
   const { parse } = await import('yaml')
   try {
     // Bounds alias expansion.
@@ -203,13 +203,13 @@ function show({ endpoints, renamed, budget, left }: LitellmPlan, keys: KeyPlan |
 /** Base URLs of the owner's endpoints, by slug. */
 async function slugsOf({ call }: Caller, workspaceId: string | null, instance: boolean): Promise<Map<string, string>> {
   const { list } = (await contracts.ai_gateway()).endpoints
-  const found = new Map<string, string>()
+  const urls = new Map<string, string>()
   for (let cursor: string | null = null; ;) {
     const answer: Incoming = await call(list, { limit: 100, ...(cursor !== null && { cursor }) })
     const { rows, next } = pageIn(JSON.parse(await answer.text()))
     for (const one of rows as { slug: string; base_url: string; workspace_id: string | null; instance: boolean }[])
-      if (one.workspace_id === workspaceId && one.instance === instance) found.set(one.slug, one.base_url)
-    if (next === null) return found
+      if (one.workspace_id === workspaceId && one.instance === instance) urls.set(one.slug, one.base_url)
+    if (next === null) return urls
     cursor = next
   }
 }
@@ -218,6 +218,6 @@ const sameAddress = (a: string, b: string): boolean => a.replace(/\/+$/, '') ===
 
 async function add(endpoint: PlannedEndpoint, owner: object, { call }: Caller): Promise<void> {
   const { create } = (await contracts.ai_gateway()).endpoints
-  const given = Object.fromEntries(Object.entries(endpoint).filter(([, value]) => value !== null))
-  await call(create, { ...given, ...owner })
+  const fields = Object.fromEntries(Object.entries(endpoint).filter(([, value]) => value !== null))
+  await call(create, { ...fields, ...owner })
 }

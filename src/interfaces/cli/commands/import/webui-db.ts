@@ -26,8 +26,8 @@ export function chatsOfDatabase(path: string, email: string | undefined): unknow
     const people = database
       .prepare('select u.id, u.email, count(*) as chats from chat c join user u on u.id = c.user_id group by u.id')
       .all() as { id: string; email: string; chats: number }[]
-    const chosen = email === undefined && people.length === 1 ? people[0] : people.find((one) => one.email === email)
-    if (chosen === undefined)
+    const user = email === undefined && people.length === 1 ? people[0] : people.find((one) => one.email === email)
+    if (user === undefined)
       throw new Stop(
         'usage',
         email === undefined
@@ -40,7 +40,7 @@ export function chatsOfDatabase(path: string, email: string | undefined): unknow
       )
     const rows = database
       .prepare('select id, title, chat, created_at from chat where user_id = ? limit ?')
-      .all(chosen.id, MOST_CHATS) as { id: string; title: string; chat: string; created_at: number }[]
+      .all(user.id, MOST_CHATS) as { id: string; title: string; chat: string; created_at: number }[]
     return rows.map((row) => ({ ...row, chat: parsed(row.chat) }))
   } catch (error) {
     if (error instanceof Stop) throw error
@@ -75,8 +75,8 @@ export function uploadsBeside(path: string, given: string | undefined): ExportFi
   return {
     find(ref) {
       const name = byId.get(ref)
-      const found = name === undefined ? undefined : lstatSync(join(folder, name), { throwIfNoEntry: false })
-      return name !== undefined && found?.isFile() ? { name, size: found.size } : null
+      const stats = name === undefined ? undefined : lstatSync(join(folder, name), { throwIfNoEntry: false })
+      return name !== undefined && stats?.isFile() ? { name, size: stats.size } : null
     },
     read: async (ref) => createReadStream(join(folder, byId.get(ref)!)),
   }

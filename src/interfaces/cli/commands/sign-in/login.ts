@@ -55,8 +55,8 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
   const apiKeys = await contracts.api_keys()
   const name = `uk on ${hostname()}`
   const answer = await call(apiKeys.endpoints.create, { name, scopes: ['*'] })
-  const made = JSON.parse(await answer.text()) as { data: { id: string; key: string } }
-  const login: Login = { origin, key: made.data.key, key_id: made.data.id, email }
+  const created = JSON.parse(await answer.text()) as { data: { id: string; key: string } }
+  const login: Login = { origin, key: created.data.key, key_id: created.data.id, email }
   const replaced = before !== null && isOther(before, login) ? before : null
   if (replaced !== null)
     terminal.err(
@@ -66,7 +66,7 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
   try {
     file = await writeLogin(terminal, login)
   } catch (error) {
-    await call(apiKeys.endpoints.revoke, { id: made.data.id })
+    await call(apiKeys.endpoints.revoke, { id: created.data.id })
     throw new Stop('failure', `Can't store the key: ${(error as Error).message}.`, 'The key was revoked.')
   }
   if (before?.key_id && replaced === null) await call(apiKeys.endpoints.revoke, { id: before.key_id }).catch(() => {})

@@ -16,7 +16,7 @@ const fields: Field[] = [
   { ...textField('file'), kind: 'list', verbatim: true },
 ]
 
-export interface Asked {
+export interface TalkOptions {
   prompt?: string
   model?: string
   agent?: string
@@ -41,10 +41,10 @@ export const inFull = (words: readonly string[]): string[] => {
 /** `uk ask <prompt>`: streams the answer. Piped input goes before the question. */
 export async function ask(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(inFull(words), fields, readText)
-  const { prompt = '', model, agent, chat, continue: isContinued, file = [] } = input as Asked
+  const { prompt = '', model, agent, chat, continue: isContinued, file = [] } = input as TalkOptions
   const before = (await piped(prompt !== '' || file.length > 0, terminal)).trimEnd()
   const text = [before, prompt].filter((part) => part.trim() !== '').join('\n\n')
-  const asked = text === '' && file.length === 0 ? await question(globals['no-input'] === true, terminal) : text
+  const message = text === '' && file.length === 0 ? await question(globals['no-input'] === true, terminal) : text
   const talk = await converse(
     { ...(chat && { chat }), ...(isContinued && { isContinued }), ...(agent && { agent }), ...(model && { model }) },
     globals,
@@ -52,9 +52,9 @@ export async function ask(words: readonly string[], terminal: Terminal): Promise
   )
   if (globals.json || globals.query !== undefined || globals.jq !== undefined) {
     const { printWhole } = await import('../../output/whole.ts')
-    return printWhole(await talk.send(asked, file, 'send'), globals, terminal)
+    return printWhole(await talk.send(message, file, 'send'), globals, terminal)
   }
-  const response = await talk.send(asked, file, 'stream')
+  const response = await talk.send(message, file, 'stream')
   using run = followRun('chats.stream', { id: talk.chatId() }, terminal)
   const code = await printStream({ response, globals, terminal, run, decide: decider(talk.call, globals, terminal) })
   if (code === codeOf('ok') && terminal.interactive && terminal.canAsk)

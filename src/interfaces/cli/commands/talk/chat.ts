@@ -10,7 +10,7 @@ import { type Decide, decider } from '../../output/decide.ts'
 import { type Pair, columns } from '../../output/layout.ts'
 import { printStream } from '../../output/stream.ts'
 import { type Terminal, clean } from '../../terminal.ts'
-import { type Asked, inFull } from './ask.ts'
+import { type TalkOptions, inFull } from './ask.ts'
 import { type Conversation, converse } from './conversation.ts'
 import { type Editor, openEditor } from './editor.ts'
 
@@ -23,7 +23,7 @@ const fields = [
 /** `uk chat [chat]`: an interactive chat. */
 export async function chat(words: readonly string[], terminal: Terminal): Promise<number> {
   const { input, globals } = await parseArguments(inFull(words), fields, readText)
-  const { chat: named, model, agent, continue: isContinued } = input as Asked
+  const { chat: chatName, model, agent, continue: isContinued } = input as TalkOptions
   if (!terminal.interactive || !terminal.canAsk)
     throw new Stop(
       'usage',
@@ -32,7 +32,7 @@ export async function chat(words: readonly string[], terminal: Terminal): Promis
     )
   const talk = await converse(
     {
-      ...(named && { chat: named }),
+      ...(chatName && { chat: chatName }),
       ...(isContinued && { isContinued }),
       ...(agent && { agent }),
       ...(model && { model }),
@@ -80,7 +80,7 @@ async function say(text: string, { talk, files, editor, decide, globals, termina
     if (stopping) return leaving.abort()
     stopping = true
     terminal.err(terminal.style('dim', '\nStopping …'))
-    talk.stop().catch((error: unknown) => void told(error, terminal))
+    talk.stop().catch((error: unknown) => void printError(error, terminal))
   }
   try {
     const response = await talk.send(text, files, 'stream', { signal: leaving.signal })
@@ -99,14 +99,14 @@ async function say(text: string, { talk, files, editor, decide, globals, termina
     })
   } catch (error) {
     if (leaving.signal.aborted) terminal.err('\nThe run continues in the background.')
-    else told(error, terminal)
+    else printError(error, terminal)
   } finally {
     editor.interrupts = null
   }
 }
 
 /** Prints the error; the chat continues. */
-const told = (error: unknown, terminal: Terminal): number =>
+const printError = (error: unknown, terminal: Terminal): number =>
   explain(error, { terminal, json: false, words: ['chat'], special: undefined })
 
 const commands: readonly Pair[] = [
@@ -160,7 +160,7 @@ async function command(text: string, table: Table): Promise<'leave' | 'stay'> {
         )
     }
   } catch (error) {
-    told(error, terminal)
+    printError(error, terminal)
   }
   return 'stay'
 }

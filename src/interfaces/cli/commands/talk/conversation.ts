@@ -51,8 +51,8 @@ export async function converse(opening: Opening, globals: Globals, terminal: Ter
   const workspaceId = async (): Promise<string> => {
     if (chat !== undefined)
       return (await data<{ workspace_id: string }>(call(endpoints.get, { id: chat }))).workspace_id
-    const chosen = await workspaceOf(globals, caller, terminal)
-    if (chosen !== undefined) return chosen.id
+    const workspace = await workspaceOf(globals, caller, terminal)
+    if (workspace !== undefined) return workspace.id
     return personal(call)
   }
   return {

@@ -46,19 +46,19 @@ export async function openEditor(terminal: Terminal): Promise<Editor> {
       if (closed) return resolve(null)
       const done = (typed: string | null): void => {
         keys.hold()
-        lines.off('line', done).off('close', left).off('SIGINT', given)
+        lines.off('line', done).off('close', quit).off('SIGINT', interruptLine)
         resolve(typed)
       }
-      const left = (): void => done(null)
+      const quit = (): void => done(null)
       // Clears the typed text; quits if there is none.
-      const given = (): void => {
+      const interruptLine = (): void => {
         if (lines.line === '') return done(null)
         stdout.write('^C\n')
         lines.write(null, { ctrl: true, name: 'e' })
         lines.write(null, { ctrl: true, name: 'u' })
         lines.prompt()
       }
-      lines.on('line', done).on('close', left).on('SIGINT', given)
+      lines.on('line', done).on('close', quit).on('SIGINT', interruptLine)
       lines.setPrompt(prompt)
       lines.prompt()
       keys.release(before)
@@ -82,8 +82,8 @@ export async function openEditor(terminal: Terminal): Promise<Editor> {
     async answer(question) {
       const typed = (await line(`${question} `, 'forget')) ?? ''
       // Answers don't belong in the message history.
-      const kept = (lines as Interface & { history?: string[] }).history
-      if (kept?.[0] === typed) kept.shift()
+      const lineHistory = (lines as Interface & { history?: string[] }).history
+      if (lineHistory?.[0] === typed) lineHistory.shift()
       return typed
     },
     async [Symbol.asyncDispose]() {

@@ -49,9 +49,9 @@ export class Keys extends Transform {
   }
   /** Releases the buffered keys, or drops them if a question came up that they can't answer. */
   release(how: 'keep' | 'forget'): void {
-    const held = this.#held
+    const input = this.#held
     this.#held = null
-    if (how === 'keep' && held) this.push(held)
+    if (how === 'keep' && input) this.push(input)
   }
 }
 

@@ -3,7 +3,7 @@ import type { RE2JS } from 're2js'
 import { findsIn } from '#core/bounded/counted-text.ts'
 import { TooMuchWork, Work } from '#core/bounded/work.ts'
 import { type Terminal, clean } from '../../terminal.ts'
-import type { Row, Seen } from './seen.ts'
+import type { Row, ViewInput } from './view-input.ts'
 
 interface Find {
   path: string
@@ -15,7 +15,7 @@ interface Find {
 }
 
 /** Prints matches as ripgrep does: by file in a terminal, `path:line:text` in a pipe (context with `-`). */
-export function grepLines({ json, input, terminal }: Seen): string {
+export function grepLines({ json, input, terminal }: ViewInput): string {
   const rows = json.data as Find[]
   if (input.mode === 'files') return rows.map(({ path }) => `${clean(path)}\n`).join('')
   if (input.mode === 'count') return rows.map(({ path, count }) => `${clean(path)}:${count}\n`).join('')

@@ -1,5 +1,5 @@
 import { type Terminal, clean, fit } from '../../terminal.ts'
-import type { Seen } from './seen.ts'
+import type { ViewInput } from './view-input.ts'
 
 interface Hit {
   type: string
@@ -10,7 +10,7 @@ interface Hit {
 }
 
 /** Prints each result on two lines: what it is, and the matching excerpt. A pipe gets the table. */
-export function hitLines({ json, terminal }: Seen): string | null {
+export function hitLines({ json, terminal }: ViewInput): string | null {
   const hits = json.data as Hit[]
   if (!terminal.interactive || hits.length === 0) return null
   return hits
@@ -34,15 +34,16 @@ function around(
   if (snippet.trim() === '') return null
   // Replaced one for one, so the highlight positions stay valid.
   const line = snippet.replaceAll(/\s/g, ' ')
-  const found = all.filter(({ field }) => field === 'snippet')
-  const held = (start: number) => found.filter((one) => one.start >= start && one.end <= start + columns - 2).length
-  const best = found.map(({ start }) => start).toSorted((a, b) => held(b) - held(a) || a - b)[0] ?? 0
+  const matches = all.filter(({ field }) => field === 'snippet')
+  const countFrom = (start: number) =>
+    matches.filter((one) => one.start >= start && one.end <= start + columns - 2).length
+  const best = matches.map(({ start }) => start).toSorted((a, b) => countFrom(b) - countFrom(a) || a - b)[0] ?? 0
   const from = line.length <= columns || best < 20 ? 0 : best - 20
   const text = fit(`${from > 0 ? '…' : ''}${line.slice(from)}`, columns)
   const shift = from - (from > 0 ? 1 : 0)
   return {
     text,
-    highlights: found
+    highlights: matches
       .map((one) => ({ ...one, start: one.start - shift, end: one.end - shift }))
       .filter(({ start, end }) => start >= 0 && end < text.length + 1),
   }

@@ -4,7 +4,7 @@ import { type Incoming, type SendCall, pageIn } from '../../../client.ts'
 import type { Terminal } from '../../terminal.ts'
 import { columnsOf } from '../columns.ts'
 import { table } from '../table.ts'
-import type { Row } from './seen.ts'
+import type { Row } from './view-input.ts'
 
 /** Models shown before pointing to search. */
 const SHOWN = 40

@@ -1,5 +1,5 @@
 import type { ListedEndpoint } from '#core/registry.ts'
-import type { Row } from './seen.ts'
+import type { Row } from './view-input.ts'
 
 /**
  * A note about a secret shown only once, with a command that uses it. Null without a secret. Printed only in a

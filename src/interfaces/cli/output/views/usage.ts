@@ -1,6 +1,6 @@
 import { bytesSaid, usdSaid } from '../amounts.ts'
 import { pad, widthOf } from '../../terminal.ts'
-import type { Seen } from './seen.ts'
+import type { ViewInput } from './view-input.ts'
 
 interface Sums {
   calls: number
@@ -15,7 +15,7 @@ interface Summary {
 }
 
 /** Summary of `uk me usage` for a terminal: today, this month and in total. Its list of calls prints as a table. */
-export function usageTable({ json, terminal }: Seen): string | null {
+export function usageTable({ json, terminal }: ViewInput): string | null {
   if (!terminal.interactive || Array.isArray(json.data)) return null
   const { balance_usd, storage, calls } = json.data as Summary
   const rows = (

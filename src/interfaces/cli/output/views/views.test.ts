@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Terminal } from '../../terminal.ts'
 import { usdSaid } from '../amounts.ts'
 import { pricingSaid } from '../pricing.ts'
-import type { Row } from './seen.ts'
+import type { Row } from './view-input.ts'
 import { viewOf } from './views.ts'
 
 /** A terminal whose styles can be read: `<red>`. */

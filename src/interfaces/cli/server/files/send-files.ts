@@ -78,7 +78,7 @@ export async function sendFiles({ input, globals, terminal, call, toDrive, resol
 
 async function entryAt(path: string, recursive: boolean, toDrive: boolean): Promise<Entry> {
   if (path === '-') return { path, kind: 'pipe' }
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOENT'
       ? new Stop(
           'usage',
@@ -87,7 +87,7 @@ async function entryAt(path: string, recursive: boolean, toDrive: boolean): Prom
         )
       : new Stop('usage', `Can't read ${path} (${error.code}).`)
   })
-  if (!found.isDirectory()) return { path, kind: found.isFile() ? await fileKind(path) : 'pipe' }
+  if (!stats.isDirectory()) return { path, kind: stats.isFile() ? await fileKind(path) : 'pipe' }
   if (!toDrive) throw new Stop('usage', `${path} is a folder.`, 'Pass a file instead.')
   if (!recursive)
     throw new Stop('usage', `${path} is a folder.`, 'Add --recursive (-r) to upload it with everything in it.')
@@ -101,11 +101,11 @@ const fileKind = async (path: string): Promise<'file' | 'generated'> =>
 /** Lists a folder by name. Links to folders are skipped: they could form a cycle. */
 async function entriesIn(folder: string, terminal: Terminal): Promise<Entry[]> {
   const entries: Entry[] = []
-  for (const found of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = join(folder, found.name)
+  for (const entry of (await readdir(folder, { withFileTypes: true })).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name)
     const isFile =
-      found.isFile() || (found.isSymbolicLink() && ((await stat(path).catch(() => null))?.isFile() ?? false))
-    if (isFile || found.isDirectory()) entries.push({ path, kind: isFile ? await fileKind(path) : 'folder' })
+      entry.isFile() || (entry.isSymbolicLink() && ((await stat(path).catch(() => null))?.isFile() ?? false))
+    if (isFile || entry.isDirectory()) entries.push({ path, kind: isFile ? await fileKind(path) : 'folder' })
     else terminal.err(clean(`Skipped ${path}: not a file or folder.`))
   }
   return entries

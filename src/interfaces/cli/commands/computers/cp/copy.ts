@@ -1,5 +1,5 @@
 import { Stop } from '../../../exit.ts'
-import { type Found, type Side, type Sink, type Source, below, isSame } from './ends.ts'
+import { type FileEntry, type Side, type Sink, type Source, below, isSame } from './ends.ts'
 import { exists, isPart } from './here.ts'
 import { lossesOf } from './losses.ts'
 import type { Progress } from '../../../output/progress.ts'
@@ -23,26 +23,26 @@ export async function copyContent(source: Source, sink: Sink, name: string, prog
   const losses = lossesOf()
   if (sink.announces) await source.measure()
   let from = await sink.begun(source)
-  const told = progress.begins(name, source.size, from)
+  const transfer = progress.begins(name, source.size, from)
   for (;;)
     try {
       await sink.write(source, from, (at) => {
         losses.over()
-        told.at(at)
+        transfer.at(at)
       })
-      return told.ended()
+      return transfer.ended()
     } catch (error) {
       await losses.outlast(error)
       from = await sink.begun(source)
-      told.at(from)
+      transfer.at(from)
     }
 }
 
 /** Copies a file. Skips it if the target has the same size and time. */
 export async function copyFile(
   { from, to, force, progress }: Copying,
-  [source, found]: [Buffer, Found],
-  [target, there]: [Buffer, Found | null],
+  [source, found]: [Buffer, FileEntry],
+  [target, there]: [Buffer, FileEntry | null],
   beside: readonly Buffer[] | null = null,
 ): Promise<void> {
   const content = from.source(source, found)
@@ -58,50 +58,50 @@ export async function copyFolder(copying: Copying, source: Buffer, target: Buffe
   if (`${to.called(target)}/`.startsWith(`${from.called(source)}/`))
     throw new Stop('usage', `Can't copy ${from.called(source)} into itself.`)
   const turns = turnsOf(AT_ONCE)
-  let left = 0
+  let skipped = 0
   const leave = (path: Buffer, why: string): void => {
-    left++
+    skipped++
     say(`Skipped ${from.called(path)}: ${why}.`)
   }
   await enter(source, target)
   await turns.all()
-  return left
+  return skipped
 
   async function enter(folder: Buffer, place: Buffer): Promise<void> {
     const there = await placeOf(place)
-    const begun = [...there.values()].map(({ name }) => name).filter(isPart)
-    for await (const found of from.list(folder)) {
-      checkName(found.name)
-      const path = below(folder, found.name)
-      const goal = below(place, found.name)
-      if (isPart(found.name)) leave(path, 'it belongs to another unfinished copy')
-      else if (found.type === 'folder') await enter(path, goal)
-      else if (found.type === 'file')
-        await turns.take(() => copyFile(copying, [path, found], [goal, there.get(keyOf(found.name)) ?? null], begun))
-      else if (found.type === 'symlink') await behind(path, goal, there)
+    const parts = [...there.values()].map(({ name }) => name).filter(isPart)
+    for await (const entry of from.list(folder)) {
+      checkName(entry.name)
+      const path = below(folder, entry.name)
+      const goal = below(place, entry.name)
+      if (isPart(entry.name)) leave(path, 'it belongs to another unfinished copy')
+      else if (entry.type === 'folder') await enter(path, goal)
+      else if (entry.type === 'file')
+        await turns.take(() => copyFile(copying, [path, entry], [goal, there.get(keyOf(entry.name)) ?? null], parts))
+      else if (entry.type === 'symlink') await behind(path, goal, there)
       else leave(path, 'not a file or folder')
     }
   }
 
   /** Follows a symlink to a file, as scp(1) does. One to a folder could form a cycle. */
-  async function behind(path: Buffer, goal: Buffer, there: ReadonlyMap<string, Found>): Promise<void> {
-    const found = await from.look(path).catch((error: unknown) => {
+  async function behind(path: Buffer, goal: Buffer, there: ReadonlyMap<string, FileEntry>): Promise<void> {
+    const entry = await from.look(path).catch((error: unknown) => {
       leave(path, error instanceof Error ? `symlink, ${error.message}` : 'symlink')
       return 'refused' as const
     })
-    if (found === 'refused') return
-    if (found === null) return leave(path, 'broken symlink')
-    if (found.type !== 'file') return leave(path, "symlink that doesn't point to a file")
-    await turns.take(() => copyFile(copying, [path, found], [goal, there.get(keyOf(found.name)) ?? null]))
+    if (entry === 'refused') return
+    if (entry === null) return leave(path, 'broken symlink')
+    if (entry.type !== 'file') return leave(path, "symlink that doesn't point to a file")
+    await turns.take(() => copyFile(copying, [path, entry], [goal, there.get(keyOf(entry.name)) ?? null]))
   }
 
   /** Lists the target folder, created if missing. */
-  async function placeOf(place: Buffer): Promise<Map<string, Found>> {
-    const found = await to.look(place)
-    if (found === null) await to.makeFolder(place)
-    else if (found.type !== 'folder') throw new Stop('conflict', `${to.called(place)} isn't a folder.`)
-    const rows = new Map<string, Found>()
-    if (found !== null) for await (const row of to.list(place)) rows.set(keyOf(row.name), row)
+  async function placeOf(place: Buffer): Promise<Map<string, FileEntry>> {
+    const entry = await to.look(place)
+    if (entry === null) await to.makeFolder(place)
+    else if (entry.type !== 'folder') throw new Stop('conflict', `${to.called(place)} isn't a folder.`)
+    const rows = new Map<string, FileEntry>()
+    if (entry !== null) for await (const row of to.list(place)) rows.set(keyOf(row.name), row)
     return rows
   }
 }

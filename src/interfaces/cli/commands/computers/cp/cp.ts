@@ -9,7 +9,7 @@ import type { Globals } from '../../../globals.ts'
 import { type Terminal, clean } from '../../../terminal.ts'
 import { type Target, computerNamed, homeOf } from '../target.ts'
 import { type Copying, copyContent, copyFile, copyFolder } from './copy.ts'
-import { type Found, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
+import { type FileEntry, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
 import { here } from './here.ts'
 import { type Progress, progressOn } from '../../../output/progress.ts'
 import { filesOf } from './there.ts'
@@ -47,11 +47,20 @@ export async function cp(words: readonly string[], terminal: Terminal): Promise<
     terminal.err('Interrupted. Run the same command again to resume.')
   })
   const sides = sidesOf(globals, terminal)
-  let left = 0
+  let skipped = 0
   for (const source of sources)
-    left += await copyOne({ source, target, several: sources.length > 1, recursive, force, sides, progress, terminal })
+    skipped += await copyOne({
+      source,
+      target,
+      several: sources.length > 1,
+      recursive,
+      force,
+      sides,
+      progress,
+      terminal,
+    })
   leave()
-  return codeOf(left === 0 ? 'ok' : 'failure')
+  return codeOf(skipped === 0 ? 'ok' : 'failure')
 }
 
 async function read(words: readonly string[]) {
@@ -75,12 +84,12 @@ type Sides = (place: Extract<Place, { type: 'here' | 'there' }>) => Promise<{ si
 
 /** Resolves both sides of a copy. Looks up each computer and its home once. */
 function sidesOf(globals: Globals, terminal: Terminal): Sides {
-  const known = new Map<string, Promise<There>>()
+  const lookups = new Map<string, Promise<There>>()
   return async (place) => {
     if (place.type === 'here') return { side: here, path: Buffer.from(resolve(place.path) + endOf(place.path)) }
     const { computer, path } = place
-    if (!known.has(computer)) known.set(computer, computerNamed(computer, globals, terminal).then(thereOf))
-    const { side, home } = await known.get(computer)!
+    if (!lookups.has(computer)) lookups.set(computer, computerNamed(computer, globals, terminal).then(thereOf))
+    const { side, home } = await lookups.get(computer)!
     if (/^(file:\/\/)?\//.test(path)) return { side, path: pathBytes(path) }
     if (/^~[^/]/.test(path))
       throw new Stop(
@@ -128,22 +137,22 @@ async function copyOne({ source, target, several, recursive, force, sides, progr
     return 0
   }
   const from = await sides(source)
-  const found = await from.side.look(from.path)
+  const entry = await from.side.look(from.path)
   const text = from.side.called(from.path)
-  if (found === null) throw new Stop('not_found', `${text} doesn't exist.`)
-  if (found.type === 'folder' && !recursive)
+  if (entry === null) throw new Stop('not_found', `${text} doesn't exist.`)
+  if (entry.type === 'folder' && !recursive)
     throw new Stop('usage', `${text} is a folder.`, 'Add -r to copy it with everything in it.')
-  if (found.type !== 'folder' && found.type !== 'file') throw new Stop('usage', `${text} isn't a file or folder.`)
+  if (entry.type !== 'folder' && entry.type !== 'file') throw new Stop('usage', `${text} isn't a file or folder.`)
   if (target.type === 'pipe') {
-    if (found.type === 'folder') throw new Stop('usage', "Can't write a folder to stdout.")
-    await copyContent(from.side.source(from.path, found), stdout(terminal), text, progress)
+    if (entry.type === 'folder') throw new Stop('usage', "Can't write a folder to stdout.")
+    await copyContent(from.side.source(from.path, entry), stdout(terminal), text, progress)
     return 0
   }
   const to = await sides(target)
   const copying: Copying = { from: from.side, to: to.side, force, progress, say: (line) => terminal.err(clean(line)) }
-  const [path, there] = await goalOf(to, { path: from.path, isFolder: found.type === 'folder' }, several)
-  if (found.type === 'folder') return await copyFolder(copying, from.path, path)
-  await copyFile(copying, [from.path, found], [path, there])
+  const [path, there] = await goalOf(to, { path: from.path, isFolder: entry.type === 'folder' }, several)
+  if (entry.type === 'folder') return await copyFolder(copying, from.path, path)
+  await copyFile(copying, [from.path, entry], [path, there])
   return 0
 }
 
@@ -155,7 +164,7 @@ async function goalOf(
   { side, path }: { side: Side; path: Buffer },
   source: { path: Buffer; isFolder: boolean },
   several: boolean,
-): Promise<[Buffer, Found | null]> {
+): Promise<[Buffer, FileEntry | null]> {
   const there = await side.look(path)
   if (there?.type === 'folder') {
     const name = lastOf(source.path)

@@ -1,7 +1,7 @@
 /** The two ends of a copy: this machine, a computer, or a pipe. Paths and names are bytes. */
 
 /** A folder entry, or the target of a path. */
-export interface Found {
+export interface FileEntry {
   name: Buffer
   type: 'file' | 'folder' | 'symlink' | 'other'
   size: number
@@ -36,10 +36,10 @@ export interface Side {
   /** A path for display. */
   called(path: Buffer): string
   /** Looks up a path, following symlinks. */
-  look(path: Buffer): Promise<Found | null>
-  list(path: Buffer): AsyncIterable<Found>
+  look(path: Buffer): Promise<FileEntry | null>
+  list(path: Buffer): AsyncIterable<FileEntry>
   makeFolder(path: Buffer): Promise<void>
-  source(path: Buffer, found: Found): Source
+  source(path: Buffer, found: FileEntry): Source
   /** `beside`: names in the target folder, if known. */
   sink(path: Buffer, options: { force: boolean; beside: readonly Buffer[] | null }): Sink
 }
@@ -57,5 +57,5 @@ export function lastOf(path: Buffer): Buffer {
 }
 
 /** Whether size and time match, as in rsync(1): copied earlier. */
-export const isSame = (there: Found, { size, modified }: Pick<Source, 'size' | 'modified'>): boolean =>
+export const isSame = (there: FileEntry, { size, modified }: Pick<Source, 'size' | 'modified'>): boolean =>
   there.type === 'file' && there.size === size && there.modified === modified

@@ -5,14 +5,14 @@ import { dirname } from 'node:path'
 import { isUtf8, nameText } from '#core/files/file-path.ts'
 import { Stop } from '../../../exit.ts'
 import { hasTrueSize } from '../../../server/files/true-size.ts'
-import { type Found, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
+import { type FileEntry, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
 
 /** Local files. */
 export const here: Side = {
   called: (path) => (isUtf8(path) ? path.toString() : nameText(path)),
   async look(path) {
     try {
-      return found(lastOf(path), await stat(path))
+      return entryOf(lastOf(path), await stat(path))
     } catch (error) {
       if (codeIn(error) === 'ENOENT') return null
       throw plain(path, error)
@@ -24,7 +24,7 @@ export const here: Side = {
     )) {
       // It may have been removed since.
       const stats = await lstat(below(path, name)).catch(() => null)
-      if (stats) yield found(name, stats)
+      if (stats) yield entryOf(name, stats)
     }
   },
   async makeFolder(path) {
@@ -49,7 +49,7 @@ export const here: Side = {
   sink: (path, { force, beside }) => new FileSink(path, force, beside),
 }
 
-const found = (name: Buffer, stats: Awaited<ReturnType<typeof lstat>>): Found => ({
+const entryOf = (name: Buffer, stats: Awaited<ReturnType<typeof lstat>>): FileEntry => ({
   name,
   type: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'symlink' : 'other',
   size: Number(stats.size),

@@ -42,8 +42,8 @@ export function lossesOf(): Losses {
       if (!passes(error)) throw error
       since ??= Date.now()
       if (Date.now() - since > PATIENCE_MS) throw error
-      const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0
-      await sleep(Math.max(asked, wait * (0.5 + Math.random() / 2)))
+      const retryAfterMs = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0
+      await sleep(Math.max(retryAfterMs, wait * (0.5 + Math.random() / 2)))
       wait = Math.min(wait * 2, LONGEST_MS)
     },
   }

@@ -9,7 +9,7 @@ import { type Incoming, failureOf, pageIn } from '../../../../client.ts'
 import { Stop } from '../../../exit.ts'
 import { Unreachable } from '../../../server/send.ts'
 import type { Target } from '../target.ts'
-import type { Found, Side, Sink, Source } from './ends.ts'
+import type { FileEntry, Side, Sink, Source } from './ends.ts'
 import { changed } from './here.ts'
 import { ApiError, hasCode, patiently } from './losses.ts'
 
@@ -23,7 +23,7 @@ const PIECE = 8 << 20
 interface Row {
   name: string
   name_base64: string | null
-  type: Found['type']
+  type: FileEntry['type']
   size_bytes: number
   mode: number
   modified_at: string
@@ -46,7 +46,7 @@ export function filesOf(target: Target): Side {
     called,
     async look(path) {
       try {
-        const row = foundIn((await fs({ op: 'stat', path })).data as Row)
+        const row = entryIn((await fs({ op: 'stat', path })).data as Row)
         return row.type === 'symlink' ? await behind(path, row) : row
       } catch (error) {
         if (hasCode(error, 'not_found')) return null
@@ -56,7 +56,7 @@ export function filesOf(target: Target): Side {
     async *list(path) {
       for (let cursor: string | undefined; ;) {
         const page = pageIn(await fs({ op: 'list', path, limit: 1_000, ...(cursor !== undefined && { cursor }) }))
-        for (const row of page.rows as Row[]) yield foundIn(row)
+        for (const row of page.rows as Row[]) yield entryIn(row)
         if (page.next === null) return
         cursor = page.next
       }
@@ -87,7 +87,7 @@ export function filesOf(target: Target): Side {
   }
 
   /** Resolves a symlink: a folder can be listed, a file reports its size. */
-  async function behind(path: Buffer, row: Found): Promise<Found> {
+  async function behind(path: Buffer, row: FileEntry): Promise<FileEntry> {
     try {
       await fs({ op: 'list', path, limit: 1 })
       return { ...row, type: 'folder' }
@@ -144,7 +144,7 @@ export function filesOf(target: Target): Side {
   }
 }
 
-function foundIn({ name, name_base64, type, size_bytes: size, mode, modified_at }: Row): Found {
+function entryIn({ name, name_base64, type, size_bytes: size, mode, modified_at }: Row): FileEntry {
   const bytes = name_base64 === null ? Buffer.from(name) : Buffer.from(name_base64, 'base64')
   return { name: bytes, type, size, mode: mode & 0o777, modified: Date.parse(modified_at) }
 }
@@ -158,13 +158,13 @@ function sinkOf(target: Target, path: string, force: boolean): Sink {
   }
   const send = (source: Source, range: string | null, size: number, body: AsyncIterable<Uint8Array>) =>
     post(target, queryOf(path, force, tag, source), range, size, body)
-  let asked = false
+  let hasAsked = false
   return {
     announces: true,
     async begun(source) {
       tag = createHash('sha256').update(source.mark).digest('hex').slice(0, 32)
-      const first = !asked
-      asked = true
+      const first = !hasAsked
+      hasAsked = true
       if (first && (source.size === null || source.size < WORTH_ASKING)) return 0
       const there = await offset()
       return source.size === null || there <= source.size ? there : 0
@@ -197,17 +197,17 @@ function sinkOf(target: Target, path: string, force: boolean): Sink {
 }
 
 async function* pieces(source: AsyncIterable<Uint8Array>): AsyncGenerator<{ piece: Buffer; last: boolean }> {
-  let held: Uint8Array[] = []
+  let chunks: Uint8Array[] = []
   let size = 0
   for await (const part of source) {
-    held.push(Uint8Array.from(part))
+    chunks.push(Uint8Array.from(part))
     size += part.length
     if (size < PIECE) continue
-    yield { piece: Buffer.concat(held), last: false }
-    held = []
+    yield { piece: Buffer.concat(chunks), last: false }
+    chunks = []
     size = 0
   }
-  yield { piece: Buffer.concat(held), last: true }
+  yield { piece: Buffer.concat(chunks), last: true }
 }
 
 async function* counted(

@@ -14,25 +14,25 @@ export function canvasCall(
   { textdocId, versions, exported }: { textdocId: string | null; versions: Versions | null; exported: Exported },
 ): { text: string; versions: Versions | null } | null {
   const [, verb] = CALL.exec(textOr(message.recipient, '')) ?? []
-  const asked = verb === undefined ? null : jsonIn(message.content)
-  if (asked === null) return null
+  const request = verb === undefined ? null : jsonIn(message.content)
+  if (request === null) return null
   if (verb === 'create') {
-    if (typeof asked.content !== 'string') return null
-    const document = { title: textOr(asked.name, ''), language: languageOf(asked.type), content: asked.content }
+    if (typeof request.content !== 'string') return null
+    const document = { title: textOr(request.name, ''), language: languageOf(request.type), content: request.content }
     return { text: markdownOf(document), versions: { key: textdocId ?? '', document, before: versions } }
   }
   if (verb === 'comment') {
-    const comments = listIn(asked.comments).map(({ comment }) => textOr(comment, ''))
+    const comments = listIn(request.comments).map(({ comment }) => textOr(comment, ''))
     return { text: comments.map((comment) => `- ${comment.trim()}`).join('\n'), versions }
   }
-  const known = versionOf(versions, textdocId) ?? versionOf(versions, null)
-  const updates = listIn(asked.updates)
-  const changed = known === null ? null : replaced(known.document, updates)
-  if (known !== null && changed !== null)
-    return { text: markdownOf(changed), versions: { key: known.key, document: changed, before: versions } }
+  const current = versionOf(versions, textdocId) ?? versionOf(versions, null)
+  const updates = listIn(request.updates)
+  const changed = current === null ? null : replaced(current.document, updates)
+  if (current !== null && changed !== null)
+    return { text: markdownOf(changed), versions: { key: current.key, document: changed, before: versions } }
   // Patterns are Python regexes from the model, so show the replacement text instead of applying it.
   exported.leave('document edits with only the new text in the export')
-  const language = known?.document.language ?? null
+  const language = current?.document.language ?? null
   const shown = updates.map(({ replacement }) => textOr(replacement, '')).filter((words) => words.trim() !== '')
   return {
     text: shown.map((words) => (language === null ? quoted(words) : fenced(words, language))).join('\n\n'),

@@ -8,12 +8,12 @@ import { type Exported, isObject, textOr } from './conversation.ts'
 export function withLinks(text: string, metadata: Record<string, unknown>, exported: Exported): string {
   const references = listIn(metadata.content_references)
   const byMark = Map.groupBy(references, ({ matched_text }) => textOr(matched_text, ''))
-  const seen = new Map<string, number>()
+  const counts = new Map<string, number>()
   const linked = new Set<string>()
   const referenceOf = (mark: string): Record<string, unknown> | null => {
     const those = byMark.get(mark) ?? []
-    const turn = seen.get(mark) ?? 0
-    seen.set(mark, turn + 1)
+    const turn = counts.get(mark) ?? 0
+    counts.set(mark, turn + 1)
     // Equal marks have their own sources, in order. A single reference serves them all.
     return those[Math.min(turn, those.length - 1)] ?? null
   }
@@ -81,8 +81,8 @@ function wordsIn(mark: string): string | null {
   if (kind === 'url') return linkTo(rest[1], rest[0]) ?? (rest[0]?.trim() || null)
   if (kind !== 'entity') return null
   try {
-    const named: unknown = JSON.parse(rest[0] ?? '')
-    return Array.isArray(named) && typeof named[1] === 'string' && named[1].trim() !== '' ? named[1] : null
+    const value: unknown = JSON.parse(rest[0] ?? '')
+    return Array.isArray(value) && typeof value[1] === 'string' && value[1].trim() !== '' ? value[1] : null
   } catch {
     return null
   }
@@ -93,10 +93,10 @@ const isPicture = (reference: Record<string, unknown> | null, mark: string): boo
 
 /** The source of an old mark, by its position in the text or its number. */
 function oldLinksOf(metadata: Record<string, unknown>, { at, number }: { at: number; number: string }): string[] {
-  const known = listIn(metadata.citations)
+  const citations = listIn(metadata.citations)
   const source =
-    known.find(({ start_ix }) => start_ix === at) ??
-    known.find(
+    citations.find(({ start_ix }) => start_ix === at) ??
+    citations.find(
       ({ metadata: about }) =>
         isObject(about) && isObject(about.extra) && String(about.extra.cited_message_idx) === number,
     )

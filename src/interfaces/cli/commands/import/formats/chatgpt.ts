@@ -82,7 +82,7 @@ function nodeOf(id: string, { parent, message }: Entry, place: Place): { node: N
   if (!isObject(message)) return only(bare)
   const role = isObject(message.author) ? textOr(message.author.role, null) : null
   const metadata = isObject(message.metadata) ? message.metadata : {}
-  const said: Node = {
+  const base: Node = {
     ...bare,
     role: role === 'user' ? 'user' : 'assistant',
     at: millisecondsOf(message.create_time),
@@ -94,21 +94,21 @@ function nodeOf(id: string, { parent, message }: Entry, place: Place): { node: N
   if (role !== 'user' && role !== 'assistant') {
     // Images made by a tool and research reports were shown as part of the answer.
     const report = reportIn(metadata, exported)
-    if (files.length > 0 || report !== '') return only({ ...said, text: report, files })
+    if (files.length > 0 || report !== '') return only({ ...base, text: report, files })
     exported.leave('tool results')
     return only(bare)
   }
   // Messages not addressed to `all` are tool calls.
   if (textOr(message.recipient, 'all') !== 'all') {
     const call = canvasCall(message, place)
-    if (call !== null) return { node: { ...said, text: call.text, files }, after: call.versions }
+    if (call !== null) return { node: { ...base, text: call.text, files }, after: call.versions }
     exported.leave('tool calls')
     return only(bare)
   }
   const words = wordsOf(message.content, exported)
   const text = role === 'assistant' ? withLinks(words, metadata, exported) : words
-  const answered = textOr(metadata.targeted_reply, '').trim()
-  return only({ ...said, text: answered === '' ? text : `${quoted(answered)}\n\n${text}`, files })
+  const reply = textOr(metadata.targeted_reply, '').trim()
+  return only({ ...base, text: reply === '' ? text : `${quoted(reply)}\n\n${text}`, files })
 }
 
 /** Deep research keeps its report in a widget's JSON state. */

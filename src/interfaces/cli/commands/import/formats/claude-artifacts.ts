@@ -28,14 +28,14 @@ export function artifactCall(
 
 function artifactOf(input: Record<string, unknown>, versions: Versions | null): Shown | 'lost' | null {
   const key = textOr(input.id, '')
-  const known = versionOf(versions, key)?.document
-  if (input.command === 'update') return known === undefined ? 'lost' : edited(key, input, versions)
+  const current = versionOf(versions, key)?.document
+  if (input.command === 'update') return current === undefined ? 'lost' : edited(key, input, versions)
   if (typeof input.content !== 'string') return null
   return {
     key,
     document: {
-      title: textOr(input.title, '') || (known?.title ?? ''),
-      language: input.type === undefined ? (known?.language ?? null) : languageOf(input.type, input.language),
+      title: textOr(input.title, '') || (current?.title ?? ''),
+      language: input.type === undefined ? (current?.language ?? null) : languageOf(input.type, input.language),
       content: input.content,
     },
   }

@@ -37,9 +37,9 @@ function nodesOf(messages: readonly unknown[], model: string | null, exported: E
       exported.leave('messages without an ID')
       continue
     }
-    const named = textOr(message.parent_message_uuid, null)
+    const parentId = textOr(message.parent_message_uuid, null)
     // The first message's parent is an all-zero ID.
-    const parent: string | null = named === null ? before : ids.has(named) ? named : null
+    const parent: string | null = parentId === null ? before : ids.has(parentId) ? parentId : null
     const { text, after } = wordsOf(message, (parent !== null && versions.get(parent)) || null, exported)
     versions.set(message.uuid, after)
     nodes.push({
@@ -59,15 +59,15 @@ const MISSING = 'images, audio and other files missing from the export'
 /** Parts without content for users. */
 const SILENT: ReadonlySet<unknown> = new Set(['token_budget'])
 
-type Given = Record<string, unknown>
+type Json = Record<string, unknown>
 
-function wordsOf(message: Given, above: Versions | null, exported: Exported): { text: string; after: Versions | null } {
+function wordsOf(message: Json, above: Versions | null, exported: Exported): { text: string; after: Versions | null } {
   let versions = above
   const words: { text: string; key: string | null }[] = []
   const say = (text: string, key: string | null = null): void => {
     // A document changed several times in an answer shows its last state in its first place.
-    const known = key === null ? undefined : words.find((one) => one.key === key)
-    if (known) known.text = text
+    const existing = key === null ? undefined : words.find((one) => one.key === key)
+    if (existing) existing.text = text
     else words.push({ text, key })
   }
   const parts = Array.isArray(message.content) ? message.content : []
@@ -95,7 +95,7 @@ function wordsOf(message: Given, above: Versions | null, exported: Exported): { 
   for (const attached of Array.isArray(message.attachments) ? message.attachments : []) {
     const text = isObject(attached) ? textOr(attached.extracted_content, '') : ''
     if (text === '') exported.leave(MISSING)
-    else say(`${textOr((attached as Given).file_name, '') || 'attachment'}:\n\n${text}`)
+    else say(`${textOr((attached as Json).file_name, '') || 'attachment'}:\n\n${text}`)
   }
   exported.leave(MISSING, Array.isArray(message.files) ? message.files.length : 0)
   const text = words.map((one) => one.text).filter((one) => one.trim() !== '')
@@ -103,7 +103,7 @@ function wordsOf(message: Given, above: Versions | null, exported: Exported): { 
 }
 
 /** A part's text with links after its cited passages. */
-function withCitations({ text: given, citations }: Given, exported: Exported): string {
+function withCitations({ text: given, citations }: Json, exported: Exported): string {
   let text = textOr(given, '')
   const ends = new Map<number, Set<string>>()
   for (const one of Array.isArray(citations) ? citations : []) {

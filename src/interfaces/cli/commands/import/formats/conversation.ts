@@ -92,41 +92,41 @@ export function conversationOf(
   nodes: readonly Node[],
   exported: Exported,
 ): void {
-  const known = new Map(nodes.map((node) => [node.id, node]))
-  const kept = new Set<string>()
-  for (const node of nodes) if (node.text.trim() !== '' || node.files?.length) kept.add(node.id)
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  const nonEmpty = new Set<string>()
+  for (const node of nodes) if (node.text.trim() !== '' || node.files?.length) nonEmpty.add(node.id)
   const messages: Message[] = []
-  const placed = new Map<string, string | null>()
+  const ancestors = new Map<string, string | null>()
   /**
    * Places the nearest ancestor with content before its descendants. Iterative: a chat may be thousands of messages
    * deep.
    */
   const place = (start: string | null): string | null => {
     const path: Node[] = []
-    const seen = new Set<string>()
+    const visited = new Set<string>()
     let at = start
-    while (at !== null && !placed.has(at)) {
-      const node = known.get(at)
+    while (at !== null && !ancestors.has(at)) {
+      const node = byId.get(at)
       // A missing parent or a cycle starts the chat.
-      if (node === undefined || seen.has(at)) break
-      seen.add(at)
+      if (node === undefined || visited.has(at)) break
+      visited.add(at)
       path.push(node)
       at = node.parent
     }
-    let above = at === null ? null : (placed.get(at) ?? null)
+    let above = at === null ? null : (ancestors.get(at) ?? null)
     for (const node of path.toReversed()) {
-      if (kept.has(node.id)) {
+      if (nonEmpty.has(node.id)) {
         messages.push(messageOf(node, above, exported))
         above = shorten(node.id, 200)
       }
-      placed.set(node.id, above)
+      ancestors.set(node.id, above)
     }
     return above
   }
   for (const node of nodes) place(node.id)
   if (messages.length === 0) return exported.leave('chats without text')
   if (messages.length > MOST_MESSAGES) return exported.leave(`chats with more than ${MOST_MESSAGES} messages`)
-  const head = about.head === null ? null : (placed.get(about.head) ?? null)
+  const head = about.head === null ? null : (ancestors.get(about.head) ?? null)
   const created = timeOf(about.at)
   exported.conversations.push({
     external_id: shorten(about.external_id, 200),

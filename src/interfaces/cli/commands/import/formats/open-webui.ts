@@ -34,16 +34,16 @@ export function readOpenWebUi(chats: readonly unknown[], exported: Exported): vo
 
 function nodeOf(id: string, message: Record<string, unknown>, exported: Exported): Node {
   const { role, content, parentId, timestamp, files } = message
-  const known = role === 'user' || role === 'assistant' || role === 'system' ? role : null
-  if (known === null) exported.leave('tool results')
+  const messageRole = role === 'user' || role === 'assistant' || role === 'system' ? role : null
+  if (messageRole === null) exported.leave('tool results')
   return {
     id,
     parent: textOr(parentId, null),
-    role: known ?? 'assistant',
-    text: known === null ? '' : wordsOf(content, exported),
+    role: messageRole ?? 'assistant',
+    text: messageRole === null ? '' : wordsOf(content, exported),
     at: millisecondsOf(timestamp),
     model: role === 'assistant' ? textOr(message.model, null) : null,
-    files: known === null ? [] : exported.filesOf([...refsOf(files), ...picturesIn(content)]),
+    files: messageRole === null ? [] : exported.filesOf([...refsOf(files), ...picturesIn(content)]),
   }
 }
 
