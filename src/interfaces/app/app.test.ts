@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 
-test('the app: pages are never kept, hashed files for ever, all under a policy without anything inline', async () => {
+test('app pages are never cached, hashed files are cached forever, and the policy allows nothing inline', async () => {
   await using server = await testServer()
   const page = await eventually(server.origin, '/app')
   assert.match(page.headers.get('content-type')!, /^text\/html/)
@@ -25,7 +25,7 @@ test('the app: pages are never kept, hashed files for ever, all under a policy w
   assert.equal((await server.stranger.get(script, { 'accept-encoding': 'identity' })).text, code.text)
 })
 
-test('any path below /app is a page of it; files that are gone, neighbours, other hosts and other methods are refused', async () => {
+test('any path below /app returns the page; missing files, siblings, other hosts and other methods are rejected', async () => {
   await using server = await testServer()
   const page = await eventually(server.origin, '/app')
   for (const path of ['/app/', '/app/ai-routing?x=1', '/app/settings/developer', '/app/../app/no/such/page'])

@@ -27,7 +27,7 @@ const uk = (
   { stdin = '', env = {} }: { stdin?: string; env?: Record<string, string> } = {},
 ): Promise<Ran> => ranBy(spawn(program, words, { env: { PATH: process.env.PATH!, HOME: home, ...env } }), stdin)
 
-test('from sign-up to logout, with one home', async () => {
+test('a user signs up, works and logs out in one home folder', async () => {
   await using server = await testServer()
   const { origin } = server
 
@@ -128,13 +128,13 @@ const pick = (json: string, ...names: string[]): Record<string, unknown> => {
   return Object.fromEntries(names.map((name) => [name, data[name]]))
 }
 
-test('a server that is not there ends with 7 and says what to do', async () => {
+test('an unreachable server exits with 7 and a hint', async () => {
   const ran = await uk(['me', 'get', '--origin', 'http://127.0.0.1:9'], { env: { UK_KEY: 'uk_x' } })
   assert.equal(ran.code, exits.unreachable[0])
   assert.match(ran.err, /npm start/)
 })
 
-test('a mistyped word names the nearest', async () => {
+test('a mistyped word suggests the closest one', async () => {
   const terminal = recorder()
   assert.equal(await run(['api-keyz', 'list'], terminal), exits.usage[0])
   assert.match(terminal.told.join('\n'), /Unknown command "api-keyz"\.\nDid you mean `api-keys`\?/)
@@ -143,7 +143,7 @@ test('a mistyped word names the nearest', async () => {
   assert.match(verb.told.join('\n'), /Unknown command "api-keys lst"\.\nDid you mean `api-keys list`\?/)
 })
 
-test('Ctrl-C while a run is followed says that it goes on and how to come back', () => {
+test('Ctrl-C while following a run prints how to follow or stop it', () => {
   let interrupt = () => {}
   const terminal = recorder({ onInterrupt: (say) => ((interrupt = say), () => (interrupt = () => {})) })
   assert.equal(followRun('chats.list', {}, terminal), null)
@@ -157,7 +157,7 @@ test('Ctrl-C while a run is followed says that it goes on and how to come back',
   assert.match(terminal.told[0]!, /continues\. Follow it: `uk chats events CHAT RUN`\. .* `uk chats stop CHAT`/)
 })
 
-test('a hint is of use: it names what there is, and nothing where there is nothing to do', async () => {
+test('hints name available options, and are omitted if there are none', async () => {
   await using server = await testServer()
   const { origin } = server
   const alice = await server.person('Alice')
@@ -175,7 +175,7 @@ test('a hint is of use: it names what there is, and nothing where there is nothi
   assert.match(help.told.join('\n'), /See `uk help`\.$/)
 })
 
-test('the routing preview says in 80 columns who would answer, in which order, and at what price', async () => {
+test('the routing preview shows candidates, order and prices in 80 columns', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()
@@ -202,7 +202,7 @@ test('the routing preview says in 80 columns who would answer, in which order, a
   assert.match(await asked({}), /^id +\w{26}$/m, 'a pipe gets everything')
 })
 
-test('a list shows what a row is before what it points to', async () => {
+test('a list shows descriptive columns before references', async () => {
   const chats = list(await loadContracts()).find(({ name }) => name === 'chats.list')!
   const paths = columnsOf(chats).map(({ path }) => path)
   for (const plain of ['model', 'message_count', 'last_message_at'])
@@ -210,13 +210,13 @@ test('a list shows what a row is before what it points to', async () => {
       assert.ok(paths.indexOf(plain) < paths.indexOf(pointer), `${plain} before ${pointer}`)
 })
 
-test('a hint names the command and not what was typed after it', async () => {
+test('a hint names the command without its arguments', async () => {
   const terminal = recorder()
   assert.equal(await run(['sign-up', 'me@example.com'], terminal), exits.usage[0])
   assert.ok(!terminal.told.join('\n').includes('uk sign-up me'), terminal.told.join('\n'))
 })
 
-test('words become input as the contract says', async () => {
+test('words are parsed by the types of the contract', async () => {
   const files: Record<string, string> = { 'note.md': 'from a file\n', '-': 'from stdin\n' }
   const parse = async (verb: keyof typeof things.endpoints, ...words: string[]) =>
     (await parseArguments(words, fieldsOf(things.endpoints[verb]), async (from) => files[from] ?? assert.fail(from)))
@@ -258,12 +258,12 @@ test('words become input as the contract says', async () => {
   await wrong('work', 'ID', 'three')
 })
 
-test('what others wrote cannot move the cursor', () => {
+test('text from others cannot move the cursor', () => {
   assert.equal(clean('a\u001b[31mred\u001b[0m \u001b]0;title\u0007b\u009b2Jc\rd'), 'ared bcd')
   assert.ok(!table([{ id: '1', name: 'x\u001b[2Jy' }], recorder({ interactive: true })).includes('\u001b'))
 })
 
-test('tables fit the window and keep ids whole', () => {
+test('tables fit the window and keep IDs whole', () => {
   const rows = [
     {
       note: 'n'.repeat(200),

@@ -42,7 +42,7 @@ const answerTo = async (words: readonly string[]): Promise<string> => {
   return terminal.told.join('\n')
 }
 
-test('a mistyped first word suggests the command that was meant', async () => {
+test('a mistyped first word suggests the intended command', async () => {
   const words = new Set([...registry.map((one) => wordsOf(one)[0]!), ...specials.map((one) => one.words[0]!), 'help'])
   for (const word of [...words].filter((one) => one !== 'help'))
     for (const slip of mistakesFor(word, words)) {
@@ -51,7 +51,7 @@ test('a mistyped first word suggests the command that was meant', async () => {
     }
 })
 
-test('a mistyped command of an area suggests the one that was meant', async () => {
+test('a mistyped command of an area suggests the intended one', async () => {
   const commands = [...registry.map(wordsOf), ...specials.map(({ words }) => [...words])].filter(
     (words) => words.length > 1,
   )
@@ -71,7 +71,7 @@ test('a mistyped command of an area suggests the one that was meant', async () =
   }
 })
 
-test('words of other programs, and words in another order, suggest the command that was meant', async () => {
+test('mistyped areas and words in another order suggest the intended command', async () => {
   for (const [typed, meant] of [
     ['chta list', 'chats'],
     ['drvie upload', 'drive'],
@@ -91,7 +91,7 @@ test('words of other programs, and words in another order, suggest the command t
   assert.match(await answerTo(['chats', 'zzzzzz']), /See `uk help chats`\./)
 })
 
-test('a mistyped option suggests the one that was meant', async () => {
+test('a mistyped option suggests the intended one', async () => {
   const hintFor = async (word: string, fields: Parameters<typeof parseArguments>[1]): Promise<string> => {
     const error = await parseArguments([word, 'value'], fields, async () => '').then(
       () => null,

@@ -71,7 +71,7 @@ test('every public endpoint and every file of docs/ has a page, and every link a
   }
 })
 
-test('pages ask nothing of anyone else, and run nothing that is written into them', async () => {
+test('pages load nothing external and run no inline script', async () => {
   using served = await serve()
   const { origin } = served
   const response = await fetch(`${origin}/docs/api/things/create`)
@@ -87,7 +87,7 @@ test('pages ask nothing of anyone else, and run nothing that is written into the
   assert.equal((await fetch(`${origin}/docs/api/things/create`, again)).status, 304)
 })
 
-test('a reader sees the address that they came by, where it is a name of ours', async () => {
+test('pages show the address the reader used, if it is a known host', async () => {
   using served = await serve()
   const { origin } = served
   const seenBy = (host: string, proto = 'http'): Promise<string> =>
@@ -154,7 +154,7 @@ test('search finds help by words, prefixes, paths and commands, quickly', async 
   assert.ok(Math.min(...times) < 50, `${Math.min(...times)} ms`)
 })
 
-test('a server serves them without credentials, for the areas that it serves', async () => {
+test('pages are public and cover the areas of the server', async () => {
   await using server = await testServer()
   const docs = await server.stranger.get('/docs/api/api-keys/list')
   assert.equal(docs.status, 200)
@@ -173,7 +173,7 @@ test('a server serves them without credentials, for the areas that it serves', a
   }
 })
 
-test('what is not a page is 404, and a page is only read', async () => {
+test('unknown pages are 404, and pages only accept reads', async () => {
   using served = await serve()
   const { origin } = served
   for (const path of [

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
 import { createSite } from './site.ts'
 
-test('all readers of a page share its bytes, and readers by many names keep no more than so many', async () => {
+test('readers of a page share its bytes, and the number of cached origins is bounded', async () => {
   const site = createSite(await loadContracts(), '2026-11-21')
   const bodyOf = (path: string, origin: string): Buffer => {
     const found = site.at(path, new URLSearchParams(), origin)

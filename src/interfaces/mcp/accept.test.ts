@@ -26,7 +26,7 @@ const ping = (accept?: string): Promise<number> =>
       .end('{"jsonrpc":"2.0","id":1,"method":"ping"}')
   })
 
-test('clients that accept everything are served at /mcp, and those that refuse a type are not', async () => {
+test('clients that accept everything are served at /mcp, and those that exclude a type are rejected', async () => {
   for (const [accept, status] of [
     [undefined, 200],
     ['*/*', 200],

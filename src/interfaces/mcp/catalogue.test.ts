@@ -34,13 +34,13 @@ for (const [query, name] of [
   test(`"${query}" finds ${name} among the first three`, () =>
     assert.ok(best(query).includes(name), best(query).join(', ')))
 
-test('words that stand nowhere find nothing', () => assert.deepEqual(best('zzz qqq'), []))
+test('unknown words find nothing', () => assert.deepEqual(best('zzz qqq'), []))
 
-test('every endpoint is the first that its own name finds', () => {
+test('every endpoint is the first result for its own name', () => {
   for (const { name } of catalogue.cards) assert.equal(best(name)[0], name)
 })
 
-test('the order does not depend on the order of the list, nor on the time', () => {
+test('the ranking depends on neither list order nor time', () => {
   const turned = createCatalogue(listed.toReversed())
   for (const query of ['list', 'agent', 'delete for good', 'usage'])
     assert.deepEqual(
@@ -49,17 +49,17 @@ test('the order does not depend on the order of the list, nor on the time', () =
     )
 })
 
-test('what only a signed-in person may do is not in it', () => {
+test('endpoints for signed-in users only are excluded', () => {
   assert.equal(catalogue.get('api_keys.create'), null)
   assert.equal(catalogue.get('auth.sign_in'), null)
   assert.ok(catalogue.rank('create an api key').every(({ listed }) => forAgents(listed)))
 })
 
-test('names are known as openapi.json writes them too', () => {
+test('names in openapi.json form are accepted', () => {
   assert.equal(catalogue.get('notes_create')?.name, 'notes.create')
 })
 
-test('words are the same however they are bent', () => {
+test('inflected forms have the same stem', () => {
   for (const [a, b] of [
     ['files', 'file'],
     ['messages', 'message'],
@@ -72,7 +72,7 @@ test('words are the same however they are bent', () => {
     assert.deepEqual(stemsOf(a!), stemsOf(b!))
 })
 
-test('every endpoint can be described, and the example is one that its schema takes', () => {
+test('every endpoint can be described with a valid example', () => {
   // A description asks a caller nothing else.
   const caller = { may: () => true } as unknown as AgentCaller
   for (const card of catalogue.cards) {
@@ -83,7 +83,7 @@ test('every endpoint can be described, and the example is one that its schema ta
   }
 })
 
-test('the list of tools costs a model less than 1,500 tokens', () => {
+test('the tool list is below 1,500 tokens', () => {
   const text = JSON.stringify({ tools, instructions })
   // Every word and every mark as a token of its own, and a long word as several: more than any tokeniser makes of it.
   const most = [...text.matchAll(/[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]/g)].length

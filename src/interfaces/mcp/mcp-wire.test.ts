@@ -64,15 +64,15 @@ function withHost(host: string, headers: Record<string, string> = {}): Promise<{
   return promise
 }
 
-describe('who is heard', () => {
-  test('without a key it is 401, and says what is wanted', async () => {
+describe('authentication', () => {
+  test('a request without a key is 401 with a challenge', async () => {
     const answer = await find({}, server.stranger)
     assert.equal(answer.status, 401)
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="ukiyo"')
     assert.equal(answer.body.error.code, 'missing_credentials')
   })
 
-  test('a key that is none is 401 and named as the fault, in either header', async () => {
+  test('an invalid key is 401 and named as the problem, in either header', async () => {
     for (const headers of [
       { authorization: 'Bearer uk_nonsense' },
       { 'x-api-key': 'uk_nonsense' },
@@ -88,7 +88,7 @@ describe('who is heard', () => {
     assert.equal((await find({}, alice)).status, 401)
   })
 
-  test('either header does, and every answer has its marks', async () => {
+  test('both headers are accepted, and every response has the common headers', async () => {
     const answer = await find({ 'x-client-request-id': 'mine' }, caller(server.origin, { 'x-api-key': key.key }))
     assert.equal(answer.status, 200)
     assert.match(answer.headers.get('x-request-id')!, /^[0-9A-Z]{26}$/)
@@ -99,13 +99,13 @@ describe('who is heard', () => {
     assert.equal(answer.headers.get('mcp-session-id'), null)
   })
 
-  test('a Host that is not ours is 421; ours are its names, loopback whatever the port, and those allowed', async () => {
+  test('an unknown Host is 421; known are its names, loopback on any port, and allowed hosts', async () => {
     assert.equal((await withHost('evil.example.com')).status, 421)
     for (const host of ['localhost:9', '127.0.0.1', '[::1]:4242', 'uk.example.com'])
       assert.equal((await withHost(host)).status, 200)
   })
 
-  test('the page of another site is 403, this machine and an allowed host pass', async () => {
+  test('a cross-site request is 403; loopback and allowed hosts pass', async () => {
     for (const origin of ['https://evil.example.com', 'null', 'file://'])
       assert.equal((await find({ origin })).status, 403)
     for (const origin of ['http://localhost:6274', server.origin, 'https://uk.example.com']) {
@@ -115,7 +115,7 @@ describe('who is heard', () => {
     }
   })
 
-  test('a preflight names what may be sent', async () => {
+  test('a preflight lists allowed methods and headers', async () => {
     const answer = await server.stranger.request('OPTIONS', '/mcp', undefined, {
       origin: 'http://localhost:6274',
       'access-control-request-method': 'POST',
@@ -125,14 +125,14 @@ describe('who is heard', () => {
     assert.match(answer.headers.get('access-control-allow-headers')!, /Mcp-Method/)
   })
 
-  test('only POST is taken', async () => {
+  test('only POST is accepted', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const answer = await key.request(method, '/mcp')
       assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'POST'])
     }
   })
 
-  test('other paths are 404, and no OAuth is announced', async () => {
+  test('other paths are 404, and OAuth is not announced', async () => {
     for (const path of ['/mcp/', '/mcpx', '/mcp/sse']) assert.equal((await key.post(path, {})).status, 404)
     for (const path of [
       '/.well-known/oauth-protected-resource',
@@ -180,7 +180,7 @@ describe('the wire of 2026-07-28', () => {
     assert.equal(body.result.resultType, 'complete')
   })
 
-  test('the list may be kept and is the same every time', async () => {
+  test('the tool list is cacheable and stable', async () => {
     const [one, two] = [await modern('tools/list'), await modern('tools/list')]
     assert.deepEqual([one.body.result.ttlMs, one.body.result.cacheScope], [3_600_000, 'public'])
     assert.equal(one.text, two.text)
@@ -201,7 +201,7 @@ describe('the wire of 2026-07-28', () => {
       assert.deepEqual([status, body.error.code, body.id], [400, -32020, 'seven'])
     })
 
-  test('an unknown version is 400, -32022, with those that are served', async () => {
+  test('an unknown version is 400, -32022, with the supported ones', async () => {
     const version = { 'io.modelcontextprotocol/protocolVersion': '2031-01-01' }
     const { status, body } = await modern('tools/list', { _meta: version }, { 'mcp-protocol-version': '2031-01-01' })
     assert.deepEqual([status, body.error.code], [400, -32022])
@@ -215,7 +215,7 @@ describe('the wire of 2026-07-28', () => {
     }
   })
 
-  test('what is not JSON, has no JSON type or holds several messages is refused', async () => {
+  test('invalid JSON, wrong content types and batches are rejected', async () => {
     const broken = await key.post('/mcp', '{"jsonrpc":', { accept })
     assert.deepEqual([broken.status, broken.body.error.code], [400, -32700])
     const text = await key.post('/mcp', '{}', { accept, 'content-type': 'text/plain' })
@@ -224,7 +224,7 @@ describe('the wire of 2026-07-28', () => {
     assert.deepEqual([batch.status, batch.body.error.code], [400, -32600])
   })
 
-  test('a message of nothing but depth is refused before it is parsed', async () => {
+  test('a deeply nested message is rejected before parsing', async () => {
     const deep = (levels: number): string =>
       `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":${'['.repeat(levels)}"${'x'.repeat(70_000)}"${']'.repeat(levels)}}}`
     const refused = await key.post('/mcp', deep(400_000), { accept })
@@ -232,7 +232,7 @@ describe('the wire of 2026-07-28', () => {
     assert.equal((await key.post('/mcp', deep(64), { accept })).status, 200)
   })
 
-  test('progress is on the wire before the call has ended', async () => {
+  test('progress is sent before the call ends', async () => {
     const { id } = (
       await modern('tools/call', { name: 'do', arguments: { name: 'notes.create', input: { text: 'ab' } } })
     ).body.result.structuredContent.data
@@ -263,7 +263,7 @@ describe('the wire of 2026-07-28', () => {
     leave.abort()
   })
 
-  test('an answer of the tool is in the envelope of REST, and names its request where it is a fault', async () => {
+  test('tool results use the REST envelope, and errors include the request ID', async () => {
     const { headers, body } = await modern('tools/call', { name: 'do', arguments: { name: 'notes.fail' } })
     assert.equal(body.result._meta.request_id, headers.get('x-request-id'))
   })
@@ -292,7 +292,7 @@ describe('the wire of 2025-11-25', () => {
     assert.deepEqual([refused.isError, refused.structuredContent.error.type], [true, 'not_found'])
   })
 
-  test('older versions are spoken, unknown ones refused', async () => {
+  test('older versions are supported, unknown ones rejected', async () => {
     for (const protocolVersion of ['2025-06-18', '2025-03-26', '2024-11-05']) {
       const begun = await legacy('initialize', {
         protocolVersion,
@@ -304,12 +304,12 @@ describe('the wire of 2025-11-25', () => {
     assert.equal((await legacy('tools/list', {}, { 'mcp-protocol-version': '2019-01-01' })).status, 400)
   })
 
-  test('who takes only JSON is 406', async () => {
+  test('accepting only JSON is 406', async () => {
     assert.equal((await key.post('/mcp', message('tools/list'), { accept: 'application/json' })).status, 406)
   })
 })
 
-test('a server that closes lets a call end and cuts a stream short', async () => {
+test('a closing server finishes calls and ends streams early', async () => {
   const { service, seen } = notesService()
   const closing = await testServer({ services: [service] })
   const holder = await (await closing.person('Alice')).key()

@@ -49,13 +49,13 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       assert.equal(typeof listed.said.pagination.has_more, 'boolean')
     })
 
-    test('the example that `describe` gives is a call that works', async () => {
+    test('the example from `describe` is a working call', async () => {
       await using agent = await agentFor(alice, ['*'], mode)
       const { said } = await agent.tell('describe', { name: 'agents.create' })
       assert.equal((await agent.tell('do', said.example)).error, false)
     })
 
-    test('a call without the scope is refused as REST refuses it, and is not offered', async () => {
+    test('a call without the scope fails as in REST and is not offered', async () => {
       await using agent = await agentFor(alice, ['agent:read'], mode)
       const refused = await agent.tell('do', { name: 'agents.create', input: { name: 'Eve' } })
       assert.equal(refused.error, true)
@@ -67,7 +67,7 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       assert.equal((await agent.tell('describe', { name: 'agents.create' })).said.allowed, false)
     })
 
-    test("another account's agent is not there", async () => {
+    test("another account's agent is not found", async () => {
       await using mine = await agentFor(alice, ['*'], mode)
       await using theirs = await agentFor(bob, ['*'], mode)
       const { id } = (await mine.tell('do', { name: 'agents.create', input: { name: 'Private' } })).said.data
@@ -75,13 +75,13 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       assert.deepEqual([peek.error, peek.said.error.type, peek.said.error.param], [true, 'not_found', 'id'])
     })
 
-    test('what a person must do is refused', async () => {
+    test('endpoints for signed-in users only are rejected', async () => {
       await using agent = await agentFor(alice, ['*'], mode)
       for (const name of ['api_keys.create', 'auth.sign_in'])
         assert.equal((await agent.tell('do', { name, input: {} })).said.error.code, 'cookie_session_required')
     })
 
-    test('wrong arguments name what is wrong', async () => {
+    test('wrong arguments are named', async () => {
       await using agent = await agentFor(alice, ['*'], mode)
       const cases: [string, Record<string, unknown>, string, string][] = [
         ['do', { name: 'agents.create', input: {} }, 'missing_parameter', 'name'],
@@ -100,13 +100,13 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       assert.ok(unknown.said.error.details.near.includes('agents.create'))
     })
 
-    test('an input that came as a string of JSON is taken for what it means', async () => {
+    test('an input encoded as a JSON string is accepted', async () => {
       await using agent = await agentFor(alice, ['*'], mode)
       const { said } = await agent.tell('do', { name: 'notes.create', input: '{"text":"as text"}' })
       assert.equal(said.data.text, 'as text')
     })
 
-    test('every kind of reply has its answer', async () => {
+    test('every kind of reply has a result', async () => {
       await using agent = await agentFor(alice, ['*'], mode)
       const act = async (verb: string, input: Record<string, unknown> = {}) =>
         agent.tell('do', { name: `notes.${verb}`, input })
@@ -126,7 +126,7 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       assert.equal((await key.get(new URL(linked.said.data.url).pathname)).text.length, 70_000)
     })
 
-    test('a stream is read to its end, its deltas joined, and told of as it goes', async () => {
+    test('a stream is read to its end with joined deltas and progress', async () => {
       await using agent = await agentFor(alice, ['*'], mode)
       const { id } = (await agent.tell('do', { name: 'notes.create', input: { text: 'spell' } })).said.data
       const told: unknown[] = []
@@ -146,7 +146,7 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       assert.equal(told.length, 6)
     })
 
-    test('a caller that hangs up ends what it started', async () => {
+    test('a disconnecting caller cancels its call', async () => {
       const agent = await agentFor(alice, ['*'], mode)
       const { id } = (await agent.tell('do', { name: 'notes.create', input: { text: 'a' } })).said.data
       const before = seen.left
@@ -156,7 +156,7 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       while (seen.left === before) await new Promise((resolve) => setImmediate(resolve))
     })
 
-    test('a key that is revoked ends its stream with the reason', async () => {
+    test('a revoked key ends its stream with the reason', async () => {
       const key = await alice.key()
       await using agent = await agentAt(server.origin, key.key, modes[mode])
       const { id } = (await agent.tell('do', { name: 'notes.create', input: { text: 'a' } })).said.data
@@ -169,7 +169,7 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       await assert.rejects(agent.tell('find', { query: 'agent' }))
     })
 
-    test('a fault shows nothing of the inside', async () => {
+    test('an internal error reveals nothing', async () => {
       await using agent = await agentFor(alice, ['*'], mode)
       const { error, said, content } = await agent.tell('do', { name: 'notes.fail' })
       assert.deepEqual([error, said.error.type], [true, 'internal_error'])

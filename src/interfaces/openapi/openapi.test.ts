@@ -36,16 +36,16 @@ const redocly = (args: string[]) =>
 /** The linter's report on a description; throws where it finds an error. */
 const lint = (document: object) => inFile(document, (file) => redocly(['lint', file]))
 
-test('the description of all areas passes the linter', async () => lint(openapi(await loadContracts(), options)))
-test('the description of every kind of endpoint passes the linter', () => lint(openapi([things], options)))
+test('the document of all areas passes the linter', async () => lint(openapi(await loadContracts(), options)))
+test('the document of every kind of endpoint passes the linter', () => lint(openapi([things], options)))
 
-test('openapi.json is what the contracts say: npm run openapi writes it', async () => {
+test('openapi.json matches the contracts (npm run openapi writes it)', async () => {
   const written: unknown = JSON.parse(await readFile(new URL('openapi.json', root), 'utf8'))
   const now: unknown = JSON.parse(JSON.stringify(openapi(await loadContracts(), options)))
   assert.ok(isDeepStrictEqual(written, now), 'openapi.json is older than the contracts: run `npm run openapi`')
 })
 
-test('every endpoint is described once, by its own name', async () => {
+test('every endpoint appears once with a unique name', async () => {
   const areas = await loadContracts()
   const operations = Object.values(openapi(areas, options).paths).flatMap((path) => Object.values(path))
   const ids = operations.map(({ operationId }) => operationId)
@@ -58,7 +58,7 @@ test('every endpoint is described once, by its own name', async () => {
   assert.equal(new Set(ids).size, ids.length)
 })
 
-test('each kind of reply has its own answer', () => {
+test('each kind of reply has its own response', () => {
   const { paths, components } = openapi([things], options)
   const answer = (path: string, method: string): Record<string, unknown> =>
     Object.fromEntries(
@@ -93,7 +93,7 @@ test('each kind of reply has its own answer', () => {
   assert.deepEqual(components.schemas.OptionInput!.required, ['mark'])
 })
 
-test('a file can be sent: the form is what is described, its bytes are bytes, and what they are called comes last', async () => {
+test('uploads are described as forms with binary content last', async () => {
   const { paths, ...rest } = openapi(await loadContracts(), options)
   const upload = paths['/drive/files']!.post!.requestBody!
   assert.deepEqual(Object.keys(upload.content), ['multipart/form-data'])
@@ -111,7 +111,7 @@ test('a file can be sent: the form is what is described, its bytes are bytes, an
   }
 })
 
-test('who may call shows in scope, credentials and refusals', () => {
+test('scope, credentials and errors show who can call an endpoint', () => {
   const { paths, components } = openapi([things], options)
   const get = paths['/things/{id}']!.get as Operation
   assert.equal(get['x-uk-scope'], 'chat:read')
@@ -124,7 +124,7 @@ test('who may call shows in scope, credentials and refusals', () => {
   assert.match(JSON.stringify(components.responses.CookieSessionRequiredOrCrossSite), /cookie_session_required/)
 })
 
-test('a reader that resolves references finds every refusal of every endpoint', async () => {
+test('resolving references finds every error of every endpoint', async () => {
   const areas = await loadContracts()
   await inFile(openapi(areas, options), async (file) => {
     const whole = `${file}.whole.json`

@@ -17,7 +17,7 @@ const newToken = async (): Promise<string> => (await alice.post('/computer-pairi
 const uk = (home: string, words: string[], input = '') =>
   ends('sh', [program, ...words], { env: { PATH: process.env.PATH, HOME: home }, cwd: home }, input)
 
-test('a token comes by stdin or by a file', async () => {
+test('a token is read from stdin or a file', async () => {
   using home = temporaryDir()
   const state = join(home.path, '.config/ukiyo/computer.json')
   const pair = ['computer', 'pair', '--url', server.origin, '--allow', 'exec,fs_read', '--root', '/srv']
@@ -33,7 +33,7 @@ test('a token comes by stdin or by a file', async () => {
   }
 })
 
-test('a token that is given in a wrong place pairs nothing, and no error repeats it', async () => {
+test('a token in the wrong place pairs nothing and is not repeated in errors', async () => {
   using home = temporaryDir()
   const token = await newToken()
   const pair = ['computer', 'pair', '--url', server.origin]
@@ -59,7 +59,7 @@ test('a token that is given in a wrong place pairs nothing, and no error repeats
   assert.match(said, /Can't read the file in --token-file \(ENOENT\)[^]*UK_PAIR_TOKEN/)
 })
 
-test('`uk computer` lists its commands, and a mistyped one is told the nearest', async () => {
+test('`uk computer` lists its commands and suggests the closest one for a typo', async () => {
   using home = temporaryDir()
   const commands = specials.filter(({ words }) => words[0] === 'computer').map(({ words }) => words[1]!)
   for (const [words, code] of [
@@ -79,7 +79,7 @@ test('`uk computer` lists its commands, and a mistyped one is told the nearest',
   assert.match((await uk(home.path, ['help', 'admin'])).said, /admin reset-password/)
 })
 
-test('the help of what takes words shows them', async () => {
+test('help lists allowed values', async () => {
   using home = temporaryDir()
   for (const [command, example] of [
     ['exec', /\$ uk computer exec box -- \S/],

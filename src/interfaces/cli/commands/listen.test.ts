@@ -14,7 +14,7 @@ import { until } from '#test/until.ts'
 
 const program = fileURLToPath(new URL('../../../../bin/uk', import.meta.url))
 
-test('alice brings the events of her workspace to a program on this machine, signed as webhooks are', async () => {
+test('alice forwards signed workspace events to a local program', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()

@@ -70,7 +70,7 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
     await assert.rejects(agent.tell('delete', {}), { code: -32602 })
   })
 
-test('a key that is refused, none at all and a server that is away are answers, not the end', async () => {
+test('an invalid key, a missing key and an unreachable server are error results, and the process keeps running', async () => {
   const cases: [Record<string, string>, string][] = [
     [{ UK_KEY: 'uk_nonsense' }, 'unauthenticated'],
     [{}, 'unauthenticated'],
@@ -84,7 +84,7 @@ test('a key that is refused, none at all and a server that is away are answers, 
   }
 })
 
-test('it ends when its stdin does, and says nothing that is not a message', async () => {
+test('it exits when stdin closes, and writes only messages', async () => {
   const child: ChildProcess = spawn(uk, ['mcp'], { env: environment({}), stdio: ['pipe', 'pipe', 'pipe'] })
   let out = ''
   let err = ''

@@ -13,7 +13,7 @@ import { usageOf } from './examples.ts'
 import { run } from '../run.ts'
 import { specials } from '../commands/specials.ts'
 
-test('every endpoint is a command with help, and no two share their words', async () => {
+test('every endpoint is a command with help and a unique name', async () => {
   const all = list(await loadContracts())
   const words = all.map((one) => wordsOf(one).join(' '))
   assert.deepEqual(words, [...new Set(words)])
@@ -31,7 +31,7 @@ test('every endpoint is a command with help, and no two share their words', asyn
   }
 })
 
-test('help shows an item of a list as it is typed: JSON where it is a thing, and one that the contract takes', async () => {
+test('help shows a valid example item of each list, as JSON for objects', async () => {
   const all = list(await loadContracts())
   const helpFor = (name: string) => helpOn([all.find((one) => one.name === name)!], recorder({ columns: 300 }))
   const create = await helpFor('ai_gateway.create')
@@ -49,7 +49,7 @@ test('help shows an item of a list as it is typed: JSON where it is a thing, and
     }
 })
 
-test('help goes to stdout when asked for, and names the topics', async () => {
+test('requested help goes to stdout and names the topics', async () => {
   for (const topic of [
     '',
     'commands',
@@ -72,7 +72,7 @@ test('help goes to stdout when asked for, and names the topics', async () => {
   assert.ok(page.split('\n').length <= 20, page)
 })
 
-test('in a pipe every command of `uk help commands` is on one line with its summary', async () => {
+test('in a pipe, `uk help commands` prints each command on one line with its summary', async () => {
   const linesOf = async (more: Parameters<typeof recorder>[0]) => {
     const terminal = recorder(more)
     assert.equal(await run(['help', 'commands'], terminal), 0)
@@ -88,7 +88,7 @@ test('in a pipe every command of `uk help commands` is on one line with its summ
   assert.ok((await linesOf({ columns: 80, interactive: true })).length > all.length, 'a terminal gets wrapped lines')
 })
 
-test('uk config explains every setting, shows no secret, and says what a start would', async () => {
+test('uk config explains every setting, hides secrets, and prints the startup warnings', async () => {
   const asked = async (env: Record<string, string>) => {
     const terminal = recorder({ env })
     const code = await run(['config'], terminal)
@@ -112,7 +112,7 @@ test('uk config explains every setting, shows no secret, and says what a start w
   assert.match(wrong.out, /^UK_PORT +many$/m, 'the list is there all the same')
 })
 
-test('help names what each option takes, and calls a file only what is one', async () => {
+test('help shows a placeholder for each option, and "file" only for files', async () => {
   const options = (text: string): [string, string][] =>
     [...text.matchAll(/--(?:\[no-\])?([a-z][a-z0-9-]*) <([^>]+)>/g)].map(([, flag, placeholder]) => [
       flag!,

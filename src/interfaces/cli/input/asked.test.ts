@@ -13,7 +13,7 @@ import { exits } from '../exit.ts'
 
 const program = fileURLToPath(new URL('../../../../bin/uk', import.meta.url))
 
-test('what is missing is asked for at a terminal and can be left, never in a pipe; a password is asked for once', async () => {
+test('missing fields are prompted for in a terminal, never in a pipe; a password is asked for once', async () => {
   await using server = await testServer()
   await using keeper = await startKeeper()
   const home = await mkdtemp(join(tmpdir(), 'uk-asked-'))

@@ -14,7 +14,7 @@ const fields: [command: string, field: Field][] = list(await loadContracts()).fl
 const parse = async (field: Field, word: string): Promise<unknown> =>
   (await parseArguments([`--${field.flag}`, word], [field], readText)).input[field.name]
 
-test('every schedule takes the nicknames of cron as they are, in any case', async () => {
+test('every schedule accepts the nicknames of cron in any case', async () => {
   const schedules = fields.filter(([, { name, kind }]) => name === 'schedule' && kind === 'text')
   assert.deepEqual(schedules.map(([name]) => name).toSorted(), [
     'automations.create',
@@ -26,7 +26,7 @@ test('every schedule takes the nicknames of cron as they are, in any case', asyn
       for (const typed of [word, word.toUpperCase()]) assert.equal(await parse(field, typed), typed, command)
 })
 
-test('a text that starts with @ is refused with what to write, and no message of the system', async () => {
+test('text that starts with @ is rejected with a hint and without a system message', async () => {
   for (const [command, field] of fields.filter(([, one]) => one.kind === 'text' && !one.verbatim && !one.secret))
     await assert.rejects(parse(field, '@dayly'), (error) => {
       assert.ok(error instanceof Stop, command)

@@ -5,7 +5,7 @@ import { dayOf, timeOf } from './times.ts'
 const now = new Date('2026-11-21T12:00:00.000Z')
 const here = (...parts: [number, number, number, number?, number?]) => new Date(...parts).toISOString()
 
-test('a time is so far ahead where something ends and so far back elsewhere, a day or a time of day here, or ISO 8601', () => {
+test('a time is a duration ahead for ends and back elsewhere, a local day or time, or ISO 8601', () => {
   const cases: [words: string, name: string, time: string | null][] = [
     ['7d', 'expires_at', '2026-11-28T12:00:00.000Z'],
     ['-90s', 'expires_at', '2026-11-21T11:58:30.000Z'],
@@ -22,7 +22,7 @@ test('a time is so far ahead where something ends and so far back elsewhere, a d
     assert.equal(timeOf(words, 'expires_at', now), null, words)
 })
 
-test('a day is so long ago, a word, or the day itself', () => {
+test('a day is a duration ago, a word, or a date', () => {
   const cases: [words: string, day: string | null][] = [
     ['7d', '2026-11-14'],
     ['13h', '2026-11-20'],

@@ -62,7 +62,7 @@ async function uk(
 
 const images = ['inference', 'images', '--prompt', 'A red boat', '--size', '64x48']
 
-test('alice has pictures made and saved: the ending says the kind, several have numbers', async () => {
+test('alice generates and saves images: the extension sets the format, and several are numbered', async () => {
   const model = ['--model', 'studio/gpt-image-2']
   const boats = ['inference', 'images', ...model, '--prompt', 'Two boats', '--n', '2', '--size', '1024x1024']
   const { code, out, err } = await uk([...boats, '-o', at('boats.jpg')])
@@ -77,7 +77,7 @@ test('alice has pictures made and saved: the ending says the kind, several have 
   assert.equal(vendor.requests.findLast(({ method }) => method === 'POST')?.json()['output_format'], 'jpeg')
 })
 
-test('a picture of this machine is changed, or one of the drive by its id', async () => {
+test('a local image or a drive image can be edited', async () => {
   await writeFile(at('boat.png'), (await picture('64x64')).bytes)
   const edit = ['inference', 'images', '--model', 'studio/gpt-image-2', '--prompt', 'Blue']
   const first = await uk([...edit, '--images', at('boat.png'), '--json'])
@@ -97,7 +97,7 @@ test('a picture of this machine is changed, or one of the drive by its id', asyn
   assert.match(missing.err, /--images: can't read .*none\.png/)
 })
 
-test('speech goes into a file, or through a pipe, in the format that its name says', async () => {
+test('speech goes to a file or a pipe, in the format of its extension', async () => {
   const speech = ['inference', 'speech', '--input', 'Hello from this machine.']
   const saved = await uk([...speech, '--model', 'studio/tts-1', '-o', at('hello.wav')])
   assert.equal(saved.code, 0, saved.err)
@@ -110,7 +110,7 @@ test('speech goes into a file, or through a pipe, in the format that its name sa
   assert.equal(wrong.code, exits.usage[0])
 })
 
-test('a recording of this machine is written down, as text or as subtitles', async () => {
+test('a local recording is transcribed as text or subtitles', async () => {
   await writeFile(at('sound.wav'), sound(4, 'wav').bytes)
   vendor.script({ media: { text: 'One two. Three four.' } }, { media: { text: 'One two. Three four.' } })
   const listen = ['inference', 'transcriptions', '--model', 'studio/whisper-1', '--file', at('sound.wav')]
@@ -122,7 +122,7 @@ test('a recording of this machine is written down, as text or as subtitles', asy
   assert.match(await readFile(at('words.srt'), 'utf8'), /^1\n00:00:00,000 --> 00:00:02,000\nOne two\.\n/)
 })
 
-test('a film is waited for, says how far it is, and is saved; one that fails saves nothing', async () => {
+test('a video shows its progress and is saved; a failed one saves nothing', async () => {
   const film = [
     'inference',
     'videos',
@@ -149,7 +149,7 @@ test('a film is waited for, says how far it is, and is saved; one that fails sav
   await assert.rejects(readFile(at('none.mp4')), { code: 'ENOENT' })
 })
 
-test('a key that may not look at operations is told where the film goes on', async () => {
+test('a key without operation access gets the commands to follow a video', async () => {
   const { key: narrow } = await alice.key({ scopes: ['inference:run'] })
   const film = ['inference', 'videos', '--model', 'sim/video', '--prompt', 'A boat', '-o', at('narrow.mp4')]
   const { code, err } = await uk(film, { env: { UK_KEY: narrow } })
@@ -157,7 +157,7 @@ test('a key that may not look at operations is told where the film goes on', asy
   assert.match(err, /Still running\. Check it: `uk operations get [0-9A-Z]{26}`[^]*operation:read/)
 })
 
-test('speech is written while it is made, into a file or through a pipe', async () => {
+test('speech is written while it is generated, to a file or a pipe', async () => {
   const speech = ['inference', 'speech-stream', '--model', 'sim/speech', '--input', 'One. Two.']
   const saved = await uk([...speech, '-o', at('count.mp3')])
   assert.equal(saved.code, 0, saved.err)
@@ -168,7 +168,7 @@ test('speech is written while it is made, into a file or through a pipe', async 
   assert.deepEqual(piped.out, bytes)
 })
 
-test('a terminal that can shows the picture, in its own way; others are left alone', async () => {
+test('images are shown in the protocol of the terminal, or not at all', async () => {
   const draw = async (env: Record<string, string>, answers = '', interactive = true): Promise<string> => {
     const { code, out, err } = await uk([...images, '--model', 'sim/image'], { env, answers, interactive })
     assert.equal(code, 0, err)
@@ -192,7 +192,7 @@ test('a terminal that can shows the picture, in its own way; others are left alo
     assert.ok(!plain.includes('\x1b'), plain)
 })
 
-test('with --json the answer is exactly what the API says, and -o saves the file beside it', async () => {
+test('with --json the response is unchanged, and -o also saves the file', async () => {
   const { code, out, err } = await uk([...images, '--model', 'sim/image', '--json', '-o', at('boat.webp')], {
     interactive: true,
     env: { TERM: 'xterm-kitty' },

@@ -32,7 +32,7 @@ function drawn(text: string): { width: number; height: number; rgb: Buffer } {
   return { width, height, rgb }
 }
 
-test('sixels draw the picture again, in 216 colours', () => {
+test('sixels reproduce the image in 216 colors', () => {
   const [width, height] = [13, 8]
   const rgb = Buffer.alloc(width * height * 3)
   const levels = [0, 51, 102, 153, 204, 255]

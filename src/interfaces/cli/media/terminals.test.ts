@@ -35,7 +35,7 @@ const drawing = async (): Promise<Seat> => {
 }
 const question = /\[c/
 
-test('a terminal is asked what it is; one that knows sixels gets the picture, and its answer is not shown', async () => {
+test('a terminal with sixel support gets the image, and its reply to the query is not shown', async () => {
   const seat = await drawing()
   await seat.sees(question)
   await seat.type('\x1b[?62;4;22c')
@@ -45,7 +45,7 @@ test('a terminal is asked what it is; one that knows sixels gets the picture, an
   assert.ok(!shown.includes('62;4;22c'), shown)
 })
 
-test('one that says nothing is waited for a little, and the file is told of all the same', async () => {
+test('a terminal that does not reply is given up after a while, and the file path still prints', async () => {
   const seat = await drawing()
   const shown = await seat.sees(question)
   assert.equal(await seat.ended(), 0)
@@ -53,7 +53,7 @@ test('one that says nothing is waited for a little, and the file is told of all 
   assert.ok(!(await seat.sees(/Generated/)).includes('P0;1q'))
 })
 
-test('Ctrl-C ends the waiting for its answer as it ends all else', async () => {
+test('Ctrl-C stops the wait for a reply', async () => {
   const seat = await drawing()
   await seat.sees(question)
   await seat.type('\x03')

@@ -72,7 +72,7 @@ async function printed(
   return terminal.said.join('')
 }
 
-test('every command that creates something prints one line with an address of the app', async () => {
+test('every command that creates something prints one line with an app link', async () => {
   const names = registry.filter(isCreation).map(({ name }) => name)
   assert.deepEqual(
     names.filter((name) => !(name in creations) && !results.has(name)),
@@ -112,7 +112,7 @@ test('every command that creates something prints one line with an address of th
   }
 })
 
-test('the line says what happened to what', () => {
+test('the line names the action and the resource', () => {
   const line = (name: string, data: Record<string, unknown>, status = 201): string | undefined =>
     createdLines({ name, data, status, origin }, recorder())?.split('\n')[0]
   assert.equal(line('chats.create', { id: 'C', title: 'Trip' }), `Created chat "Trip"  ${origin}/app/chats/C`)

@@ -75,7 +75,7 @@ const page = (names: string[], next: string | null) =>
 const thingNames = 'id\tname\tnote\tsize\tcreated_at\tupdated_at\tworkspace_id\tcreated_by\n'
 const thingColumns = thingNames.split('\t').length
 
-test('a page names the next one, --all goes through them', async () => {
+test('a page names the next cursor, and --all fetches every page', async () => {
   const one = await printed('list', page(['a', 'b'], 'c1'))
   assert.equal(one.out, `${thingNames}a\ta${'\t'.repeat(thingColumns - 2)}\nb\tb${'\t'.repeat(thingColumns - 2)}\n`)
   assert.match(one.err, /--cursor c1/)
@@ -94,7 +94,7 @@ test('a page names the next one, --all goes through them', async () => {
   assert.deepEqual(none, { code: 0, out: thingNames, err: '' }, 'an empty list has the same columns')
 })
 
-test('one thing has a field per line, nested ones by their path', async () => {
+test('an object prints one field per line, with nested fields by path', async () => {
   const data = { id: 'X', usage: { input_tokens: 3 }, tags: ['a', 'b'], note: null, at: '2026-11-21T09:30:00.000Z' }
   const lines = 'id                  X\nusage.input_tokens  3\ntags                a, b\nat                  '
   const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
@@ -107,7 +107,7 @@ test('one thing has a field per line, nested ones by their path', async () => {
   )
 })
 
-test('a list of things within one is a table for a person, and whole for a program', async () => {
+test('a nested list is a table in a terminal and complete JSON in a pipe', async () => {
   const data = { id: 'X', by_model: [{ model: 'sim/echo', calls: 3, usage: { input_tokens: 9 } }], tags: [] }
   const { out } = await printed('get', answer({ data }), { terminal: { interactive: true } })
   assert.equal(
@@ -119,7 +119,7 @@ test('a list of things within one is a table for a person, and whole for a progr
   assert.match(piped.out, /^by_model  \[\{"model":"sim\/echo","calls":3,"usage":\{"input_tokens":9\}\}\]$/m)
 })
 
-test('the text of a model is written as it comes, its end is the exit code', async () => {
+test('model text prints as it arrives, and its result sets the exit code', async () => {
   const events = (last: string) =>
     answer(
       `:\n\nevent: run.started\ndata: {}\n\nid: 1\nevent: text.delta\ndata: {"delta":"Grüße, "}\n\nevent: reasoning.delta\ndata: {"delta":"hm"}\n\nevent: text.delta\ndata: {"delta":"世界\\u001b[2J"}\n\n${last}`,
@@ -139,7 +139,7 @@ test('the text of a model is written as it comes, its end is the exit code', asy
   assert.equal(other.out, 'change\t{"channel":"user:1"}\n')
 })
 
-test('a tool call stands on a line of its own, with its arguments as the model wrote them', async () => {
+test('a tool call prints on its own line with the raw arguments', async () => {
   const call = { id: 'c', name: 'weather', arguments: '{"city":"Oslo"}' }
   const whole = { text: '', finish_reason: 'tool_calls', tool_calls: [call] }
   assert.equal((await printed('get', answer({ data: whole }))).out, '→ weather {"city":"Oslo"}\n')
@@ -148,7 +148,7 @@ test('a tool call stands on a line of its own, with its arguments as the model w
   assert.deepEqual(streamed, { code: 0, out: 'Well\n', err: '→ weather {"city":"Oslo"}\n' })
 })
 
-test('a run that waits for a decision says how to take it', async () => {
+test('a run that waits for approval prints how to decide', async () => {
   const run = { id: 'R', chat_id: 'C', pending_actions: [{ id: "a'; x", tool: 'drive.trash', arguments: { id: 'F' } }] }
   const events = `event: run.requires_action\ndata: ${JSON.stringify({ run })}\n\n`
   const { code, out, err } = await printed('watch', answer(events))
@@ -157,7 +157,7 @@ test('a run that waits for a decision says how to take it', async () => {
   assert.match(err, /uk chats actions C R --actions '\[\{"id":"a'\\''; x","decision":"allow"\}\]'\n/)
 })
 
-test('a run that was cancelled and a test that found something wrong say so', async () => {
+test('a canceled run and a failed check are reported', async () => {
   const cancelled = await printed('watch', answer('event: run.cancelled\ndata: {}\n\n'))
   assert.deepEqual(cancelled, { code: exits.failure[0], out: '', err: 'uk: The run was canceled.\n' })
   const sent = { text: 'so f', finish_reason: null, run: { status: 'cancelled' } }
@@ -165,7 +165,7 @@ test('a run that was cancelled and a test that found something wrong say so', as
   assert.equal((await printed('get', answer({ data: { ok: false, error: 'no' } }))).code, exits.failure[0])
 })
 
-test('bytes go to a file or a pipe, and not into a terminal unless they are text', async () => {
+test('binary files go to a file or a pipe, never to a terminal', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'uk-print-'))
   try {
     const output = join(folder, 'out.bin')
@@ -187,7 +187,7 @@ test('bytes go to a file or a pipe, and not into a terminal unless they are text
   )
 })
 
-test('work in the background says how to follow it; waited for, its failure is the exit code', async () => {
+test('background work prints how to follow it; with --wait, its failure sets the exit code', async () => {
   const operation = (status: string) => answer({ data: { id: 'OP', status, error: null } }, { status: 202 })
   assert.match((await printed('work', operation('queued'))).err, /uk operations get OP/)
   const ran = await printed('create', answer({ data: { id: 'RUN', status: 'queued' } }, { status: 202 }))
@@ -196,12 +196,12 @@ test('work in the background says how to follow it; waited for, its failure is t
   assert.equal((await printed('work', operation('succeeded'), { globals: { wait: true } })).code, 0)
 })
 
-test('a deletion prints the id, nothing prints nothing', async () => {
+test('a deletion prints the ID, and an empty response prints nothing', async () => {
   assert.equal((await printed('trash', answer({ deleted: true, id: 'X' }))).out, 'X\n')
   assert.equal((await printed('forget', answer('', { status: 204 }))).out, '')
 })
 
-test('what -q and --jq choose of the words of others harms no screen, and reaches a pipe as it is', async () => {
+test('output of -q and --jq is cleaned for a terminal and unchanged in a pipe', async () => {
   const text = 'a\x1b]0;other title\x07\x9b2Jb\x1b[31m'
   for (const globals of [{ query: 'text' }, { jq: '.data.text' }]) {
     const screen = await printed('get', answer({ data: { text } }), { globals, terminal: { interactive: true } })

@@ -53,7 +53,7 @@ async function narrowWay(
   return self
 }
 
-test('a download goes on after a cut, and after a kill when it is asked for again; other bytes are brought from the beginning', async () => {
+test('a download resumes after a disconnect and after a kill, and starts over if the bytes changed', async () => {
   await using server = await testServer()
   await using way = await narrowWay(server.origin)
   const alice = await server.person('Alice')
@@ -130,7 +130,7 @@ test('a download goes on after a cut, and after a kill when it is asked for agai
   }
 })
 
-test('a file of a computer goes on at its offset after cuts, kills and a lost link, and begins anew when it was changed; a planted link is not written through', async () => {
+test('a download from a computer resumes after disconnects and kills, starts over if the file changed, and never writes through a planted link', async () => {
   const { server, alice } = await serverWithAlice()
   await using way = await narrowWay(server.origin)
   const box = await machineOf(server, alice)

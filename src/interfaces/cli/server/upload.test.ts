@@ -44,7 +44,7 @@ async function proxyTo(origin: string, cuts: (request: IncomingMessage) => boole
   }
 }
 
-test('a file passes a proxy with a small limit, goes on after a cut, and in another process where one was killed', async () => {
+test('an upload passes a proxy with a small limit, resumes after a disconnect, and resumes in another process after a kill', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()
@@ -99,7 +99,7 @@ test('a file passes a proxy with a small limit, goes on after a cut, and in anot
   }
 })
 
-test('a name that is taken while a file is sent ends the sending with the refusal', async () => {
+test('an upload fails if its name is taken meanwhile', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()

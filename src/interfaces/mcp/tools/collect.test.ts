@@ -15,7 +15,7 @@ async function* from(events: Event[], then?: Promise<unknown>): AsyncGenerator<E
   await then
 }
 
-test('deltas of one text become one; another text, another kind and what stands between part them', async () => {
+test('consecutive deltas of one text are joined; other texts, kinds and events separate them', async () => {
   const events = [
     delta('a'),
     delta('b'),
@@ -29,7 +29,7 @@ test('deltas of one text become one; another text, another kind and what stands 
   assert.deepEqual([texts, complete], [['ab', 'c', 'd', undefined, 'e'], true])
 })
 
-test('it stops at its bytes, and says where a reader may go on', async () => {
+test('collecting stops at the byte limit and returns the event to resume after', async () => {
   const events = Array.from({ length: 100 }, (_, i) => ({ id: String(i), event: 'tick', data: 'x'.repeat(100) }))
   const collected = await collect(from(events), never, () => {}, { bytes: 1_000 })
   assert.equal(collected.complete, false)
@@ -37,13 +37,13 @@ test('it stops at its bytes, and says where a reader may go on', async () => {
   assert.ok(collected.events.length < 12, `${collected.events.length} events`)
 })
 
-test('it stops at its time though nothing comes', async () => {
+test('collecting stops at the time limit without events', async () => {
   const silent = new Promise(() => {})
   const collected = await collect(from([delta('a')], silent), never, () => {}, { seconds: 0.01 })
   assert.deepEqual([collected.events.length, collected.complete], [1, false])
 })
 
-test('it ends with the refusal that ended the stream, and quietly with its caller', async () => {
+test('collecting throws the error that ended the stream, and ends quietly with its caller', async () => {
   const silent = new Promise(() => {})
   const refused = new AbortController()
   const left = new AbortController()
@@ -54,7 +54,7 @@ test('it ends with the refusal that ended the stream, and quietly with its calle
   assert.equal((await ends[1]).complete, false)
 })
 
-test('a fault of the stream is thrown', async () => {
+test('a stream failure is thrown', async () => {
   async function* broken(): AsyncGenerator<Event> {
     yield delta('a')
     throw new Error('broken')

@@ -67,7 +67,7 @@ function uk(
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
 }
 
-test('a command runs there as if it ran here: output, input, folder, variables, exit code, signal and time-out', async () => {
+test('a remote command passes on output, input, folder, variables, exit code, signal and timeout', async () => {
   const script = 'cat; echo "$WORD in $PWD"; echo oops >&2; exit 7'
   const ran = await uk(['computer', 'exec', 'box', '--cwd', '/tmp', '--env', 'WORD=heron', '--', 'sh', '-c', script], {
     stdin: 'piped\n',
@@ -85,7 +85,7 @@ test('a command runs there as if it ran here: output, input, folder, variables, 
   assert.match(bare.stderr, /Missing command/)
 })
 
-test('Ctrl-C ends the command there, with what it started', async () => {
+test('Ctrl-C stops the remote command and its children', async () => {
   using room = temporaryDir()
   const script = `echo $$ > ${room.path}/pid; sleep 61 & wait`
   const ended = await uk(['computer', 'exec', 'box', '--', 'sh', '-c', script], {
@@ -98,7 +98,7 @@ test('Ctrl-C ends the command there, with what it started', async () => {
   )
 })
 
-test('a command that its follower loses the right to ends as one that is not there, not as a server that is away', async () => {
+test('losing the permission to run commands is reported as such, not as an unreachable server', async () => {
   const bob = await server.person('Bob')
   const { key } = await bob.key()
   const team = await teamOf(alice, [[bob, 'member']])
@@ -123,7 +123,7 @@ test('a command that its follower loses the right to ends as one that is not the
   await alice.delete(`/computers/${id}/exposures/${team}`)
 })
 
-test('with -d a command goes on by itself as an operation, whose id is all that is printed', async () => {
+test('with -d a command continues as an operation, and only its ID is printed', async () => {
   using room = temporaryDir()
   const script = `cat; echo "$WORD" > ${room.path}/said; echo kept; sleep 61`
   const begun = await uk(['computer', 'exec', '-d', 'box', '--env', 'WORD=heron', '--', 'sh', '-c', script])
@@ -144,14 +144,14 @@ test('with -d a command goes on by itself as an operation, whose id is all that 
   assert.equal(JSON.parse(whole.stdout).data.kind, 'computers.exec')
 })
 
-test('a list shows a person first which computer it is, whether it is there, and whose', async () => {
+test('the list of computers starts with name, connection and owner', async () => {
   const sitting = await seat(['computers', 'list'])
   assert.equal(await sitting.ended(), 0)
   await sitting.sees(/id +name +connection +lifecycle +owner/)
   await sitting.sees(new RegExp(`${id} +box +online +running +account`))
 })
 
-test('a computer goes by its name wherever its id would do', async () => {
+test('a computer can be given by name instead of its ID', async () => {
   for (const word of ['box', id, id.toLowerCase()])
     assert.equal(JSON.parse((await uk(['computers', 'get', word, '--json'])).stdout).data.id, id)
   assert.equal((await uk(['computers', 'fs', 'box', '--op', 'stat', '--path', '/tmp'])).code, 0)
@@ -169,7 +169,7 @@ test('a computer goes by its name wherever its id would do', async () => {
   assert.match((await uk(['computers', 'ports', '--help'])).stdout, /<id> +The computer's name or ID/)
 })
 
-test('whatever is piped into a command comes to it, however much, and nothing is left of it there', async () => {
+test('piped input of any size reaches the command and leaves no files behind', async () => {
   using room = temporaryDir()
   const input = 'heron '.repeat(2_000_000)
   const script = 'wc -c; echo "$1" >&2; exit 3'
@@ -181,7 +181,7 @@ test('whatever is piped into a command comes to it, however much, and nothing is
   assert.equal(whole.stdout.split(' ')[0], createHash('sha256').update(input).digest('hex'))
 })
 
-test('who may only run commands there pipes into them as much, and a command that reads only the beginning ends at once', async () => {
+test('piping needs only the permission to run commands, and a command that stops reading ends at once', async () => {
   const input = 'x'.repeat(1_500_000)
   const bob = await server.person('Bertha')
   const team = await teamOf(alice, [[bob, 'member']])
@@ -194,7 +194,7 @@ test('who may only run commands there pipes into them as much, and a command tha
   await alice.delete(`/computers/${id}/exposures/${team}`)
 })
 
-test('what is piped in comes to the command line by line as it comes, not at its end', async () => {
+test('piped input reaches the command line by line', async () => {
   const child = spawn(
     'sh',
     [program, 'computer', 'exec', 'box', '--', 'sh', '-c', 'while read -r line; do echo "got $line"; done'],
@@ -221,7 +221,7 @@ test('what is piped in comes to the command line by line as it comes, not at its
 const seat = (words: string[], origin = server.origin) =>
   seatAt(keeper.client, ['sh', program, ...words], { env: { ...env, UK_ORIGIN: origin } })
 
-test('a terminal opens in one’s own, takes its size, is left running, and is gone back to; its exit code comes back', async () => {
+test('a terminal opens in the local size, can be detached and reattached, and returns its exit code', async () => {
   const first = await seat(['computer', 'ssh', 'box', '--shell', '/bin/sh'])
   await first.sees(/Press Enter ~ \. to detach/)
   await first.type('stty size; FRUIT=quince\r')
@@ -246,7 +246,7 @@ test('a terminal opens in one’s own, takes its size, is left running, and is g
   assert.match(piped.stderr, /This command needs a terminal/)
 })
 
-test('who comes back to a program that draws a screen sees that screen, drawn once more', async () => {
+test('reattaching to a full-screen program redraws its screen', async () => {
   const first = await seat(['computer', 'ssh', 'box', '--shell', '/bin/sh'])
   await first.type(`printf '\\033[?1049h\\033[5;7Hpic''ture'; cat >/dev/null\r`)
   await first.sees(/picture/)
@@ -259,7 +259,7 @@ test('who comes back to a program that draws a screen sees that screen, drawn on
   assert.equal(await again.ended(), 0)
 })
 
-test('what was on its way when the connection broke is typed once over the next one', async () => {
+test('input sent during a disconnect is typed exactly once', async () => {
   await using proxy = await proxyTo(server.origin)
   const sitting = await seat(['computer', 'ssh', 'box', '--shell', '/bin/sh'], proxy.origin)
   await sitting.type('stty -echo\r')

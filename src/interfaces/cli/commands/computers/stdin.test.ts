@@ -4,7 +4,7 @@ import { Unreachable } from '../../server/send.ts'
 import { pipeTo } from './stdin.ts'
 import type { Target } from './target.ts'
 
-test('a command that reads slowly gets all of its stdin, though the server is away for a moment after a long while', async () => {
+test('a slow reader gets all of its stdin despite a short server outage', async () => {
   let minutes = 0
   const clock = mock.method(performance, 'now', () => minutes * 60_000)
   const said: [offset: number, bytes: number, end: boolean][] = []

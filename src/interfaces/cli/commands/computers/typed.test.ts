@@ -18,7 +18,7 @@ function typed(text: string, cuts: readonly number[] = [1]): [string, boolean] {
   return [out, false]
 }
 
-test('a tilde and a dot behind Enter leave the terminal; anywhere else they are typed', () => {
+test('a tilde and a dot after Enter detach; anywhere else they are typed', () => {
   assert.deepEqual(typed('ls\r~.'), ['ls\r', true])
   assert.deepEqual(typed('~.'), ['', true])
   assert.deepEqual(typed('cd ~.\r'), ['cd ~.\r', false])
@@ -27,7 +27,7 @@ test('a tilde and a dot behind Enter leave the terminal; anywhere else they are 
   assert.deepEqual(typed('\r~\r~.'), ['\r~\r', true])
 })
 
-test('whatever is typed arrives as it was, however its bytes are cut', () => {
+test('typed text arrives unchanged however its bytes are split', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme' }),

@@ -7,7 +7,7 @@ import { program, ranBy, recorder } from '#test/cli/uk.ts'
 import { temporaryDir } from '#test/program.ts'
 import { helpOn } from '../../help.ts'
 
-test('commands for the host of an instance say where they look and how to name another folder', async () => {
+test('host commands name the data folder they use and how to change it', async () => {
   using away = temporaryDir()
   const env = { PATH: process.env.PATH!, HOME: away.path }
   const ranIn = (words: string[], more = {}) =>

@@ -85,7 +85,7 @@ const boat = Buffer.from(
   'base64',
 )
 
-test('alice brings her chats of ChatGPT with their branches and files; a dry run changes nothing, and again brings no doubles', async () => {
+test('alice imports ChatGPT chats with branches and files; a dry run changes nothing, and importing again adds no duplicates', async () => {
   const path = await zipped('chatgpt.zip', {
     'conversations.json': JSON.stringify(ofChatGpt),
     'chat.html': '<html>',
@@ -163,7 +163,7 @@ test('alice brings her chats of ChatGPT with their branches and files; a dry run
   assert.equal((await alice.get(`/drive/files?parent_id=${folder.id}`)).body.data.length, 2)
 })
 
-test('chats of Claude come with what was attached as text; those of Open WebUI from its export and from its database, once', async () => {
+test('Claude chats keep text attachments; Open WebUI chats are imported once from an export or a database', async () => {
   const claude = [
     {
       uuid: 'k-1',
@@ -303,7 +303,7 @@ test('chats of Claude come with what was attached as text; those of Open WebUI f
   )
 })
 
-test('what is not an export, nests too deep or swells is refused in words', async () => {
+test('invalid, deeply nested and oversized exports are rejected with a message', async () => {
   const refused = async (path: string, words: RegExp): Promise<void> => {
     const ran = await uk('import', 'chatgpt', path, '--yes')
     assert.equal(ran.code, exits.usage[0], ran.err)

@@ -28,7 +28,7 @@ litellm_settings: {max_budget: 100, budget_duration: 30d, fallbacks: [{gpt-4o: [
 general_settings: {master_key: sk-1234}
 `
 
-test('a config.yaml of LiteLLM becomes provider endpoints, once, with what is left out said and no key shown', async () => {
+test('a LiteLLM config.yaml becomes provider endpoints once, with skipped items reported and keys hidden', async () => {
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8' } })
   const alice = await server.person('Alice')
   const { key } = await alice.key()

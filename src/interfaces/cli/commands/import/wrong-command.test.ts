@@ -14,7 +14,7 @@ const exported = {
   'open-webui': [{ id: 'c', chat: { history: { messages: { m: { role: 'user', content: 'Hi' } } } } }],
 }
 
-test('an export of another program is refused with the command for it, and a file without chats with a reason', async () => {
+test('an export from another app is rejected with the right command, and a file without chats with a reason', async () => {
   using dir = temporaryDir()
   const run = async (command: string, name: string, content: unknown, ...more: string[]) => {
     const path = join(dir.path, `${name}.json`)

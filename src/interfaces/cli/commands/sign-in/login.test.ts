@@ -29,7 +29,7 @@ const signUp = (email: string): string[] => [
 ]
 const login = (email: string): string[] => ['login', '--origin', server.origin, '--email', email, '--password-stdin']
 
-test('sign-up and login say which variables are used instead of the new login', async () => {
+test('sign-up and login warn about variables that override the new login', async () => {
   using home = temporaryDir()
   const uk = ukIn(home.path)
   const { key } = await (await server.person('Grace')).key()
@@ -47,7 +47,7 @@ test('sign-up and login say which variables are used instead of the new login', 
   assert.doesNotMatch(plain.err, /is set/)
 })
 
-test('sign-up and login name the login of another account or server that they replace', async () => {
+test('sign-up and login name the login they replace', async () => {
   using home = temporaryDir()
   await using other = await testServer()
   const uk = ukIn(home.path)

@@ -46,7 +46,7 @@ function uk(words: readonly string[], stdin = ''): Promise<{ code: number | null
 /** The program where a person types. */
 const seat = (...words: string[]): Promise<Seat> => seatAt(keeper.client, [program, ...words], { env, cwd: home })
 
-test('alice asks, pipes a text in, goes on, sends a file, and picks from the whole answer', async () => {
+test('alice asks, pipes text, continues the chat, sends a file, and filters the answer', async () => {
   const first = await uk(['ask', '-m', 'sim/echo', 'how', 'are', 'you'])
   assert.deepEqual(first, { code: 0, out: 'how are you\n', err: '' })
   const piped = await uk(['ask', '-c', 'Sum', 'it', 'up'], 'a long text\n')
@@ -74,7 +74,7 @@ test('alice asks, pipes a text in, goes on, sends a file, and picks from the who
   assert.match(nothing.err, /Missing question/)
 })
 
-test('a pipe that stays open is waited for, which stderr says; what comes late is asked about too', async () => {
+test('an open pipe is waited for with a note, and late input is included', async () => {
   const child = spawn(program, ['ask', '-m', 'sim/echo', 'Sum it up'], { env })
   const closed = once(child, 'close')
   let out = ''
@@ -87,7 +87,7 @@ test('a pipe that stays open is waited for, which stderr says; what comes late i
   assert.equal(out, 'a late text\n\nSum it up\n')
 })
 
-test('a model that was mistyped leaves no empty chat, and the person’s default answers before the instance’s', async () => {
+test('a mistyped model leaves no empty chat, and the default model of the user wins over that of the server', async () => {
   const many = async (): Promise<number> => (await alice.get('/chats?limit=100')).body.data.length
   const before = await many()
   const typo = await uk(['ask', '-m', 'sim/ehco', 'x'])
@@ -112,7 +112,7 @@ test('a model that was mistyped leaves no empty chat, and the person’s default
 
 const played = script([call('drive_list')], [say('Looked.')])
 
-test('a run that waits for a person ends a script with a code of its own, and is asked about in a terminal', async () => {
+test('a run that waits for approval sets its own exit code in scripts and prompts in a terminal', async () => {
   const tooled = { name: 'Clerk', model: 'sim/script', system_prompt: 'x', tools: tools({ 'drive.list': 'ask' }) }
   assert.equal((await alice.post('/agents', tooled)).status, 201)
   const waits = await uk(['ask', '-a', 'Clerk', played])
@@ -141,7 +141,7 @@ test('a run that waits for a person ends a script with a code of its own, and is
   assert.match(nobody.err, /No agent named "Clark"\.\nDid you mean "Clerk"\?/)
 })
 
-test('alice talks in the terminal: several lines, a file, a tool that she allows for good, a run that she stops', async () => {
+test('alice chats in the terminal with several lines, a file, an allowed tool and a stopped run', async () => {
   const person = await seat('chat', '-a', 'Clerk')
   await person.sees(/› /)
   await person.type('/model sim/echo\r')

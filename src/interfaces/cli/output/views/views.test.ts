@@ -21,7 +21,7 @@ const seen = (interactive: boolean, columns = 80): Terminal => ({
 const view = (name: string, json: Row, { interactive = true, input = {}, columns = 80 } = {}): string | null =>
   viewOf(name, { json, input, terminal: seen(interactive, columns) })
 
-test('finds stand under their file with what matched in red, and as ripgrep has them in a pipe', () => {
+test('matches are grouped by file with highlights, and in the format of ripgrep in a pipe', () => {
   const data = [
     { path: 'a.txt', line: 2, text: 'the Orchard', before: ['one'], after: ['three'] },
     { path: 'a.txt', line: 4, text: 'orchards', before: ['three'], after: [] },
@@ -49,7 +49,7 @@ test('finds stand under their file with what matched in red, and as ripgrep has 
   )
 })
 
-test('matches of any pattern are marked, up to a limit of work for a page', () => {
+test('matches of any pattern are highlighted within a work budget per page', () => {
   const find = (text: string, i: number) => ({ path: 'a', line: i + 1, text })
   const shown = (pattern: string, ...texts: string[]) =>
     view('drive.grep', { data: texts.map(find) }, { input: { pattern } })!
@@ -63,7 +63,7 @@ test('matches of any pattern are marked, up to a limit of work for a page', () =
   assert.doesNotMatch(shown(`(?:a|b){600}|b`, 'ab'), /red/, 'a pattern of many states is not tried')
 })
 
-test('a hit shows the words that were found on one line, however narrow the window is', () => {
+test('a search result shows the matching words on one line in any window width', () => {
   const snippet = `${'filler '.repeat(20)}the orchard\nat harvest time`
   const at = (word: string) => ({
     field: 'snippet',
@@ -86,7 +86,7 @@ test('a hit shows the words that were found on one line, however narrow the wind
   assert.equal(view('search.query', { data }, { interactive: false }), null, 'a pipe gets the table')
 })
 
-test('usage is a small table, prices are read as people say them', () => {
+test('usage is a small table, and prices are readable', () => {
   const sums = (calls: number, cost_usd: number) => ({
     calls,
     cost_usd,

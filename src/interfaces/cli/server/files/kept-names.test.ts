@@ -66,7 +66,7 @@ test('files keep their names, small and large', async () => {
   assert.deepEqual(await namesIn(goal), NAMES.toSorted())
 })
 
-test('folders and what is in them keep their names', async () => {
+test('folders and their content keep their names', async () => {
   const source = join(dir, 'folders')
   for (const name of NAMES) mkdirSync(join(source, name), { recursive: true })
   for (const name of NAMES.slice(0, 4)) writeFileSync(join(source, name, name), 'x')
@@ -80,7 +80,7 @@ test('folders and what is in them keep their names', async () => {
     assert.deepEqual(await namesIn(row.id), NAMES.slice(0, 4).includes(row.name) ? [row.name] : [], row.name)
 })
 
-test('names that the drive does not allow are refused with the rule', async () => {
+test('names the drive does not allow are rejected with the rule', async () => {
   const goal = await folder('refused')
   for (const [n, name] of REFUSED.entries()) {
     const source = join(dir, `refused-${n}`)

@@ -95,7 +95,7 @@ const seen = (folder: string): string =>
     },
   )
 
-test('a place is on a computer where a colon stands before every slash', () => {
+test('a path is remote if it has a colon before any slash', () => {
   assert.deepEqual(placeOf('box:/a:b'), { type: 'there', computer: 'box', path: '/a:b' })
   assert.deepEqual(placeOf('./a:b'), { type: 'here', path: './a:b' })
   assert.deepEqual(placeOf('/a:b'), { type: 'here', path: '/a:b' })
@@ -103,7 +103,7 @@ test('a place is on a computer where a colon stands before every slash', () => {
   assert.deepEqual(placeOf('-'), { type: 'pipe' })
 })
 
-test('a file goes there and comes back, into a folder or under a name of its own, with its time and its rights', async () => {
+test('a file is copied both ways, into a folder or under a new name, with its time and permissions', async () => {
   const bytes = randomBytes(3_000_000)
   const names = ['plain', 'two words and a tab\t', 'a:colon', '-dash', 'ünï', '"quoted" \'$HOME\' *', 'new\nline']
   for (const name of names) {
@@ -130,7 +130,7 @@ test('a file goes there and comes back, into a folder or under a name of its own
   )
 })
 
-test('what exists is replaced only with --force, and passed over where it is the same', async () => {
+test('existing files are replaced only with --force, and identical ones are skipped', async () => {
   writeFileSync(join(here, 'once'), 'first')
   await done('once', `box:${there}/once`)
   await done('once', `box:${there}/once`)
@@ -147,7 +147,7 @@ test('what exists is replaced only with --force, and passed over where it is the
   assert.equal(readFileSync(join(here, 'once'), 'utf8'), 'second, longer')
 })
 
-test('a dash is stdin or stdout, of any length', async () => {
+test('a dash is stdin or stdout of any length', async () => {
   for (const size of [0, 5, 8 << 20, (20 << 20) + 7]) {
     const bytes = randomBytes(size)
     const piped = await start(['-', `box:${there}/piped-${size}`], bytes).ended
@@ -161,7 +161,7 @@ test('a dash is stdin or stdout, of any length', async () => {
   assert.equal((await start(['-', `box:${there}`], Buffer.from('x')).ended).code, 2)
 })
 
-test('folders go with all that is in them, both ways and from computer to computer, names that are not UTF-8 too', async () => {
+test('folders are copied recursively both ways and between computers, including names that are not UTF-8', async () => {
   const tree = join(here, 'tree')
   mkdirSync(join(tree, 'deep/er'), { recursive: true })
   mkdirSync(join(tree, 'nothing'))
@@ -192,7 +192,7 @@ test('folders go with all that is in them, both ways and from computer to comput
   assert.deepEqual([itself.code, existsSync(join(there, 'tree/deep/tree'))], [2, false])
 })
 
-test('a symlink to a file is copied as the file; what else is none is left out, said, and told by the exit code', async () => {
+test('a symlink to a file is copied as the file; other entries are skipped, reported, and set the exit code', async () => {
   const odd = join(there, 'odd')
   mkdirSync(join(odd, 'sub'), { recursive: true })
   writeFileSync(join(odd, 'file'), 'content')
@@ -217,7 +217,7 @@ test('a symlink to a file is copied as the file; what else is none is left out, 
   assert.equal((await cp(`box:${odd}/pipe`, 'x')).code, 2)
 })
 
-test('a path without a slash at its beginning is below the home of the computer’s user, as with scp', async () => {
+test('a relative path is below the home folder, as in scp', async () => {
   const name = 'from-the-home'
   // The home of whoever runs the tests is read, and not written to.
   const below = relative(homedir(), there)
@@ -235,7 +235,7 @@ test('a path without a slash at its beginning is below the home of the computer�
   }
 })
 
-test('the line of progress fits its terminal, whatever the name', () => {
+test('the progress line fits the terminal with any name', () => {
   const state = { size: 200_000_000, at: 50_000_000, files: 0, others: 0, moved: 50_000_000, ms: 10_000 }
   assert.equal(
     lineOf({ ...state, name: 'data.bin' }, 80),
@@ -248,7 +248,7 @@ test('the line of progress fits its terminal, whatever the name', () => {
   assert.match(lineOf({ ...state, name: '-', size: null }, 80), /50\.0 MB {2}5\.0 MB\/s$/)
 })
 
-test('what cannot be copied is refused with what would be right', async () => {
+test('invalid copies fail with a hint', async () => {
   writeFileSync(join(here, 'file'), 'x')
   for (const [words, code, said] of [
     [['file'], 2, /Pass a source and a target/],

@@ -16,7 +16,7 @@ const reference = (more: Json): Json => ({
   content_references: [{ matched_text: cite, type: 'grouped_webpages', ...more }],
 })
 
-test('marks of ChatGPT become links to what they stand for, and nothing else of them stays', () => {
+test('ChatGPT citation marks become links and leave nothing behind', () => {
   const cases: Record<string, [text: string, metadata: Json, shown: string]> = {
     'one page': [`At nine ${cite} today.`, reference({ items: [page] }), `At nine (${link}) today.`],
     'without a space before it': [`At nine${cite}.`, reference({ items: [page] }), `At nine (${link}).`],
@@ -103,7 +103,7 @@ const answer = (id: string): Json => ({
   metadata: { canvas: { textdoc_id: id } },
 })
 
-test('documents of the canvas are part of the chat, as they are after each change', () => {
+test('canvas documents appear in the chat after each change', () => {
   const { texts } = ofChatGpt(
     canvas('create', { name: 'List', type: 'document', content: '- Raincoat\n- Hat' }),
     answer('d1'),
@@ -129,7 +129,7 @@ test('documents of the canvas are part of the chat, as they are after each chang
   ])
 })
 
-test('a branch of a chat changes its own version of a document', () => {
+test('each branch of a chat has its own version of a document', () => {
   const [chat] = chatgptChat([canvas('create', { name: 'L', type: 'document', content: 'one' }), answer('d')]) as [
     { mapping: Json },
   ]
@@ -148,7 +148,7 @@ test('a branch of a chat changes its own version of a document', () => {
   assert.deepEqual(texts.toSorted(), ['**L**\n\none', '**L**\n\nthree', '**L**\n\ntwo'])
 })
 
-test('every kind of content of ChatGPT is shown, or named in the report', () => {
+test('all ChatGPT content is imported or named in the report', () => {
   const of = (content: Json, more: Json = {}): Json => ({ content, ...more })
   const cases: Record<string, [message: Json, texts: string[], left: Json]> = {
     code: [of({ content_type: 'code', language: 'python', text: 'x = 1' }), ['```python\nx = 1\n```'], {}],
@@ -202,7 +202,7 @@ test('every kind of content of ChatGPT is shown, or named in the report', () => 
   )
 })
 
-test('chats of another program are counted under its name by every reader', () => {
+test('every reader counts chats of other apps by app', () => {
   const chats = {
     ChatGPT: { readers: [readClaude, readOpenWebUi], chats: chatgptChat([said('x')]) },
     Claude: { readers: [readChatGpt, readOpenWebUi], chats: claudeChat([{ content: [{ type: 'text', text: 'x' }] }]) },

@@ -7,7 +7,7 @@ const ofClaude = (...messages: Json[]) => readExport(readClaude, claudeChat(mess
 const use = (input: Json, name = 'artifacts'): Json => ({ type: 'tool_use', name, input })
 const text = (words: string, more: Json = {}): Json => ({ type: 'text', text: words, ...more })
 
-test('artifacts of Claude are part of the answer, as they are after its last change', () => {
+test('Claude artifacts appear in the answer in their last state', () => {
   const list = { command: 'create', id: 'a', title: 'List', type: 'text/markdown', content: '- Raincoat\n' }
   const code = {
     command: 'create',
@@ -54,7 +54,7 @@ test('artifacts of Claude are part of the answer, as they are after its last cha
   })
 })
 
-test('every kind of content of Claude is shown, or named in the report', () => {
+test('all Claude content is imported or named in the report', () => {
   const source = { url: 'https://a.example/', title: 'A' }
   const old =
     '<antThinking>hm</antThinking>Here: <antArtifact identifier="x" type="text/html" title="Page"><b>1</b></antArtifact> Enjoy.'

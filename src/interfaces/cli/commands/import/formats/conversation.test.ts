@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Exported, type Node, conversationOf } from './conversation.ts'
 
-test('whatever a tree of messages is like, each stands once behind the one that it answers', () => {
+test('in any message tree, each message appears once, after its parent', () => {
   const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
   const node = fc.record({
     id: ids,
