@@ -121,7 +121,7 @@ export async function startApp({
   await using parts = new Parts()
   const connections = parts.use(
     'the connections to the database',
-    openConnections(connection, (error) => log.warn({ error }, 'a connection to the database broke')),
+    openConnections(connection, (error) => log.warn({ error }, 'connection to the database lost')),
   )
   const { postgres, watch, ledger: books } = connections
   const server = postgres.forServer

@@ -109,7 +109,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const host = text('UK_HOST')
   const secretKeys = list('UK_SECRET_KEY')
   if (secretKeys.some((key) => key.length < 32))
-    throw new ConfigRefused('UK_SECRET_KEY needs at least 32 characters a key')
+    throw new ConfigRefused('UK_SECRET_KEY must have at least 32 characters per key')
   if (!/^\d+(\.\d{1,9})?$/.test(text('UK_SIGN_UP_CREDITS_USD')))
     throw new ConfigRefused(
       `UK_SIGN_UP_CREDITS_USD must be an amount such as 5 or 0.50, not "${text('UK_SIGN_UP_CREDITS_USD')}"`,
@@ -195,12 +195,12 @@ function oidcIn({
   const [clientId, clientSecret] = [text('UK_OIDC_CLIENT_ID'), text('UK_OIDC_CLIENT_SECRET')]
   if (issuer === null) {
     if (clientId !== '' || clientSecret !== '')
-      throw new ConfigRefused('UK_OIDC_ISSUER must name the identity provider that UK_OIDC_CLIENT_ID is known to')
+      throw new ConfigRefused('UK_OIDC_ISSUER is required with UK_OIDC_CLIENT_ID')
     return null
   }
   const { protocol, hostname } = new URL(issuer)
   if (protocol === 'http:' && !loopback(hostname))
-    throw new ConfigRefused('UK_OIDC_ISSUER must start with https://; http:// is for this machine alone')
+    throw new ConfigRefused('UK_OIDC_ISSUER must start with https://; http:// is allowed only for this machine')
   if (clientId === '' || clientSecret === '')
     throw new ConfigRefused('UK_OIDC_ISSUER needs UK_OIDC_CLIENT_ID and UK_OIDC_CLIENT_SECRET')
   return {

@@ -23,10 +23,12 @@ export function healthMounts({
     handle(request, response, requestId) {
       const path = request.url!.split('?')[0]
       if (path !== prefix)
-        return say(response, 404, { error: { type: 'not_found', message: 'This path does not exist.' } })
+        return say(response, 404, { error: { type: 'not_found', message: 'This path doesn’t exist.' } })
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.setHeader('allow', 'GET, HEAD')
-        return say(response, 405, { error: { type: 'method_not_allowed', message: 'This path takes GET, HEAD.' } })
+        return say(response, 405, {
+          error: { type: 'method_not_allowed', message: 'This path supports GET and HEAD.' },
+        })
       }
       return handle(request, response, requestId)
     },

@@ -34,213 +34,246 @@ const providers = [
 
 export const settings: readonly Setting[] = [
   { name: 'UK_HOST', fallback: '127.0.0.1', meaning: 'The address to listen on.' },
-  { name: 'UK_PORT', fallback: '4242', meaning: 'The port to listen on; 0 takes a free one. The ready line names it.' },
-  { name: 'UK_DATA_DIR', fallback: './data', meaning: 'Database, blobs and generated secrets. One instance holds it.' },
+  {
+    name: 'UK_PORT',
+    fallback: '4242',
+    meaning: 'The port to listen on. 0 selects a free port; the log line `ready` shows it.',
+  },
+  {
+    name: 'UK_DATA_DIR',
+    fallback: './data',
+    meaning: 'The directory for the database, files and generated secrets. Only one instance can use it.',
+  },
   {
     name: 'DATABASE_URL',
     fallback: '',
-    meaning: 'A PostgreSQL of yours, 15 or newer, instead of the embedded one.',
+    meaning: 'URL of your own PostgreSQL server (15 or newer). Empty: the embedded one.',
     secret: true,
   },
   {
     name: 'UK_BLOBS',
     fallback: 'file:',
-    meaning: 'Where file bytes live: `file:` under the data dir, or `s3://bucket/prefix` with AWS_*.',
+    meaning:
+      'Where file contents are stored: `file:` for the data directory, or `s3://bucket/prefix` with the AWS_* variables.',
   },
-  { name: 'UK_S3_ENDPOINT', fallback: '', meaning: 'An S3-compatible endpoint other than the vendor’s.' },
+  { name: 'UK_S3_ENDPOINT', fallback: '', meaning: 'Endpoint of an S3-compatible service other than AWS.' },
   {
     name: 'UK_BUS',
     fallback: '',
-    meaning: 'Fan-out between server processes: empty is PostgreSQL, or `nats://…`, `redis://…`.',
+    meaning: 'Message bus between server processes: `nats://…` or `redis://…`. Empty: PostgreSQL.',
     secret: true,
   },
   {
     name: 'UK_PEER_HOST',
     fallback: '127.0.0.1',
     meaning:
-      'The address at which this process listens for the other server processes of the instance. Where these run on several machines, one of a private network.',
+      'The address on which this process listens for the instance’s other server processes. With several machines, use an address in a private network.',
   },
-  { name: 'UK_WORKERS', fallback: '1', meaning: 'Server processes on this machine.' },
+  { name: 'UK_WORKERS', fallback: '1', meaning: 'Number of server processes on this machine.' },
   {
     name: 'UK_SECRET_KEY',
     fallback: '',
     meaning:
-      'Root key for encryption at rest, ≥ 32 characters; a comma list rotates, newest first. Empty: made in the data dir.',
+      'Root keys for encryption at rest, 32 or more characters each, comma-separated, newest first (to rotate). Empty: generated in the data directory.',
     secret: true,
   },
   {
     name: 'UK_PUBLIC_URL',
     fallback: '',
-    meaning: 'The address people use, such as https://uk.example.com. Empty: the listening origin.',
+    meaning: 'The public URL, such as https://uk.example.com. Empty: the listening address.',
   },
-  { name: 'UK_ALLOWED_HOSTS', fallback: '', meaning: 'Further host names that are served, comma-separated.' },
+  { name: 'UK_ALLOWED_HOSTS', fallback: '', meaning: 'Additional host names to accept, comma-separated.' },
   {
     name: 'UK_TRUSTED_PROXIES',
     fallback: '',
-    meaning: 'Addresses or CIDRs whose X-Forwarded-For counts, comma-separated.',
+    meaning: 'Addresses or CIDRs of proxies whose X-Forwarded-For is trusted, comma-separated.',
   },
   {
     name: 'UK_PREVIEW_DOMAIN',
     fallback: 'localhost',
     meaning:
-      'Under it each forwarded port of a computer has an origin of its own, such as `p5173-<id>.previews.example.com`: a name of its own, with `*.` leading here.',
+      'Parent domain for port previews. Each forwarded port gets its own origin, such as `p5173-<id>.previews.example.com`. Point `*.` of this domain here.',
   },
-  { name: 'UK_SIGN_UP', fallback: '', meaning: '`open` or `invite`. Empty: open on loopback, else invite.' },
+  {
+    name: 'UK_SIGN_UP',
+    fallback: '',
+    meaning: 'Who can sign up: `open` or `invite`. Empty: open on loopback, otherwise invite.',
+  },
   {
     name: 'UK_OIDC_ISSUER',
     fallback: '',
-    meaning: 'An identity provider that people sign in with (OpenID Connect), such as https://login.example.com.',
+    meaning: 'Issuer URL of your OpenID Connect identity provider, such as https://login.example.com.',
   },
-  { name: 'UK_OIDC_CLIENT_ID', fallback: '', meaning: 'What the identity provider calls this instance.' },
-  { name: 'UK_OIDC_CLIENT_SECRET', fallback: '', meaning: 'The secret that belongs to it.', secret: true },
-  { name: 'UK_OIDC_NAME', fallback: '', meaning: 'The name of the provider on the button. Empty: its host name.' },
+  { name: 'UK_OIDC_CLIENT_ID', fallback: '', meaning: 'Client ID of this instance at the identity provider.' },
+  {
+    name: 'UK_OIDC_CLIENT_SECRET',
+    fallback: '',
+    meaning: 'Client secret of this instance at the identity provider.',
+    secret: true,
+  },
+  { name: 'UK_OIDC_NAME', fallback: '', meaning: 'The provider’s name on the sign-in button. Empty: its host name.' },
   {
     name: 'UK_OIDC_JOIN',
     fallback: '',
     meaning:
-      'Who of the identity provider may join: `anyone`, `invited`, `nobody` (accounts are linked by who has them), or domains of verified addresses such as `example.com,example.org`. An address that the provider doesn’t call verified matches no domain and no invitation. Empty: as UK_SIGN_UP says.',
+      'Who can join through the identity provider: `anyone`, `invited`, `nobody` (users can only link existing accounts), or domains of verified email addresses such as `example.com,example.org`. Unverified addresses match no domain and no invitation. Empty: same as UK_SIGN_UP.',
   },
   {
     name: 'UK_SIGN_UP_CREDITS_USD',
     fallback: '0',
-    meaning: 'Credits that a new account starts with; where SMTP_URL is set, once its address is confirmed.',
+    meaning: 'Credits for new accounts. With SMTP_URL set, they are granted once the email address is confirmed.',
   },
   {
     name: 'UK_SIM',
     fallback: '',
-    meaning: '`on` or `off`: the simulated models. Empty: on when listening on loopback.',
+    meaning: 'Simulated models: `on` or `off`. Empty: on when listening on loopback.',
   },
   {
     name: 'UK_DEFAULT_MODEL',
     fallback: '',
     meaning:
-      'The model that answers where nobody named one, neither message, chat, agent nor the settings of the account. Empty, or where the caller may not use it: a sensible one of those that are there.',
+      'Model used when the message, chat, agent and account settings name none. Empty, or if the caller can’t use it: chosen from the available models.',
   },
   {
     name: 'UK_UPSTREAM_ALLOW',
     fallback: '',
-    meaning: 'Private `host:port` or `CIDR[:port]` that provider endpoints given by users may reach.',
+    meaning: 'Private `host:port` or `CIDR[:port]` that users’ provider endpoints can reach.',
   },
-  { name: 'UK_FETCH_ALLOW', fallback: '', meaning: 'The same for web fetch, webhooks and outside MCP servers.' },
+  {
+    name: 'UK_FETCH_ALLOW',
+    fallback: '',
+    meaning: 'Private `host:port` or `CIDR[:port]` that web fetch, webhooks and external MCP servers can reach.',
+  },
   {
     name: 'UK_MEDIA_ANSWER_MB',
     fallback: '512',
-    meaning: 'Answers with pictures and sound that one server process holds in memory together; who comes later waits.',
+    meaning:
+      'How many image and audio responses a server process holds in memory at the same time. Further requests wait.',
   },
   {
     name: 'UK_INLINE_SECONDS',
     fallback: '600',
-    meaning: 'How long a call of `/inference` for media is waited for before it is answered 202 with its operation.',
+    meaning: 'How long `/inference` waits for generated media before it returns 202 with an operation.',
   },
-  { name: 'UK_LIMIT_READS', fallback: '6000', meaning: 'Reads per minute and caller; 0 is off. So for the next five.' },
-  { name: 'UK_LIMIT_WRITES', fallback: '1200', meaning: 'Writes per minute and caller.' },
-  { name: 'UK_LIMIT_SEARCHES', fallback: '600', meaning: 'Searches per minute and caller.' },
+  {
+    name: 'UK_LIMIT_READS',
+    fallback: '6000',
+    meaning: 'Read requests per minute and caller. 0 turns this limit off; the same applies to the next five.',
+  },
+  { name: 'UK_LIMIT_WRITES', fallback: '1200', meaning: 'Write requests per minute and caller.' },
+  { name: 'UK_LIMIT_SEARCHES', fallback: '600', meaning: 'Search requests per minute and caller.' },
   {
     name: 'UK_LIMIT_INFERENCE',
     fallback: '6000',
-    meaning: 'Inference and gateway starts per minute and caller, and what automations start by the clock per account.',
+    meaning:
+      'Inference and gateway requests started per minute and caller, and scheduled automation runs per minute and account.',
   },
   {
     name: 'UK_LIMIT_LOGINS',
     fallback: '10',
-    meaning: 'Failed logins per minute, per address (of IPv6 per /64) and per account.',
+    meaning: 'Failed sign-ins per minute, per IP address (IPv6: per /64) and per account.',
   },
   {
     name: 'UK_LIMIT_SIGN_UPS',
     fallback: '',
-    meaning:
-      'Sign-ups per minute and address (of IPv6 per /64), whether they succeed or not. Empty: as UK_LIMIT_LOGINS.',
+    meaning: 'Sign-up attempts per minute and IP address (IPv6: per /64). Empty: same as UK_LIMIT_LOGINS.',
   },
-  { name: 'UK_LIMIT_IN_FLIGHT', fallback: '1000', meaning: 'Requests of one caller at the same time.' },
+  { name: 'UK_LIMIT_IN_FLIGHT', fallback: '1000', meaning: 'Concurrent requests per caller.' },
   {
     name: 'UK_LIMIT_STORAGE_BYTES',
     fallback: '0',
-    meaning: 'Bytes that the files of a workspace may take, their versions and the trash included; 0 is off.',
+    meaning: 'Storage limit of a workspace in bytes, including file versions and the trash. 0: no limit.',
   },
-  { name: 'UK_LIMIT_FILE_BYTES', fallback: '0', meaning: 'Bytes of one file; 0 is off.' },
+  { name: 'UK_LIMIT_FILE_BYTES', fallback: '0', meaning: 'Size limit of a file in bytes. 0: no limit.' },
   {
     name: 'UK_REQUEST_RETENTION_DAYS',
     fallback: '30',
     meaning:
-      'How long what runs asked their models is kept, sealed, so that they can be played again, and the log of requests to models, without what was said in them; 0 keeps none.',
+      'How long to keep the encrypted model requests of runs (for replay) and the log of model requests (without their content). 0 keeps none.',
   },
   {
     name: 'UK_FAST_HTTP',
     fallback: 'on',
     meaning:
-      '`on` or `off`: ordinary calls of the gateways are read by a reader of our own, in front of Node’s HTTP server.',
+      '`on` or `off`: use the built-in fast HTTP reader for common gateway requests, in front of Node’s HTTP server.',
   },
   {
     name: 'UK_COMPUTER_DRIVERS',
     fallback: '',
     meaning:
-      'What cloud computers are made of: `bubblewrap`, `docker`, or `off` for none; the first that works is the default. Empty: `bubblewrap`, and `docker` where UK_DOCKER_SOCKET is set.',
+      'Drivers for cloud computers: `bubblewrap`, `docker`, or `off`. The first one that works is the default. Empty: `bubblewrap`, plus `docker` if UK_DOCKER_SOCKET is set.',
   },
   {
     name: 'UK_DOCKER_SOCKET',
     fallback: '',
     meaning:
-      'The socket of Docker or Podman on this host, such as `/run/podman/podman.sock`. Empty: where they usually listen, if UK_COMPUTER_DRIVERS names `docker`.',
+      'Path of the Docker or Podman socket, such as `/run/podman/podman.sock`. Empty: the usual paths, if UK_COMPUTER_DRIVERS includes `docker`.',
   },
   {
     name: 'UK_DOCKER_IMAGES',
     fallback: 'docker.io/library/debian:stable-slim',
-    meaning: 'Images that computers may be made of, each with a shell and `mkfifo`; pulled when first used.',
+    meaning: 'Images available for cloud computers. Each needs a shell and `mkfifo`. Images are pulled on first use.',
   },
   {
     name: 'UK_COMPUTERS_PER_WORKSPACE',
     fallback: '20',
-    meaning: 'Cloud computers that a workspace may have; 0 is none.',
+    meaning: 'Maximum number of cloud computers per workspace. 0: none.',
   },
-  { name: 'UK_DRAIN_SECONDS', fallback: '20', meaning: 'How long a stopping server lets requests finish.' },
+  { name: 'UK_DRAIN_SECONDS', fallback: '20', meaning: 'How long a stopping server waits for requests to finish.' },
   {
     name: 'UK_STOP_SECONDS',
     fallback: '30',
-    meaning: 'How long a stop may last beyond that; then the log names what it waits for, and the process ends with 1.',
+    meaning:
+      'How much longer a stop can take. After that, the log names what is still running and the process exits with code 1.',
   },
-  { name: 'UK_LOG', fallback: 'info', meaning: 'Least level to log: debug, info, warn, error.' },
+  { name: 'UK_LOG', fallback: 'info', meaning: 'Minimum log level: debug, info, warn, error.' },
   {
     name: 'UK_LOG_FORMAT',
     fallback: 'auto',
-    meaning: 'Format of the log on stderr: text, json, or auto (text on a terminal, JSON anywhere else).',
+    meaning: 'Log format on stderr: text, json, or auto (text on a terminal, otherwise JSON).',
   },
-  { name: 'SMTP_URL', fallback: '', meaning: 'smtp://user:password@host:port to send mail.', secret: true },
-  { name: 'UK_MAIL_FROM', fallback: 'Ukiyo <ukiyo@localhost>', meaning: 'The sender of mail.' },
-  { name: 'BRAVE_API_KEY', fallback: '', meaning: 'Web search by Brave.', secret: true },
-  { name: 'BRAVE_BASE_URL', fallback: '', meaning: 'Another address than Brave’s own.' },
-  { name: 'TAVILY_API_KEY', fallback: '', meaning: 'Web search by Tavily.', secret: true },
-  { name: 'TAVILY_BASE_URL', fallback: '', meaning: 'Another address than Tavily’s own.' },
+  {
+    name: 'SMTP_URL',
+    fallback: '',
+    meaning: 'SMTP server for sending email: smtp://user:password@host:port',
+    secret: true,
+  },
+  { name: 'UK_MAIL_FROM', fallback: 'Ukiyo <ukiyo@localhost>', meaning: 'Sender address of emails.' },
+  { name: 'BRAVE_API_KEY', fallback: '', meaning: 'API key for web search with Brave.', secret: true },
+  { name: 'BRAVE_BASE_URL', fallback: '', meaning: 'Base URL for Brave, to replace the default.' },
+  { name: 'TAVILY_API_KEY', fallback: '', meaning: 'API key for web search with Tavily.', secret: true },
+  { name: 'TAVILY_BASE_URL', fallback: '', meaning: 'Base URL for Tavily, to replace the default.' },
   {
     name: 'UK_EMBEDDING_MODEL',
     fallback: '',
     meaning:
-      'The model that search embeds with, such as openai/text-embedding-3-small, metered; `off` is none. Empty: one of a local engine.',
+      'Embedding model for search, such as openai/text-embedding-3-small (metered), or `off`. Empty: one from a local engine, if available.',
   },
-  { name: 'SEARXNG_URL', fallback: '', meaning: 'Web search by your SearXNG.' },
+  { name: 'SEARXNG_URL', fallback: '', meaning: 'URL of your SearXNG server for web search.' },
   {
     name: 'UK_CATALOGUE_URL',
     fallback: 'https://models.dev/api.json',
     meaning:
-      'Where `POST /admin/catalogues` fetches models and prices from: models.dev’s form, or that of snapshot.json.',
+      'URL from which `POST /admin/catalogues` loads models and prices, in the format of models.dev or snapshot.json.',
   },
   {
     name: 'UK_LOCAL_ENGINES',
     fallback: '',
     meaning:
-      'Other engines on this machine: empty looks for LM Studio, llama.cpp, vLLM, LocalAI, whisper.cpp, Speaches, Kokoro-FastAPI and stable-diffusion.cpp at their usual ports, `off` for none; or `vllm=127.0.0.1:8001,…`.',
+      'Local engines, such as `vllm=127.0.0.1:8001,…`, or `off`. Empty: look for LM Studio, llama.cpp, vLLM, LocalAI, whisper.cpp, Speaches, Kokoro-FastAPI and stable-diffusion.cpp on their usual ports.',
   },
   {
     name: 'OLLAMA_HOST',
     fallback: '',
-    meaning: 'An Ollama; empty looks on its usual port on this machine, `off` does not.',
+    meaning: 'URL of your Ollama server, or `off`. Empty: look on its usual port on this machine.',
   },
   ...providers.flatMap((name): Setting[] => [
     {
       name: `${name}_API_KEY`,
       fallback: '',
-      meaning: 'Makes it a provider of this instance, on credits.',
+      meaning: 'API key of the instance’s provider. Users pay with credits.',
       secret: true,
     },
-    { name: `${name}_BASE_URL`, fallback: '', meaning: 'Another address than the provider’s own.' },
+    { name: `${name}_BASE_URL`, fallback: '', meaning: 'Base URL for the provider, to replace the default.' },
   ]),
 ]

@@ -33,10 +33,10 @@ const past = { archive: 'archived', unarchive: 'unarchived', trash: 'trashed', r
 export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly ChannelKind[]): readonly EventType[] =>
   eventTypes(scope, channels, {
     [`${kind}.archived`]: `The ${kind} was archived.`,
-    [`${kind}.unarchived`]: `The ${kind} was brought back from the archive.`,
+    [`${kind}.unarchived`]: `The ${kind} was unarchived.`,
     [`${kind}.trashed`]: `The ${kind} was moved to the trash.`,
     [`${kind}.restored`]: `The ${kind} was restored from the trash.`,
-    [`${kind}.deleted`]: `The ${kind} was deleted for good.`,
+    [`${kind}.deleted`]: `The ${kind} was permanently deleted.`,
   })
 
 /** A trashed thing is deleted after this many days. */
@@ -98,7 +98,7 @@ export function lifecycleOf<Shown>(lifecycleKind: LifecycleKind<Shown>) {
 
   function refuseIn(status: Status): never {
     return refuse('invalid_state', {
-      message: `This ${kind} is ${status}, which does not allow this.`,
+      message: `This ${kind} is ${status}, so this isn’t possible.`,
       details: { status, allowed: [...allowedFrom[status]] },
     })
   }

@@ -37,7 +37,7 @@ export async function checkMet(
   ctx: Context,
   accountId: Id,
   param: string,
-  message = 'Nobody in the workspaces you share has this id.',
+  message = 'No member of your workspaces has this ID.',
 ): Promise<void> {
   const workspaceIds = reachableWorkspaces(ctx.principal, null)
   if (accountId !== ctx.principal.accountId && !(await isInOneOf(ctx.db, accountId, workspaceIds)))

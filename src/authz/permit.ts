@@ -18,7 +18,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
   if (endpoint.ofAccount) checkStandsForAccount(ctx)
   if ((endpoint.ofAccount || endpoint.personal) && isLentByOthers(ctx.principal))
     refuse('capability_denied', {
-      message: "Another member chose the tools of this agent, so they can't reach what is personal to you.",
+      message: 'Another member chose this agent’s tools, so the agent can’t access your personal data.',
     })
   if (finder !== null) {
     const [name] = /:(\w+)/.exec(endpoint.path)!.slice(1)
@@ -52,7 +52,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
 function checkStandsForAccount({ principal }: Context): void {
   if (isHeldToOne(principal))
     refuse('capability_denied', {
-      message: 'This key is restricted to one workspace, so it changes nothing of the account.',
+      message: 'This key is restricted to one workspace, so it can’t change account settings.',
     })
 }
 
@@ -84,10 +84,12 @@ async function placeByShare(
   const requiredAccess = endpoint.onShare ?? (reads && endpoint.role === undefined ? 'view' : 'none')
   if (requiredAccess === 'none')
     refuse('insufficient_role', {
-      message: `This ${endpoint.on} is shared with you; only members of its workspace may do this.`,
+      message: `This ${endpoint.on} is shared with you. Only members of its workspace can do this.`,
     })
   if (requiredAccess === 'edit' && place.access === 'view')
-    refuse('insufficient_role', { message: `This ${endpoint.on} is shared with you to view, not to edit.` })
+    refuse('insufficient_role', {
+      message: `You have view access to this ${endpoint.on}. Ask its owner for edit access.`,
+    })
   return place
 }
 
@@ -98,7 +100,7 @@ function checkStatus(entry: Entry<Context>, resource: Resource | null, membershi
   if (endpoint.inAnyStatus || resource?.status === undefined || resource.status === 'active') return
   if (resource.status === 'trashed')
     refuse('invalid_state', {
-      message: `This ${endpoint.on} is in the trash, so it is read-only.`,
+      message: `This ${endpoint.on} is in the trash. Restore it before you change it.`,
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
 }

@@ -7,12 +7,12 @@ export function checkPlace({ role, permissions }: Membership, scope: Scope | nul
   const requiredRole = atLeastRole ?? (scope === null ? 'viewer' : roleFor(scope))
   if (!atLeast(role, requiredRole))
     refuse('insufficient_role', {
-      message: `This needs the role ${requiredRole} in the workspace; yours is ${role}.`,
+      message: `This requires the role ${requiredRole} in the workspace. Your role is ${role}.`,
       details: { required_role: requiredRole, role },
     })
   if (scope !== null && permissions !== null && !permissions.has(scope))
     refuse('insufficient_role', {
-      message: `Your permissions in this workspace do not include \`${scope}\`.`,
+      message: `Your permissions in this workspace don’t include \`${scope}\`.`,
       details: { required_scope: scope, role },
     })
 }
@@ -21,7 +21,7 @@ export function checkPlace({ role, permissions }: Membership, scope: Scope | nul
 export function checkWritable({ status }: Membership): void {
   if (status === 'archived')
     refuse('invalid_state', {
-      message: 'The workspace is archived, so it is read-only.',
+      message: 'This workspace is archived, so it’s read-only.',
       details: { status, allowed: ['unarchive'] },
     })
 }

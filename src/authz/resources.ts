@@ -91,7 +91,7 @@ export async function touchResource(
   const row = await lockResource(ctx, kind, id)
   if (row.status === 'trashed')
     refuse('invalid_state', {
-      message: `This ${kind} is in the trash, so it is read-only.`,
+      message: `This ${kind} is in the trash. Restore it before you change it.`,
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
   return updateResource(ctx, id, changes)

@@ -93,7 +93,7 @@ export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promi
   function poll(): Promise<void> {
     next ??= running.then(() => {
       next = null
-      running = readChanges().catch((error: unknown) => log.warn({ error }, 'changes of rights cannot be read'))
+      running = readChanges().catch((error: unknown) => log.warn({ error }, 'cannot read changes to permissions'))
       return running
     })
     return next
@@ -113,7 +113,10 @@ export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promi
       if (!isLost) await Promise.race([poll(), wait(CATCH_UP_MS, undefined, { ref: false })])
       isLost = !inTouch()
       if (isLost)
-        refuse('unavailable', { message: 'This server has lost its database.', headers: { 'retry-after': '1' } })
+        refuse('unavailable', {
+          message: 'The server lost its connection to the database. Try again later.',
+          headers: { 'retry-after': '1' },
+        })
     },
     poll,
     async [Symbol.asyncDispose]() {

@@ -178,13 +178,15 @@ export const id = z
   .string()
   .regex(/^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$/, 'must be a 26-character ULID')
   .transform((words) => words.toUpperCase())
-  .meta({ id: 'Id', description: 'A ULID, 26 characters of Crockford base32.', example: '01KAJ8R3T2M6QK5W9V0XBZC4DE' })
-export const idOut = z.string().meta({ id: 'IdOut', description: 'A ULID, upper case.' })
-export const time = z.iso.datetime({ precision: 3 }).meta({ id: 'Time', description: 'ISO 8601, UTC, milliseconds.' })
+  .meta({ id: 'Id', description: 'A ULID: 26 characters of Crockford base32.', example: '01KAJ8R3T2M6QK5W9V0XBZC4DE' })
+export const idOut = z.string().meta({ id: 'IdOut', description: 'A ULID in upper case.' })
+export const time = z.iso
+  .datetime({ precision: 3 })
+  .meta({ id: 'Time', description: 'ISO 8601 in UTC, with milliseconds.' })
 export const period = z.enum(['day', 'week', 'month', 'total'])
 export const usd = z.number().meta({ id: 'Usd', description: 'US dollars, up to 9 decimals.' })
 export const status = z.enum(['active', 'archived', 'trashed'])
-export const workspaceId = id.optional().describe('The workspace to work in. Default: the personal one.')
+export const workspaceId = id.optional().describe('The workspace to use. Default: your personal workspace.')
 
 export const allowedModels = z
   .array(
@@ -192,17 +194,17 @@ export const allowedModels = z
       .string()
       .trim()
       .max(300)
-      .regex(/^[^\s/]+\/\S+$/, 'must be a model such as `openai/gpt-4o`, or all of a provider: `openai/*`'),
+      .regex(/^[^\s/]+\/\S+$/, 'must be a model such as `openai/gpt-4o`, or all models of a provider: `openai/*`'),
   )
   .max(1_000)
   .transform((models) => [...new Set(models)])
   .nullable()
   .describe(
-    'The only models that may be called: their ids as GET /models has them, or `provider/*` for all of a provider. Null: all. The lists of the key, the member and the workspace all hold.',
+    'The models that may be used: model IDs as listed by `GET /models`, or `provider/*` for all models of a provider. Null allows all models. A request must satisfy the lists of the key, the member, and the workspace.',
   )
 
 /** A UTC day, as of calls and sums. */
-export const day = z.iso.date().describe('A UTC day, `YYYY-MM-DD`.')
+export const day = z.iso.date().describe('A UTC date, `YYYY-MM-DD`.')
 
 /** A boolean, also as the words that a query string can hold. */
 export const flag = z
@@ -231,7 +233,7 @@ export const mediaSource = z.discriminatedUnion('kind', [
 ])
 
 /** Query of a list that has a life cycle: `?status=` defaults to active. */
-export const statusFilter = { status: status.default('active').describe('Which of them to list.') }
+export const statusFilter = { status: status.default('active').describe('Filters the list by status.') }
 
 /** `base` is what every stored resource carries. */
 export const base = { id: idOut, created_at: time, updated_at: time }
@@ -274,10 +276,10 @@ export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
   })
   return {
     archive: door('POST', `${at}/archive`, `Archive ${noun}`, one(of)),
-    unarchive: door('POST', `${at}/unarchive`, `Bring ${noun} back from the archive`, one(of)),
+    unarchive: door('POST', `${at}/unarchive`, `Unarchive ${noun}`, one(of)),
     trash: door('DELETE', at, `Move ${noun} to the trash`, deleted),
     restore: door('POST', `${at}/restore`, `Restore ${noun} from the trash`, one(of)),
-    permanent_delete: door('DELETE', `${at}/permanent-delete`, `Delete ${noun} in the trash for good`, deleted, {
+    permanent_delete: door('DELETE', `${at}/permanent-delete`, `Permanently delete ${noun} from the trash`, deleted, {
       consent: 'person',
     }),
   }

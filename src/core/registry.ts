@@ -49,7 +49,7 @@ export function registry<C extends CallContext>(services: readonly Service<C>[])
   })
 }
 
-const pageSize = z.coerce.number().int().min(1).max(100).default(25).describe('How many at most.')
+const pageSize = z.coerce.number().int().min(1).max(100).default(25).describe('The maximum number of items to return.')
 
 interface InputSchemas {
   query: z.ZodObject
@@ -72,7 +72,7 @@ function makeSchemas({ path, query, body, headers, takes, reply, method }: AnyEn
   if (twice) throw new Error(`${method} ${path}: ${twice} stands in two places`)
   const paging =
     reply.kind === 'page'
-      ? { limit: pageSize, cursor: z.string().optional().describe('`next_cursor` of the page before.') }
+      ? { limit: pageSize, cursor: z.string().optional().describe('The `next_cursor` of the previous page.') }
       : reply.kind === 'results'
         ? { limit: pageSize, offset: z.coerce.number().int().min(0).default(0) }
         : {}
@@ -86,6 +86,6 @@ function makeSchemas({ path, query, body, headers, takes, reply, method }: AnyEn
 /** Path, query and body as one flat schema: what the CLI and the agent tool take. */
 export function inputSchema(endpoint: AnyEndpoint): z.ZodObject {
   const { query, body, headers } = inputSchemas(endpoint)
-  const ids = pathNames(endpoint.path).map((name) => [name, endpoint.params?.[name] ?? z.string().describe('An id.')])
+  const ids = pathNames(endpoint.path).map((name) => [name, endpoint.params?.[name] ?? z.string().describe('An ID.')])
   return z.strictObject({ ...Object.fromEntries(ids), ...headers?.shape, ...query.shape, ...body?.shape })
 }

@@ -129,10 +129,12 @@ export class Mux implements Line {
   open<O extends OperationName>(asked: OperationRequest & { op: O }): AskedStream<O> {
     if (this.#closed) throw new LinkLost('the link is closed')
     if (this.#streams.size - this.#theirs >= MOST_STREAMS)
-      throw new Refusal('concurrency_limited', { message: 'The computer has 1,024 calls in progress.' })
+      throw new Refusal('concurrency_limited', {
+        message: 'The computer already has 1,024 calls in progress. Try again later.',
+      })
     const json = writeJson(asked)
     if (json === null)
-      throw new Refusal('payload_too_large', { message: 'What is asked of the computer is over 64 KiB.' })
+      throw new Refusal('payload_too_large', { message: 'The request to the computer is larger than 64 KiB.' })
     const end = new StreamEnd(this.#nextId, this)
     this.#nextId += 2
     const output = new Promise<Output<O>>((resolve, reject) => {
@@ -240,7 +242,7 @@ export class Mux implements Line {
   send(frame: Buffer, sent?: () => void): void {
     if (this.#closed) return
     this.#pipe.send(frame, sent)
-    if (this.#pipe.bufferedAmount > UNREAD) this.close(CLOSE.violation, 'the other end does not read')
+    if (this.#pipe.bufferedAmount > UNREAD) this.close(CLOSE.violation, 'the other end stopped reading')
   }
 
   wants(end: StreamEnd): void {

@@ -24,7 +24,7 @@ export { Terminal, TerminalEvent, ViewerEvent } from './shapes/terminal.ts'
 export const Entry = z.object({
   name: z.string(),
   path,
-  name_base64: z.string().nullable().describe('The bytes of the name where they are not UTF-8.'),
+  name_base64: z.string().nullable().describe('The raw bytes of the name, if it isn’t valid UTF-8.'),
   type: z.enum(['file', 'folder', 'symlink', 'other']),
   size_bytes: z.number().int(),
   mode: z.number().int(),
@@ -111,7 +111,7 @@ export const operations = {
       env,
       user: z.string().nullable(),
       timeout_ms: z.number().int().min(1).nullable(),
-      stdin: z.boolean().describe('Without, the command reads an end at once.'),
+      stdin: z.boolean().describe('If false, the command gets end-of-file on stdin immediately.'),
       from: z.object({ stdout: offset, stderr: offset }),
       alone_ms: z
         .number()
@@ -119,12 +119,12 @@ export const operations = {
         .min(1)
         .max(2_147_483_647)
         .optional()
-        .describe('It is ended once nobody has followed it for so long. Without, never.'),
+        .describe('The command is terminated if no one follows it for this long. If omitted: never.'),
       joins: z
         .literal(true)
         .optional()
         .describe(
-          'Follows a command that another call began, beside that one: `not_found` where none did. It does not pace the command, so it may miss some of what that put out.',
+          'Follows a command started by another call, in addition to that call. Returns `not_found` if there is none. Following doesn’t slow down the command, so it can miss output.',
         ),
     }),
     z.object({
@@ -301,7 +301,7 @@ export const operations = {
     nothing,
     z.object({
       models: LocalModels,
-      silent: z.array(engineName).default([]).describe('Engines that did not answer: what they have is not known.'),
+      silent: z.array(engineName).default([]).describe('Engines that didn’t respond. Their models are unknown.'),
     }),
   ),
   /**

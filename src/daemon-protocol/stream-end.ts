@@ -178,7 +178,7 @@ export class StreamEnd implements Stream {
   /** The other end read something. */
   credit(bytes: number): void {
     this.#credit += bytes
-    if (this.#credit > MOST_CREDIT) throw new Violation('a stream was given more credit than anybody reads')
+    if (this.#credit > MOST_CREDIT) throw new Violation('a stream received more credit than was requested')
     if (this.ready) this.#line.wants(this)
   }
 

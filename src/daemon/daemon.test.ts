@@ -191,7 +191,7 @@ test('a token that is dead, an address where nobody is, a word that is not known
   }
   const [dead, why] = await run(['--url', server.origin], { UK_PAIR_TOKEN: `ukp_${'A'.repeat(43)}` })
   assert.equal(dead, 4)
-  assert.match(why, /not the token or the code of a pairing/)
+  assert.match(why, /pairing token or code is wrong/)
   const [nobody, where] = await run(['--url', 'http://127.0.0.1:9'], { UK_PAIR_TOKEN: 'x' })
   assert.equal(nobody, 7)
   assert.match(where, /127\.0\.0\.1:9/)

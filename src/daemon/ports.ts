@@ -73,7 +73,7 @@ async function byLsof(): Promise<ListeningPort[]> {
     // It answers 1 where nothing listens.
     error.code === 1
       ? { stdout: '' }
-      : refuse('not_ready', { message: 'The ports of this computer cannot be listed: `lsof` is missing.' }),
+      : refuse('not_ready', { message: '`lsof` is required to list this computer’s ports. Install it there.' }),
   )
   const ports: ListeningPort[] = []
   let owner = nobody
@@ -102,7 +102,7 @@ export async function dial(
 ): Promise<Output<'ports.dial'>> {
   const socket = (await open('127.0.0.1', port, signal)) ?? (await open('::1', port, signal))
   if (socket === null)
-    return refuse('upstream_error', { param: 'port', message: `Nothing answers on port ${port} of the computer.` })
+    return refuse('upstream_error', { param: 'port', message: `No program responds on port ${port} of the computer.` })
   const stop = (): void => void socket.destroy()
   signal.addEventListener('abort', stop, { once: true })
   try {

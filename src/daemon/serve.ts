@@ -25,24 +25,25 @@ export type Handlers = { [O in OperationName]?: Handler<O> }
 export function serve(handlers: Handlers, allows: readonly Capability[]): MuxOptions['answer'] {
   return async ({ op, input }: OperationRequest, stream, call) => {
     if (!isOperation(op))
-      return refuse('not_supported', { message: `This daemon does not know \`${shorten(op, 64)}\`.` })
+      return refuse('not_supported', { message: `This version of the daemon doesn’t support \`${shorten(op, 64)}\`.` })
     const { needs, input: schema } = operations[op]
     if (needs !== null && !allows.includes(needs))
       refuse('capability_denied', {
-        message: `The machine does not allow \`${needs}\`: run \`uk computer run --allow …\` on it.`,
+        message: `The computer doesn’t allow \`${needs}\`. Run \`uk computer run --allow …\` on it.`,
         details: { capability: needs, allows },
       })
     const { data, error } = schema.safeParse(input)
     if (error) {
       const [issue] = error.issues
       throw new Refusal('invalid_parameter', {
-        message: `\`${op}\` got a wrong input: ${issue?.message}.`,
+        message: `The input of \`${op}\` isn’t valid: ${issue?.message}.`,
         param: issue?.path.join('.') ?? '',
       })
     }
     // Each takes its own input, which was read by its own schema.
     const handle: Handler<any> | undefined = handlers[op]
-    if (handle === undefined) return refuse('not_supported', { message: `This daemon cannot do \`${op}\` here.` })
+    if (handle === undefined)
+      return refuse('not_supported', { message: `The daemon on this computer doesn’t support \`${op}\`.` })
     return handle(data, stream, call)
   }
 }

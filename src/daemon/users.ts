@@ -39,7 +39,7 @@ export async function listUsers({ from }: Input<'users.list'>): Promise<Output<'
 }
 
 async function allUsers(): Promise<MachineUser[]> {
-  if (process.platform !== 'linux') return unsupported('Users are managed on Linux only.')
+  if (process.platform !== 'linux') return unsupported('Users can be managed only on Linux.')
   const [people, groups] = await Promise.all([run('getent', ['passwd']), run('getent', ['group'])])
   const groupOf = new Map<string, string>()
   const memberOf = new Map<string, string[]>()
@@ -110,7 +110,7 @@ export async function deleteUser({
   }
   if (done.code === 8)
     refuse('invalid_state', {
-      message: 'Processes of this user are running; say `force=true` to end them.',
+      message: 'The user has running processes. Set `force=true` to terminate them.',
       details: { reason: done.stderr },
     })
   // 12: the user is gone, but its home could not be removed, or was not there.
@@ -121,30 +121,31 @@ export async function deleteUser({
 const unsupported = (reason: string): never => refuse('not_supported', { message: reason, details: { reason } })
 
 function checkMayChange(): void {
-  if (process.platform !== 'linux') unsupported('Users are managed on Linux only.')
+  if (process.platform !== 'linux') unsupported('Users can be managed only on Linux.')
   if (process.getuid?.() !== 0)
-    unsupported('The daemon does not run as root, so it cannot change the users of this computer.')
+    unsupported('The daemon doesn’t run as root, so it can’t manage users on this computer.')
 }
 
 function checkName(name: string, param: string): void {
   if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(name))
     refuse('invalid_parameter', {
       param,
-      message: 'A name begins with a small letter or `_` and has up to 32 small letters, digits, `-` and `_`.',
+      message:
+        'A user name must start with a lowercase letter or `_` and can have up to 32 lowercase letters, digits, `-` and `_`.',
     })
   if (['root', 'nobody', userInfo().username].includes(name))
-    refuse('invalid_parameter', { param, message: `${name} belongs to the system.` })
+    refuse('invalid_parameter', { param, message: `${name} is a system account.` })
 }
 
 function checkGroups(groups: readonly string[]): void {
   for (const [n, group] of groups.entries())
     if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(group))
-      refuse('invalid_parameter', { param: `groups.${n}`, message: 'This is not the name of a group.' })
+      refuse('invalid_parameter', { param: `groups.${n}`, message: 'The group name isn’t valid.' })
 }
 
 function checkShell(shell: string): string {
   if (!/^\/[\w./+-]{1,255}$/.test(shell))
-    refuse('invalid_parameter', { param: 'shell', message: 'Give the absolute path of a shell, such as /bin/bash.' })
+    refuse('invalid_parameter', { param: 'shell', message: '`shell` must be an absolute path, such as /bin/bash.' })
   return shell
 }
 
@@ -157,7 +158,7 @@ async function found(username: string): Promise<MachineUser> {
   const users = await allUsers()
   return (
     users.find((user) => user.username === username) ??
-    refuse('not_found', { param: 'username', message: 'The computer has no user of this name.' })
+    refuse('not_found', { param: 'username', message: 'The user doesn’t exist on this computer.' })
   )
 }
 
@@ -165,7 +166,7 @@ function refuseDone({ code, stderr }: Done, codes: Record<number, Code>): never 
   return refuse(codes[code] ?? 'invalid_state', {
     // Of those that have groups, 6 is a group that does not exist; the user has been found before.
     ...(code === 6 && { param: 'groups' }),
-    message: stderr || 'The system refused it.',
+    message: stderr || 'The system rejected the change.',
     details: { exit_code: code },
   })
 }

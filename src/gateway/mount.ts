@@ -166,12 +166,12 @@ function operationOf(
   if (known.length === 0)
     // Mostly it is the base URL that has a `/v1` too many or too few.
     refuse('not_found', {
-      message: `There is nothing at ${method} ${url!.split('?')[0]}. Paths here are like ${root}${Object.keys(routes)[0]}.`,
+      message: `The path ${method} ${url!.split('?')[0]} doesn’t exist. Paths here look like ${root}${Object.keys(routes)[0]}.`,
     })
   const found = methods[method === 'HEAD' ? 'GET' : method!]
   if (found) return found
   const allow = known.join(', ')
-  return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+  return refuse('method_not_allowed', { message: `This path supports ${allow}.`, headers: { allow } })
 }
 
 function preflight({ head, response, gateway }: GatewayRequest, methods: string[]): void {

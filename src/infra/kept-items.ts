@@ -89,7 +89,7 @@ export function createKeptItems({
     try {
       return [[id, JSON.parse(secrets.open(sealed, id)) as object]]
     } catch (error) {
-      log.warn({ error }, 'a kept item cannot be opened')
+      log.warn({ error }, 'a stored item cannot be decrypted')
       return []
     }
   }
@@ -99,7 +99,7 @@ export function createKeptItems({
       let timer: NodeJS.Timeout | undefined
       const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)))
       const insertion = insert(whom, items).catch((error: unknown) =>
-        log.warn({ error }, 'items of an answer could not be kept'),
+        log.warn({ error }, 'items of a response could not be stored'),
       )
       await Promise.race([insertion, patience])
       clearTimeout(timer)

@@ -51,7 +51,7 @@ async function resealSome(
         db,
       )
     } catch (error) {
-      log.error({ error, table, row: id }, 'a stored secret cannot be opened')
+      log.error({ error, table, row: id }, 'a stored secret cannot be decrypted')
     }
   return rows.length < AT_ONCE ? null : rows.at(-1)!.id
 }

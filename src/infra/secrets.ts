@@ -65,7 +65,7 @@ export function rootKeys(configuredKeys: readonly string[], dataDir: string): st
   const key = readFileSync(path, 'utf8').trim()
   if (key.length < LEAST_ROOT_KEY)
     throw new StartRefused(
-      `${path} does not hold a root key of ${LEAST_ROOT_KEY} characters or more: put the right one back; without one, stored provider keys cannot be read, and removing the file makes a new one`,
+      `${path} doesn’t contain a root key of at least ${LEAST_ROOT_KEY} characters. Restore the correct file: without it, stored provider keys can’t be read. If you remove the file, a new key is created`,
     )
   return [key]
 }

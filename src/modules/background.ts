@@ -80,7 +80,7 @@ export function background(
   const ending = endUnwantedCommands(engine)
   const closing = new AbortController()
   const resealing = Promise.all([resealAll(engine, sealed, closing.signal), resealPushKey(engine)]).catch(
-    (error: unknown) => engine.log.warn({ error }, 'stored secrets were not sealed again'),
+    (error: unknown) => engine.log.warn({ error }, 'stored secrets were not re-encrypted'),
   )
   return {
     handlers: {

@@ -29,5 +29,5 @@ export const events = eventTable([
   ...webhookEvents,
   ...providerEndpointEvents,
   // For the areas alone: it goes to no channel.
-  ...eventTypes(null, [], { 'call.interrupted': 'What a call came to whose process died.' }),
+  ...eventTypes(null, [], { 'call.interrupted': 'The result of a model call whose server process crashed.' }),
 ])

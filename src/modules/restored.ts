@@ -18,7 +18,7 @@ export interface Settled {
   count: number
 }
 
-const WORDS = 'The instance was restored from a backup while this was under way.'
+const WORDS = 'The instance was restored from a backup while this was in progress.'
 const INTERRUPTED = JSON.stringify({ type: 'unavailable', code: 'interrupted', message: WORDS })
 /** Consumers of events that tell somebody outside or begin work; those that keep indexes up to date go on. */
 const TELLING = ['webhooks', 'notifications', 'automations', 'chats.goals']
@@ -43,14 +43,14 @@ export async function settleRestored(db: Db): Promise<Settled[]> {
     sql`update automation_runs set status = 'cancelled', completed_at = now(), error = ${INTERRUPTED}::json, updated_at = ${nextTime}
       where status in ('queued', 'running')`,
   )
-  settled.push({ what: 'ticks of automations that have passed, left out', count: await passTicks(db) })
+  settled.push({ what: 'missed automation runs, skipped', count: await passTicks(db) })
   await count(
     'operations, ended',
     sql`update operations set status = 'failed', completed_at = now(), error = ${INTERRUPTED}::jsonb, process_id = null, updated_at = ${nextTime}
       where status = 'queued' or (status = 'running' and kind <> 'computers.exec')`,
   )
   await count(
-    'calls of media, given up',
+    'media calls, canceled',
     sql`update media_jobs set status = 'over', error = ${INTERRUPTED}::jsonb, updated_at = ${nextTime} where status <> 'over'`,
   )
   // Nobody asks a vendor for their end any more: they are settled on an estimate, as those of a process that died.
@@ -60,7 +60,7 @@ export async function settleRestored(db: Db): Promise<Settled[]> {
     sql`update webhook_deliveries set status = 'cancelled', due_at = null, completed_at = now(), updated_at = ${nextTime} where status = 'waiting'`,
   )
   await count(
-    'mails and pushes of notifications, skipped',
+    'notification emails and pushes, skipped',
     sql`update notification_deliveries set status = 'skipped', error = ${WORDS}, claimed_by = null, updated_at = ${nextTime} where status = 'waiting'`,
   )
   await tellNobody(db)

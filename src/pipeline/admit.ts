@@ -105,7 +105,7 @@ export function authenticate(
 export function checkScope(principal: Principal, scope: Scope | null): void {
   if (scope !== null && !hasScope(principal, scope))
     refuse('missing_scope', {
-      message: `The key lacks the scope \`${scope}\`.`,
+      message: `The key is missing the scope \`${scope}\`.`,
       details: { required_scope: scope },
     })
 }
@@ -129,7 +129,7 @@ export const presentedKey = (headers: IncomingHttpHeaders): string =>
 
 const refuseForm = (): never =>
   refuse('invalid_api_key', {
-    message: 'There is no API key in this header: send it as `Authorization: Bearer uk_…` or `x-api-key: uk_…`.',
+    message: 'This header contains no API key. Send the key as `Authorization: Bearer uk_…` or `x-api-key: uk_…`.',
   })
 
 /** `Authorization: Bearer` or `x-api-key`; null without either, empty where something else stands in its place. Two that differ are 401. */
@@ -140,7 +140,7 @@ function keyIn(headers: IncomingHttpHeaders): string | null {
   const header = headers['x-api-key']
   const fromHeader = header === undefined ? null : String(header).trim()
   if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader)
-    refuse('invalid_api_key', { message: '`Authorization` and `x-api-key` carry two different keys. Send one.' })
+    refuse('invalid_api_key', { message: '`Authorization` and `x-api-key` contain two different keys. Send only one.' })
   return fromBearer ?? fromHeader
 }
 

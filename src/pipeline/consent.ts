@@ -9,7 +9,7 @@ import type { Entry } from '#core/registry.ts'
 export function checkConsent({ agent }: Context, { name, endpoint }: Entry<Context>): void {
   if (endpoint.consent === undefined || agent === null || agent.consented) return
   refuse('consent_required', {
-    message: `A person has to agree before an agent calls \`${name}\`, and nobody is there to be asked.`,
+    message: `An agent needs a person’s approval to call \`${name}\`, and no one is available to give it.`,
     details: { endpoint: name },
   })
 }

@@ -80,7 +80,7 @@ export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Contex
     context: (start) => createContext(engine, start, (ctx, name, input) => line.invoke(ctx, name, input)),
     async admit(outer, name, raw) {
       const entry = entries.get(name)
-      if (!entry) return refuse('not_found', { message: `There is no endpoint ${name}.` })
+      if (!entry) return refuse('not_found', { message: `The endpoint ${name} doesn’t exist.` })
       if (entry.endpoint.refused) refuse(entry.endpoint.refused)
       if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session')
         refuse('cookie_session_required')

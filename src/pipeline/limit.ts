@@ -88,7 +88,7 @@ export function createLimits(
         // Never before a token is there, as the draft asks.
         const wait = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
         refuse('rate_limited', {
-          message: `More than ${quota} ${limit} a minute. Try again in ${wait} s.`,
+          message: `You reached the limit of ${quota} ${limit} per minute. Try again in ${wait} s.`,
           headers: { ...headers, 'retry-after': String(wait) },
         })
       }
@@ -101,7 +101,7 @@ export function createLimits(
       if (!flight) flights.set(caller, (flight = new Flights()))
       if (flight.count >= most)
         refuse('concurrency_limited', {
-          message: `More than ${most} requests at the same time.`,
+          message: `You reached the limit of ${most} concurrent requests.`,
           headers: { 'retry-after': '1' },
         })
       flight.count++

@@ -79,7 +79,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
       const isKnown = (url: URL): boolean =>
         isLoopbackName(hostName(url.host)) || allowedOrigins.has(url.host) || allowedOrigins.has(url.hostname)
       if (origin && (origin.host === headers.host?.toLowerCase() || isKnown(origin))) return
-      refuse('cross_site', { message: 'Pages of other sites may not call this. Name their host in UK_ALLOWED_HOSTS.' })
+      refuse('cross_site', { message: 'Requests from other sites aren’t allowed. Add their host to UK_ALLOWED_HOSTS.' })
     },
     callerOf: (request) => ({
       ip: origins.clientIp(request),

@@ -138,13 +138,13 @@ test('what a cut leaves is not taken for a backup, and what was changed since is
   for (const length of [0, 700, whole.length >> 1, whole.length - 3_000]) {
     await writeFile(copy, whole)
     await truncate(copy, length)
-    await refused(copy, /is not a whole backup.*manifest\.json/)
+    await refused(copy, /isn’t a complete backup.*manifest\.json/)
   }
   const at = whole.indexOf('blobs/')
   const damaged = Buffer.from(whole)
   damaged[at + 512 + 10]! ^= 1
   await writeFile(copy, damaged)
-  await refused(copy, /the bytes of file [0-9a-f]{64} in this backup are damaged/)
+  await refused(copy, /the content of file [0-9a-f]{64} in this backup is damaged/)
   const table = Buffer.from(whole)
   table[whole.indexOf('database/accounts') + 512 + 30]! ^= 1
   await writeFile(copy, table)
@@ -152,18 +152,18 @@ test('what a cut leaves is not taken for a backup, and what was changed since is
   const newer = Buffer.from(whole.toString('latin1').replace('"format":1,', '"format":9,'), 'latin1')
   await writeFile(copy, newer)
   await refused(copy, /the manifest of .* is damaged/)
-  await refused(join(dir.path, 'nothing'), /does not exist/)
+  await refused(join(dir.path, 'nothing'), /doesn’t exist/)
   await writeFile(copy, 'something else entirely, '.repeat(100))
-  await refused(copy, /is not a backup of Ukiyo/)
+  await refused(copy, /isn’t a Ukiyo backup/)
 
   // Nothing is overwritten, neither a file nor an instance.
   const over = await uk(host, ['backup', '--to', to])
   assert.equal(over.status, 1)
-  assert.match(over.stderr, /is there already/)
+  assert.match(over.stderr, /already exists/)
   await server.app[Symbol.asyncDispose]()
   const full = await uk(host, ['restore', to])
   assert.equal(full.status, 1)
-  assert.match(full.stderr, /the table "\w+" of this instance is not empty, and a restore overwrites nothing/)
+  assert.match(full.stderr, /the table "\w+" isn’t empty, and a restore doesn’t overwrite data/)
   const dry = await uk(hostOf(empty), ['restore', to, '--dry-run', '--json'])
   assert.equal(dry.status, 0, dry.stderr)
   assert.equal(JSON.parse(dry.stdout.toString()).whole, true)
@@ -179,7 +179,7 @@ test('the root key stays behind, or comes under a passphrase that has to be the 
   const [plain, keyed] = [join(dir.path, 'plain.tar'), join(dir.path, 'keyed.tar')]
   assert.match((await uk(host, ['backup', '--to', plain])).stderr, /The backup doesn't include the root key/)
   const short = await uk({ ...host, UK_BACKUP_PASSPHRASE: 'short' }, ['backup', '--to', keyed, '--with-key'])
-  assert.match(short.stderr, /12 characters or more/)
+  assert.match(short.stderr, /at least 12 characters/)
   const unasked = await uk(host, ['backup', '--to', keyed, '--with-key'])
   assert.deepEqual([unasked.status, /--passphrase-file is needed/.test(unasked.stderr)], [2, true])
   const passphrase = 'correct horse battery'
@@ -197,7 +197,7 @@ test('the root key stays behind, or comes under a passphrase that has to be the 
     /the root key of this backup isn't on this host .* lose 1 in provider_endpoints\.sealed_key/,
   )
   const wrong = await uk({ ...keyless, UK_BACKUP_PASSPHRASE: 'another horse battery' }, ['restore', keyed])
-  assert.match(wrong.stderr, /this is not the passphrase/)
+  assert.match(wrong.stderr, /passphrase of this backup’s root key is wrong/)
   assert.match((await uk(keyless, ['restore', keyed])).stderr, /includes its root key, encrypted with a passphrase/)
   const right = await uk({ ...keyless, UK_BACKUP_PASSPHRASE: passphrase }, ['restore', keyed])
   assert.equal(right.status, 0, right.stderr)

@@ -57,7 +57,7 @@ test('the doctor finds a well instance well, and names what is wrong with one th
   )
 
   await pool.query(`update provider_connections set status = 'failing', reason = 'upstream_key'`)
-  assert.match((await ask(host)).of('providers').message, /\(did not accept its key\)/)
+  assert.match((await ask(host)).of('providers').message, /\(rejected its API key\)/)
 
   const secret = join(server.database.dataDir, 'secret-key')
   writeFileSync(secret, 'another root key, of another instance altogether')

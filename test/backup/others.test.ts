@@ -49,7 +49,7 @@ test('two instances share a folder for their backups: neither removes what the o
   await using empty = await testDatabase()
   const unsaid = await uk(hostOf(empty), ['restore', to])
   assert.equal(unsaid.status, 1)
-  assert.match(unsaid.stderr, /holds backups of 2 instances: name one of them/)
+  assert.match(unsaid.stderr, /contains backups of 2 instances. Choose one of them/)
   for (const path of [again, second]) {
     assert.ok(unsaid.stderr.includes(path), path)
     const whole = await uk(hostOf(empty), ['restore', path, '--dry-run'])
@@ -84,11 +84,11 @@ test('a backup in a newer form is refused with the version that wrote it, and no
     return ended.stderr
   }
   await rewrite({ format: 2, version: '9.1.0' })
-  assert.match(await refusal(), /written by Ukiyo 9\.1\.0 in format 2, and this program reads up to 1/)
+  assert.match(await refusal(), /created by Ukiyo 9\.1\.0 in format 2, but this version reads only up to format 1/)
   await rewrite({ migrations: [...JSON.parse(words).migrations, '9000-much-later.sql'], version: '9.1.0' })
-  assert.match(await refusal(), /of a newer Ukiyo \(9\.1\.0, with 9000-much-later\.sql\)/)
+  assert.match(await refusal(), /from a newer Ukiyo \(9\.1\.0, with 9000-much-later\.sql\)/)
   await rewrite({ product: 'another' })
-  assert.match(await refusal(), /is not a backup of Ukiyo/)
+  assert.match(await refusal(), /isn’t a Ukiyo backup/)
 })
 
 test('a backup of an older schema is restored with its rows, and the server of today goes on with them', async () => {

@@ -99,7 +99,7 @@ test('a changed, unsigned, swapped, cut or replayed backup is refused, and nothi
     'rows changed, the manifest kept': [promote, /in this backup is damaged/],
     'the manifest of the older backup': [
       (copy) => write(copy, [older.words, older.sum, older.signature, ''].join('\n')),
-      /holds a backup of/,
+      /contains a backup from/,
     ],
     'the older signature below the newer manifest': [
       (copy) => write(copy, [newer.words, newer.sum, older.signature, ''].join('\n')),
@@ -117,14 +117,14 @@ test('a changed, unsigned, swapped, cut or replayed backup is refused, and nothi
         changed.tables[0]!.pieces = [{ name: '../../secret', bytes: 1, sha256: hashOf('x') }]
         return write(copy, withHash(changed, copy.signature))
       },
-      /names a file outside the backup/,
+      /refers to a file outside the backup/,
     ],
     'the older backup under a newer name': [
       async ({ path }) => {
         await rm(path, { recursive: true })
         await cp(older.path, path, { recursive: true })
       },
-      /holds a backup of/,
+      /contains a backup from/,
     ],
   }
   await using empty = await testDatabase()

@@ -120,7 +120,7 @@ test(
     // What is asked for before its death is known waits for it.
     const early = await there.post(`/computers/${home}/snapshots`, {})
     assert.equal(early.status, 202, early.text)
-    const told = /host that has its home is not there.*a snapshot of it begins another one/
+    const told = /host that has this computer’s home is offline.*a new computer elsewhere from a snapshot/
     await until(
       async () => (await there.post(`/computers/${home}/snapshots`, {})).body.error?.message as string,
       (message) => told.test(message),

@@ -247,7 +247,7 @@ test('a database that had some of the migrations after that commit gets only the
 })
 
 test('a refused start leaves the database as it was, so that the program from before starts on it', async () => {
-  const newer = /knows migration 0[25]70-of-a-branch\.sql, which this program does not/
+  const newer = /has the migration 0[25]70-of-a-branch\.sql, which this version doesn’t know/
   const cases: readonly [why: string, damage: string, says: RegExp][] = [
     ['it knows more', `insert into migrations (name) values ('0270-of-a-branch.sql')`, newer],
     [

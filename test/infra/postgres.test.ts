@@ -101,7 +101,7 @@ test('kill -9 of the server leaves a postgres behind; the next start replaces it
   t.diagnostic(`start over an orphan ${(performance.now() - startedAt).toFixed()} ms`)
   assert.ok(!alive(server.pid))
   assert.deepEqual(await query(next.connection, 'select text from notes'), ['committed'])
-  assert.deepEqual(logLines, [`stopping the PostgreSQL (process ${server.pid}) that an earlier server left behind`])
+  assert.deepEqual(logLines, [`stopping the PostgreSQL (process ${server.pid}) left behind by an earlier server`])
   assert.ok(!existsSync(server.connection.host), 'its socket is removed')
 })
 
@@ -166,7 +166,7 @@ test('a folder that holds something else is refused and left as it is', async ()
   writeFileSync(join(temp.dir, 'postgres/thesis.txt'), 'mine')
   await assert.rejects(start(temp.dir), {
     name: 'StartRefused',
-    message: /postgres is not empty and holds no database/,
+    message: /postgres isn’t empty and contains no database/,
   })
   assert.equal(readFileSync(join(temp.dir, 'postgres/thesis.txt'), 'utf8'), 'mine')
 })
@@ -183,7 +183,7 @@ test('a data dir of 200 characters', async () => {
 test('a second instance on the same data dir is refused by name and pid, until the first is gone', async () => {
   using temp = tempDir()
   const first = await startChild(temp.dir)
-  const message = `the data dir ${temp.dir} is in use by process ${first.process.pid}; one server at a time may use it`
+  const message = `the data dir ${temp.dir} is in use by process ${first.process.pid}. Only one server can use it at a time`
   assert.throws(() => lockDataDir(temp.dir), { name: 'StartRefused', message })
   assert.equal((await startChild(temp.dir)).refused, `StartRefused: ${message}`)
   // A process that forgets the lock does not get to stop the other's database either.
@@ -253,7 +253,7 @@ test(
       assert.notEqual(uidOf(first.pid), 0)
       assert.match(
         first.logged[0]!,
-        new RegExp(`^the database lives in ${home}, because its user \\w+ cannot reach ${temp.dir}$`),
+        new RegExp(`^the database is stored in ${home}, because its user \\w+ can’t access ${temp.dir}$`),
       )
       await query(first.connection, 'create table notes (text text)')
       await end(first.process)
@@ -269,11 +269,11 @@ test(
       rmSync(temp.dir, { recursive: true })
       const fresh = await startChild(temp.dir, { source })
       assert.deepEqual(await query(fresh.connection, `select to_regclass('notes')`), [null])
-      assert.match(fresh.logged.join('\n'), /was set aside as \/var\/lib\/ukiyo\//)
+      assert.match(fresh.logged.join('\n'), /was moved to \/var\/lib\/ukiyo\//)
       await end(fresh.process)
       // The database is thrown away, the data dir not: that is an accident, and not the moment to start empty.
       rmSync(join(home, 'postgres'), { recursive: true })
-      assert.match((await startChild(temp.dir, { source })).refused!, /is gone: .* is a link to nothing/)
+      assert.match((await startChild(temp.dir, { source })).refused!, /is missing: .* is a broken link/)
     } finally {
       rmSync(home, { recursive: true, force: true })
     }

@@ -123,7 +123,7 @@ test('an SDK of OpenAI’s reads it by form; bob has no such model', async () =>
   )
   const asked = await bob.post('/inference/transcriptions', { model: 'local/tiny-speech', audio: sound([300]) })
   assert.deepEqual([asked.status, asked.body.error.code], [503, 'no_route'])
-  assert.match(asked.body.error.message, /install sherpa-onnx/)
+  assert.match(asked.body.error.message, /Install sherpa-onnx/)
 })
 
 test('a model of text reads no sound, and a model of speech does not talk', async () => {
@@ -135,7 +135,7 @@ test('a model of text reads no sound, and a model of speech does not talk', asyn
     messages: [{ role: 'user', content: 'Hello' }],
   })
   assert.equal(talk.status, 400, talk.text)
-  assert.match(talk.body.error.message, /writes down speech, and nothing else/)
+  assert.match(talk.body.error.message, /supports only transcription/)
 })
 
 test('an archive that is cut, or holds nothing that is known, leaves nothing behind', async () => {

@@ -143,7 +143,7 @@ export function wireTo(endpoint: ProviderEndpoint): MediaWire & AsyncDisposable 
       const url = new URL(address)
       const answer = await send(url, 'GET', takesKey(endpoint, url) ? upstream.headers : [], null)
       if (answer.status !== 200)
-        throw new MediaFault('bad_answer', `The result could not be fetched: ${answer.status}.`)
+        throw new MediaFault('bad_answer', `The result couldn’t be downloaded: ${answer.status}.`)
       yield* answer.body
     },
     [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),

@@ -76,7 +76,7 @@ test('a process that is cut off does not know who was locked out: after 5 s it s
     ({ status, body }) => {
       if (status === 200) assert.ok(askedAt - cutAt < 6_000, 'served a revoked key')
       // A call that had to read a row fails before; the process as a whole still trusts what it knows then.
-      return /lost its database/.test(body.error?.message)
+      return /lost its connection to the database/.test(body.error?.message)
     },
   )
   assert.deepEqual([refusal.status, refusal.headers.get('retry-after')], [503, '1'])

@@ -50,17 +50,17 @@ test('schedules are refused with the name of their field and what it accepts', (
     ['every day', /must have 5 fields.*or 6.*such as `0 9 \* \* 1-5`.*has 2\.$/],
     ['* * * *', /has 4\.$/],
     ['* * * * * * *', /has 7\.$/],
-    ['0 25 * * *', /`25` is not a valid hour\. Accepted: 0 to 23/],
-    ['60 * * * *', /`60` is not a valid minute/],
-    ['99 0 9 * * 1', /`99` is not a valid second/],
-    ['0 9 32 * *', /`32` is not a valid day of month\. Accepted: 1 to 31/],
-    ['0 9 * 13 *', /`13` is not a valid month\. Accepted: 1 to 12, or JAN to DEC/],
-    ['0 9 * * 1-8', /`1-8` is not a valid day of week/],
-    ['0 9 * * FOO', /`FOO` is not a valid day of week/],
-    ['0 9 * * MON#9', /`MON#9` is not a valid day of week/],
-    ['a b c d e', /`a` is not a valid minute/],
-    ['1-0 * * * *', /`1-0` is not a valid minute/],
-    ['*/0 * * * *', /`\*\/0` is not a valid minute/],
+    ['0 25 * * *', /`25` isn’t a valid hour\. Accepted: 0 to 23/],
+    ['60 * * * *', /`60` isn’t a valid minute/],
+    ['99 0 9 * * 1', /`99` isn’t a valid second/],
+    ['0 9 32 * *', /`32` isn’t a valid day of month\. Accepted: 1 to 31/],
+    ['0 9 * 13 *', /`13` isn’t a valid month\. Accepted: 1 to 12, or JAN to DEC/],
+    ['0 9 * * 1-8', /`1-8` isn’t a valid day of week/],
+    ['0 9 * * FOO', /`FOO` isn’t a valid day of week/],
+    ['0 9 * * MON#9', /`MON#9` isn’t a valid day of week/],
+    ['a b c d e', /`a` isn’t a valid minute/],
+    ['1-0 * * * *', /`1-0` isn’t a valid minute/],
+    ['*/0 * * * *', /`\*\/0` isn’t a valid minute/],
     ['*/100 * * * *', /minute/],
     ['1,,2 * * * *', /minute/],
     ['-1 * * * *', /minute/],
@@ -74,7 +74,7 @@ test('schedules are refused with the name of their field and what it accepts', (
     ['0 0 1-L * *', /day of month/],
     ['0 0 * * 1#', /day of week/],
     ['0 0 * * MON-', /day of week/],
-    ['@dayly', /`@dayly` is unknown\. Accepted: @hourly, @daily/],
+    ['@dayly', /`@dayly` isn’t a known nickname\. Accepted: @hourly, @daily/],
     ['@reboot', /Accepted: @hourly/],
     [`${'9'.repeat(500)} * * * *`, /minute/],
   ]
@@ -132,10 +132,10 @@ test('regular expressions are refused in plain words', () => {
       assert.throws(compile, (error: Error) => {
         assert.match(
           error.message,
-          /^The pattern is not a valid regular expression \(RE2 syntax\): (a|two|there|it|an|after)\b.*\.$/,
+          /^The pattern isn’t a valid regular expression \(RE2 syntax\): (a|two|there|it|an|after|part)\b.*\.$/,
         )
         assert.doesNotMatch(error.message, FOREIGN, pattern)
-        assert.doesNotMatch(error.message, /a part of it is not understood/, pattern)
+        assert.doesNotMatch(error.message, /part of it isn’t valid/, pattern)
         return true
       })
 })
@@ -143,7 +143,7 @@ test('regular expressions are refused in plain words', () => {
 test('JSON is refused in plain words, without quoting it', () => {
   const secret = 'hunter2-hunter2'
   const wrong: [string, RegExp][] = [
-    ['', /too early/],
+    ['', /ends unexpectedly/],
     ['{', /field name/],
     ['{"a"', /colon/],
     ['{"a":1', /comma or a closing/],
@@ -152,18 +152,18 @@ test('JSON is refused in plain words, without quoting it', () => {
     ['[1 2]', /comma/],
     ['{a:1}', /field name/],
     ["{'a':1}", /field name/],
-    ['{"a":"b', /not closed \(line 1 column 8\)/],
+    ['{"a":"b', /isn’t terminated \(line 1 column 8\)/],
     ['{"a":"b\nc"}', /control character/],
     ['{"a":"\\x"}', /escape/],
     ['{"a":"\\u12"}', /escape/],
     ['{"a":01}', /comma|number/],
     ['{"a":1.}', /number/],
     ['{"a":-}', /number/],
-    ['{} {}', /follows the end/],
-    ['undefined', /cannot be parsed/],
-    ['NaN', /cannot be parsed/],
+    ['{} {}', /content after the end/],
+    ['undefined', /can’t be parsed/],
+    ['NaN', /can’t be parsed/],
     [`{"password":"${secret}",x}`, /field name/],
-    [`{"password":"${secret}"} x`, /follows the end/],
+    [`{"password":"${secret}"} x`, /content after the end/],
     [secret, /unexpected `h`/],
   ]
   for (const [text, says] of wrong) {

@@ -86,7 +86,7 @@ test('a second instance on the same data dir, a port in use and settings that ca
     [{ UK_DATA_DIR: join(other.path, 'file/data') }, /part of the path is a file/],
     [{ UK_DATA_DIR: other.path, UK_PORT: port }, new RegExp(`port ${port} .* is already in use.*UK_PORT`)],
     [{ UK_DATA_DIR: other.path, UK_PORT: 'many' }, /UK_PORT must be a whole number/],
-    [{ UK_DATA_DIR: other.path, UK_SECRET_KEY: 'short' }, /UK_SECRET_KEY needs at least 32 characters/],
+    [{ UK_DATA_DIR: other.path, UK_SECRET_KEY: 'short' }, /UK_SECRET_KEY must have at least 32 characters/],
     [
       { UK_DATA_DIR: other.path, UK_TRUSTED_PROXIES: '10.0.0.1, 10.0.0.0/99' },
       /UK_TRUSTED_PROXIES .* not "10.0.0.0\/99"/,

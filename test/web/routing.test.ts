@@ -54,7 +54,7 @@ test('provider errors are shown, and calls follow the provider order', needs(has
     Name: 'Second',
     Slug: 'openai',
   })
-  await dialog.getByText('There is an endpoint openai already.').waitFor()
+  await dialog.getByText('A provider endpoint with the slug openai already exists.').waitFor()
   await becomes(() => dialog.getByLabel('Base URL').inputValue(), `${vendor.origin}/v1`)
   await dialog.getByLabel('Slug').fill('second')
   await dialog.getByRole('button', { name: 'Add provider' }).click()

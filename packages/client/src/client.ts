@@ -82,7 +82,7 @@ function createSend({ origin, key, version, headers, retries = 2, fetch = global
 function failed(error: unknown, signal: AbortSignal | undefined): ConnectionError {
   // Whoever gave up hears their own reason.
   signal?.throwIfAborted()
-  return new ConnectionError('The server could not be reached.', { cause: error })
+  return new ConnectionError('The server couldn’t be reached.', { cause: error })
 }
 
 /**

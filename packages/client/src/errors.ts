@@ -20,7 +20,7 @@ export class ApiError extends Error {
   /** From `Retry-After`. */
   readonly retryAfterSeconds: number | null
   constructor(status: number, headers: Headers, error: ErrorBody) {
-    super(error.message ?? `The server answered ${status}.`)
+    super(error.message ?? `The server returned status ${status}.`)
     this.status = status
     this.type = error.type ?? 'internal_error'
     this.code = error.code

@@ -34,7 +34,7 @@ export class Work {
   }
 
   #stop(): void {
-    if (this.spent > this.#most) throw new TooMuchWork('The work allowed for this pattern is used up.')
+    if (this.spent > this.#most) throw new TooMuchWork('The pattern takes too long to match. Use a simpler one.')
     this.#next = Math.min(this.#most, this.spent + LOOK_STEPS)
     this.look()
   }

@@ -23,7 +23,7 @@ export function sayFault(fault: Raw): string {
     case 'not_multiple_of':
       return `must be a multiple of ${fault.divisor}`
     case 'unrecognized_keys':
-      return `has no field ${fault.keys.slice(0, NAMED).join(', ')}`
+      return `has unknown fields: ${fault.keys.slice(0, NAMED).join(', ')}`
     case 'invalid_key':
       return fault.issues[0]?.message ?? 'is not valid'
     case 'invalid_union':
@@ -80,7 +80,7 @@ const sayValues = (values: readonly unknown[]): string =>
   `${values.length === 1 ? '' : 'one of '}${values.map(String).join(', ')}`
 
 const formats: Record<string, string> = {
-  email: 'an e-mail address',
+  email: 'an email address',
   url: 'a URL such as https://example.com/',
   uuid: 'a UUID',
   date: 'a date such as 2026-11-22',
@@ -99,13 +99,13 @@ function sayFormat(fault: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidStringForma
     case 'regex':
       return `must match ${fault.pattern}`
     case 'starts_with':
-      return `must begin with ${prefix}`
+      return `must start with ${prefix}`
     case 'ends_with':
       return `must end with ${suffix}`
     case 'includes':
       return `must contain ${includes}`
     default:
-      return `must be ${formats[fault.format] ?? `of the form ${fault.format}`}`
+      return `must be ${formats[fault.format] ?? `a valid ${fault.format}`}`
   }
 }
 

@@ -16,7 +16,7 @@ export function pathBytes(text: string): Buffer {
     refuse('invalid_parameter', {
       param: 'path',
       message:
-        'Give an absolute path, such as /home/ada/notes.txt, or file:///home/ada/caf%E9 where its bytes are not UTF-8.',
+        'Use an absolute path, such as /home/ada/notes.txt, or a `file:` URI such as file:///home/ada/caf%E9 for a path that isn’t UTF-8.',
     })
   return bytes
 }
@@ -42,7 +42,7 @@ function decodeText(text: string): Buffer {
   if (/%(?![0-9A-Fa-f]{2})/.test(text) || /[?#]/.test(text))
     refuse('invalid_parameter', {
       param: 'path',
-      message: 'In a `file:` URI each `%` stands before two hexadecimal digits, and `?` and `#` are `%3F` and `%23`.',
+      message: 'In a `file:` URI, `%` must be followed by two hexadecimal digits. Write `?` as `%3F` and `#` as `%23`.',
     })
   const parts = text.split(/(%[0-9A-Fa-f]{2})/)
   return Buffer.concat(

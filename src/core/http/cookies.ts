@@ -14,7 +14,7 @@ export function cookieIn(header: string | undefined, name: string): string | nul
     const own = bare(pair.slice(at + 1))
     if (value !== null && value !== own)
       return refuse('session_expired', {
-        message: `Your browser sent two different \`${name}\` cookies, so one of them comes from another site or port. Delete the cookies of this host, then sign in again.`,
+        message: `Your browser sent two different \`${name}\` cookies, so one comes from another site or port. Delete the cookies for this host, then sign in again.`,
       })
     value = own
   }

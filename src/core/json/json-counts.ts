@@ -107,7 +107,7 @@ class Counter {
     if (++this.#values <= this.#limits.values) return
     const param = shorten(this.#field, 100)
     refuse('invalid_parameter', {
-      message: `The body holds more than ${this.#limits.values} values, counted up to \`${param}\`. Send less at once.`,
+      message: `The body contains more than ${this.#limits.values} values (limit reached at \`${param}\`). Split it into smaller requests.`,
       param,
     })
   }
@@ -136,6 +136,6 @@ function unescapeJson(text: string): string {
 
 const tooMany = (param: string, most: number): never =>
   refuse('invalid_parameter', {
-    message: `\`${param}\` holds more than ${most} elements. Send at most ${most} at once.`,
+    message: `\`${param}\` can have up to ${most} elements. Split it into smaller requests.`,
     param,
   })

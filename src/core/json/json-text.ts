@@ -2,20 +2,20 @@ import { refuse } from '../errors.ts'
 
 /** Refuses a body that `JSON.parse` threw at: with what is wrong and where, but not the engine's message, which quotes the body. */
 export const refuseJson = (error: unknown): never =>
-  refuse('malformed_json', { message: `The body is not well-formed JSON: ${jsonFault(error)}.` })
+  refuse('malformed_json', { message: `The request body isn’t valid JSON: ${jsonFault(error)}.` })
 
 /** What is wrong, by the beginning of the engine's message. */
 const faults: readonly (readonly [RegExp, string])[] = [
-  [/^Unexpected end/, 'it ends too early'],
-  [/^Unterminated string/, 'a string is not closed'],
-  [/^Bad control character/, 'a control character in a string must be escaped, such as a line break as \\n'],
-  [/^Bad (escaped character|Unicode escape)/, 'a string has an unknown escape'],
-  [/^Expected property name/, 'a field name in double quotes is missing'],
-  [/^Expected double-quoted/, 'a field name in double quotes is missing'],
-  [/^Expected ':'/, 'a colon is missing after a field name'],
-  [/^Expected ','/, 'a comma or a closing bracket is missing'],
-  [/^Unexpected non-whitespace/, 'something follows the end of the JSON'],
-  [/number/, 'a number is not written as JSON writes it'],
+  [/^Unexpected end/, 'it ends unexpectedly'],
+  [/^Unterminated string/, 'a string isn’t terminated'],
+  [/^Bad control character/, 'control characters in strings must be escaped, such as \\\n for a line break'],
+  [/^Bad (escaped character|Unicode escape)/, 'a string contains an invalid escape sequence'],
+  [/^Expected property name/, 'expected a field name in double quotes'],
+  [/^Expected double-quoted/, 'expected a field name in double quotes'],
+  [/^Expected ':'/, 'expected a colon after a field name'],
+  [/^Expected ','/, 'expected a comma or a closing bracket'],
+  [/^Unexpected non-whitespace/, 'unexpected content after the end'],
+  [/number/, 'a number is invalid'],
 ]
 
 /** Why text is not JSON, and where as far as the engine tells, in words that start after a colon. */
@@ -23,7 +23,7 @@ export function jsonFault(error: unknown): string {
   const message = error instanceof SyntaxError ? error.message : ''
   const [token] = /(?<=^Unexpected token ').+?(?=',)/su.exec(message) ?? []
   const [, cause] = faults.find(([start]) => start.test(message)) ?? []
-  const words = token === undefined ? (cause ?? 'it cannot be parsed') : `unexpected \`${token}\``
+  const words = token === undefined ? (cause ?? 'it can’t be parsed') : `unexpected \`${token}\``
   const [place] = /\(line \d+ column \d+\)/.exec(message) ?? []
   return place === undefined ? words : `${words} ${place}`
 }
@@ -40,7 +40,7 @@ const SHORT = 16
  */
 export function checkShape(bytes: Buffer, deepest: number): void {
   const excess = excessOf(bytes, { values: MOST_VALUES, depth: deepest })
-  if (excess !== null) refuse('malformed_json', { message: `The body holds ${excess}.` })
+  if (excess !== null) refuse('malformed_json', { message: `The request body contains ${excess}.` })
 }
 
 /**
@@ -59,7 +59,7 @@ export function excessOf(text: Buffer | string, { values: mostValues, depth: dee
     else if (byte === 0x7d || byte === 0x5d) depth--
     else if (byte === 0x7b || byte === 0x5b) {
       values++
-      if (++depth > deepest) return `JSON that nests deeper than ${deepest} levels`
+      if (++depth > deepest) return `JSON nested more than ${deepest} levels deep`
     }
   }
   return values > mostValues ? `more than ${mostValues} values` : null

@@ -9,7 +9,7 @@ export const headerName = z
       !/^(host|connection|content-length|content-type|transfer-encoding|te|trailer|upgrade|expect|keep-alive|accept-encoding|proxy-.*)$/i.test(
         name,
       ),
-    'is a header that the connection itself sets',
+    'must not be a header set by the connection itself',
   )
 export const headerValue = z.string().regex(/^[\x20-\x7e]{0,4096}$/, 'must be visible ASCII')
 

@@ -12,11 +12,11 @@ const LocalModel = z.object({
   engine: engineName,
   size_bytes: z.number().int().min(0),
   digest: plain(100).nullable(),
-  context_length: z.number().int().min(0).max(2_147_483_647).nullable().describe('Tokens that it is served with.'),
+  context_length: z.number().int().min(0).max(2_147_483_647).nullable().describe('The context size in tokens.'),
   quantization: plain(50).nullable(),
   status: z.enum(['installing', 'ready', 'broken']),
   loaded: z.boolean(),
-  embeds: z.boolean().describe('It makes vectors, not text.'),
+  embeds: z.boolean().describe('Whether it creates embeddings instead of text.'),
 })
 
 /** The list of models. A row that does not parse is left out: a model with an odd file must not hide the others. */

@@ -7,7 +7,7 @@ export const Terminal = z.object({
   status: z.enum(['open', 'ended', 'lost']),
   cols,
   rows,
-  offset: offset.describe('Bytes that it has put out since it was opened.'),
+  offset: offset.describe('The number of output bytes since it was opened.'),
   ...ended,
   created_at: time,
   ended_at: time.nullable(),
@@ -19,7 +19,7 @@ export const ViewerEvent = z.discriminatedUnion('type', [
     type: z.literal('input'),
     data: z.string().describe('Base64.'),
     seq: z.number().int().min(0).nullable(),
-    viewer: key.optional().describe('Whose count `seq` is, where it is not the stream’s viewer’s.'),
+    viewer: key.optional().describe('The viewer whose count `seq` is, if it isn’t the stream’s own viewer.'),
   }),
   z.object({ type: z.literal('resize'), cols, rows }),
 ])
@@ -27,12 +27,12 @@ export const TerminalEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('snapshot'),
     at: offset,
-    bytes: offset.describe('How many follow on the channel `snapshot`.'),
+    bytes: offset.describe('The number of bytes that follow on the channel `snapshot`.'),
   }),
   z.object({ type: z.literal('gap'), from: offset, to: offset }),
   z.object({ type: z.literal('resize'), cols, rows }),
   z
     .object({ type: z.literal('typed'), viewer: key, seq: z.number().int().min(0) })
-    .describe('Input of this number has come, now or before.'),
+    .describe('Whether input with this number was received, now or earlier.'),
   z.object({ type: z.literal('ended'), ...ended }),
 ])

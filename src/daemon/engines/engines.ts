@@ -78,7 +78,7 @@ export function createEngines({
       const { status } = await chosen.row()
       if (chosen !== ollama && (status === 'absent' || status === 'installing'))
         refuse('engine_not_ready', {
-          message: `${chosen === llama ? 'llama.cpp' : 'sherpa-onnx'} is not installed on the computer yet.`,
+          message: `${chosen === llama ? 'llama.cpp' : 'sherpa-onnx'} isn’t installed on the computer yet.`,
           details: { engine: chosen.name, status },
         })
       await chosen.start(() => {}, signal)
@@ -143,7 +143,7 @@ export function createEngines({
     const name = source.type === 'engine' ? ` ${source.engine}` : source.type === 'ollama' ? source.model : given
     for (let before = installing.get(name); before !== undefined; before = installing.get(name)) {
       if (before.key !== key)
-        refuse('already_exists', { param: 'name', message: `${name.trim()} is being installed already.` })
+        refuse('already_exists', { param: 'name', message: `${name.trim()} is already being installed.` })
       // The link broke under it and it is over in a moment: this goes on from what it left.
       await before.done.catch(() => {})
     }
@@ -277,7 +277,7 @@ export function createEngines({
       'engine.remove': async ({ name }: Input<'engine.remove'>): Promise<Output<'engine.remove'>> => {
         if (installing.has(name))
           refuse('invalid_state', {
-            message: `${name} is being installed: cancel that first.`,
+            message: `${name} is being installed. Cancel the installation first.`,
             details: { status: 'installing', allowed: ['ready', 'broken'] },
           })
         await (await engineOf(name)).remove(name)

@@ -26,14 +26,14 @@ test('the head of a model is read; a file that was cut, is empty or is something
     chat: true,
   })
   for (const [content, reason] of [
-    [Buffer.alloc(0), /goes beyond its end/],
-    [Buffer.from('<html>not found</html>'), /does not begin with `GGUF`/],
-    [bytes.subarray(0, bytes.length - 1), /the file was cut/],
-    [bytes.subarray(0, 5_000), /goes beyond its end/],
-    [Buffer.concat([bytes.subarray(0, 8), Buffer.alloc(bytes.length - 8)]), /holds no model/],
+    [Buffer.alloc(0), /extends past the end/],
+    [Buffer.from('<html>not found</html>'), /doesn’t start with `GGUF`/],
+    [bytes.subarray(0, bytes.length - 1), /The file is incomplete/],
+    [bytes.subarray(0, 5_000), /extends past the end/],
+    [Buffer.concat([bytes.subarray(0, 8), Buffer.alloc(bytes.length - 8)]), /contains no model/],
     [
       Buffer.concat([Buffer.from('GGUF'), Buffer.from([3, 0, 0, 0]), Buffer.alloc(16, 255)]),
-      /a number in its head cannot be/,
+      /a number in its header is out of range/,
     ],
   ] as const)
     await assert.rejects(

@@ -40,7 +40,7 @@ function npm(label: string, cwd: string, args: readonly string[], signal: AbortS
   return new Promise((resolve, reject) => {
     const fail = (reason: string): void =>
       reject(
-        new Refusal('upstream_error', { message: `${label} could not be installed: ${reason}.`, details: { reason } }),
+        new Refusal('upstream_error', { message: `${label} couldn’t be installed: ${reason}.`, details: { reason } }),
       )
     const child = spawn('npm', args, {
       cwd,
@@ -54,13 +54,13 @@ function npm(label: string, cwd: string, args: readonly string[], signal: AbortS
     signal.addEventListener('abort', stop, { once: true })
     child.once('error', (error) => {
       signal.removeEventListener('abort', stop)
-      fail('code' in error && error.code === 'ENOENT' ? 'npm is not on the PATH of the daemon' : error.message)
+      fail('code' in error && error.code === 'ENOENT' ? 'npm isn’t in the daemon’s PATH' : error.message)
     })
     child.once('close', (code) => {
       signal.removeEventListener('abort', stop)
       if (signal.aborted) return reject(signal.reason as Error)
       if (code === 0) return resolve()
-      fail(said.trim().split('\n')[0] || `npm ended with code ${code}`)
+      fail(said.trim().split('\n')[0] || `npm exited with code ${code}`)
     })
   })
 }

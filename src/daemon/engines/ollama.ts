@@ -82,7 +82,7 @@ export class OllamaEngine implements Engine {
       const { version } = await this.#ask(z.object({ version: z.string() }), 'GET', '/api/version', null, 2_000)
       return { ...row, status: 'running', version }
     } catch {
-      return { ...row, status: 'absent', reason: `Nothing answers at ${this.#origin.origin}.` }
+      return { ...row, status: 'absent', reason: `No response from ${this.#origin.origin}.` }
     }
   }
 
@@ -97,18 +97,18 @@ export class OllamaEngine implements Engine {
     const missing = new Promise<boolean>((resolve) =>
       child.once('error', () => resolve(true)).once('spawn', () => resolve(false)),
     )
-    if (await missing) refuse('not_supported', { message: 'Ollama is not installed on the computer.' })
+    if (await missing) refuse('not_supported', { message: 'Ollama isn’t installed on the computer.' })
     child.unref()
     for (let tries = 0; tries < 100; tries++) {
       signal.throwIfAborted()
       if ((await this.row()).status === 'running') return
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    refuse('engine_not_ready', { message: 'Ollama was started and does not answer.' })
+    refuse('engine_not_ready', { message: 'Ollama was started but doesn’t respond.' })
   }
 
   stop(): Promise<void> {
-    return refuse('not_supported', { message: 'Ollama runs by itself: stop it on the computer.' })
+    return refuse('not_supported', { message: 'Ollama wasn’t started by Ukiyo. Stop it on the computer.' })
   }
 
   /** Throws where it does not answer: then nobody knows which models there are. */
@@ -161,7 +161,7 @@ export class OllamaEngine implements Engine {
     const layers: Layers = new Map()
     await throughCuts(() => this.#pull(model, layers, progress, signal), signal)
     const named = (await this.models()).find(({ name }) => name === model || name === `${model}:latest`)
-    return named ?? refuse('upstream_error', { message: 'Ollama fetched the model and does not list it.' })
+    return named ?? refuse('upstream_error', { message: 'Ollama downloaded the model but doesn’t list it.' })
   }
 
   async #pull(model: string, layers: Layers, progress: Progress, signal: AbortSignal): Promise<void> {
@@ -174,7 +174,7 @@ export class OllamaEngine implements Engine {
         const said = read(Pulled, line)
         // Its errors come inside an answer that says 200.
         if (said.error !== undefined)
-          refuse('upstream_error', { param: 'source', message: `Ollama could not fetch the model: ${said.error}.` })
+          refuse('upstream_error', { param: 'source', message: `Ollama couldn’t download the model: ${said.error}.` })
         done = said.status === 'success'
         if (said.status?.startsWith('verifying')) progress('verifying', summed(layers).total, summed(layers).total)
         if (said.digest === undefined || said.total === undefined) continue
@@ -209,7 +209,7 @@ export class OllamaEngine implements Engine {
     if (context === undefined || body.length <= context * BYTES_PER_TOKEN) return null
     const least = Math.floor(textBytes(tryJson(body.toString())) / BYTES_PER_TOKEN)
     if (least <= context) return null
-    const message = `The conversation has more than ${least} tokens, and Ollama serves this model with ${context} here. Give it more on the computer: \`num_ctx\` of the model, or \`OLLAMA_CONTEXT_LENGTH\`.`
+    const message = `The conversation has more than ${least} tokens, and Ollama’s context for this model is ${context} tokens. Increase it on the computer with the model’s \`num_ctx\` or \`OLLAMA_CONTEXT_LENGTH\`.`
     const error = { message, type: 'invalid_request_error', param: 'messages', code: 'context_length_exceeded' }
     return { status: 400, type: 'application/json', body: Readable.from([Buffer.from(JSON.stringify({ error }))]) }
   }
@@ -247,7 +247,7 @@ export class OllamaEngine implements Engine {
     const reason = z.object({ error: z.string() }).safeParse(tryJson(text))
     const message = reason.success ? reason.data.error : `status ${response.statusCode}`
     return refuse(response.statusCode === 404 ? 'not_found' : 'upstream_error', {
-      message: `Ollama refused: ${message}.`,
+      message: `Ollama rejected the request: ${message}.`,
     })
   }
 
@@ -268,7 +268,7 @@ export class OllamaEngine implements Engine {
       asked.once('response', resolve)
       asked.once('error', (error) => {
         if (signal?.aborted) return reject(signal.reason as Error)
-        reject(new Refusal('engine_not_ready', { message: `Ollama does not answer: ${error.message}.` }))
+        reject(new Refusal('engine_not_ready', { message: `Ollama doesn’t respond: ${error.message}.` }))
       })
       asked.end(body ?? undefined)
     })
@@ -294,7 +294,7 @@ function textBytes(part: unknown): number {
 /** Reads an answer by its schema: whatever answers at Ollama's address may be something else. */
 function read<T extends z.ZodType>(schema: T, json: string): z.output<T> {
   const { data, success } = schema.safeParse(tryJson(json))
-  return success ? data : refuse('upstream_error', { message: 'Ollama answered with something else.' })
+  return success ? data : refuse('upstream_error', { message: 'Ollama returned an unexpected response.' })
 }
 
 function tryJson(text: string): unknown {
@@ -310,7 +310,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   let size = 0
   for await (const part of response as AsyncIterable<Buffer>) {
     size += part.length
-    if (size > MOST_ANSWER) refuse('upstream_error', { message: 'Ollama answers without end.' })
+    if (size > MOST_ANSWER) refuse('upstream_error', { message: 'Ollama’s response is too long.' })
     parts.push(part)
   }
   return Buffer.concat(parts).toString()
@@ -322,7 +322,7 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
   for await (const text of response as AsyncIterable<string>) {
     const lines = (rest + text).split('\n')
     rest = lines.pop()!
-    if (rest.length > MOST_ANSWER) refuse('upstream_error', { message: 'Ollama answers without end.' })
+    if (rest.length > MOST_ANSWER) refuse('upstream_error', { message: 'Ollama’s response is too long.' })
     for (const line of lines) if (line.trim() !== '') yield line
   }
   // Half a line is a cut.

@@ -66,7 +66,7 @@ export class PackagedEngine {
     const { label, installed } = this.#packages
     return (
       (await installed(this.#folder)) ??
-      refuse('engine_not_ready', { message: `${label} is not installed on the computer: start it first.` })
+      refuse('engine_not_ready', { message: `${label} isn’t installed on the computer. Start it first to install it.` })
     )
   }
 }

@@ -110,7 +110,9 @@ export class EngineProcess implements AsyncDisposable {
     let said = ''
     child.stderr.on('data', (bytes: Buffer) => void (said = (said + bytes.toString()).slice(-2_000)))
     child.once('exit', (code, signal) => {
-      onEnd(code === 0 ? null : `The engine ended with ${signal ?? `code ${code}`}; the next call starts it again.`)
+      onEnd(
+        code === 0 ? null : `The engine exited with ${signal ?? `code ${code}`}. It’s restarted with the next request.`,
+      )
       void rm(room, { recursive: true, force: true })
     })
     // The program is not there, or may not be run: nothing has begun that could exit.
@@ -124,7 +126,7 @@ export class EngineProcess implements AsyncDisposable {
         if ((JSON.parse(line) as { ready?: boolean }).ready) return { child, socket }
       }
       return refuse('engine_not_ready', {
-        message: `${label} did not start: ${said.trim().split('\n').at(-1) || 'it ended'}.`,
+        message: `${label} didn’t start: ${said.trim().split('\n').at(-1) || 'it exited'}.`,
       })
     } finally {
       clearTimeout(late)
@@ -171,7 +173,7 @@ const answerOf = (
     asked.once('response', resolve)
     asked.once('error', (error) => {
       if (signal?.aborted) return reject(signal.reason as Error)
-      reject(new Refusal('engine_not_ready', { message: `The engine ended while it worked: ${error.message}.` }))
+      reject(new Refusal('engine_not_ready', { message: `The engine exited during the request: ${error.message}.` }))
     })
     asked.end(body ?? undefined)
   })
@@ -200,7 +202,7 @@ export async function* wholeAnswer(response: IncomingMessage, signal: AbortSigna
     yield* response as AsyncIterable<Buffer>
   } catch {
     signal.throwIfAborted()
-    refuse('engine_not_ready', { message: 'The engine ended in the middle of its answer.' })
+    refuse('engine_not_ready', { message: 'The engine exited in the middle of its response.' })
   }
 }
 

@@ -21,8 +21,8 @@ export const ENGINE_FLAGS: Readonly<Record<keyof KeptEngines, { flag: string; ta
   context: { flag: 'engine_context', takes: 'a number of tokens, 256 or more' },
   gpu: { flag: 'engine_gpu', takes: '`auto` or `off`' },
   folder: { flag: 'engine_folder', takes: 'a folder' },
-  fetch_allow: { flag: 'engine_fetch_allow', takes: '`host:port`, several with commas' },
-  ollama: { flag: 'ollama', takes: 'an address' },
+  fetch_allow: { flag: 'engine_fetch_allow', takes: '`host:port`, comma-separated' },
+  ollama: { flag: 'ollama', takes: 'a URL' },
 }
 
 /** The environment's settings of Ollama, as its own programs read them. */

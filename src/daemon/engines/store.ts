@@ -127,7 +127,7 @@ export class ModelStore {
     const there = kept && (await this.find(name).catch(() => null))
     if (there?.row.status !== 'ready') return null
     if (kept!.key === key) return there
-    return refuse('already_exists', { param: 'name', message: `The computer has a model ${name} already.` })
+    return refuse('already_exists', { param: 'name', message: `The computer already has a model named ${name}.` })
   }
 
   /** Removes what installations left that nobody went on with. */
@@ -198,6 +198,7 @@ function checkName(name: string): void {
   if (!isName(name))
     refuse('invalid_parameter', {
       param: 'name',
-      message: 'A name begins with a letter or digit and has up to 100 letters, digits, `.`, `_`, `:` and `-`.',
+      message:
+        'A name must start with a letter or digit and can have up to 100 letters, digits, `.`, `_`, `:` and `-`.',
     })
 }

@@ -63,7 +63,7 @@ export async function mkdir(roots: Roots, { path: given, parents }: Input<'fs.mk
       if (!isRefused(error, 'capability_denied') && (await isThere(one)))
         return refuse('already_exists', {
           param: 'path',
-          message: 'There is something at this path already, and it is no folder.',
+          message: 'This path exists and isn’t a folder.',
           details: { path: pathText(one) },
         })
       if (isRefused(error, 'not_found')) return false

@@ -9,45 +9,48 @@ export function refuseSystem(error: unknown, path: Buffer): never {
   const at = { param: 'path', details: { path: pathText(path) } }
   switch (code) {
     case 'ENOENT':
-      return refuse('not_found', { ...at, message: 'There is nothing at this path.' })
+      return refuse('not_found', { ...at, message: 'The path doesn’t exist.' })
     case 'ENOTDIR':
-      return refuse('invalid_parameter', { ...at, message: 'A part of the path is not a folder.' })
+      return refuse('invalid_parameter', { ...at, message: 'Part of the path isn’t a folder.' })
     case 'EISDIR':
-      return refuse('invalid_parameter', { ...at, message: 'The path names a folder.' })
+      return refuse('invalid_parameter', { ...at, message: 'The path is a folder.' })
     case 'EACCES':
     case 'EPERM':
-      return refuse('capability_denied', { ...at, message: 'The user that the daemon runs as may not do this here.' })
+      return refuse('capability_denied', {
+        ...at,
+        message: 'The user the daemon runs as doesn’t have permission for this.',
+      })
     case 'EEXIST':
-      return refuse('already_exists', { ...at, message: 'There is something at this path already.' })
+      return refuse('already_exists', { ...at, message: 'The path already exists.' })
     case 'ENOTEMPTY':
       return refuse('invalid_state', {
         ...at,
-        message: 'The folder is not empty; say `recursive` to remove what is in it.',
+        message: 'The folder isn’t empty. Set `recursive` to remove its contents too.',
       })
     case 'ELOOP':
       return refuse('invalid_parameter', {
         ...at,
-        message: 'The path leads through too many symlinks, or through one that may not be followed.',
+        message: 'The path has too many symlinks, or one that can’t be followed.',
       })
     case 'ENAMETOOLONG':
-      return refuse('invalid_parameter', { ...at, message: 'A name of the path is longer than the file system takes.' })
+      return refuse('invalid_parameter', { ...at, message: 'A name in the path is too long for the file system.' })
     case 'EFBIG':
-      return refuse('invalid_parameter', { ...at, message: 'The file is larger than the file system takes.' })
+      return refuse('invalid_parameter', { ...at, message: 'The file is too large for the file system.' })
     case 'EROFS':
       return refuse('invalid_state', { ...at, message: 'The file system is read-only.' })
     case 'EBUSY':
     case 'ETXTBSY':
-      return refuse('invalid_state', { ...at, message: 'It is in use.' })
+      return refuse('invalid_state', { ...at, message: 'The file or folder is in use.' })
     case 'ENXIO':
     case 'ENODEV':
     case 'EINVAL':
-      return refuse('invalid_parameter', { ...at, message: 'This is not a file or folder that can be used.' })
+      return refuse('invalid_parameter', { ...at, message: 'This path isn’t a regular file or folder.' })
     case 'EIO':
     case 'EAGAIN':
-      return refuse('invalid_state', { ...at, message: 'The system gives nothing to read at this path now.' })
+      return refuse('invalid_state', { ...at, message: 'The system has no data to read at this path right now.' })
     case 'EMFILE':
     case 'ENFILE':
-      return refuse('unavailable', { message: 'The computer has too many files open. Try again.' })
+      return refuse('unavailable', { message: 'The computer has too many open files. Try again later.' })
     default:
       throw error
   }
@@ -72,7 +75,7 @@ export async function refuseMaking(folder: Place, error: unknown, path: Buffer):
 /** The account may have no more on this disk, whatever room the disk has. */
 const refuseQuota = (): never =>
   refuse('storage_full', {
-    message: 'The user that the daemon runs as may keep no more on this disk: its quota is used up.',
+    message: 'The disk quota of the user the daemon runs as is used up.',
     details: { free_bytes: 0, needed_bytes: null },
   })
 
@@ -85,9 +88,9 @@ export async function refuseFull(folder: Place, needed: number | null): Promise<
   const { ffree, files } = await statfs(folder.at('.'))
   const free = await freeBytes(folder)
   const more =
-    needed !== null ? `, and ${needed} are needed` : files > 0 && ffree === 0 ? ', and no room for more files' : ''
+    needed !== null ? `, but ${needed} are needed` : files > 0 && ffree === 0 ? ', but no room for more files' : ''
   return refuse('storage_full', {
-    message: `The disk of the computer has ${free} bytes left${more}.`,
+    message: `The computer’s disk has ${free} free bytes${more}.`,
     details: { free_bytes: free, needed_bytes: needed },
   })
 }

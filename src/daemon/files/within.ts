@@ -62,7 +62,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
     if ((await places(allowed)).some((place) => holds(place, real))) return
     refuse('capability_denied', {
       param: 'path',
-      message: `The computer's owner lets files be used only below ${allowed.join(', ')}.`,
+      message: `The computer’s owner allows file access only in ${allowed.join(', ')}.`,
     })
   }
 
@@ -90,7 +90,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
   async function openParent(path: Buffer): Promise<{ folder: Folder; name: Buffer }> {
     const name = nameOf(path)
     if (name.length === 0)
-      refuse('invalid_parameter', { param: 'path', message: 'The root of the file system stays as it is.' })
+      refuse('invalid_parameter', { param: 'path', message: 'The root of the file system can’t be removed.' })
     const folder = await openFolder(parentOf(path))
     if (!folder.isShut(name)) return { folder, name }
     await folder[Symbol.asyncDispose]()
@@ -116,7 +116,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
         refuse('invalid_state', {
           param: 'path',
           details: { path: pathText(path) },
-          message: 'The path names a folder.',
+          message: 'The path is a folder.',
         })
       }
       return refuseSystem(Object.assign(new Error('too many symlinks'), { code: 'ELOOP' }), path)
@@ -129,7 +129,7 @@ export function createRoots(allowed: readonly string[], shut: readonly string[] 
         if (!stats.isFile() && !stats.isDirectory())
           refuse('invalid_parameter', {
             param: 'path',
-            message: 'The path names a device, a socket or a pipe, which cannot be downloaded.',
+            message: 'The path is a device, socket or pipe, which can’t be downloaded.',
             details: { path: pathText(given) },
           })
         if (!linux) return { handle: found, path }
@@ -174,7 +174,7 @@ function refuseLink(error: unknown, link: Buffer | null): never {
   const { code, message } = error
   const at = { param: 'path', details: { path: pathText(link) } }
   if (code === 'capability_denied')
-    refuse(code, { ...at, message: `The path is a symlink that leads where files can't be used. ${message}` })
+    refuse(code, { ...at, message: `The path is a symlink to a place where file access isn’t allowed. ${message}` })
   if (code === 'not_found') refuse(code, { ...at, message: "The path is a symlink into a folder that doesn't exist." })
   throw error
 }
@@ -185,7 +185,7 @@ const holds = (place: Buffer, real: Buffer): boolean => {
 }
 
 const refuseShut = (): never =>
-  refuse('capability_denied', { param: 'path', message: 'What the daemon keeps of itself is for nobody else.' })
+  refuse('capability_denied', { param: 'path', message: 'The daemon’s own files can’t be accessed.' })
 
 /** A folder within one that is held already: never a symlink. */
 export async function openBelow(parent: Folder, name: Buffer): Promise<Folder> {
@@ -216,6 +216,6 @@ async function placeOf(handle: FileHandle, path: Buffer): Promise<Buffer> {
   await using again = await open(real, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   const [a, b] = await Promise.all([handle.stat(), again.stat()])
   if (a.dev !== b.dev || a.ino !== b.ino)
-    refuse('stale_update', { param: 'path', message: 'The path was changed meanwhile.' })
+    refuse('stale_update', { param: 'path', message: 'The path was changed in the meantime. Try again.' })
   return real
 }

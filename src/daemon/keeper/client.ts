@@ -88,11 +88,13 @@ export class KeeperClient {
   async #understood(): Promise<Mux> {
     const { mux, hello } = await this.#connected().catch((error: unknown) => {
       if (error instanceof Refusal) throw error
-      return refuse('timeout', { message: "The keeper of terminals and commands on the computer doesn't answer." })
+      return refuse('timeout', {
+        message: 'The process that keeps terminals and commands on the computer doesn’t respond.',
+      })
     })
     if (hello.protocol !== KEEPER_PROTOCOL)
       refuse('unavailable', {
-        message: 'The keeper of terminals and commands is of another version than the daemon.',
+        message: 'The process that keeps terminals and commands has a different version than the daemon.',
         headers: { 'retry-after': '10' },
       })
     return mux
@@ -112,7 +114,9 @@ export class KeeperClient {
     }
     const { hello: after } = await this.#connected()
     if (after.keeper_id !== hello.keeper_id)
-      refuse('internal_error', { message: 'The keeper was lost while it was replaced.' })
+      refuse('internal_error', {
+        message: 'The process that keeps terminals and commands was lost while it was being replaced.',
+      })
     return after
   }
 

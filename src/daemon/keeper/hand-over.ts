@@ -97,14 +97,14 @@ export async function handOver(
   { keeper_id, generation }: { keeper_id: string; generation: number },
 ): Promise<never> {
   if (process.platform !== 'linux')
-    refuse('not_supported', { message: 'Only on Linux can the keeper be replaced while it holds something.' })
+    refuse('not_supported', { message: 'A keeper with running terminals or commands can be replaced only on Linux.' })
   const [file = '', ...args] = command
   await promisify(execFile)(file, [...args, folder, '--probe', String(SCHEMA)], {
     timeout: PROBE_MS,
     env: forKeeper(process.env),
   }).catch((error: Error) =>
     refuse('invalid_state', {
-      message: `The program that should take over can't: ${error.message.split('\n').slice(0, 3).join(' ')}`,
+      message: `The new program can’t take over: ${error.message.split('\n').slice(0, 3).join(' ')}`,
     }),
   )
   // Another program would never let go of the ends of programs that have just been started.

@@ -108,7 +108,8 @@ export class Call implements AttemptOwner {
     } catch (error) {
       this.#rival = null
       // The first one goes on alone, whatever is wrong with asking the other.
-      if (!(error instanceof Refusal)) handler.gateway.engine.log.error({ error }, 'a second provider cannot be asked')
+      if (!(error instanceof Refusal))
+        handler.gateway.engine.log.error({ error }, 'a hedged request to a second provider failed')
     }
   }
 

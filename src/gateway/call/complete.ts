@@ -214,7 +214,7 @@ class DirectCall implements CallHandler {
     return choose([{ model, offers }], constraints, gateway.health, false, {
       // Who asks for it here is not known: areas that do know say what may have been meant.
       unserved: () => noSuchModel(model, []),
-      shapes: (shapes) => `\`${model}\` is served in the shape ${shapes}, in which nobody can be asked this.`,
+      shapes: (shapes) => `\`${model}\` is served in the API format ${shapes}, which doesn’t support this.`,
     })
   }
 

@@ -107,7 +107,7 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
     })
     const candidates = choose([{ model, offers }], constraints, this.gateway.health, false, {
       unserved: () => noSuchModel(model, []),
-      shapes: (shapes) => `\`${model}\` is served in the shape ${shapes}, in which nobody can be asked for vectors.`,
+      shapes: (shapes) => `\`${model}\` is served in the API format ${shapes}, which doesn’t support embeddings.`,
     })
     const call = new Call(this)
     using _leaving = addAbortListener(signal, () => {
@@ -203,7 +203,7 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
     const values = 1_000 + this.#texts.length * (MOST_DIMENSIONS + 10)
     const read = wire.read(parseForeign(bytes, { values, depth: 64 }), this.#texts.length)
     if (read === null || read.vectors.some(({ length }) => length !== read.vectors[0]!.length))
-      return fault('garbage', `${endpoint.slug} answered something else than embeddings.`, null)
+      return fault('garbage', `${endpoint.slug} returned something other than embeddings.`, null)
     return { vectors: read.vectors.map(unit), tokens: read.tokens }
   }
 }

@@ -129,4 +129,4 @@ export class IteratedAnswer implements AnswerInProgress {
 /** Chunks that show nothing yet. */
 const OPENING: ReadonlySet<Chunk['type']> = new Set(['start', 'usage', 'lost'])
 
-const BROKEN_OFF: UpstreamFault = { kind: 'garbage', message: 'The answer of the provider broke off.' }
+const BROKEN_OFF: UpstreamFault = { kind: 'garbage', message: 'The provider’s response ended early.' }

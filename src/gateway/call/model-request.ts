@@ -133,8 +133,8 @@ export class ModelRequest {
       unserved: (model) => unknownModel(surface, model, offered, this.#demands !== null),
       shapes: (shapes) =>
         surface.translates
-          ? `\`${this.model}\` is served in the shape ${shapes}, which ${surface.name} does not translate to.`
-          : `\`${this.model}\` does not serve ${this.format.path}.`,
+          ? `\`${this.model}\` is served in the API format ${shapes}, which ${surface.name} can’t be translated to.`
+          : `\`${this.model}\` doesn’t support ${this.format.path}.`,
     })
   }
 

@@ -185,12 +185,12 @@ export interface Fetched {
  * `day` and `version` date what has no date of its own. Throws `NoCatalogue`.
  */
 export function readFetched(json: unknown, day: string, version: string): Fetched {
-  if (json === null || typeof json !== 'object' || Array.isArray(json)) throw new NoCatalogue('It is no JSON object.')
+  if (json === null || typeof json !== 'object' || Array.isArray(json)) throw new NoCatalogue('It isn’t a JSON object.')
   if ('models' in json && Array.isArray(json.models)) {
     const read = snapshot.safeParse(json)
     if (!read.success) throw new NoCatalogue(firstOf(read.error))
     const slugs = new Set(read.data.models.map(({ slug }) => slug))
-    if (slugs.size < read.data.models.length) throw new NoCatalogue('A slug is there twice.')
+    if (slugs.size < read.data.models.length) throw new NoCatalogue('It contains a slug twice.')
     return { snapshot: read.data as Snapshot, skipped: 0 }
   }
   return fromModelsDev(json as Record<string, unknown>, day, version)
@@ -209,11 +209,11 @@ function fromModelsDev(json: Record<string, unknown>, day: string, version: stri
       const read = theirModel.safeParse(entry)
       if (!read.success) skipped++
       else models.push(modelOf(read.data, ours, source, day))
-      if (models.length > MOST_MODELS) throw new NoCatalogue(`It lists more than ${MOST_MODELS} models.`)
+      if (models.length > MOST_MODELS) throw new NoCatalogue(`It has more than ${MOST_MODELS} models.`)
     }
   }
-  if (models.length === 0) throw new NoCatalogue('It lists no model of a provider that is known here.')
-  if (skipped > models.length) throw new NoCatalogue('Most of its models are not understood.')
+  if (models.length === 0) throw new NoCatalogue('It contains no models of known providers.')
+  if (skipped > models.length) throw new NoCatalogue('Most of its models can’t be read.')
   const bySlug = new Map(models.map((model) => [model.slug, model]))
   return {
     snapshot: { sources: [{ name: 'models.dev', version, date: day, licence: 'MIT' }], models: [...bySlug.values()] },

@@ -40,7 +40,7 @@ export async function wholeOf({ body, place }: Pick<WireAnswer, 'body' | 'place'
 /** The object that an answer is. Throws `MediaFault` `bad_answer`. */
 export async function jsonOf(answer: Pick<WireAnswer, 'body' | 'place'>): Promise<Json> {
   const json = parseForeign(await wholeOf(answer))
-  if (!isObject(json)) throw badAnswer('The provider answered something that is not a JSON object.')
+  if (!isObject(json)) throw badAnswer('The provider returned something other than a JSON object.')
   return json
 }
 
@@ -74,6 +74,6 @@ export function dataOf(url: string): Buffer | null {
   try {
     return Buffer.from(decodeURIComponent(data))
   } catch {
-    throw badAnswer('The provider answered a data address that is not written as one.')
+    throw badAnswer('The provider returned an invalid data URL.')
   }
 }

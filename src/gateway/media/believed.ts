@@ -66,7 +66,7 @@ export function believed<R extends MediaRequest>(maker: Maker<R>, endpoint: Prov
       if (!(fault instanceof MediaFault)) throw fault
       // The vendor has done its work, also where nothing of it can be fetched. A result that it no longer has is a bad answer.
       throw GONE.has(fault.kind)
-        ? badAnswer(`The provider’s result can’t be fetched, or has expired. ${words(fault.message)}`)
+        ? badAnswer(`The provider’s result can’t be downloaded, or has expired. ${words(fault.message)}`)
         : new MediaFault(fault.kind, words(fault.message), { ...fault, sent: true })
     }
   }
@@ -84,7 +84,7 @@ export function believed<R extends MediaRequest>(maker: Maker<R>, endpoint: Prov
       case 'files': {
         const { files } = delivered
         if (files.length > MOST_FILES)
-          throw badAnswer(`The provider answered with ${files.length} files: ${MOST_FILES} are the most.`)
+          throw badAnswer(`The provider returned ${files.length} files, and the limit is ${MOST_FILES}.`)
         return {
           ...delivered,
           files: files.map(({ bytes, revisedPrompt }) => ({ bytes: reading(bytes), revisedPrompt })),

@@ -85,7 +85,7 @@ export function exchange(
     },
     onResponseData(given, part) {
       total += part.length
-      if (total > mostBytes) return fail(new TooManyBytes(`The answer has more than ${mostBytes} bytes.`))
+      if (total > mostBytes) return fail(new TooManyBytes(`The response has more than ${mostBytes} bytes.`))
       waiting.push(part)
       size += part.length
       if (size > WAITING_BYTES) given.pause()

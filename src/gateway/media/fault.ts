@@ -35,7 +35,7 @@ export function faultOf(
   endpoint: ProviderEndpoint,
 ): MediaFault {
   if (status < 400)
-    return new MediaFault('bad_answer', `The provider answered with a redirect (${status}), which is not followed.`, {
+    return new MediaFault('bad_answer', `The provider returned a redirect (${status}), which isn’t followed.`, {
       status,
     })
   const told = readFault(status, headers, body)

@@ -12,10 +12,10 @@ import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 
 /** The words for a kind in sentences, and the place where its models are listed. */
 const words: Record<MediaKind, { makes: string; list: string }> = {
-  image: { makes: 'make pictures', list: '/images/models' },
-  video: { makes: 'make videos', list: '/videos/models' },
+  image: { makes: 'generate images', list: '/images/models' },
+  video: { makes: 'generate videos', list: '/videos/models' },
   speech: { makes: 'speak', list: '/audio/models?kind=speech' },
-  transcription: { makes: 'write down speech', list: '/audio/models?kind=transcription' },
+  transcription: { makes: 'transcribe audio', list: '/audio/models?kind=transcription' },
 }
 
 /** The directory as the media routes need it. */
@@ -46,7 +46,7 @@ export async function mediaOffers(
   if (offers.length > 0)
     refuse('unsupported_model', {
       param: 'model',
-      message: `\`${model}\` does not ${makes}. GET ${list} lists the models that do.`,
+      message: `\`${model}\` can’t ${makes}. \`GET ${list}\` lists the models that can.`,
     })
   if (model.startsWith('local/')) refuse('no_route', { param: 'model', message: whatToInstall(model, kind) })
   // As `visibleModels`: what the server is told on somebody's behalf, others read too.
@@ -57,16 +57,16 @@ export async function mediaOffers(
     message: `${noSuchModel(
       model,
       listed.filter(({ media }) => media?.kind === kind),
-    )} GET ${list} lists what you can call.`,
+    )} \`GET ${list}\` lists the available models.`,
   })
 }
 
 const whatToInstall = (model: string, kind: MediaKind): string =>
   model === 'local/espeak-ng'
-    ? '`local/espeak-ng` is not installed on the server: install it there (on Debian: apt-get install espeak-ng) and start the server again.'
+    ? '`local/espeak-ng` isn’t installed on the server. Install it (on Debian: apt-get install espeak-ng) and restart the server.'
     : kind === 'transcription'
-      ? `Nobody serves \`${model}\` now: install sherpa-onnx and this model on a computer of yours (POST /computers/:id/local-inference and /local-inference/models), or set up a server that has it as a provider endpoint.`
-      : `Nobody serves \`${model}\` now: install the model on a computer of yours, or set up a server that has it as a provider endpoint.`
+      ? `No provider has \`${model}\` right now. Install sherpa-onnx and this model on your computer (\`POST /computers/:id/local-inference\` and \`/local-inference/models\`), or add a server that has it as a provider endpoint.`
+      : `No provider has \`${model}\` right now. Install the model on your computer, or add a server that has it as a provider endpoint.`
 
 /**
  * The offers of a model in the order in which they are asked, by the rules and preferences of every call (contract, part 7).
@@ -81,8 +81,7 @@ export async function mediaCandidates(
   const asked = await mediaOffers(directory, principal, model, kind)
   const candidates = choose([asked], { seed: newSeed(), ...constraints }, health, false, {
     unserved: (name) => noSuchModel(name, []),
-    shapes: (shapes) =>
-      `\`${model}\` is served in the shape ${shapes}, in which nobody can be asked to ${words[kind].makes}.`,
+    shapes: (shapes) => `\`${model}\` is served in the API format ${shapes}, which can’t ${words[kind].makes}.`,
   })
   return candidates as readonly MediaCandidate[]
 }

@@ -75,9 +75,11 @@ async function* explained(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
     yield* bytes
   } catch (error) {
     if (error instanceof Busy)
-      refuse('unavailable', { message: 'Too much is being spoken or converted already. Ask again soon.' })
+      refuse('unavailable', {
+        message: 'The server is generating or converting too much speech right now. Try again in a few seconds.',
+      })
     if (error instanceof ProgramFailed)
-      throw new MediaFault('bad_answer', `The provider’s sound could not be read: ${error.message}`)
+      throw new MediaFault('bad_answer', `The provider’s audio can’t be read: ${error.message}`)
     throw error
   }
 }

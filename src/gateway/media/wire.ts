@@ -102,7 +102,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
     let url = URL.parse(address)
     for (let hop = 0; ; hop++) {
       if (url === null || !/^https?:$/.test(url.protocol))
-        throw new MediaFault('bad_answer', 'The provider named a result that is not at an address of http or https.')
+        throw new MediaFault('bad_answer', 'The provider’s result isn’t at an http or https URL.')
       const own = takesKey(endpoint, url)
       const send: Send = {
         origin: url.origin,
@@ -150,7 +150,9 @@ async function lost(answer: WireAnswer): Promise<MediaFault> {
   const gone = status === 403 || status === 404 || status === 410
   return new MediaFault(
     'bad_answer',
-    gone ? 'The address of the result has expired.' : `The result could not be fetched: its server answered ${status}.`,
+    gone
+      ? 'The URL of the result has expired.'
+      : `The result couldn’t be downloaded. Its server returned status ${status}.`,
     // What time heals may be tried again.
     status >= 500 || status === 429 ? { status, retryAfterSeconds: retryAfter(answer.headers) } : {},
   )
@@ -178,12 +180,12 @@ async function textOf({ body }: WireAnswer): Promise<string> {
 function addressOf(path: string, base: URL, endpoint: ProviderEndpoint): URL {
   // A second wall: what the vendor itself names as a whole address is judged by where it leads.
   if (path.startsWith('/') && leadsUp(path))
-    throw new MediaFault('bad_request', 'A name in this request leads to another path of the provider.', {
+    throw new MediaFault('bad_request', 'A name in this request would lead to a different path at the provider.', {
       sent: false,
     })
   const url = path.startsWith('/') ? URL.parse(base.origin + base.pathname.replace(/\/$/, '') + path) : URL.parse(path)
   if (url === null || !takesKey(endpoint, url))
-    throw new MediaFault('bad_answer', 'The provider named an address of another server than its own.')
+    throw new MediaFault('bad_answer', 'The provider returned a URL on a different server.')
   return url
 }
 
@@ -203,7 +205,9 @@ async function withBody(send: Send, body: Body, upstream: Upstream): Promise<Sen
   // Signed, wrapped, or on its way through a computer's link: then it is looked at whole.
   if (upstream.transport === null && upstream.dispatch === null) return { ...send, streamed: body }
   if (body.length > WHOLE_BYTES)
-    throw new MediaFault('bad_request', `This provider takes ${WHOLE_BYTES >> 20} MiB at once.`, { sent: false })
+    throw new MediaFault('bad_request', `This provider accepts up to ${WHOLE_BYTES >> 20} MiB at once.`, {
+      sent: false,
+    })
   const parts: Uint8Array[] = []
   for await (const part of body.bytes) parts.push(Buffer.from(part))
   return { ...send, body: Buffer.concat(parts) }

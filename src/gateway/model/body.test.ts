@@ -105,9 +105,9 @@ test('any object keeps its meaning but for the field that is set, whatever its k
 
 test('a body that is not JSON is refused with the place where it stops, an empty one as empty', () => {
   for (const text of ['', ' \n\t'])
-    assert.throws(() => readBody(Buffer.from(text)), { message: 'The body is empty: send a JSON object.' })
+    assert.throws(() => readBody(Buffer.from(text)), { message: 'The body is empty. Send a JSON object.' })
   assert.throws(() => readBody(Buffer.from('{"a": 1\n "b": 2}')), { message: /line 2 column 2/ })
-  const message = 'The body is not well-formed JSON: unexpected `o`.'
+  const message = 'The request body isn’t valid JSON: unexpected `o`.'
   assert.throws(() => readBody(Buffer.from(`{"é": nope${'x'.repeat(10_000)}}`)), { message })
 })
 

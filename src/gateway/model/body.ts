@@ -145,7 +145,7 @@ const NESTING = 512
  * without parsing.
  */
 export function readBody(bytes: Buffer, scan: JsonScan | null = null, limits: CountLimits | null = null): Body {
-  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body isn’t valid UTF-8.' })
   if (limits !== null) checkCounts(bytes, limits)
   const read = scan === null ? null : scan(bytes)
   return new Body(bytes, read === null ? { json: parsed(bytes) } : { scan: read })
@@ -158,14 +158,14 @@ function parsed(bytes: Buffer): Json {
   try {
     json = JSON.parse(text)
   } catch (error) {
-    if (text.trim() === '') refuse('malformed_json', { message: 'The body is empty: send a JSON object.' })
+    if (text.trim() === '') refuse('malformed_json', { message: 'The body is empty. Send a JSON object.' })
     refuseJson(error)
   }
   if (json === null || typeof json !== 'object' || Array.isArray(json))
     refuse('malformed_json', { message: 'The body must be a JSON object.' })
   // It takes two bytes to nest once more.
   if (bytes.length > 2 * NESTING && isDeeper(json, NESTING))
-    refuse('malformed_json', { message: `The body nests deeper than ${NESTING} levels.` })
+    refuse('malformed_json', { message: `The body can be nested up to ${NESTING} levels deep.` })
   return json as Json
 }
 
@@ -243,7 +243,7 @@ export function refuseTwice(body: Body): void {
 }
 
 const refuseSecond = (name: string): never =>
-  refuse('invalid_parameter', { message: `\`${shorten(name, 100)}\` is there twice.`, param: shorten(name, 100) })
+  refuse('invalid_parameter', { message: `\`${shorten(name, 100)}\` was sent twice.`, param: shorten(name, 100) })
 
 function walk(bytes: Buffer, wanted: string): Place {
   let found: Place | null = null

@@ -29,25 +29,25 @@ export interface FormPart {
 export function* partsIn(bytes: Buffer, boundary: string): Generator<FormPart> {
   const line = Buffer.from(`\r\n--${boundary}`)
   const first = bytes.indexOf(line.subarray(2))
-  if (first < 0) broken('its boundary is nowhere')
+  if (first < 0) broken('its boundary is missing')
   let at = first + line.length - 2
   for (let parts = 0; bytes.toString('latin1', at, at + 2) !== '--'; parts++) {
     if (parts === MOST_PARTS) broken(`it has more than ${MOST_PARTS} parts`)
     const start = bytes.indexOf('\r\n\r\n', at)
     const end = bytes.indexOf(line, Math.max(at, start))
-    if (start < 0 || end < 0) broken('a part does not end')
+    if (start < 0 || end < 0) broken('a part isn’t terminated')
     if (
       bytes.indexOf(line.subarray(2), start) !== end + 2 ||
       !ENDS.test(bytes.toString('latin1', end + line.length, end + line.length + 2))
     )
-      broken('its boundary stands where no part ends')
+      broken('its boundary appears before the end of a part')
     const head = bytes.toString('utf8', at, start)
     const named =
       /^\s*content-disposition:\s*form-data\s*;\s*name="?([\w.[\]-]+)"?\s*(;\s*filename="?([^"\r\n]*)"?[^\r\n]*)?$/im.exec(
         head,
       )
     if (!named || /name\*/i.test(named[0]) || head.match(/content-disposition/gi)!.length > 1)
-      return broken('a part has no plain name')
+      return broken('a part has no valid name')
     yield {
       name: named[1]!,
       filename: named[2] === undefined ? null : named[3]!,
@@ -59,7 +59,7 @@ export function* partsIn(bytes: Buffer, boundary: string): Generator<FormPart> {
   }
 }
 
-const broken = (why: string): never => refuse('invalid_parameter', { message: `The form cannot be read: ${why}.` })
+const broken = (why: string): never => refuse('invalid_parameter', { message: `The form can’t be read: ${why}.` })
 
 /**
  * A client's form: the bytes travel on, its short text fields decide. A field that is there twice is refused, as nobody knows
@@ -71,10 +71,10 @@ export function readForm(bytes: Buffer, boundary: string, refuseTwin: (name: str
   for (const { name, filename, start, end } of partsIn(bytes, boundary)) {
     refuseTwin(name.replace(/\[.*/, ''))
     if (filename === null && end - start <= LONGEST_FIELD) {
-      if (places.has(name) && !name.endsWith('[]')) broken(`\`${name}\` is there twice`)
+      if (places.has(name) && !name.endsWith('[]')) broken(`\`${name}\` was sent twice`)
       places.set(name, { start, end })
       json[name] = bytes.toString('utf8', start, end)
-    } else if (name === 'model') broken('`model` is not a field')
+    } else if (name === 'model') broken('`model` must be a plain field')
   }
   return new Body(bytes, { json, places })
 }

@@ -147,7 +147,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     if (this.#wholeSize <= MOST_GATHERED) return
     this.#whole = []
     this.#finish()
-    this.#attempt.failed(fault('garbage', 'The provider answered with more than any answer is.', null), true)
+    this.#attempt.failed(fault('garbage', 'The provider’s response is too large.', null), true)
     controller.abort(new Error('too long an answer'))
   }
 

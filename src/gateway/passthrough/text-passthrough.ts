@@ -217,11 +217,11 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
       this.#events(this.#controller, Buffer.concat([rest, Buffer.from('\n\n')]))
     if (this.#over) return
     if (this.#firstByteAt === 0)
-      return this.#fail({ kind: 'garbage', message: 'The provider answered with an empty stream.' })
+      return this.#fail({ kind: 'garbage', message: 'The provider returned an empty stream.' })
     const reading = this.#format.readStream(this.#head, this.#frames.tail())
     this.#finish()
     const cut =
-      reading.ended || reading.fault !== null ? null : fault('garbage', 'The answer of the provider broke off.', null)
+      reading.ended || reading.fault !== null ? null : fault('garbage', 'The provider’s response ended early.', null)
     const whole = reading.ended && reading.usage !== null
     this.#attempt.ended(reading, cut, this.#firstByteAt, whole ? 0 : this.characters)
   }
@@ -255,7 +255,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
   #gathers(controller: Dispatcher.DispatchController): boolean {
     this.#gathered ??= this.#redraft?.wantsWhole?.(Buffer.concat(this.#parts)) === true
     if (!this.#gathered || this.#size <= MOST_GATHERED) return this.#gathered
-    this.#refuse(controller, fault('garbage', 'The provider answered with more than any answer is.', null))
+    this.#refuse(controller, fault('garbage', 'The provider’s response is too large.', null))
     return true
   }
 
@@ -323,23 +323,24 @@ export function faultOf(error: Error & { code?: string; cause?: unknown }, begun
       return {
         kind: 'unreachable',
         lasts: true,
-        message: 'The address of this provider is private. UK_UPSTREAM_ALLOW lists the private ones that may be used.',
+        message:
+          'The provider has a private address, which isn’t allowed. An administrator can allow it with UK_UPSTREAM_ALLOW.',
       }
     case 'UK_ANSWER_TIMEOUT':
     case 'ETIMEDOUT':
-      return { kind: 'timeout', message: 'The provider took too long.' }
+      return { kind: 'timeout', message: 'The provider took too long to respond.' }
     case 'UK_CONNECTION_CLOSED':
     case 'ECONNRESET':
     case 'EPIPE':
       return {
         kind: 'server_error',
-        message: `The provider closed the connection${begun ? ' before its answer was complete' : ''}.`,
+        message: `The provider closed the connection${begun ? ' before its response was complete' : ''}.`,
       }
     case 'UK_ANSWER_TOO_LARGE':
-      return { kind: 'garbage', message: 'The provider answered with more than any answer is.' }
+      return { kind: 'garbage', message: 'The provider’s response is too large.' }
     case 'UK_NO_HTTP':
-      return { kind: 'garbage', message: 'The provider answered with something that is no HTTP.' }
+      return { kind: 'garbage', message: 'The provider’s response isn’t valid HTTP.' }
     default:
-      return { kind: 'unreachable', message: 'The provider cannot be reached.' }
+      return { kind: 'unreachable', message: 'The provider can’t be reached.' }
   }
 }

@@ -36,7 +36,7 @@ function read(endpoint: ProviderEndpoint): Upstream {
   const { baseUrl, shape, apiKey, headers: own, mayBePrivate, preset, slug } = endpoint
   const url = URL.parse(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new Refusal('provider_error', { message: `The address of ${slug} is not one of http or https.` })
+    throw new Refusal('provider_error', { message: `The URL of ${slug} must start with http:// or https://.` })
   const path = url.pathname.replace(/\/+$/, '')
   const headers = new Map([
     ['content-type', 'application/json'],

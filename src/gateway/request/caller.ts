@@ -46,5 +46,7 @@ function mayRunIn(principal: Principal, workspaceId: Id): boolean {
 /** Refuses with 403 where the key's owner may not run models in its workspace. */
 export function checkMayRun({ mayRun }: Caller): void {
   if (!mayRun)
-    refuse('insufficient_role', { message: "The owner of this key may not run models in the key's workspace." })
+    refuse('insufficient_role', {
+      message: 'The owner of this key isn’t allowed to run models in the key’s workspace.',
+    })
 }

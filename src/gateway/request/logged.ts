@@ -75,7 +75,12 @@ export function faultWords(failure: unknown): FaultWords {
   if (failure instanceof Refusal)
     return { code: failure.code, message: failure.message, answered: failure.status, status: null }
   if (failure instanceof Error || typeof failure !== 'object' || failure === null)
-    return { code: 'internal_error', message: 'The server failed; its log says why.', answered: 500, status: null }
+    return {
+      code: 'internal_error',
+      message: 'The server failed. Its log has the details.',
+      answered: 500,
+      status: null,
+    }
   const fault = failure as UpstreamFault
   const { code, message, status: answered } = refusalOf(fault)
   return { code, message, answered, status: fault.status ?? null }

@@ -115,7 +115,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     // Codings are case-insensitive, and a 415 names those that are accepted (RFC 9110, 8.4.1 and 15.5.16).
     if (encoding?.split(',').some((coding) => !/^(?:identity)?$/i.test(coding.trim())))
       refuse('unsupported_media_type', {
-        message: `\`Content-Encoding: ${shorten(encoding, 60)}\` isn't supported. Send the body uncompressed: the accepted encoding is \`identity\`.`,
+        message: `\`Content-Encoding: ${shorten(encoding, 60)}\` isn’t supported. Send the body uncompressed; only \`identity\` is accepted.`,
         headers: { 'accept-encoding': 'identity' },
       })
     if ('whole' in incoming) {

@@ -71,7 +71,7 @@ function nobody(
     })
   const reasons = tell(excluded, constraints)
   return refuse('no_route', {
-    message: `No provider of \`${model}\` can serve this request. ${reasons
+    message: `No provider of \`${model}\` can handle this request. ${reasons
       .slice(0, MOST_TOLD)
       .map(({ provider, reason }) => `${provider}: ${reason}`)
       .join(' ')}`,

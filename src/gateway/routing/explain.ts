@@ -6,19 +6,19 @@ import type { RoutingConstraints } from './constraints.ts'
 
 /** A provider's fault, in the past tense of a sentence about it. */
 export const faultWords: Record<FaultKind, string> = {
-  bad_request: 'refused a request',
-  context_length: 'refused a request',
-  too_large: 'refused a request',
-  rate_limited: 'limited the rate',
+  bad_request: 'rejected a request',
+  context_length: 'rejected a request',
+  too_large: 'rejected a request',
+  rate_limited: 'rate-limited a request',
   overloaded: 'was overloaded',
   server_error: 'failed',
-  unreachable: 'could not be reached',
-  timeout: 'took too long',
-  garbage: 'answered nonsense',
-  model_not_found: 'said that it does not have the model',
+  unreachable: 'couldn’t be reached',
+  timeout: 'took too long to respond',
+  garbage: 'returned an invalid response',
+  model_not_found: 'reported that it doesn’t have the model',
   withdrawn: 'was disabled or deleted',
-  upstream_key: 'did not accept its key',
-  upstream_payment: 'could not charge its account',
+  upstream_key: 'rejected its API key',
+  upstream_payment: 'reported a billing problem',
 }
 /** Why an offer is left out, so that somebody can do something about it. */
 export function excludedWords(reason: Excluded, whole: Offer, constraints: RoutingConstraints): string {
@@ -26,43 +26,43 @@ export function excludedWords(reason: Excluded, whole: Offer, constraints: Routi
   const { slug } = endpoint
   switch (reason) {
     case 'shape':
-      return `It speaks ${endpoint.shape}, which a client of this shape is not translated to.`
+      return `Its API format is ${endpoint.shape}, which this request can’t be translated to.`
     case 'only':
-      return `\`only\` does not name it. Add \`${slug}\` to allow it.`
+      return `It isn’t listed in \`only\`. Add \`${slug}\` to allow it.`
     case 'ignore':
-      return '`ignore` names it.'
+      return 'It’s listed in `ignore`.'
     case 'fallback':
-      return '`allow_fallbacks` is false, and another one comes first.'
+      return '`allow_fallbacks` is false, and another provider comes first.'
     case 'capability':
-      return `The model lacks ${lacking(offer.capabilities, constraints.needs)}, as far as the catalogue knows.`
+      return `The model doesn’t support ${lacking(offer.capabilities, constraints.needs)}, according to the catalogue.`
     case 'context':
-      return `The input of about ${constraints.inputTokens} tokens is longer than its context of ${offer.contextLength}.`
+      return `The input of about ${constraints.inputTokens} tokens exceeds its context window of ${offer.contextLength} tokens.`
     case 'max_tokens':
-      return `\`max_tokens\` is ${constraints.maxTokens}, and it writes ${offer.maxOutputTokens} at most.`
+      return `\`max_tokens\` is ${constraints.maxTokens}, and its limit is ${offer.maxOutputTokens}.`
     case 'parameters':
-      return `\`require_parameters\` is true, and it does not know all parameters of this request.`
+      return '`require_parameters` is true, and it doesn’t support all parameters of this request.'
     case 'data_collection':
-      return 'Its owner has not stated that it does not train on prompts: set `data_policy.trains` of the endpoint to false if so.'
+      return 'It isn’t known whether it trains on prompts. If it doesn’t, its owner can set `data_policy.trains` of the endpoint to false.'
     case 'zero_retention':
-      return 'Its owner has not stated that it keeps no prompts: set `data_policy.keeps` of the endpoint to false if so.'
+      return 'It isn’t known whether it stores prompts. If it doesn’t, its owner can set `data_policy.keeps` of the endpoint to false.'
     case 'quantization':
       return offer.quantization === undefined
-        ? 'The precision of its weights is not known: set `models[].quantization` of the endpoint, or allow `unknown`.'
-        : `Its weights are ${offer.quantization}, which \`quantizations\` does not name.`
+        ? 'The quantization of its weights is unknown. Set `models[].quantization` of the endpoint, or allow `unknown`.'
+        : `Its weights are ${offer.quantization}, which isn’t listed in \`quantizations\`.`
     case 'price':
       return offer.pricing === null
-        ? 'Its price is in no source, so it keeps to no `max_price`.'
-        : `It costs ${offer.pricing.input} / ${offer.pricing.output} USD per million tokens, above \`max_price\`.`
+        ? 'Its price is unknown, so `max_price` can’t be checked.'
+        : `It costs ${offer.pricing.input} / ${offer.pricing.output} USD per million tokens, which is above \`max_price\`.`
     case 'unpriced':
-      return 'Its price is in no source, and this call is paid from a balance or under a cap.'
+      return 'Its price is unknown, and this request uses a credit balance or has a spend cap.'
     case 'unaffordable':
-      return 'Such a call may cost more than balance and caps leave.'
+      return 'The request might cost more than the balance or a cap allows.'
     case 'not_free':
-      return 'It is not free.'
+      return 'It isn’t free.'
     case 'relayed':
-      return `Only OpenRouter itself can do \`${constraints.relayed}\`.`
+      return `\`${constraints.relayed}\` is supported only by OpenRouter itself.`
     case 'distillable':
-      return 'Whether its output may be trained on is not known.'
+      return 'It isn’t known whether its output can be used for training.'
     case 'rule':
       return ruleWords(brokenRule(whole, constraints)!, whole)
   }
@@ -74,11 +74,11 @@ const owners = { key: 'the key', member: 'the member', workspace: 'the workspace
 export function ruleWords(rule: ModelRule, { slug }: Pick<Offer, 'slug'>): string {
   switch (rule.kind) {
     case 'allowed':
-      return `\`allowed_models\` of ${owners[rule.of]} does not name \`${slug}\`.`
+      return `\`allowed_models\` of ${owners[rule.of]} doesn’t include \`${slug}\`.`
     case 'keys':
-      return `${rule.of === 'workspace' ? 'The workspace lets its members' : 'The workspace lets this member'} use models only by keys that are held to it (\`keys\` of ${owners[rule.of]}).`
+      return `${rule.of === 'workspace' ? 'In this workspace, members' : 'In this workspace, this member'} can use models only with keys restricted to it (\`keys\` of ${owners[rule.of]}).`
     case 'apart':
-      return 'It belongs to a workspace that has rules or a budget: ask for it by a key that is held to that workspace, or in a chat there.'
+      return 'It belongs to a workspace with rules or a budget. Use a key restricted to that workspace, or a chat in it.'
   }
 }
 

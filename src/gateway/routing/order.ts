@@ -59,17 +59,17 @@ export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints
     reason:
       whyLast(offer, failing, aside) ??
       (place < Infinity
-        ? 'named in `order`'
+        ? 'listed in `order`'
         : constraints.cacheHolder !== undefined && cold === 0 && !ordered
-          ? 'holds this conversation in its prompt cache'
+          ? 'has this conversation in its prompt cache'
           : reasonOf(offer, constraints, slow)),
   }))
 }
 
 function whyLast(offer: Offer, failing: string | null, aside: Aside | null): string | null {
-  if (isAway(offer)) return 'its computer is not connected, so it is asked last'
-  if (failing !== null) return `it is failing, so it is asked last: ${failing}`
-  return aside === null ? null : `it ${faultWords[aside.kind]} lately, so it is asked last`
+  if (isAway(offer)) return 'its computer isn’t connected, so it’s tried last'
+  if (failing !== null) return `it’s failing, so it’s tried last: ${failing}`
+  return aside === null ? null : `it recently ${faultWords[aside.kind]}, so it’s tried last`
 }
 
 const isAway = ({ endpoint }: Offer): boolean => endpoint.away === true
@@ -114,10 +114,10 @@ function isSlow(stats: OfferStats | null, { minThroughput, maxLatency }: Routing
 
 function reasonOf({ endpoint }: Offer, { sort }: RoutingConstraints, slow: boolean): string {
   const whose = endpoint.billing === 'byok' ? 'your own endpoint' : endpoint.billing === 'free' ? 'free' : 'on credits'
-  if (slow) return `${whose}, behind those that were fast enough in the last 5 minutes`
-  if (sort === 'exacto') return `${whose}, by how seldom it failed`
+  if (slow) return `${whose}, after the providers that were fast enough in the last 5 minutes`
+  if (sort === 'exacto') return `${whose}, by failure rate`
   if (sort) return `${whose}, by ${sort}`
-  return endpoint.billing === 'credits' ? 'weight by price' : whose
+  return endpoint.billing === 'credits' ? 'weighted by price' : whose
 }
 
 /** Each one's share among those of its rank and priority: its endpoint's weight by 1/price². */

@@ -53,7 +53,7 @@ const mediaModel = (
 
 /** The simulated models of the media routes (contract, part 16). They cost nothing. */
 export const simMediaModels: readonly CatalogueModel[] = [
-  mediaModel('image', 'Simulated pictures', { input: ['text', 'image'], output: ['image'] }, 'image', {
+  mediaModel('image', 'Simulated images', { input: ['text', 'image'], output: ['image'] }, 'image', {
     max_n: 10,
     edits: true,
     masks: true,

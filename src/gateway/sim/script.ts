@@ -33,7 +33,7 @@ const mistake = (message: string): never => {
  */
 export function stepsNow(messages: CanonicalMessage[]): { steps: Step[]; usage: Script['usage'] } {
   const at = scriptAt(messages)
-  if (at === -1) mistake('there is no user message to play.')
+  if (at === -1) mistake('there is no user message to run.')
   const { turns, usage } = readScript(scriptIn(messages[at]!))
   const played = messages.slice(at + 1).filter(({ role }) => role === 'assistant').length
   return { steps: turns[played] ?? [], usage }
@@ -65,12 +65,12 @@ function readScript(given: unknown): Script {
   if (!isObject(given)) return mistake('the last user message must be a JSON object with `turns` or `steps`.')
   for (const name of Object.keys(given)) {
     if (name !== 'turns' && name !== 'steps' && name !== 'usage')
-      mistake(`\`${name}\` is not known; a script has turns or steps, and usage.`)
+      mistake(`\`${name}\` isn’t supported. A script has \`turns\` or \`steps\`, and \`usage\`.`)
   }
-  if (given['turns'] !== undefined && given['steps'] !== undefined) mistake('`turns` and `steps` exclude each other.')
+  if (given['turns'] !== undefined && given['steps'] !== undefined) mistake('`turns` and `steps` can’t be combined.')
   const turns = given['steps'] !== undefined ? [readSteps(given['steps'], 'steps')] : readTurns(given['turns'])
   if (turns.reduce((sum, steps) => sum + steps.length, 0) > MOST_STEPS)
-    mistake(`there are more than ${MOST_STEPS} steps.`)
+    mistake(`a script can have up to ${MOST_STEPS} steps.`)
   return { turns, usage: readUsage(given['usage']) }
 }
 
@@ -109,7 +109,7 @@ function readStep(given: unknown, at: string): Step {
     case 'error':
       return readError(value, here)
     default:
-      return mistake(`\`${here}\` is not known; a step has one of text, reasoning, tool_call, delay_ms and error.`)
+      return mistake(`\`${here}\` isn’t supported. A step has one of text, reasoning, tool_call, delay_ms and error.`)
   }
 }
 
@@ -143,7 +143,7 @@ function readUsage(given: unknown): Script['usage'] {
       return mistake(`\`usage.${name}\` must be a number of at least 0.`)
     if (name === 'total_tokens') continue
     if (!(buckets as readonly string[]).includes(name))
-      return mistake(`\`usage.${name}\` is not known; it has ${buckets.join(', ')}.`)
+      return mistake(`\`usage.${name}\` isn’t supported. It can have ${buckets.join(', ')}.`)
     if (name !== 'audio_seconds' && name !== 'video_seconds' && !Number.isInteger(value))
       return mistake(`\`usage.${name}\` must be a whole number.`)
     usage[name] = value

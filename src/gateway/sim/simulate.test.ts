@@ -212,7 +212,7 @@ test('a fault in a script is named by its path', async () => {
     ['[1]', /must be a JSON object/],
     [{}, /`turns` must be an array/],
     [{ turns: [{}] }, /`turns\.0` must be an array/],
-    [{ steps: [], turns: [] }, /exclude each other/],
+    [{ steps: [], turns: [] }, /can’t be combined/],
     [{ steps: [{ text: 1 }] }, /`steps\.0\.text` must be a string/],
     [{ steps: [{ text: 'a', delay_ms: 1 }] }, /`steps\.0` must have exactly one/],
     [{ steps: [{ dance: 1 }] }, /`steps\.0\.dance` is not known/],

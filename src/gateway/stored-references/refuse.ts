@@ -12,7 +12,7 @@ export function refuseReference({ path, field, what, value }: StoredReference): 
     case 'previous_message_id':
       if (path.startsWith('diagnostics'))
         return refuse('invalid_parameter', {
-          message: `\`${path}\` names an earlier message of the account at Anthropic, which only an endpoint of your own may read. Leave \`diagnostics\` out, or use your own endpoint.`,
+          message: `\`${path}\` refers to an earlier message of an Anthropic account, which only your own endpoint can read. Leave out \`diagnostics\`, or use your own endpoint.`,
           param: path,
         })
       // Anthropic's SDK sends the whole conversation when it reads this (ThreadState.ts, @anthropic-ai/sdk 1.11.0).
@@ -23,18 +23,18 @@ export function refuseReference({ path, field, what, value }: StoredReference): 
       })
     case 'previous_response_id':
       return refuse('invalid_parameter', {
-        message: `Previous response with id '${id}' not found: responses are not stored for this model. Send the whole conversation as \`input\`.`,
+        message: `Previous response with id '${id}' not found: responses aren’t stored for this model. Send the whole conversation as \`input\`.`,
         param: path,
         details: { code: 'previous_response_not_found' },
       })
     case 'item_reference':
       return refuse('not_found', {
-        message: `Item with id '${id}' not found: it is not kept here. Set \`store: false\`, and send the items themselves.`,
+        message: `Item with id '${id}' not found: it isn’t stored here. Set \`store: false\`, and send the items themselves.`,
         param: path,
       })
     default:
       return refuse('invalid_parameter', {
-        message: `\`${path}\` names ${what} that lies at a vendor. Only an endpoint of your own there, asked in that vendor's shape, can read it: send what it holds instead.`,
+        message: `\`${path}\` refers to ${what} stored at a provider. Only your own endpoint there, called in that provider’s API format, can read it. Send the content instead.`,
         param: path,
       })
   }

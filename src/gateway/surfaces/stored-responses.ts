@@ -35,11 +35,11 @@ export function passStored(request: GatewayRequest, path: string): void {
     PATH.exec(path) ?? refuse('not_found', { message: `There is no response at \`${path}\`.`, param: 'response_id' })
   if (!methods[part]!.includes(method)) {
     const allow = methods[part]!.join(', ')
-    refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+    refuse('method_not_allowed', { message: `This path supports ${allow}.`, headers: { allow } })
   }
   const query = forwardedQuery(request.incoming.url!)
   if (/[?&]stream=true/.test(query))
-    refuse('invalid_parameter', { message: 'A stored response is read whole here.', param: 'stream' })
+    refuse('invalid_parameter', { message: 'Stored responses can’t be streamed here.', param: 'stream' })
   request.after(request.gateway.directory.models(request.caller.principal), (rows) => {
     const keepers = [...new Set(rows.map(({ endpoint }) => endpoint))].filter(
       (endpoint) =>
@@ -50,7 +50,7 @@ export function passStored(request: GatewayRequest, path: string): void {
     request.after(askAll(request, keepers.slice(0, MOST_ASKED), `/responses/${path}${query}`), (answer) => {
       if (answer === null)
         refuse('not_found', {
-          message: `Response with id '${id}' not found: only what a vendor stores in an account of yours can be asked for again.`,
+          message: `Response with id '${id}' not found: only responses stored in your own provider account can be retrieved.`,
           param: 'response_id',
         })
       else if ('kind' in answer) request.fail(answer)
@@ -111,7 +111,7 @@ async function ask(
     })
   } catch (error) {
     if (error instanceof RetrieveFailed) return fault('unreachable', error.message, null, {})
-    if (signal.aborted) return fault('unreachable', 'The client has left.', null, {})
+    if (signal.aborted) return fault('unreachable', 'The client disconnected.', null, {})
     throw error
   }
 }

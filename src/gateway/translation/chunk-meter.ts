@@ -18,7 +18,7 @@ const MOST_MEDIA = 64 << 20
 
 const TOO_MANY_CALLS: UpstreamFault = {
   kind: 'garbage',
-  message: `The provider answered with more than ${MOST_CALLS} tool calls.`,
+  message: `The provider returned more than ${MOST_CALLS} tool calls.`,
 }
 
 /** Reads an answer's chunks as they pass: what was written and used, how it ended, and that it does end. */
@@ -78,7 +78,7 @@ export class ChunkMeter {
         return chunk.error
     }
     return this.#characters + this.#besides > MOST_CHARACTERS || this.#media > MOST_MEDIA
-      ? { kind: 'garbage', message: 'The answer of the provider does not end.' }
+      ? { kind: 'garbage', message: 'The provider’s response is too long.' }
       : null
   }
 

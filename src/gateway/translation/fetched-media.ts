@@ -82,7 +82,7 @@ export async function fetchMedia(
   eachMedia(canonical, ({ type, source }) => {
     if (isElsewhere(source, endpoint)) wanted.set(source.url, type)
   })
-  if (wanted.size > MOST) return unread(`more than ${MOST} addresses are not fetched for one request`)
+  if (wanted.size > MOST) return unread(`a request can have up to ${MOST} URLs to download`)
   const fetched = new Map<string, MediaSource>()
   let left = MOST_BYTES
   const until = performance.now() + TIMEOUT_MS
@@ -109,7 +109,7 @@ function withBytes(part: Media, source: MediaSource | undefined): Media {
 
 const unread = (why: string): UpstreamFault => ({
   kind: 'bad_request',
-  message: `This provider takes images and files as bytes, and they could not be fetched for it: ${why}`,
+  message: `This provider accepts images and files only as bytes, and they couldn’t be downloaded: ${why}`,
   param: 'messages',
 })
 
@@ -120,7 +120,7 @@ async function fetchOne(
   how: Pick<RetrieveRequest, 'mostBytes' | 'timeoutMs' | 'party' | 'signal'>,
 ): Promise<Extract<MediaSource, { kind: 'base64' }> | string> {
   const url = URL.parse(address)
-  if (url === null) return 'this is not an address.'
+  if (url === null) return 'this isn’t a URL.'
   try {
     const { status, headers, bytes } = await retrieve(outside, {
       url,
@@ -132,15 +132,15 @@ async function fetchOne(
       hops: HOPS,
       credential: '',
     })
-    if (status !== 200) return `the server answered ${status}.`
-    if (bytes.length === 0) return 'it is empty.'
+    if (status !== 200) return `the server returned status ${status}.`
+    if (bytes.length === 0) return 'it’s empty.'
     const data = bytes.toString('base64')
     const said = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
     const media_type = typeOf({ kind: 'base64', media_type: said, data })
     // A page in the place of a picture tells that it isn't there.
     if (type === 'image' ? kindOf(media_type) === 'image' || media_type === 'application/pdf' : TAKEN.test(media_type))
       return { kind: 'base64', media_type, data }
-    return `it is no ${type}, but ${said === '' ? 'of no type' : said}.`
+    return `it isn’t ${type}, but ${said === '' ? 'of an unknown type' : said}.`
   } catch (error) {
     if (error instanceof RetrieveFailed) return error.message
     throw error

@@ -129,7 +129,7 @@ export function refuseLost(losses: readonly Loss[]): void {
   const lost = losses.find((name) => fateOf(name) === 'refused')
   if (lost === undefined) return
   refuse('invalid_parameter', {
-    message: `\`${lost}\` cannot be carried to this model, and without it the answer would be one to another question. Leave it out, or ask a model whose vendor takes it.`,
+    message: `\`${lost}\` can’t be translated for this model, and the answer would be wrong without it. Leave it out, or use a model whose provider supports it.`,
     param: lost,
     details: { losses: [lost] },
   })

@@ -191,7 +191,7 @@ export function onlyLossless(
   if (lost.size === 0 && refused !== null) throw refused
   const names = [...lost]
   return refuse('invalid_parameter', {
-    message: `No provider of this model can carry ${names.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict: 1\` asks for all of it.`,
+    message: `No provider of this model supports ${names.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict: 1\` requires it.`,
     param: names[0]!,
     details: { losses: names },
   })

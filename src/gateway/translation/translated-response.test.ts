@@ -64,7 +64,7 @@ test('an answer that does not end is given up before it fills the memory', async
   assert.ok(pieces < 40, `${pieces} MiB were taken`)
   assert.deepEqual(
     told.faults.map(({ kind, message }) => [kind, message]),
-    [['garbage', 'The answer of the provider does not end.']],
+    [['garbage', 'The provider’s response is too long.']],
   )
 })
 
@@ -92,6 +92,6 @@ test('calls, citations and thoughts without end are given up as words are; ten t
   }
   const calls = kinds['calls without words']!
   assert.deepEqual(await play(calls, 10_000), { taken: 10_000, faults: 0, message: undefined })
-  const message = 'The provider answered with more than 10000 tool calls.'
+  const message = 'The provider’s response contains more than 10000 tool calls.'
   assert.deepEqual(await play(calls, 10_001), { taken: 10_000, faults: 1, message })
 })

@@ -132,7 +132,7 @@ export class TranslatedResponse implements AnswerInProgress {
       this.#response.end(last)
     } else {
       if (finish === null)
-        return this.#attempt.failed({ kind: 'garbage', message: 'The answer of the provider broke off.' })
+        return this.#attempt.failed({ kind: 'garbage', message: 'The provider’s response ended early.' })
       this.#firstByteAt = performance.now()
       const answer = this.#writer.whole(this.#collector!.collected) as Json
       await this.#keep?.(listOf(answer['output']) as Json[])

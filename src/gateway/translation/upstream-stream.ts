@@ -103,7 +103,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
   const translator =
     (usesConverse(offer) ? converse : translators[endpoint.shape]) ??
     refuse('unsupported_model', {
-      message: `${offer.slug} is served in a shape that is not supported here: ${endpoint.shape}.`,
+      message: `${offer.slug} is served in an unsupported API format: ${endpoint.shape}.`,
     })
   const target: Target = {
     model: offer.upstreamModel,
@@ -253,7 +253,9 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
       return this.#finish([{ type: 'error', error: readFault(this.#status, this.#headers, text) }])
     const excess = excessOf(bytes, ANSWER_BOUNDS)
     if (excess !== null)
-      return this.#finish([{ type: 'error', error: fault('garbage', `The provider answered with ${excess}.`, null) }])
+      return this.#finish([
+        { type: 'error', error: fault('garbage', `The provider’s response contains ${excess}.`, null) },
+      ])
     const chunks = this.#translator.readAnswer(parseJson(text))
     // Nothing of it is an answer: what it is instead is said.
     const isNone = chunks.every((one) => one.type === 'start' || (one.type === 'error' && one.error.kind === 'garbage'))
@@ -264,10 +266,7 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
   #tooMuch(controller: Dispatcher.DispatchController): void {
     if (this.#over) return
     if (this.#status >= 300) this.onResponseEnd()
-    else
-      this.#finish([
-        { type: 'error', error: fault('garbage', 'The provider answered with more than any answer is.', null) },
-      ])
+    else this.#finish([{ type: 'error', error: fault('garbage', 'The provider’s response is too large.', null) }])
     controller.abort(new Error('too much'))
   }
 

@@ -22,7 +22,7 @@ export const modelSegment = (model: string): string =>
   segmentOf(model) ?? refuse('invalid_parameter', { param: 'model', message: notAName('model', model) })
 
 export const notAName = (what: string, name: string): string =>
-  `\`${shorten(name, 100)}\` is not the name of a ${what}: \`.\` and \`..\` lead to other paths of the provider.`
+  `\`${shorten(name, 100)}\` isn’t a valid name of a ${what}: \`.\` and \`..\` would lead to other paths.`
 
 /** True if a URL parser would go up from this path: with encoded dots, or backslashes for slashes. */
 export const leadsUp = (path: string): boolean =>

@@ -142,7 +142,7 @@ const isFault = (failure: unknown): failure is UpstreamFault =>
 
 const internal: Problem = {
   kind: 'internal',
-  message: 'Something went wrong on our side. Quote the request id.',
+  message: 'Something went wrong on our side. If you report it, include the request ID.',
   code: 'internal_error',
   param: null,
   headers: {},

@@ -19,16 +19,16 @@ const COMPRESSED = /\b(?:x-)?(?:gzip|compress|deflate|br|zstd|dcb|dcz|pack200-gz
 export function compressionIn(headers: AnswerHeaders): string | null {
   const encoding = word(headers, 'content-encoding')
   return COMPRESSED.test(encoding)
-    ? `The provider answered with \`content-encoding: ${shorten(encoding, 60)}\`, which wasn't requested. Turn off compression in the proxy in front of it.`
+    ? `The provider’s response uses \`content-encoding: ${shorten(encoding, 60)}\`, which wasn’t requested. Turn off compression in the proxy in front of it.`
     : null
 }
 
 function reasonIn(status: number, headers: AnswerHeaders): string | null {
   const compression = compressionIn(headers)
   if (compression !== null) return compression
-  if (status === 204 || status === 205) return `The provider answered ${status}, without a body.`
+  if (status === 204 || status === 205) return `The provider returned status ${status} without a body.`
   if (status >= 300 && status < 400)
-    return `The provider answered with a redirect (${status}), which isn't followed. Set the endpoint's \`base_url\` to the final address.`
+    return `The provider returned a redirect (${status}), which isn’t followed. Set the endpoint’s \`base_url\` to the final URL.`
   const charset = charsetOf(headers)
   return /^utf-?(16|32)/i.test(charset) ? inAnotherCharset(charset) : null
 }
@@ -36,10 +36,10 @@ function reasonIn(status: number, headers: AnswerHeaders): string | null {
 const charsetOf = (headers: AnswerHeaders): string =>
   shorten(/;\s*charset\s*=\s*"?([^";\s]+)/i.exec(word(headers, 'content-type'))?.[1] ?? '', 60)
 const inAnotherCharset = (charset: string): string =>
-  `The provider answered in the charset \`${charset}\`. An answer has to be UTF-8.`
+  `The provider’s response uses the charset \`${charset}\`. It must be UTF-8.`
 
 /**
- * Returns why the body of a 200 answer can't be read. `asked` is the expected format. Returns null for JSON, even if it
+ * Returns why the body of a 200 answer can't be read. `expected` is the expected format. Returns null for JSON, even if it
  * isn't a valid answer.
  */
 export function unreadableBody(
@@ -52,37 +52,36 @@ export function unreadableBody(
 
 function reasonOf(headers: AnswerHeaders, body: Buffer, expected: 'JSON' | 'an event stream'): string {
   const type = word(headers, 'content-type')
-  if (body.length === 0) return 'The provider answered with an empty body.'
+  if (body.length === 0) return 'The provider returned an empty body.'
   const format = magicOf(body)
   if (format !== null)
-    return `The provider answered with ${format} bytes, without saying so in \`content-encoding\`. Turn off compression in the proxy in front of it.`
+    return `The provider returned ${format} bytes without a \`content-encoding\` header. Turn off compression in the proxy in front of it.`
   if (!isUtf8(body)) return inAnotherCharset(charsetOf(headers) || (body.includes(0) ? 'UTF-16' : 'unknown'))
   const text = body.toString()
   const start = text.trimStart()
-  if (start === '') return 'The provider answered with an empty body.'
+  if (start === '') return 'The provider returned an empty body.'
   if (/^<(?:!doctype|html|head|body|\?xml)/i.test(start) || /^text\/html/i.test(type))
-    return `The provider answered with an HTML page instead of ${expected}. Check the endpoint's \`base_url\` and the proxy in front of it.`
+    return `The provider returned an HTML page instead of ${expected}. Check the endpoint’s \`base_url\` and the proxy in front of it.`
   if (/^(?:data|event|id|retry)?:/.test(start))
     return expected === 'JSON'
-      ? 'The provider answered with an event stream instead of JSON, although the request does not ask for one.'
-      : `The provider answered with an event stream under \`content-type: ${shorten(type, 60) || 'none'}\`. It has to be \`text/event-stream\`.`
+      ? 'The provider returned an event stream instead of JSON, although the request doesn’t ask for one.'
+      : `The provider returned an event stream with \`content-type: ${shorten(type, 60) || 'none'}\`. It must be \`text/event-stream\`.`
   const json = parseJson(text)
   if (json !== undefined) return ofAnotherShape(json, expected)
-  if (/^[[{]/.test(start))
-    return `The provider answered with JSON that ends too early or is malformed (${body.length} bytes).`
-  return `The provider answered with plain text instead of ${expected}: ${shorten(withoutKeys(start), 200).trim()}`
+  if (/^[[{]/.test(start)) return `The provider returned incomplete or invalid JSON (${body.length} bytes).`
+  return `The provider returned plain text instead of ${expected}: ${shorten(withoutKeys(start), 200).trim()}`
 }
 
-/** JSON that isn't an answer of the requested shape. */
+/** JSON that is no answer of the shape that was expected for. */
 function ofAnotherShape(json: unknown, expected: 'JSON' | 'an event stream'): string {
-  if (!isObject(json)) return 'The provider answered with JSON that is no object.'
+  if (!isObject(json)) return 'The provider returned JSON that isn’t an object.'
   const fields = Object.keys(json)
     .slice(0, 8)
     .map((name) => `\`${shorten(name, 40)}\``)
   const holds = fields.length === 0 ? 'It is empty.' : `It has the fields ${fields.join(', ')}.`
   return expected === 'JSON'
-    ? `The provider answered with JSON that isn't an answer of this API. ${holds} Check the endpoint's \`shape\` and \`base_url\`.`
-    : `The provider answered with JSON instead of an event stream, although the request says \`stream: true\`. ${holds}`
+    ? `The provider returned JSON that isn’t a response of this API. ${holds} Check the endpoint’s \`shape\` and \`base_url\`.`
+    : `The provider returned JSON instead of an event stream, although the request says \`stream: true\`. ${holds}`
 }
 
 /** Detects undeclared compression. Brotli has no magic bytes. */

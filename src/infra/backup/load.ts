@@ -31,7 +31,7 @@ export function checkMigrations({ migrations, version }: Manifest): void {
   const unknown = migrations.filter((name) => !migrationSet.has(name))
   if (unknown.length > 0)
     throw new BackupRefused(
-      `this backup is of a newer Ukiyo (${version}, with ${unknown.at(-1)!}): restore it with that version or a newer one`,
+      `this backup is from a newer Ukiyo (${version}, with ${unknown.at(-1)!}). Restore it with that version or a newer one`,
     )
   const stopped = stoppedAt(new Set(migrations))
   if (stopped !== null) throw new BackupRefused(`the database of this backup ${tooOld(stopped)}, and back it up again`)
@@ -48,7 +48,9 @@ export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Pro
   if (!tables.some(({ name }) => name === 'migrations')) {
     const [other] = tables
     if (other)
-      throw new BackupRefused(`this database has a table "${other.name}" of another program: give Ukiyo one of its own`)
+      throw new BackupRefused(
+        `this database contains the table "${other.name}" of another program. Use a separate database for Ukiyo`,
+      )
     return false
   }
   for (const { name } of tables) {
@@ -56,13 +58,13 @@ export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Pro
     const { rows } = await client.query(`select exists (select from ${quoteIdentifier(name)}) as filled`)
     if (rows[0].filled)
       throw new BackupRefused(
-        `the table "${name}" of this instance is not empty, and a restore overwrites nothing: restore into an empty UK_DATA_DIR, or another database`,
+        `the table "${name}" isn’t empty, and a restore doesn’t overwrite data. Restore into an empty UK_DATA_DIR or another database`,
       )
   }
   if (tables.some(({ name }) => name === 'processes')) {
     const { rows } = await client.query('select exists (select from processes where expires_at > now()) as alive')
     if (rows[0].alive)
-      throw new BackupRefused('a server is running on this database, or was killed a moment ago: stop it first')
+      throw new BackupRefused('a server is running on this database, or was terminated a moment ago. Stop it first')
   }
   const appliedNames = (await client.query<{ name: string }>('select name from migrations')).rows.map(
     ({ name }) => name,
@@ -70,7 +72,7 @@ export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Pro
   const same = appliedNames.length === migrations.length && appliedNames.every((name) => migrations.includes(name))
   if (!same)
     throw new BackupRefused(
-      'this database was begun by another version of Ukiyo than the backup is of: restore into one that no server was started on',
+      'this database was created by a different version of Ukiyo than the backup. Restore into a database that no server has used',
     )
   return true
 }
@@ -114,7 +116,7 @@ export async function loadDatabase(
   for (const table of tables) {
     const strange = table.columns.find((column) => !ours.get(table.name)?.includes(column))
     if (strange !== undefined || !ours.has(table.name))
-      throw new BackupRefused(`the table "${table.name}" of this backup does not fit: it is damaged`)
+      throw new BackupRefused(`the table "${table.name}" of this backup is damaged`)
     await copyIn(client, source, table, progress)
   }
   for (const { name } of tables) await client.query(`alter table ${quoteIdentifier(name)} enable trigger user`)
@@ -149,7 +151,7 @@ async function copyIn(
   await pipeline(Readable.from(readPieces(source, pieces)), stream)
   for (const { bytes } of pieces) progress.add(bytes)
   if (stream.rowCount !== rows)
-    throw new BackupRefused(`the table "${name}" of this backup has ${stream.rowCount} rows, and should have ${rows}`)
+    throw new BackupRefused(`the table "${name}" of this backup has ${stream.rowCount} rows instead of ${rows}`)
 }
 
 async function placeBlobs(client: pg.Client, places: ReadonlyMap<string, string>): Promise<void> {

@@ -60,7 +60,7 @@ export async function makeBackup(
   client.on('error', () => {})
   await client.connect()
   try {
-    if (!(await holdBlobs(client, HOLD_MS))) throw new BackupRefused('another backup of this instance is being made')
+    if (!(await holdBlobs(client, HOLD_MS))) throw new BackupRefused('another backup of this instance is in progress')
     const instance = await instanceOf(client)
     const place = isFolder(to) ? await placeIn(to, instance) : to
     await using target = await openTarget(place, at)
@@ -145,7 +145,7 @@ function checkKnown(migrations: readonly string[]): void {
   const migrationSet = new Set(migrationNames())
   const unknown = migrations.find((name) => !migrationSet.has(name) && !earlierMigrations.includes(name))
   if (unknown !== undefined)
-    throw new BackupRefused(`a newer Ukiyo has migrated this database (${unknown}): back it up with that version`)
+    throw new BackupRefused(`this database was migrated by a newer Ukiyo (${unknown}). Use that version to back it up`)
 }
 
 /** Copies the waiting jobs, but for housekeeping, which every start begins by itself. */

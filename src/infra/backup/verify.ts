@@ -13,7 +13,7 @@ export interface ListedBlob {
 }
 
 export const damagedBlob = (sha256: string): BackupRefused =>
-  new BackupRefused(`the bytes of file ${sha256} in this backup are damaged: take another backup`)
+  new BackupRefused(`the content of file ${sha256} in this backup is damaged. Create a new backup`)
 
 /** The bytes that a backup has: what the store had lost already is not among them. */
 export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
@@ -23,7 +23,7 @@ export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
   for await (const line of linesOf(source, blobs.lists)) {
     const [sha256 = '', size = ''] = line.split(' ')
     if (!/^[0-9a-f]{64}$/.test(sha256) || !/^\d+$/.test(size))
-      throw new BackupRefused('the list of files in this backup is damaged: take another backup')
+      throw new BackupRefused('the file list in this backup is damaged. Create a new backup')
     if (!missing.has(sha256)) blobList.push({ sha256, size: Number(size) })
   }
   return blobList

@@ -49,6 +49,6 @@ export const HEAD_BYTES = 4_100
 
 export class BlobMissing extends Error {
   constructor(place: string) {
-    super(`the bytes at ${place} are not in the store`)
+    super(`the content at ${place} is missing in the store`)
   }
 }

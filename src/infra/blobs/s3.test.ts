@@ -165,7 +165,7 @@ test('a wrong secret or an unknown bucket keeps the server from starting, and sa
   assert.match(s3.refused[0]!, /SignatureDoesNotMatch/)
   await assert.rejects(openBlobs(configOf({ ...right, UK_BLOBS: 's3://another' })), /the bucket another cannot be used/)
   await using blobs = await openBlobs(configOf(right))
-  await assert.rejects(Array.fromAsync(blobs.read('nothing')), /not in the store/)
+  await assert.rejects(Array.fromAsync(blobs.read('nothing')), /missing in the store/)
 })
 
 test('with the vendor itself every part carries its checksum, and what is read back is held against it', async () => {

@@ -37,7 +37,7 @@ export interface S3Options {
 export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Options): Promise<Blobs> {
   const client = new S3Client(clientConfig(endpoint, environment))
   await client.send(new HeadBucketCommand({ Bucket: bucket })).catch((error: unknown) => {
-    throw new StartRefused(`UK_BLOBS: the bucket ${bucket} cannot be used: ${wordsOf(error)}`)
+    throw new StartRefused(`UK_BLOBS: the bucket ${bucket} can’t be used: ${wordsOf(error)}`)
   })
   const base = prefix === '' ? '' : `${prefix}/`
   const keyOf = (place: string) => ({ Bucket: bucket, Key: base + place })

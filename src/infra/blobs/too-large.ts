@@ -2,6 +2,6 @@ import { Refusal } from '#core/errors.ts'
 
 export const tooLarge = (limit: number): Refusal =>
   new Refusal('payload_too_large', {
-    message: `A file may hold ${limit} bytes at most.`,
+    message: `A file can have up to ${limit} bytes.`,
     details: { limit_bytes: limit },
   })

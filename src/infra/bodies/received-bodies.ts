@@ -34,12 +34,12 @@ export class ReceivedBodies {
     const total = (this.#byAccount.get(account) ?? 0) + bytes
     if (total > this.#mostOfAccount)
       refuse('concurrency_limited', {
-        message: `Your requests in progress hold more than ${this.#mostOfAccount >> 20} MiB. Try again when some of them are done.`,
+        message: `The bodies of your requests in progress exceed ${this.#mostOfAccount >> 20} MiB. Wait for some of them to finish, then retry.`,
         headers: { 'retry-after': '2' },
       })
     if (this.#bytes + bytes > this.#most)
       refuse('concurrency_limited', {
-        message: `All requests in progress hold more than ${this.#most >> 20} MiB. Try again in a moment.`,
+        message: `The bodies of all requests in progress exceed ${this.#most >> 20} MiB. Try again in a moment.`,
         headers: { 'retry-after': '5' },
       })
     this.#byAccount.set(account, total)

@@ -66,7 +66,7 @@ export function createTurns(limits: TurnLimits): Turns {
     const longest = [...lines.values()].reduce((one, other) => (other.length > one.length ? other : one), [])
     if (longest.length <= length + 1) return false
     waiting -= 1
-    longest.pop()!.leave(new Busy('Too many wait already.'))
+    longest.pop()!.leave(new Busy('Too many requests are already waiting.'))
     return true
   }
 
@@ -75,7 +75,9 @@ export function createTurns(limits: TurnLimits): Turns {
       signal?.throwIfAborted()
       const line = lines.get(account) ?? []
       if (isClosed || line.length >= limits.waitingEach || !isRoom(line.length))
-        return Promise.reject(new Busy(isClosed ? 'The server is shutting down.' : 'Too many wait already.'))
+        return Promise.reject(
+          new Busy(isClosed ? 'The server is shutting down.' : 'Too many requests are already waiting.'),
+        )
       return new Promise((resolve, reject) => {
         const onLeave = (): void => {
           const at = line.indexOf(one)

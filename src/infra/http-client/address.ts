@@ -39,7 +39,7 @@ function readLine(line: string): AllowRule {
     if (bracketedHost === undefined && port !== undefined && /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i.test(words))
       return { host: words.toLowerCase(), port: Number(port) }
   }
-  throw new RangeError(`"${line}" is neither host:port nor CIDR[:port], such as gpu.local:8000 or 10.0.0.0/8:11434`)
+  throw new RangeError(`"${line}" must be host:port or CIDR[:port], such as gpu.local:8000 or 10.0.0.0/8:11434`)
 }
 
 function readRange(words: string): [Ip, number] | null {

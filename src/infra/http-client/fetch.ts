@@ -52,7 +52,7 @@ export const fetchThrough =
           for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) headers.append(name, each)
         const encoding = headers.get('content-encoding')
         if (status < 200 || status > 599 || (encoding !== null && encoding !== 'identity'))
-          return stop(new RetrieveFailed('garbled', 'The server answered in a form that was not asked for.'))
+          return stop(new RetrieveFailed('garbled', 'The server’s response has an unexpected encoding.'))
         const answer = WITHOUT_BODY.has(status)
           ? null
           : new ReadableStream<Uint8Array>(
@@ -70,7 +70,7 @@ export const fetchThrough =
         meter.remaining -= piece.length
         if (meter.values !== undefined) meter.values -= counter.push(piece)
         if (meter.remaining < 0 || (meter.values ?? 0) < 0)
-          return stop(new RetrieveFailed('too_large', 'The server sent more than is read of it.'))
+          return stop(new RetrieveFailed('too_large', 'The server’s response is too large.'))
         stream?.enqueue(new Uint8Array(piece))
         if (stream !== null && (stream.desiredSize ?? 0) <= 0) controller.pause()
       },

@@ -178,10 +178,10 @@ function toOutsideFailure(error: unknown): OutsideFailed {
     if (at instanceof RetrieveFailed) return new OutsideFailed(at.message, { tooLarge: at.why === 'too_large' })
   const status = statusOf(error)
   if (status === 401 || status === 403 || (error as Error).name === 'UnauthorizedError')
-    return new OutsideFailed(`The server refused the credentials${status === null ? '' : ` (${status})`}.`)
-  if (status !== null) return new OutsideFailed(`The server answered ${status}.`)
+    return new OutsideFailed(`The server rejected the credentials${status === null ? '' : ` (${status})`}.`)
+  if (status !== null) return new OutsideFailed(`The server returned status ${status}.`)
   const { name, message, code } = error as Error & { code?: unknown }
-  if (code === 'REQUEST_TIMEOUT') return new OutsideFailed('The server did not answer in time.')
-  if (name === 'ProtocolError') return new OutsideFailed(`The server says: ${shorten(message, LONGEST_MESSAGE)}`)
-  return new OutsideFailed('The server did not answer as the Model Context Protocol says.')
+  if (code === 'REQUEST_TIMEOUT') return new OutsideFailed('The server didn’t respond in time.')
+  if (name === 'ProtocolError') return new OutsideFailed(`The server reported: ${shorten(message, LONGEST_MESSAGE)}`)
+  return new OutsideFailed('The server’s response isn’t valid Model Context Protocol.')
 }

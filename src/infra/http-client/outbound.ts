@@ -14,7 +14,7 @@ export class AddressRefused extends Error {
   override name = 'AddressRefused'
   readonly code = 'UK_ADDRESS_REFUSED'
   constructor(host: string) {
-    super(`${host} leads to a private or reserved address, and those are not allowed here.`)
+    super(`${host} resolves to a private or reserved address, which isn’t allowed.`)
   }
 }
 

@@ -56,8 +56,7 @@ export async function retrieve(
   let url = request.url
   let method = request.method ?? 'GET'
   for (let hop = 0; ; hop++) {
-    if (!/^https?:$/.test(url.protocol))
-      throw new RetrieveFailed('refused', 'Only http and https addresses are fetched.')
+    if (!/^https?:$/.test(url.protocol)) throw new RetrieveFailed('refused', 'Only http and https URLs can be fetched.')
     await request.before?.(url)
     const remainingMs = until - performance.now()
     if (remainingMs <= 0) throw tooSlow(request)
@@ -66,7 +65,7 @@ export async function retrieve(
     if (location === undefined) return { ...answer, url, bytes: await decodeBody(answer, request.mostBytes) }
     if (hop >= request.hops) throw new RetrieveFailed('lost', `It redirects more than ${request.hops} times.`)
     const next = URL.parse(location, url.href)
-    if (next === null) throw new RetrieveFailed('garbled', 'It redirects to what is not an address.')
+    if (next === null) throw new RetrieveFailed('garbled', 'It redirects to an invalid URL.')
     if (answer.status === 303 || (method === 'POST' && answer.status < 303)) method = 'GET'
     url = next
   }
@@ -152,40 +151,44 @@ async function decodeBody({ headers, bytes }: Answer, most: number): Promise<Buf
   if (coding === 'identity' || coding === '' || bytes.length === 0) return bytes
   const unpack = unpackers[coding as keyof typeof unpackers]
   if (unpack === undefined)
-    throw new RetrieveFailed('garbled', `It is packed as ${shorten(coding, 40)}, which was not asked for.`)
+    throw new RetrieveFailed(
+      'garbled',
+      `The response uses the encoding ${shorten(coding, 40)}, which wasn’t requested.`,
+    )
   try {
     return await unpack(bytes, { maxOutputLength: most })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(most)
-    throw new RetrieveFailed('garbled', 'Its packing is damaged.')
+    throw new RetrieveFailed('garbled', 'The compressed response is damaged.')
   }
 }
 
 const tooSlow = ({ timeoutMs }: RetrieveRequest) =>
-  new RetrieveFailed('too_slow', `It did not answer in full within ${timeoutMs / 1000} s.`)
-const tooLarge = (most: number) => new RetrieveFailed('too_large', `It is larger than ${most} bytes.`)
+  new RetrieveFailed('too_slow', `The response didn’t complete within ${timeoutMs / 1000} s.`)
+const tooLarge = (most: number) => new RetrieveFailed('too_large', `The response is larger than ${most} bytes.`)
 
 const reasons: Record<string, string> = {
-  ECONNREFUSED: 'Nothing listens at this address.',
-  ECONNRESET: 'The server broke the connection.',
-  ENOTFOUND: 'There is no host of this name.',
-  EAI_AGAIN: 'The name of the host cannot be looked up now.',
-  EHOSTUNREACH: 'The host cannot be reached.',
-  ENETUNREACH: 'The network of the host cannot be reached.',
-  UK_CONNECTION_CLOSED: 'The server broke the connection.',
-  UK_ANSWER_TOO_LARGE: 'The server sends more than is read of it.',
-  UK_NO_HTTP: 'The server answered with something that is not HTTP.',
+  ECONNREFUSED: 'No server is listening at this address.',
+  ECONNRESET: 'The server closed the connection.',
+  ENOTFOUND: 'The host name doesn’t exist.',
+  EAI_AGAIN: 'The host name can’t be resolved right now.',
+  EHOSTUNREACH: 'The host can’t be reached.',
+  ENETUNREACH: 'The host’s network can’t be reached.',
+  UK_CONNECTION_CLOSED: 'The server closed the connection.',
+  UK_ANSWER_TOO_LARGE: 'The server’s response is too large.',
+  UK_NO_HTTP: 'The server’s response isn’t valid HTTP.',
 }
 
 export function explainError(error: Error, url: URL): Error {
   if (error instanceof RetrieveFailed) return error
   const code = 'code' in error ? String(error.code) : ''
   if (code === 'UK_ADDRESS_REFUSED')
-    return new RetrieveFailed('refused', `${url.hostname} leads to a private or reserved address.`)
-  if (/TIMEOUT/.test(code)) return new RetrieveFailed('too_slow', 'The server did not answer in time.')
-  if (/CERT|SSL|TLS/.test(code)) return new RetrieveFailed('unreachable', `Its certificate is not accepted (${code}).`)
+    return new RetrieveFailed('refused', `${url.hostname} resolves to a private or reserved address.`)
+  if (/TIMEOUT/.test(code)) return new RetrieveFailed('too_slow', 'The server didn’t respond in time.')
+  if (/CERT|SSL|TLS/.test(code))
+    return new RetrieveFailed('unreachable', `The server’s TLS certificate isn’t trusted (${code}).`)
   return new RetrieveFailed(
     'unreachable',
-    reasons[code] ?? `The server cannot be reached${/^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''}.`,
+    reasons[code] ?? `The server can’t be reached${/^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''}.`,
   )
 }

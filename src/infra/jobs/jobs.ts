@@ -92,9 +92,13 @@ export async function startJobs({
     application_name: 'ukiyo jobs',
     types: plainTypes,
   })
-  pool.on('error', (error) => log.warn({ error }, 'a connection for jobs broke'))
-  pool.on('connect', (client) => client.on('error', (error) => log.debug({ error }, 'a connection for jobs broke')))
-  dropSilentConnections(pool, postgres.connection, (error) => log.warn({ error }, 'a connection for jobs broke'))
+  pool.on('error', (error) => log.warn({ error }, 'a database connection for jobs was lost'))
+  pool.on('connect', (client) =>
+    client.on('error', (error) => log.debug({ error }, 'a database connection for jobs was lost')),
+  )
+  dropSilentConnections(pool, postgres.connection, (error) =>
+    log.warn({ error }, 'a database connection for jobs was lost'),
+  )
   const utils = await makeWorkerUtils({ pgPool: pool, logger: loggerFor(log) })
   await utils.migrate()
   const stopping = new AbortController()
@@ -193,7 +197,7 @@ export async function startJobs({
     for (;;) {
       const error = await active.ended
       if (stopping.signal.aborted) return
-      log.warn({ error }, 'jobs could not be taken any more; taking them again')
+      log.warn({ error }, 'job processing stopped and is being restarted')
       for (let next: ActiveRunner | null = null; next === null;) {
         await sleep(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => {})
         if (stopping.signal.aborted) return
@@ -203,7 +207,7 @@ export async function startJobs({
           // The caller who stopped the last one did not know of this one.
           if (stopping.signal.aborted) await active.runner.stop().catch(() => {})
         } catch (error) {
-          log.warn({ error }, 'jobs cannot be taken now')
+          log.warn({ error }, 'jobs cannot be processed right now')
         }
       }
     }
@@ -230,7 +234,7 @@ export async function startJobs({
       unlocking = setInterval(
         () =>
           void Promise.all([unlockDead(), bringNear(schedules)]).catch((error: unknown) =>
-            log.warn({ error }, 'jobs of ended processes cannot be unlocked'),
+            log.warn({ error }, 'jobs of stopped processes cannot be unlocked'),
           ),
         UNLOCK_MS,
       )

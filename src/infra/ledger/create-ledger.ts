@@ -48,7 +48,7 @@ export function createLedger({
   })
   // A call that waits to be sent waits for no other statement, and on one connection its plan is always at hand.
   const reserving = connectPostgres({ ...postgres.connection, max: 1, idleTimeoutMillis: 0 }, (error) =>
-    log.warn({ error }, 'the connection that reserves broke'),
+    log.warn({ error }, 'the database connection for reservations was lost'),
   )
   const reserve = createBatches(
     RESERVE_BATCH,
@@ -76,7 +76,10 @@ export function createLedger({
       if (worst === null && isGuarded(call.payer, call.billing))
         return refuse('unpriced_model', { message: unpricedMessages.tokens(call), details: { model: call.model } })
       if (queue.full())
-        return refuse('unavailable', { message: 'Calls cannot be recorded now.', headers: { 'retry-after': '1' } })
+        return refuse('unavailable', {
+          message: 'Calls can’t be recorded right now. Try again later.',
+          headers: { 'retry-after': '1' },
+        })
       // An id that was released and not yet written would take its new reservation away again.
       if (queue.has(call.id)) await queue.flush()
       const reservation = { call, worst: worst ?? 0n, least: least ?? 0n }

@@ -13,14 +13,17 @@ export async function refundCall(db: Db, callId: Id, amount: Nano | null, note: 
   const remaining = call.charged_nano - call.refunded_nano
   if (remaining <= 0n)
     refuse('invalid_state', {
-      message: call.charged_nano === 0n ? 'Nothing was charged for this call.' : 'All of it was given back.',
+      message:
+        call.charged_nano === 0n
+          ? 'This call wasn’t charged, so there is nothing to refund.'
+          : 'This call was already fully refunded.',
       details: { status: call.charged_nano === 0n ? 'not_charged' : 'refunded', allowed: [] },
     })
   const back = amount ?? remaining
   if (back > remaining)
     refuse('invalid_parameter', {
       param: 'amount_usd',
-      message: `At most ${formatUsd(remaining)} USD are left to give back.`,
+      message: `Up to ${formatUsd(remaining)} USD can still be refunded.`,
     })
   await db
     .updateTable('calls')

@@ -108,7 +108,7 @@ function refusal({ call, worst }: Reserve, cap: CallCap | undefined, by: number,
   const needed_usd = toUsd(worst)
   const whole = new Refusal(purse.code, {
     ...param,
-    message: `${purse.called} does not cover this call: ${formatUsd(spendable)} USD of it are left, and the call may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
+    message: `${purse.called} doesn’t cover this request: ${formatUsd(spendable)} USD are left, and the request can cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
     details: {
       available_usd: toUsd(spendable),
       needed_usd,
@@ -120,7 +120,7 @@ function refusal({ call, worst }: Reserve, cap: CallCap | undefined, by: number,
   if (!secret && (!call.payer.overheard || (cap && ofChat.has(cap.of)))) return whole
   return new Refusal(purse.code, {
     ...param,
-    message: `${purse.called} does not cover this call, which may cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
+    message: `${purse.called} doesn’t cover this request, which can cost up to ${formatUsd(worst)} USD. ${purse.remedy}`,
     details: { needed_usd },
     ...(!secret && { toPayer: whole }),
   })
@@ -148,19 +148,19 @@ const budget = (of: Budget['kind'], param: 'spend_cap_usd' | 'max_cost_usd'): Pu
 const purses: Record<'account' | CallCap['of'], Purse> = {
   account: {
     code: 'insufficient_credits',
-    called: 'The credit balance',
+    called: 'Your credit balance',
     remedy:
-      'Ask the administrator of this instance for credits (Usage in the app, `uk me request-credits`, `POST /v1/me/credit-requests`), or add a provider key of your own (AI routing in the app, `uk ai-gateway create`): its calls need none.',
+      'Ask an administrator of this instance for credits (Usage in the app, `uk me request-credits`, `POST /v1/me/credit-requests`), or add your own provider key (AI routing in the app, `uk ai-gateway create`), which doesn’t need credits.',
   },
   key: {
     code: 'spend_cap_reached',
-    called: 'The spend cap of this key',
+    called: 'The key’s spend cap',
     remedy: 'Raise `spend_cap_usd` of the key.',
   },
   workspace: budget('workspace', 'spend_cap_usd'),
   member: {
     ...budget('member', 'spend_cap_usd'),
-    remedy: 'An admin of the workspace raises `spend_cap_usd` of the member.',
+    remedy: 'Ask an admin of the workspace to raise your `spend_cap_usd`.',
   },
   agent: budget('agent', 'spend_cap_usd'),
   automation: budget('automation', 'max_cost_usd'),

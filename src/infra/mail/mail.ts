@@ -34,7 +34,7 @@ export const mailJobs = (engine: Pick<Engine, 'config' | 'secrets' | 'log'>): Re
 })
 
 async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secrets' | 'log'>, { id, mail }: SealedMail) {
-  if (config.smtpUrl === null) return log.warn({ mail: id }, 'a mail was not sent: SMTP_URL is not set any more')
+  if (config.smtpUrl === null) return log.warn({ mail: id }, 'an email was not sent because SMTP_URL is no longer set')
   const { to, subject, text, html } = JSON.parse(secrets.open(mail, id)) as Mail
   const { createTransport } = await import('nodemailer')
   const transport = createTransport({
@@ -58,7 +58,7 @@ async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secret
     // the password is wrong, can be set right: like anything else that is tried again.
     if (code < 500 || (about !== 'RCPT TO' && about !== 'DATA'))
       throw new Error(`the mail server did not take a mail${code ? ` (${code})` : ''}`, { cause: error })
-    log.warn({ mail: id, code }, 'the mail server refused a mail for good')
+    log.warn({ mail: id, code }, 'the mail server permanently rejected an email')
   } finally {
     transport.close()
   }

@@ -16,7 +16,7 @@ export interface TokenMail {
 
 /** A mail whose reader gets something by its token, in the app or on a terminal. */
 export function tokenMail({ to, subject, intro, open, command, token, further = [] }: TokenMail): Mail {
-  const terminal = `On a terminal, run \`${command} --token -\` and give it this token:`
+  const terminal = `In a terminal, run \`${command} --token -\` and enter this token:`
   const [text, html] = [[intro], [`<p>${escapeHtml(intro)}</p>`]]
   if (open !== null) {
     text.push(`${open.words}: ${open.link}`)

@@ -108,4 +108,4 @@ const wordsOf = (output: string): string =>
         .trim(),
     )
     .findLast((line) => line !== '')
-    ?.slice(0, 200) ?? 'it said nothing.'
+    ?.slice(0, 200) ?? 'it gave no reason.'

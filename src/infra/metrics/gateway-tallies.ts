@@ -21,7 +21,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
   const further = { fallback: 0, retry: 0, hedge: 0 }
   const all = new Counter({
     name: 'uk_gateway_calls_total',
-    help: 'Calls of models, each attempt one.',
+    help: 'Model calls. Each attempt counts.',
     labelNames: ['surface', 'status'] as const,
     registers: [],
     collect() {
@@ -33,7 +33,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
   })
   const failures = new Counter({
     name: 'uk_gateway_faults_total',
-    help: 'Attempts that failed before their first byte, by the kind of the fault.',
+    help: 'Attempts that failed before the first byte, by kind of failure.',
     labelNames: ['kind'] as const,
     registers: [],
     collect() {
@@ -43,7 +43,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
   })
   const more = new Counter({
     name: 'uk_gateway_further_attempts_total',
-    help: 'Attempts after the first: with another provider, with the same again, or in a race.',
+    help: 'Further attempts: with another provider, with the same one, or hedged.',
     labelNames: ['why'] as const,
     registers: [],
     collect() {
@@ -74,7 +74,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
 }
 
 const NAME = 'uk_gateway_first_byte_seconds'
-const HELP = 'Time from a request’s arrival to the first byte of its provider’s answer.'
+const HELP = 'Time from a request’s arrival to the first byte of the provider’s response.'
 const BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60]
 
 /** A histogram that makes nothing on the way: the library's `observe` makes two objects and a key. */

@@ -18,20 +18,20 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, prefix: 'uk_' })
   const requests = new Counter({
     name: 'uk_http_requests_total',
-    help: 'Requests answered.',
+    help: 'Requests handled.',
     labelNames: ['endpoint', 'status'] as const,
     registers: [registry],
   })
   const duration = new Histogram({
     name: 'uk_http_request_seconds',
-    help: 'Time from the head of a request to the end of its answer.',
+    help: 'Time from a request’s headers to the end of its response.',
     labelNames: ['endpoint'] as const,
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers: [registry],
   })
   const losses = new Counter({
     name: 'uk_gateway_losses_total',
-    help: 'Fields of requests that a translation to a provider’s shape could not carry.',
+    help: 'Request fields lost in the translation to a provider’s API format.',
     labelNames: ['surface', 'shape', 'field'] as const,
     registers: [registry],
   })

@@ -70,7 +70,7 @@ export function deliverTo(parts: {
       })
       wake(rows.map(({ name }) => name))
     },
-    (error) => log.error({ error }, 'events cannot be delivered now'),
+    (error) => log.error({ error }, 'events cannot be delivered right now'),
   )
   const timer = setInterval(looking.poll, POLL_MS)
   looking.poll()
@@ -95,7 +95,7 @@ function deliver(
       await consumer.together(rows.map(({ event }) => event))
       return rows.map(({ seq }) => String(seq))
     } catch (error) {
-      log.warn({ error, consumer: consumer.name }, 'events were not handled together, so they come one by one')
+      log.warn({ error, consumer: consumer.name }, 'events were not handled in a batch and are handled individually')
       return []
     }
   }
@@ -142,6 +142,6 @@ function deliver(
   }
 
   return createRounds({}, round, (error) =>
-    log.error({ error, consumer: consumer.name }, 'events cannot be delivered now'),
+    log.error({ error, consumer: consumer.name }, 'events cannot be delivered right now'),
   )
 }

@@ -67,7 +67,7 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
       const batch = await postgres.db.transaction().execute((db) => relayBatch(db, fence, parts, missing))
       if (batch === null) {
         // Its time may be over without a word, say where the clock of the database was set forward.
-        log.warn({ lease: lease.name }, 'the relay lost its lease')
+        log.warn({ lease: lease.name }, 'the outbox relay lost its lease')
         await stepDown()
         return true
       }
@@ -82,7 +82,7 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
   function missing(type: string): void {
     if (undeclaredTypes.has(type)) return
     undeclaredTypes.add(type)
-    log.warn({ type }, 'an event is declared by no area')
+    log.warn({ type }, 'an event isn’t declared by any module')
   }
 
   async function stepDown(): Promise<void> {
@@ -93,7 +93,7 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
   }
 
   const rounds = startRounds({ bus, poke: 'outbox', pollMs: POLL_MS, paceMs: GROUP_MS }, round, (error) =>
-    log.error({ error }, 'events cannot be relayed now'),
+    log.error({ error }, 'events cannot be relayed right now'),
   )
   return {
     async [Symbol.asyncDispose]() {

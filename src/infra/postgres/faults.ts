@@ -8,7 +8,7 @@ export function storageFault(error: unknown): Refusal | null {
   // 57014 query_canceled, by the limit of the statement.
   if (state === '57014')
     return new Refusal('timeout', {
-      message: 'The database took too long for this call and stopped it. Nothing was changed. Ask for less at once.',
+      message: 'The database took too long and stopped this request. Nothing was changed. Request less at a time.',
     })
   if (
     /^57P0|^08|^ECONN|^ENOENT$/.test(state) ||
@@ -16,7 +16,7 @@ export function storageFault(error: unknown): Refusal | null {
       /timeout exceeded when trying to connect|Connection terminated|not queryable/.test(error.message))
   )
     return new Refusal('unavailable', {
-      message: 'The database cannot be reached now.',
+      message: 'The database can’t be reached right now. Try again later.',
       headers: { 'retry-after': '1' },
     })
   return null

@@ -85,6 +85,6 @@ async function inTransaction(client: pg.PoolClient, work: () => Promise<unknown>
 /** The database was migrated by a newer program. */
 export class NewerDatabase extends Error {
   constructor(name: string) {
-    super(`the database knows migration ${name}, which this program does not: start a newer Ukiyo`)
+    super(`the database has the migration ${name}, which this version doesn’t know. Start a newer version of Ukiyo`)
   }
 }

@@ -41,7 +41,9 @@ async function prepare(connection: pg.PoolConfig, foreign: boolean): Promise<voi
     const { rows } = await pool.query<{ version: string }>(`select current_setting('server_version_num') as version`)
     const major = Math.floor(Number(rows[0]!.version) / 10_000)
     if (major < OLDEST)
-      throw new StartRefused(`the PostgreSQL of DATABASE_URL is version ${major}; ${OLDEST} or newer is needed`)
+      throw new StartRefused(
+        `the PostgreSQL at DATABASE_URL is version ${major}. Version ${OLDEST} or newer is required`,
+      )
     await migrate(pool)
   } catch (error) {
     if (error instanceof NewerDatabase) throw new StartRefused(error.message)

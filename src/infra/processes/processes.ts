@@ -71,14 +71,14 @@ export async function startProcess({
     live = Math.max(1, rows.length - dead.length)
     if (dead.length === 0) return
     await pool.query('update processes set expires_at = now() where id = any($1)', [dead.map((row) => row.id)])
-    log.warn({ processes: dead.length }, 'server processes of this machine had ended without a goodbye')
+    log.warn({ processes: dead.length }, 'server processes of this machine stopped unexpectedly')
   }
 
   await look()
   await pool.query(`delete from processes where expires_at < now() - interval '1 day'`)
   const lookNow = (): void => {
     looking ??= look()
-      .catch((error: unknown) => log.warn({ error }, 'the database does not answer'))
+      .catch((error: unknown) => log.warn({ error }, 'the database doesn’t respond'))
       .finally(() => (looking = null))
   }
   const timer = setInterval(lookNow, CONTACT_MS)

@@ -88,7 +88,7 @@ export function createRequestLog({
       try {
         await insert(postgres, batch)
       } catch (error) {
-        log.warn({ error, waiting: waiting.size, dropped: droppedCount }, 'the log of requests cannot be written')
+        log.warn({ error, waiting: waiting.size, dropped: droppedCount }, 'the request log cannot be written')
         // Class 22: what the database will never take is looked for by halves; it must neither hold up the others nor take them with it.
         if (sqlState(error)?.startsWith('22')) {
           if (batch.length === 1) waiting.delete(batch[0]!.id)

@@ -22,7 +22,7 @@ test('alice signs up as the first account and administers the instance; bob is a
   assert.equal(refused.body.error.code, 'insufficient_role')
 })
 
-test('an e-mail address is taken once, whatever its case', async () => {
+test('an email address is taken once, whatever its case', async () => {
   await using server = await testServer()
   await server.person('Alice')
   const again = await server.stranger.post(

@@ -8,14 +8,14 @@ export const CreditRequest = z
   .object({
     ...base,
     account_id: idOut,
-    name: z.string().describe('Of who asks.'),
+    name: z.string().describe('The name of the account.'),
     email: z.string(),
-    amount_usd: usd.nullable().describe('Null: as the administrator sees fit.'),
+    amount_usd: usd.nullable().describe('The amount requested. Null leaves it to the administrator.'),
     note: z.string(),
-    balance_usd: usd.describe('What who asks has left now.'),
+    balance_usd: usd.describe('The requester’s current balance.'),
     status,
     granted_usd: usd.nullable(),
-    answer: z.string().nullable().describe('What the administrator said to it.'),
+    answer: z.string().nullable().describe('The administrator’s message.'),
     answered_at: time.nullable(),
   })
   .meta({ id: 'CreditRequest' })
@@ -28,7 +28,7 @@ export const askingForCredits = {
   request_credits: endpoint('POST /me/credit-requests', {
     summary: 'Ask the administrator for credits',
     description:
-      'For an account whose calls draw on a balance; one request at a time, five a day. The administrator is notified, and the answer comes as a notification to you.',
+      'For accounts with a credit balance. You can have one open request, and make up to five a day. Administrators are notified, and you’re notified of the decision.',
     scope: 'settings:write',
     consent: 'person',
     ofAccount: true,
@@ -39,7 +39,7 @@ export const askingForCredits = {
     beyond: true,
   }),
   credit_requests: endpoint('GET /me/credit-requests', {
-    summary: 'List your requests for credits',
+    summary: 'List your credit requests',
     scope: 'usage:read',
     reply: page(CreditRequest),
     beyond: true,
@@ -49,25 +49,25 @@ export const askingForCredits = {
 /** The endpoints of `admin` that list requests for credits and answer them. */
 export const answeringRequests = {
   credit_requests: endpoint('GET /admin/credit-requests', {
-    summary: 'List requests for credits',
+    summary: 'List credit requests',
     scope: null,
     auth: 'session',
-    query: { status: status.optional().describe('Only those. Default: all.') },
+    query: { status: status.optional().describe('Filters the list by status.') },
     reply: page(CreditRequest),
     beyond: true,
   }),
   grant_request: endpoint('POST /admin/credit-requests/:id/grant', {
-    summary: 'Grant the credits that somebody asked for, or as many as you say',
+    summary: 'Grant a credit request, or a different amount',
     scope: null,
     consent: 'person',
     auth: 'session',
-    body: { amount_usd: amount.optional().describe('Default: what was asked for.'), note },
+    body: { amount_usd: amount.optional().describe('Default: the requested amount.'), note },
     reply: one(CreditRequest),
     errors: ['invalid_state', 'missing_parameter'],
     beyond: true,
   }),
   refuse_request: endpoint('POST /admin/credit-requests/:id/refuse', {
-    summary: 'Refuse a request for credits',
+    summary: 'Reject a credit request',
     scope: null,
     consent: 'person',
     auth: 'session',

@@ -6,7 +6,7 @@ export const Identity = z
   .object({
     ...base,
     issuer: z.string(),
-    email: z.string().nullable().describe('As the provider last named it.'),
+    email: z.string().nullable().describe('The email address most recently sent by the provider.'),
     last_used_at: time.nullable(),
   })
   .meta({ id: 'Identity' })
@@ -16,50 +16,49 @@ const start = one(
     id: idOut,
     created_at: time,
     expires_at: time,
-    url: z.string().describe('Where the browser goes now.'),
+    url: z.string().describe('The URL to send the browser to.'),
     secret: z
       .string()
-      .describe('Kept by the page that begins, and handed in with what comes back: another browser does not have it.'),
+      .describe(
+        'Keep this in the page that starts the sign-in and send it with the callback. It ties the sign-in to this browser.',
+      ),
   }),
 )
 
 const back = {
   secret: z.string().max(200),
-  query: z
-    .string()
-    .max(8_192)
-    .describe('The query of the address that the provider sent the browser back to, such as `code=…&state=…`.'),
+  query: z.string().max(8_192).describe('The query string of the callback URL, such as `code=…&state=…`.'),
 }
 
 export const identities = area(
   'identities',
   {
     title: 'Identity provider',
-    summary: 'Sign in with the account at the identity provider of the instance (OpenID Connect).',
+    summary: 'Sign in with the instance’s identity provider (OpenID Connect).',
   },
   {
     list: endpoint('GET /app/identities', {
-      summary: 'List the accounts at an identity provider that sign in to yours',
+      summary: 'List your linked identity provider accounts',
       scope: null,
       auth: 'session',
       reply: page(Identity),
       beyond: true,
     }),
     start_sign_in: endpoint('POST /app/identities/start-sign-in', {
-      summary: 'Begin to sign in at the identity provider',
+      summary: 'Start sign-in with the identity provider',
       scope: null,
       auth: 'sign_in',
       body: {
-        invitation_token: z.string().max(200).optional().describe('Lets somebody join who was invited.'),
+        invitation_token: z.string().max(200).optional().describe('An invitation token, to join with an invitation.'),
       },
       reply: start,
       errors: ['not_supported', 'rate_limited', 'upstream_error'],
       beyond: true,
     }),
     sign_in: endpoint('POST /app/identities/sign-in', {
-      summary: 'Sign in, or join, with what the identity provider sent back',
+      summary: 'Complete sign-in with the identity provider',
       description:
-        'Finds the account by issuer and subject, never by email address. People without an account join as `UK_OIDC_JOIN` says. If the provider sends no `email_verified`, they join with an unverified address where anyone may join or with an invitation link; with `false` they can’t join.',
+        'Finds the account by issuer and subject, never by email address. People without an account join according to `UK_OIDC_JOIN`. If the provider sends no `email_verified`, they can join with an unverified address only where anyone can join, or with an invitation link. With `false`, they can’t join.',
       scope: null,
       auth: 'sign_in',
       body: back,
@@ -77,7 +76,7 @@ export const identities = area(
       beyond: true,
     }),
     start_link: endpoint('POST /app/identities/start-link', {
-      summary: 'Begin to link an account at the identity provider to yours',
+      summary: 'Start linking an identity provider account',
       scope: null,
       consent: 'person',
       auth: 'session',
@@ -86,7 +85,7 @@ export const identities = area(
       beyond: true,
     }),
     link: endpoint('POST /app/identities', {
-      summary: 'Link the account that the identity provider sent back',
+      summary: 'Link an identity provider account',
       scope: null,
       consent: 'person',
       auth: 'session',
@@ -104,8 +103,9 @@ export const identities = area(
       beyond: true,
     }),
     unlink: endpoint('DELETE /app/identities/:id', {
-      summary: 'Unlink an account at the identity provider, unless it is the last way to sign in',
-      description: 'The sessions that were begun with it end, apart from the one that asks.',
+      summary: 'Unlink an identity provider account',
+      description:
+        'Fails if it’s your last way to sign in. Signs out the sessions started with it, except the current one.',
       scope: null,
       consent: 'person',
       auth: 'session',

@@ -6,8 +6,8 @@ export const Passkey = z
   .object({
     ...base,
     name: z.string(),
-    rp_id: z.string().describe('The host name that it was made for; it works there alone.'),
-    synced: z.boolean().describe('Kept by a password manager, which may bring it to further devices.'),
+    rp_id: z.string().describe('The host name the passkey was created for. It works only there.'),
+    synced: z.boolean().describe('Whether a password manager stores the passkey and can sync it to other devices.'),
     last_used_at: time.nullable(),
   })
   .meta({ id: 'Passkey' })
@@ -36,7 +36,7 @@ export const made = z
       transports: z.array(z.string().max(32)).max(10).optional(),
     }),
   })
-  .describe('`PublicKeyCredential.toJSON()` of what `navigator.credentials.create` gave.')
+  .describe('`PublicKeyCredential.toJSON()` of the result of `navigator.credentials.create`.')
   .meta({
     examples: [
       {
@@ -58,7 +58,7 @@ export const shown = z
       userHandle: bytes(128).nullish(),
     }),
   })
-  .describe('`PublicKeyCredential.toJSON()` of what `navigator.credentials.get` gave.')
+  .describe('`PublicKeyCredential.toJSON()` of the result of `navigator.credentials.get`.')
   .meta({
     examples: [
       {
@@ -80,14 +80,14 @@ const options = one(
     expires_at: time,
     options: z
       .record(z.string(), z.unknown())
-      .describe('For `PublicKeyCredential.parseCreationOptionsFromJSON` or `…parseRequestOptionsFromJSON`.'),
+      .describe('Options for `PublicKeyCredential.parseCreationOptionsFromJSON` or `…parseRequestOptionsFromJSON`.'),
   }),
 )
 const name = z.string().trim().min(1).max(120)
 
 export const passkeys = area(
   'passkeys',
-  { title: 'Passkeys', summary: 'Sign in with a fingerprint, a face, a PIN or a security key (WebAuthn).' },
+  { title: 'Passkeys', summary: 'Sign in with a fingerprint, face, PIN or security key (WebAuthn).' },
   {
     list: endpoint('GET /app/passkeys', {
       summary: 'List your passkeys',
@@ -97,9 +97,9 @@ export const passkeys = area(
       beyond: true,
     }),
     creation_options: endpoint('POST /app/passkeys/creation-options', {
-      summary: 'Begin to add a passkey',
+      summary: 'Start adding a passkey',
       description:
-        'Needs a password or a passkey that was shown within the last 10 minutes. The challenge is good for 5 minutes, once.',
+        'Requires identity confirmation with a password or passkey within the last 10 minutes. The challenge can be used once and expires after 5 minutes.',
       scope: null,
       auth: 'session',
       reply: options,
@@ -107,7 +107,7 @@ export const passkeys = area(
       beyond: true,
     }),
     create: endpoint('POST /app/passkeys', {
-      summary: 'Add the passkey that the browser made',
+      summary: 'Add a passkey',
       scope: null,
       consent: 'person',
       auth: 'session',
@@ -126,7 +126,7 @@ export const passkeys = area(
       beyond: true,
     }),
     delete: endpoint('DELETE /app/passkeys/:id', {
-      summary: 'Remove a passkey, unless it is the last way to sign in',
+      summary: 'Remove a passkey, unless it’s your last way to sign in',
       scope: null,
       consent: 'person',
       auth: 'session',
@@ -135,8 +135,9 @@ export const passkeys = area(
       beyond: true,
     }),
     sign_in_options: endpoint('POST /app/passkeys/sign-in-options', {
-      summary: 'Begin to sign in with a passkey',
-      description: 'Names no account: the browser offers the passkeys that it has. Good for 10 minutes, once.',
+      summary: 'Start signing in with a passkey',
+      description:
+        'Doesn’t need an account: the browser offers the user’s passkeys. The challenge can be used once and expires after 10 minutes.',
       scope: null,
       auth: 'sign_in',
       reply: options,
@@ -153,7 +154,7 @@ export const passkeys = area(
       beyond: true,
     }),
     proof_options: endpoint('POST /app/passkeys/proof-options', {
-      summary: 'Begin to show with a passkey that it is you',
+      summary: 'Start confirming your identity with a passkey',
       scope: null,
       auth: 'session',
       reply: options,

@@ -7,32 +7,38 @@ import { newPassword } from './contract-password.ts'
 const email = z.string().trim().max(254)
 const proved = one(
   z.object({
-    id: idOut.describe('Of the session.'),
-    created_at: time.describe('When it was shown.'),
-    until: time.describe('How long that is enough for what gives or takes a way in.'),
+    id: idOut.describe('The ID of the session.'),
+    created_at: time.describe('When you confirmed your identity.'),
+    until: time.describe('When the confirmation expires. It’s required to add or remove a way to sign in.'),
   }),
 )
 
 export const waysIn = area(
   'ways_in',
-  { title: 'Ways in', summary: 'What people can sign in with here, and the way back in for who has forgotten.' },
+  {
+    title: 'Sign-in methods',
+    summary: 'The ways to sign in to this instance, identity confirmation, and account recovery.',
+  },
   {
     list: endpoint('GET /app/ways-in', {
-      summary: 'What one can sign in with on this instance',
+      summary: 'List the ways to sign in to this instance',
       scope: null,
       auth: 'open',
       reply: one(
         z.object({
-          identity_provider: z.object({ name: z.string() }).nullable().describe('Null: none is set up.'),
-          recovery: z.boolean().describe('Whether who has forgotten the password can have a mail sent.'),
+          identity_provider: z
+            .object({ name: z.string() })
+            .nullable()
+            .describe('Null: no identity provider is set up.'),
+          recovery: z.boolean().describe('Whether users can reset a forgotten password by email.'),
         }),
       ),
       beyond: true,
     }),
     prove: endpoint('POST /app/proofs', {
-      summary: 'Show that it is you who sits before this session',
+      summary: 'Confirm your identity in this session',
       description:
-        'By the password, or by a passkey (`POST /app/passkeys/proof-options` begins that). It lasts for 10 minutes, in this session.',
+        'Use your password or a passkey (start with `POST /app/passkeys/proof-options`). The confirmation lasts 10 minutes in this session.',
       scope: null,
       consent: 'person',
       auth: 'session',
@@ -42,7 +48,7 @@ export const waysIn = area(
       beyond: true,
     }),
     end_other_sessions: endpoint('POST /app/sessions/end-others', {
-      summary: 'End every session of this account but this one',
+      summary: 'Sign out all other sessions of this account',
       scope: null,
       consent: 'person',
       auth: 'session',
@@ -50,9 +56,9 @@ export const waysIn = area(
       beyond: true,
     }),
     request_recovery: endpoint('POST /app/recovery', {
-      summary: 'Have a mail sent by which a forgotten password is set anew',
+      summary: 'Send a password reset email',
       description:
-        'The answer is the same whether there is an account with this address or not, and so is the time that it takes. The token in the mail is good for an hour, once; one mail in five minutes.',
+        'The response and its timing are the same whether or not an account exists for the address. The token in the email can be used once and expires after 1 hour. Up to one email is sent every 5 minutes.',
       scope: null,
       auth: 'sign_in',
       body: { email },
@@ -61,9 +67,9 @@ export const waysIn = area(
       beyond: true,
     }),
     recover: endpoint('POST /app/recovery/password', {
-      summary: 'Set a new password with the token of a mail, and sign in',
+      summary: 'Reset the password with an emailed token, and sign in',
       description:
-        'Every session that the account had ends. Its keys, passkeys and linked accounts stay, unless this is what confirms its address: then they end too, for somebody else may have made the account with it; its webhooks, providers and automations are switched off, its open invitations revoked, and what goes on is ended. A notification counts these, and what is left to look at. Not the administrator’s.',
+        'Signs out all sessions of the account. API keys, passkeys and linked accounts are kept, unless this reset is also the first confirmation of the email address. In that case someone else might have created the account, so they’re removed, webhooks, providers and automations are disabled, open invitations are revoked, and active runs are stopped. A notification lists what was disabled and what to review. This cleanup doesn’t apply to the administrator’s account.',
       scope: null,
       auth: 'sign_in',
       body: {
@@ -75,17 +81,19 @@ export const waysIn = area(
       beyond: true,
     }),
     sign_out: endpoint('POST /app/sign-out', {
-      summary: 'End this session, and say where its identity provider is signed out of',
+      summary: 'Sign out, and get the identity provider’s sign-out URL',
       scope: null,
       auth: 'session',
       reply: one(
         z.object({
-          id: idOut.describe('Of the session that has ended.'),
+          id: idOut.describe('The ID of the session that was signed out.'),
           created_at: time,
           url: z
             .string()
             .nullable()
-            .describe('Where a browser goes to sign out of the identity provider too (RP-initiated logout).'),
+            .describe(
+              'The URL to send the browser to, to sign out of the identity provider as well (RP-initiated logout).',
+            ),
         }),
       ),
       beyond: true,

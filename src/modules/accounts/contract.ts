@@ -34,7 +34,7 @@ const email = z
   .string()
   .trim()
   .max(254)
-  .regex(/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address')
+  .regex(/^[^\s@]+@[^\s@]+$/, 'must be an email address')
 const name = z.string().trim().min(1).max(120)
 
 export const auth = area(
@@ -42,20 +42,22 @@ export const auth = area(
   { title: 'Sign-in', summary: 'Accounts, sessions and passwords.' },
   {
     sign_up: endpoint('POST /auth/sign-up', {
-      summary: 'Make an account and sign in',
+      summary: 'Create an account and sign in',
       description:
-        'The first account of an instance is its administrator and needs the setup token that is printed at start, unless everything happens on this machine: nothing but loopback, `UK_PUBLIC_URL` unset or loopback, no `UK_TRUSTED_PROXIES`, and nothing in the request that tells of a proxy.',
+        'The first account of an instance becomes its administrator and needs the setup token printed when the server started. The token isn’t required if everything is local: the server listens only on loopback, `UK_PUBLIC_URL` is unset or loopback, `UK_TRUSTED_PROXIES` is unset, and the request has no proxy headers.',
       scope: null,
       auth: 'sign_in',
       body: {
         email,
         password: newPassword,
         name,
-        setup_token: z.string().optional().describe('Only for the first account.'),
+        setup_token: z.string().optional().describe('The setup token. Only for the first account.'),
         invitation_token: z
           .string()
           .optional()
-          .describe('Needed where sign-up is by invitation, together with the address that was invited.'),
+          .describe(
+            'The invitation token. Required if sign-up is by invitation, together with the invited email address.',
+          ),
       },
       reply: one(Account),
       status: 201,
@@ -72,28 +74,28 @@ export const auth = area(
       beyond: true,
     }),
     sign_out: endpoint('POST /auth/sign-out', {
-      summary: 'End this session',
+      summary: 'Sign out',
       scope: null,
       auth: 'session',
       reply: none,
       beyond: true,
     }),
     session: endpoint('GET /auth/session', {
-      summary: 'This session and its account',
+      summary: 'Get the current session and its account',
       scope: null,
       auth: 'session',
       reply: one(Session),
       beyond: true,
     }),
     sessions: endpoint('GET /auth/sessions', {
-      summary: 'List the sessions of this account',
+      summary: 'List the sessions of your account',
       scope: null,
       auth: 'session',
       reply: page(Session),
       beyond: true,
     }),
     end_session: endpoint('DELETE /auth/sessions/:id', {
-      summary: 'End a session of this account',
+      summary: 'Sign out a session of your account',
       scope: null,
       consent: 'person',
       auth: 'session',
@@ -101,12 +103,12 @@ export const auth = area(
       beyond: true,
     }),
     change_password: endpoint('POST /auth/password', {
-      summary: 'Change the password; every other session ends',
+      summary: 'Change the password and sign out all other sessions',
       scope: null,
       consent: 'person',
       auth: 'session',
       body: {
-        current_password: z.string().max(256).optional().describe('Needed where the account has a password.'),
+        current_password: z.string().max(256).optional().describe('Required if the account has a password.'),
         new_password: newPassword,
       },
       reply: one(Account),
@@ -138,15 +140,17 @@ export const Limits = z
   .meta({ id: 'Limits' })
 
 const kindOfStorage = z.object({
-  kind: z.string().describe('`file` (folders too), `chat`, `agent`, …'),
+  kind: z.string().describe('The kind of resource: `file` (including folders), `chat`, `agent`, …'),
   count: z.number().int(),
-  size_bytes: z.number().int().nullable().describe('Null where only things are counted.'),
+  size_bytes: z.number().int().nullable().describe('Null for kinds without a size.'),
 })
 export const UsageSummary = z
   .object({
     id: idOut,
     created_at: time,
-    balance_usd: usd.nullable().describe('Null: the tier draws on no balance, or the key reaches one workspace only.'),
+    balance_usd: usd
+      .nullable()
+      .describe('Null: this tier has no credit balance, or the key is restricted to one workspace.'),
     storage: z.object({
       count: z.number().int(),
       size_bytes: z.number().int(),
@@ -161,7 +165,7 @@ export const UsageSummary = z
     }),
     calls: z
       .object({ today: z.object(callSums), this_month: z.object(callSums), total: z.object(callSums) })
-      .describe('Model calls of the account; those of a workspace for a key that reaches only that one.'),
+      .describe('Model calls of the account. For a key restricted to one workspace, those of that workspace.'),
   })
   .meta({ id: 'UsageSummary' })
 
@@ -182,7 +186,7 @@ export const MeteredCall = z
     cost_usd: usd.nullable().describe('Null: the model has no price.'),
     charged_usd: usd,
     refunded_usd: usd,
-    overrun_usd: usd.describe('What the provider took beyond the reserve, borne by the instance.'),
+    overrun_usd: usd.describe('Cost above the reserved amount. The instance pays it.'),
     cost_source: z.enum(['reported', 'computed', 'estimated', 'free']).nullable(),
     finish_reason: z.string().nullable(),
     first_token_ms: z.number().int().nullable(),
@@ -193,18 +197,18 @@ export const MeteredCall = z
 
 export const me = area(
   'me',
-  { title: 'Me', summary: 'The caller: profile, limits and usage.' },
+  { title: 'Me', summary: 'The caller’s profile, limits and usage.' },
   {
     usage: endpoint('GET /me/usage', {
-      summary: 'What the caller stores, and the model calls it made',
+      summary: 'Get the caller’s storage and model usage',
       description:
-        '`view=summary` is one object: storage by workspace and kind, and sums of calls. `view=history` is the list of metered calls, newest first; the filters are for it.',
+        '`view=summary` returns one object with storage by workspace and kind, and totals of model calls. `view=history` lists metered calls, newest first. The filters apply only to `history`.',
       scope: 'usage:read',
       query: {
         view: z.enum(['summary', 'history']).default('summary'),
-        day: day.optional().describe('Only calls of this UTC day.'),
-        from: day.optional().describe('Only calls from this UTC day on.'),
-        to: day.optional().describe('Only calls up to this UTC day, itself included.'),
+        day: day.optional().describe('Only calls on this UTC date.'),
+        from: day.optional().describe('Only calls on or after this UTC date.'),
+        to: day.optional().describe('Only calls up to and including this UTC date.'),
         model: z.string().max(512).optional(),
         provider: z.string().max(64).optional(),
         key_id: id.optional().describe('Only calls with this API key.'),
@@ -212,9 +216,9 @@ export const me = area(
       },
       reply: pageOr(MeteredCall, UsageSummary),
     }),
-    get: endpoint('GET /me', { summary: 'The profile of the caller', scope: 'user:read', reply: one(Account) }),
+    get: endpoint('GET /me', { summary: 'Get the caller’s profile', scope: 'user:read', reply: one(Account) }),
     limits: endpoint('GET /me/limits', {
-      summary: 'The tier and the limits that hold for the caller now',
+      summary: 'Get the caller’s tier and limits',
       scope: 'user:read',
       reply: one(Limits),
     }),
@@ -226,17 +230,17 @@ const preferences = {
   locale: z.string().max(35).nullable().describe('A BCP 47 tag, such as en-GB.'),
   time_zone: z.string().max(64).nullable().describe('An IANA name, such as Europe/Berlin.'),
   theme: z.enum(['system', 'light', 'dark']),
-  default_model: z.string().max(200).nullable().describe('The model of new chats and agents that name none.'),
+  default_model: z.string().max(200).nullable().describe('The default model for new chats and agents.'),
 }
 export const Settings = z.object({ ...base, ...preferences }).meta({ id: 'Settings' })
 
 export const settings = area(
   'settings',
-  { title: 'Settings', summary: 'Preferences of the account.' },
+  { title: 'Settings', summary: 'Account preferences.' },
   {
-    get: endpoint('GET /settings', { summary: 'Read the preferences', scope: 'settings:read', reply: one(Settings) }),
+    get: endpoint('GET /settings', { summary: 'Get the preferences', scope: 'settings:read', reply: one(Settings) }),
     update: endpoint('PATCH /settings', {
-      summary: 'Change preferences: theme, language, time zone; what is left out stays',
+      summary: 'Update preferences',
       scope: 'settings:write',
       ofAccount: true,
       body: z.object(preferences).partial().shape,
@@ -252,22 +256,24 @@ export const Credits = z
 
 export const Refund = z
   .object({
-    id: idOut.describe('Of the call.'),
+    id: idOut.describe('The ID of the model call.'),
     created_at: time,
     account_id: idOut,
-    amount_usd: usd.describe('What was given back now.'),
-    charged_usd: usd.describe('What the call had charged.'),
-    refunded_usd: usd.describe('What was given back of it so far.'),
+    amount_usd: usd.describe('The amount of this refund.'),
+    charged_usd: usd.describe('The amount originally charged.'),
+    refunded_usd: usd.describe('The total amount refunded so far.'),
     balance_usd: usd,
   })
   .meta({ id: 'Refund' })
 
 export const AccountForAdmin = Account.extend({
-  status: z.enum(['active']).describe('Further ones may come.'),
-  balance_usd: usd.nullable().describe('Null: the tier draws on no balance.'),
-  spent_usd: usd.describe('What the model calls of the account have cost, charged or not.'),
-  spent_30d_usd: usd.describe('Of it, in the last 30 days, today included.'),
-  last_seen_at: time.nullable().describe('When a session or a key of the account was last used, to some seconds.'),
+  status: z.enum(['active']).describe('Whether more charges for this call can follow.'),
+  balance_usd: usd.nullable().describe('Null: this tier has no credit balance.'),
+  spent_usd: usd.describe('Total cost of the account’s model calls, charged or not.'),
+  spent_30d_usd: usd.describe('Cost in the last 30 days, including today.'),
+  last_seen_at: time
+    .nullable()
+    .describe('When a session or key of the account was last used, accurate to a few seconds.'),
 }).meta({ id: 'AccountForAdmin' })
 
 const account = z
@@ -275,17 +281,24 @@ const account = z
   .trim()
   .min(1)
   .max(254)
-  .describe('The account: its ID, its email address if it is verified, or its name if only one account has it.')
+  .describe('The account: its ID, its verified email address, or its name if the name is unique.')
 
 export const admin = area(
   'admin',
-  { title: 'Administration', summary: 'For the administrator of the instance.' },
+  { title: 'Administration', summary: 'For administrators of the instance.' },
   {
     accounts: endpoint('GET /admin/accounts', {
-      summary: 'List the accounts of this instance, with what they have left, spent, and when they were last seen',
+      summary: 'List accounts with their balance, spending and last activity',
       scope: null,
       auth: 'session',
-      query: { q: z.string().trim().max(254).optional().describe('Only those with these words in name or e-mail.') },
+      query: {
+        q: z
+          .string()
+          .trim()
+          .max(254)
+          .optional()
+          .describe('Only accounts whose name or email address contains these words.'),
+      },
       reply: page(AccountForAdmin),
       beyond: true,
     }),
@@ -305,14 +318,14 @@ export const admin = area(
       beyond: true,
     }),
     refund: endpoint('POST /admin/calls/:id/refunds', {
-      summary: 'Give back what a model call charged',
+      summary: 'Refund a model call',
       description:
-        'All that is left of it, or a part. The money returns to the balance of whoever paid; what the call cost goes on counting under caps and budgets.',
+        'Refunds the full remaining amount, or part of it, to the balance that was charged. The call’s cost still counts toward caps and budgets.',
       scope: null,
       consent: 'person',
       auth: 'session',
       body: {
-        amount_usd: positiveUsd.nullable().default(null).describe('Null: all that is left.'),
+        amount_usd: positiveUsd.nullable().default(null).describe('Null: the full remaining amount.'),
         note: z.string().trim().max(500).default(''),
       },
       reply: one(Refund),

@@ -1,20 +1,20 @@
 import { eventTypes } from '#core/events.ts'
 
 export const accountEvents = [
-  ...eventTypes(null, ['user'], { 'account.created': 'The account was made.' }),
+  ...eventTypes(null, ['user'], { 'account.created': 'An account was created.' }),
   ...eventTypes('settings:read', ['user'], {
-    'settings.updated': 'Settings of the account were changed.',
-    'passkey.added': 'A passkey was added to the account.',
-    'passkey.removed': 'A passkey of the account was removed.',
-    'identity.linked': 'An account at the identity provider was linked to the account.',
-    'identity.unlinked': 'An account at the identity provider was unlinked from the account.',
+    'settings.updated': 'Account settings were changed.',
+    'passkey.added': 'A passkey was added.',
+    'passkey.removed': 'A passkey was removed.',
+    'identity.linked': 'An identity provider account was linked.',
+    'identity.unlinked': 'An identity provider account was unlinked.',
     'account.recovered':
-      'The password of the account was set anew by mail. `first`: that confirmed its address; `closed` counts what was made before and switched off, `to_review` what was left.',
+      'The password was reset by email. `first`: the reset also confirmed the email address. `closed` counts what was disabled, `to_review` what remains to review.',
   }),
   ...eventTypes('usage:read', ['user'], {
-    'credits.granted': 'The account was given credits.',
-    'credits.requested': 'Somebody asked the administrator for credits.',
-    'credits.refused': 'The administrator refused a request for credits.',
-    'call.refunded': 'What a model call had charged was given back, or a part of it.',
+    'credits.granted': 'Credits were granted to the account.',
+    'credits.requested': 'A user requested credits.',
+    'credits.refused': 'A credit request was rejected.',
+    'call.refunded': 'A model call was fully or partly refunded.',
   }),
 ]

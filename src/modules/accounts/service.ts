@@ -88,7 +88,7 @@ export const authService = implement(auth, {
     if (account.password_hash === null) await requireProof(ctx)
     else {
       if (current_password === undefined)
-        refuse('missing_parameter', { param: 'current_password', message: '`current_password` is missing.' })
+        refuse('missing_parameter', { param: 'current_password', message: '`current_password` is required.' })
       const subjects = [emailSubject(account.email)]
       await takeLogin(ctx, subjects)
       if (!(await passwordMatches(account.password_hash, current_password)))
@@ -125,7 +125,7 @@ export const settingsService = implement(settings, {
     if (changes.time_zone && !isTimeZone(changes.time_zone))
       refuse('invalid_time_zone', {
         param: 'time_zone',
-        message: `${changes.time_zone} is not an IANA time zone such as Europe/Berlin.`,
+        message: `\`${changes.time_zone}\` isn’t an IANA time zone, such as Europe/Berlin.`,
       })
     return ctx.transaction(async (ctx) => {
       const row =
@@ -290,5 +290,5 @@ export async function endSession(ctx: Context, id: string): Promise<boolean> {
 
 function requireAdministrator({ principal }: Context): void {
   if (!principal.administrator)
-    refuse('insufficient_role', { message: 'Only the administrator of this instance may do this.' })
+    refuse('insufficient_role', { message: 'Only an administrator of this instance can do this.' })
 }

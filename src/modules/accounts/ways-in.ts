@@ -28,9 +28,9 @@ export const waysInService = implementWith<Context<HasProvider & HasDoors>>()(wa
     await takeLogin(ctx, subjects)
     if (credential !== undefined) await readShown(ctx, 'passkey.prove', credential)
     else if (password === undefined)
-      refuse('missing_parameter', { param: 'password', message: 'Give `password`, or `credential` of a passkey.' })
+      refuse('missing_parameter', { param: 'password', message: 'Send `password`, or a passkey’s `credential`.' })
     else if (!(await passwordMatches(password_hash, password)))
-      refuse('invalid_credentials', { param: 'password', message: 'That is not the password of this account.' })
+      refuse('invalid_credentials', { param: 'password', message: 'The password is wrong.' })
     await refundLogin(ctx, subjects)
     const provedAt = await noteProof(ctx)
     return { id: sessionId(ctx), created_at: iso(provedAt), until: iso(provedUntil(provedAt)) }

@@ -72,7 +72,7 @@ test('what cannot be an agent is refused by the name of its field', async () => 
   assert.equal((await refused({ name: 'A', tools: [{ name: 'x', when: 1 }] })).param, 'tools.0.when')
   for (const name of ['drive.lits', 'api_keys.create']) {
     const { param, message } = await refused({ name: 'A', tools: [{ name: 'do' }, { name, policy: 'deny' }] })
-    assert.deepEqual([param, /There is no tool/.test(message)], ['tools.1.name', true], message)
+    assert.deepEqual([param, /doesn’t exist/.test(message)], ['tools.1.name', true], message)
   }
   const agent = (await alice.post('/agents', { name: 'A', tools: [{ name: 'find' }, { name: 'drive_list' }] })).body
     .data
@@ -161,7 +161,7 @@ test('If-Match holds for actions too: a stale one archives nothing, and where no
   assert.equal((await alice.get(at, { 'if-match': await tag() })).status, 200)
   const made = await alice.post('/agents', { name: 'New' }, { 'if-match': stale })
   assert.equal(made.status, 412)
-  assert.match(made.body.error.message, /has no entity tag/)
+  assert.match(made.body.error.message, /has no ETag/)
   assert.equal((await alice.get('/agents?status=active')).body.data.length, 1, 'the copy alone')
 })
 

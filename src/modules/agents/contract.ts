@@ -20,31 +20,34 @@ const policy = z.enum(['allow', 'ask', 'deny'])
 const AgentTool = z
   .strictObject({
     name: z.string().trim().min(1).max(128).describe('A tool of this server, such as `chats.list`.'),
-    policy: policy.default('ask').describe('`ask` pauses the run until a person allows the call.'),
+    policy: policy.default('ask').describe('`ask` pauses the run until a person approves the call.'),
   })
   .meta({ id: 'AgentTool' })
 
 const serverTools = z
   .array(z.strictObject({ name: z.string().trim().min(1).max(128), policy: policy.default('ask') }))
   .max(200)
-  .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'may name each tool once')
+  .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'must name each tool only once')
 const server = {
   name: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be lower-case letters, digits and hyphens, such as github')
-    .describe('Its tools are `mcp__<name>__<tool>` to the model.'),
+    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must contain only lowercase letters, digits and hyphens, such as github')
+    .describe('The server’s name. The model sees its tools as `mcp__<name>__<tool>`.'),
   url: z
     .url({ protocol: /^https?$/ })
     .max(2_048)
-    .describe('Where it speaks streamable HTTP. Public addresses, and those in `UK_FETCH_ALLOW`.'),
+    .describe('The URL of the server (streamable HTTP). It must be a public address or listed in `UK_FETCH_ALLOW`.'),
   policy: policy
     .default('ask')
-    .describe('Of its tools that `tools` does not name. `deny` leaves only those that are named.'),
+    .describe('The default for tools not listed in `tools`. `deny` offers only the listed tools.'),
   tools: serverTools.default([]),
-  timeout_seconds: z.number().int().min(1).max(600).default(60).describe('For one call of a tool.'),
+  timeout_seconds: z.number().int().min(1).max(600).default(60).describe('The timeout for one tool call.'),
 }
 const McpServer = z
-  .object({ ...server, header_names: z.array(z.string()).describe('Of its `headers`; the values are never shown.') })
+  .object({
+    ...server,
+    header_names: z.array(z.string()).describe('The names of the `headers`. Values are never returned.'),
+  })
   .meta({ id: 'McpServer' })
 const givenServers = z
   .array(
@@ -53,35 +56,44 @@ const givenServers = z
         ...server,
         headers: z
           .record(headerName, headerValue)
-          .refine((headers) => Object.keys(headers).length <= 32, 'may hold 32 headers at most')
+          .refine((headers) => Object.keys(headers).length <= 32, 'must have at most 32 headers')
           .nullable()
           .optional()
           .describe(
-            'Sent with every request, such as `Authorization`; kept sealed, never shown again. Left out: those of the server of this name stay, while it stays at its origin. Null: none.',
+            'Headers sent with every request, such as `Authorization`. They’re encrypted and never returned. If omitted, the headers of the existing server with this name are kept as long as its origin doesn’t change. Null removes them.',
           ),
       })
       .meta({ id: 'GivenMcpServer' }),
   )
   .max(16)
-  .refine((servers) => new Set(servers.map(({ name }) => name)).size === servers.length, 'may name each server once')
-  .describe('Outside servers of the Model Context Protocol whose tools it may use.')
+  .refine(
+    (servers) => new Set(servers.map(({ name }) => name)).size === servers.length,
+    'must name each server only once',
+  )
+  .describe('External MCP servers whose tools the agent can use.')
 
 /** The definition of an agent. A change of any of it is a new version. */
 const definition = {
   name: z.string().trim().min(1).max(120),
   description: z.string().trim().max(2_000).nullable(),
   system_prompt: z.string().max(200_000).nullable(),
-  model: z.string().trim().min(1).max(200).nullable().describe('Null takes the default of whoever talks to it.'),
+  model: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .nullable()
+    .describe('Null uses the default model of the user who talks to the agent.'),
   tools: z
     .array(AgentTool)
     .max(200)
-    .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'may name each tool once')
-    .describe('What it may use; a tool that is not named here is not offered to it.'),
+    .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'must name each tool only once')
+    .describe('The tools the agent can use. Tools not listed here aren’t offered to it.'),
   output_schema: z
     .record(z.string(), z.unknown())
     .nullable()
     .describe(
-      'A JSON Schema that its answers have to match: it is sent to the provider, and an answer that does not match fails its run. Patterns, formats and schemas that refer to themselves are left to the provider. Null is free text.',
+      'A JSON Schema for the agent’s answers. It’s sent to the provider, and a run fails if its answer doesn’t match. Patterns, formats and recursive schemas are enforced only by the provider. Null allows free text.',
     ),
   max_turns: z
     .number()
@@ -89,13 +101,13 @@ const definition = {
     .min(1)
     .max(1_000)
     .nullable()
-    .describe('Model calls per run at most. Null is the default of the server.'),
+    .describe('Maximum number of model calls per run. Null uses the server’s default.'),
   subagents: z
     .array(z.strictObject({ agent_id: id, policy: policy.default('ask') }).meta({ id: 'Subagent' }))
     .max(20)
-    .refine((all) => new Set(all.map((one) => one.agent_id)).size === all.length, 'may name each agent once')
+    .refine((all) => new Set(all.map((one) => one.agent_id)).size === all.length, 'must name each agent only once')
     .describe(
-      'Agents that it may hand tasks to with the tool `delegate`: of its workspace, or shared with whoever talks to it. Each task is a run below its own, in a chat of its own, in the same rights and under the same budgets.',
+      'Agents this agent can delegate tasks to with the `delegate` tool. They must be in its workspace or shared with the user. Each task is a child run in its own chat, with the same permissions and budgets.',
     ),
 }
 
@@ -107,7 +119,7 @@ const budget = {
     .max(1_000_000)
     .nullable()
     .describe(
-      'What the model calls of its runs may cost per period, whoever talks to it. What was spent before it was set counts. It is reached as `402 budget_reached`. Null has no budget. Who has the agent by a share does not set it.',
+      'Spend limit per period for the model calls of the agent’s runs, for all users together. Earlier spending counts. When it’s reached, requests fail with `402 budget_reached`. Null sets no limit. Users the agent is shared with can’t change it.',
     ),
   spend_cap_period: period.describe('UTC: day, ISO week, calendar month, or total.'),
 }
@@ -117,10 +129,13 @@ export const Agent = z
     ...resourceFields,
     ...definition,
     mcp_servers: z.array(McpServer),
-    version: z.number().int().describe('Counts up with every change of the fields above; a move is none.'),
+    version: z
+      .number()
+      .int()
+      .describe('Increases with every change of the fields above. Moving the agent doesn’t change it.'),
     spend_cap_usd: usd.nullable(),
     spend_cap_period: period,
-    spent_usd: usd.describe('In the present period of the budget.'),
+    spent_usd: usd.describe('Amount spent in the current budget period.'),
   })
   .meta({ id: 'Agent' })
 
@@ -136,21 +151,24 @@ export const AgentVersion = z
   })
   .meta({ id: 'AgentVersion' })
 
-const target = id.describe('The workspace that it goes to; writing agents there is needed.')
+const target = id.describe('The target workspace. You need permission to write agents there.')
 
 export const agents = area(
   'agents',
-  { title: 'Agents', summary: 'Named set-ups of a model: prompt, tools and limits, with their history.' },
+  {
+    title: 'Agents',
+    summary: 'Reusable model configurations with a prompt, tools and limits. Every change creates a version.',
+  },
   {
     list: endpoint('GET /agents', {
       summary: 'List agents',
-      description: 'Newest first, of every workspace that the caller reaches unless one is named.',
+      description: 'Newest first. Includes all workspaces the caller can access, unless you filter by workspace.',
       scope: 'agent:read',
-      query: { workspace_id: id.optional().describe('Only those of this workspace.'), ...statusFilter },
+      query: { workspace_id: id.optional().describe('Only agents in this workspace.'), ...statusFilter },
       reply: page(Agent),
     }),
     get: endpoint('GET /agents/:id', {
-      summary: 'Read an agent',
+      summary: 'Get an agent',
       scope: 'agent:read',
       on: 'agent',
       reply: one(Agent),
@@ -178,9 +196,9 @@ export const agents = area(
       status: 201,
     }),
     update: endpoint('PATCH /agents/:id', {
-      summary: 'Change an agent; what is left out stays',
+      summary: 'Update an agent',
       description:
-        'Makes the next version. What changes nothing makes none. Budgets are no part of it. Who has it by a share changes all but its tools and its budget. `If-Match` keeps out changes in between.',
+        'Creates a new version if the definition changes. Budgets aren’t part of it. Users with edit access through a share can change everything except its tools and budget. Send `If-Match` to prevent overwriting concurrent changes.',
       scope: 'agent:write',
       consent: 'person',
       on: 'agent',
@@ -200,9 +218,9 @@ export const agents = area(
       errors: ['invalid_state'],
     }),
     copy_to_workspace: endpoint('POST /agents/:id/copy-to-workspace', {
-      summary: 'Copy an agent into another workspace',
+      summary: 'Copy an agent to another workspace',
       description:
-        'The copy is independent of the original: name and definition are kept, its history starts anew. The headers of its outside servers stay behind.',
+        'The copy is independent: it keeps the name and definition, and its version history starts over. Headers of external servers aren’t copied.',
       scope: 'agent:write',
       on: 'agent',
       onScope: 'agent:read',

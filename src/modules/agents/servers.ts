@@ -51,7 +51,7 @@ function kept(old: Server, { name, url }: Pick<Server, 'name' | 'url'>, known: H
   if (old.header_names.length > 0 && new URL(old.url).origin !== new URL(url).origin)
     refuse('missing_parameter', {
       param: `mcp_servers.${i}.headers`,
-      message: 'The server moves to another origin: give its `headers` again, or null for none.',
+      message: 'The server’s origin changes. Send its `headers` again, or null to remove them.',
     })
   return known[name] ?? {}
 }

@@ -166,8 +166,8 @@ function checkTools({ engine }: Context<AgentHandles>, tools: Definition['tools'
       param: `tools.${i}.name`,
       message:
         called === undefined
-          ? `There is no tool \`${name}\` here: name \`find\`, \`describe\`, \`do\`, or an endpoint such as \`drive.list\`.`
-          : `This tool is called \`${called}\`.`,
+          ? `The tool \`${name}\` doesn’t exist. Use \`find\`, \`describe\`, \`do\`, or an endpoint such as \`drive.list\`.`
+          : `This tool is called \`${called}\`. Use that name.`,
     })
   }
 }
@@ -180,7 +180,7 @@ async function checkSubagents(
 ): Promise<void> {
   for (const [i, { agent_id }] of subagents.entries()) {
     const param = `subagents.${i}.agent_id`
-    if (agent_id === id) refuse('invalid_parameter', { param, message: 'An agent hands no task to itself.' })
+    if (agent_id === id) refuse('invalid_parameter', { param, message: 'An agent can’t delegate tasks to itself.' })
     await agentWithin(ctx, agent_id, workspaceId, param)
   }
 }
@@ -201,7 +201,7 @@ export async function agentBehind(ctx: Context, id: Id, workspaceId: Id): Promis
 const membersOnly = (param: string): never =>
   refuse('insufficient_role', {
     param,
-    message: `This agent is shared with you; only members of its workspace choose its \`${param}\`.`,
+    message: `This agent is shared with you. Only members of its workspace can change \`${param}\`.`,
   })
 
 /** The columns of what is given of a budget. */

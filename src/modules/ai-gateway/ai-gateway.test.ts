@@ -155,13 +155,13 @@ test('the preview leaves out what the call would be refused for its money', asyn
   const capped = await bob.key({ spend_cap_usd: 5 })
   const unpriced = await preview(capped, 'unknown-price/gpt-4o')
   assert.deepEqual(unpriced.candidates, [])
-  assert.match(unpriced.excluded[0]!.reason, /price is in no source/)
+  assert.match(unpriced.excluded[0]!.reason, /price is unknown/)
   assert.equal((await preview(capped, 'sim/echo')).candidates.length, 1)
   const tight = await bob.key({ spend_cap_usd: 0.000001 })
   assert.equal((await tight.post('/inference/text', hello('sim/echo'))).body.error.code, 'spend_cap_reached')
   const poor = await preview(tight, 'sim/echo')
   assert.deepEqual(poor.candidates, [])
-  assert.match(poor.excluded[0]!.reason, /than balance and caps leave/)
+  assert.match(poor.excluded[0]!.reason, /than the balance or a cap allows/)
 })
 
 test('the instance’s key of the environment serves on credits, in its own shape', async () => {
@@ -194,12 +194,15 @@ test('private addresses are refused to users unless the instance allows them; sl
     assert.equal((await make(user, { headers })).status, 400, JSON.stringify(headers))
   assert.equal((await make(user, { slug: undefined })).body.error.param, 'slug')
   const remedies = async (who: Caller) => (await make(who, { base_url: 'http://127.0.0.1:9' })).body.error.message
-  assert.match(await remedies(user), /The administrator can allow it with UK_UPSTREAM_ALLOW=127\.0\.0\.1:9\.$/)
+  assert.match(await remedies(user), /An administrator can allow it with UK_UPSTREAM_ALLOW=127\.0\.0\.1:9\.$/)
   assert.match(await remedies(admin), /add the endpoint with `instance: true`.*UK_UPSTREAM_ALLOW=127\.0\.0\.1:9\.$/)
   assert.equal((await make(admin, { base_url: 'http://127.0.0.1:9', instance: true })).status, 201)
   const dead = (await admin.get(at)).body.data[0]
   const tested = (await admin.post(`${at}/${dead.id}/test`)).body.data
-  assert.deepEqual([tested.ok, tested.models_count, tested.error], [false, null, 'Nothing listens at this address.'])
+  assert.deepEqual(
+    [tested.ok, tested.models_count, tested.error],
+    [false, null, 'No server is listening at this address.'],
+  )
 })
 
 test('a change that changes nothing is none, and every preset has an id and a slug', async () => {

@@ -14,16 +14,18 @@ export const Catalogue = z
     created_at: time,
     created_by: idOut.nullable(),
     source_url: z.string(),
-    sha256: z.string().describe('Of the bytes that were fetched.'),
-    models_count: z.int().describe('That it tells of; what only the shipped catalogue knows goes on being served.'),
+    sha256: z.string().describe('The checksum of the downloaded file.'),
+    models_count: z
+      .int()
+      .describe('The number of models in it. Models that only the shipped catalogue has stay available.'),
     priced_count: z.int(),
     changes: z.object({
       added: z.int(),
       repriced: z.int(),
-      skipped: z.int().describe('Entries that were not understood.'),
-      largest: z.array(changed).describe('The prices that moved most, USD per million tokens.'),
+      skipped: z.int().describe('The number of entries that couldn’t be read.'),
+      largest: z.array(changed).describe('The largest price changes, in USD per million tokens.'),
     }),
-    serving: z.boolean().describe('It is the newest. False for a dry run.'),
+    serving: z.boolean().describe('Whether it’s in use. False for a dry run.'),
   })
   .meta({ id: 'Catalogue' })
 
@@ -42,21 +44,21 @@ export const ModelOverride = z
 
 export const catalogues = area(
   'catalogues',
-  { title: 'Catalogue', summary: 'Models, prices and limits of the instance. For its administrator.' },
+  { title: 'Catalogue', summary: 'The instance’s models, prices and limits. For administrators.' },
   {
     list: endpoint('GET /admin/catalogues', {
-      summary: 'List the catalogues that were fetched; the newest serves',
+      summary: 'List downloaded catalogues',
       ...session,
       reply: page(Catalogue),
       beyond: true,
     }),
     refresh: endpoint('POST /admin/catalogues', {
-      summary: 'Fetch models and prices anew',
+      summary: 'Download current models and prices',
       description:
-        'From `UK_CATALOGUE_URL`. It is checked whole and then serves in every process at once, over what is shipped; calls that are booked keep their price. A list that is much shorter than the one before is refused unless `force` is set. 200 where nothing is new.',
+        'Downloads from `UK_CATALOGUE_URL`. The catalogue is validated as a whole and then used by all processes at once, in addition to the shipped one. Recorded calls keep their price. A catalogue with far fewer prices than the previous one is rejected unless `force` is set. Returns 200 if nothing changed.',
       ...session,
       body: {
-        dry_run: z.boolean().default(false).describe('Only tells what would change.'),
+        dry_run: z.boolean().default(false).describe('Returns what would change without changing anything.'),
         force: z.boolean().default(false),
       },
       reply: one(Catalogue),
@@ -65,7 +67,7 @@ export const catalogues = area(
       beyond: true,
     }),
     delete: endpoint('DELETE /admin/catalogues/:id', {
-      summary: 'Delete a fetched catalogue; the one before it serves again',
+      summary: 'Delete a downloaded catalogue and use the previous one',
       ...session,
       consent: 'person',
       reply: deleted,
@@ -73,30 +75,30 @@ export const catalogues = area(
       beyond: true,
     }),
     overrides: endpoint('GET /admin/model-overrides', {
-      summary: 'List prices and limits that the operator set',
+      summary: 'List model overrides',
       ...session,
       reply: page(ModelOverride),
       beyond: true,
     }),
     override: endpoint('PUT /admin/model-overrides', {
-      summary: 'Set price or limits of a model',
+      summary: 'Set a model’s price or limits',
       description:
-        'Over every source, as `price_source: operator`, from the next call on. Replaces what was set for the model before. Prices that an endpoint gives its own models win over it.',
+        'Overrides all other sources from the next call on (`price_source: operator`) and replaces an earlier override for the model. Prices set on an endpoint’s own models take precedence.',
       ...session,
       body: {
         slug: z
           .string()
           .regex(
             /^(?!sim\/|local\/)[a-z0-9][a-z0-9-]{0,31}\/[^\s\0]{1,256}$/,
-            'must be `provider/model`, of the catalogue’s providers',
+            'must be `provider/model`, with a provider of the catalogue',
           )
-          .describe('Of the catalogue, such as `openai/gpt-5`. One that it does not know is added.')
+          .describe('A model in the catalogue, such as `openai/gpt-5`. Unknown models are added.')
           .meta({ examples: ['openai/gpt-5'] }),
         pricing: z
           .strictObject(prices)
           .nullable()
           .default(null)
-          .describe('USD per million units. Null leaves the sources’.'),
+          .describe('USD per million units. Null keeps the source’s price.'),
         context_length: limit.default(null),
         max_output_tokens: limit.default(null),
         note: z.string().trim().max(500).default(''),
@@ -106,7 +108,7 @@ export const catalogues = area(
       beyond: true,
     }),
     remove_override: endpoint('DELETE /admin/model-overrides', {
-      summary: 'Go back to the sources’ price and limits of a model',
+      summary: 'Delete a model override',
       ...session,
       consent: 'person',
       query: { slug: z.string().max(300) },

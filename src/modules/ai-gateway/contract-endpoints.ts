@@ -16,18 +16,20 @@ export const shape = z.enum([
 ])
 const slug = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be 1 to 32 of a-z, 0-9 and -, not beginning with -')
+  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be 1 to 32 characters of a-z, 0-9 and -, and must not start with -')
   .refine((words) => !['sim', 'local', 'auto'].includes(words), '`sim`, `local` and `auto` are reserved')
-  .meta({ id: 'ProviderSlug', description: 'The platform id of a model is `slug/id`.' })
+  .meta({ id: 'ProviderSlug', description: 'The model ID on this platform is `slug/id`.' })
 
 export const EndpointModel = z
   .strictObject({
-    id: z.string().trim().min(1).max(256).describe('What the provider calls the model.'),
+    id: z.string().trim().min(1).max(256).describe('The model’s name at the provider.'),
     name: z.string().trim().min(1).max(120).optional(),
     kind: z
       .enum(['text', 'embedding', 'image', 'video', 'speech', 'transcription'])
       .optional()
-      .describe('What it makes; `transcription` writes down speech. Default: as the catalogue knows it, else text.'),
+      .describe(
+        'The kind of output. `transcription` converts speech to text. Default: the kind in the catalogue, otherwise text.',
+      ),
     context_length: z.number().int().min(1).max(1_000_000_000).optional(),
     max_output_tokens: z.number().int().min(1).max(1_000_000_000).optional(),
     pricing: z
@@ -35,13 +37,13 @@ export const EndpointModel = z
       .meta({ examples: [{ input: 2.5, output: 10 }] })
       .optional()
       .describe(
-        'USD per million units. Default: the catalogue’s. `input` and `output` are needed but where `kind` says that it makes or reads media.',
+        'USD per million units. Default: the catalogue’s price. `input` and `output` are required unless `kind` is a media kind.',
       ),
     capabilities: z.array(z.string().min(1).max(40)).max(40).optional(),
     quantization: z
       .enum(['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32'])
       .optional()
-      .describe('Of its weights. Left out: unknown.'),
+      .describe('The quantization of the weights. If omitted: unknown.'),
   })
   .superRefine(({ kind = 'text', pricing }, context) => {
     if (pricing === undefined || (kind !== 'text' && kind !== 'embedding')) return
@@ -50,7 +52,7 @@ export const EndpointModel = z
         context.addIssue({
           code: 'custom',
           path: ['pricing', bucket],
-          message: 'must be given, unless `kind` is one of media',
+          message: 'is required, unless `kind` is a media kind',
         })
   })
   .meta({ id: 'EndpointModel' })
@@ -58,23 +60,21 @@ export const EndpointModel = z
 const knows = z.boolean().nullable()
 const DataPolicy = z
   .strictObject({
-    keeps: knows.default(null).describe('Prompts are kept after the answer.'),
-    trains: knows.default(null).describe('Models are trained on prompts.'),
+    keeps: knows.default(null).describe('Whether prompts are stored after the response.'),
+    trains: knows.default(null).describe('Whether models are trained on prompts.'),
   })
-  .meta({ id: 'DataPolicy', description: 'What is known of what becomes of prompts there. Null: not known.' })
+  .meta({ id: 'DataPolicy', description: 'The provider’s known data policy. Null: unknown.' })
 
 const fields = {
   name: z.string().trim().min(1).max(120),
   slug,
-  shape: shape.describe(
-    'The wire shape that the provider speaks. Those of `elevenlabs` and after it make or read media, and write no text.',
-  ),
+  shape: shape.describe('The API format of the provider. `elevenlabs` and later values are for media only.'),
   base_url: z
     .string()
     .trim()
     .max(2_048)
     .describe(
-      'With the version segment for the OpenAI shapes (…/v1), Gemini (…/v1beta) and the vendors of media (…/v1, Stability …/v2beta; fal has none: the queue’s origin); without for Anthropic and Ollama.',
+      'The base URL. Include the version segment for OpenAI-compatible APIs (…/v1), Gemini (…/v1beta) and media providers (…/v1, Stability …/v2beta; for fal, the origin of the queue without a version). Leave it out for Anthropic and Ollama.',
     ),
   api_key: z
     .string()
@@ -82,30 +82,30 @@ const fields = {
     .regex(/^[\x21-\x7e]{1,4096}$/, 'must be visible ASCII without spaces')
     .nullable()
     .describe(
-      'Never shown again. Null takes it away. A preset with `needs_key` is refused without it, unless `headers` carry what its vendor takes instead. Of several parts for `bedrock`: `<access key id>:<secret>[:<session token>]`, or a Bedrock API key; for `vertex`: a service account’s key file in base64, or an access token.',
+      'The provider’s API key. It’s never returned. Null removes it. Required for presets with `needs_key`, unless `headers` contain the credentials. For `bedrock`: `<access key id>:<secret>[:<session token>]`, or a Bedrock API key. For `vertex`: a service account key file in base64, or an access token.',
     ),
   headers: z
     .record(headerName, headerValue)
-    .refine((headers) => Object.keys(headers).length <= 32, 'may hold 32 headers at most')
+    .refine((headers) => Object.keys(headers).length <= 32, 'must have at most 32 headers')
     .describe(
-      'Sent with every call; the values are never shown again. Settings of the gateway’s own stand under `x-uk-…` and are never sent: `x-uk-region` (`bedrock`, where the host names none), `x-uk-api-version` (`azure`, where `base_url` does not end in /openai/v1), `x-uk-betas` (`bedrock`, `vertex`: betas of Anthropic’s that may travel).',
+      'Headers sent with every request. Values are never returned. Headers that start with `x-uk-` configure the gateway and aren’t sent: `x-uk-region` (`bedrock`, if the host doesn’t include one), `x-uk-api-version` (`azure`, if `base_url` doesn’t end in /openai/v1), `x-uk-betas` (`bedrock`, `vertex`: Anthropic betas to forward).',
     ),
   models: z
     .array(EndpointModel)
     .max(500)
-    .describe('Empty: the catalogue’s models of the preset, or the provider is asked.'),
+    .describe('If empty, the preset’s models from the catalogue are used, or the provider’s own list.'),
   enabled: z.boolean(),
-  priority: z.number().int().min(0).max(65_535).describe('The lowest is asked first.'),
-  weight: z.number().min(0).max(65_535).describe('Shares the calls among endpoints of equal priority.'),
+  priority: z.number().int().min(0).max(65_535).describe('Endpoints with a lower value are tried first.'),
+  weight: z.number().min(0).max(65_535).describe('Splits requests among endpoints with the same priority.'),
   data_policy: DataPolicy.describe(
-    'What you know of the provider. Calls that ask for `data_collection: deny` or `zdr` go only where it says so.',
+    'The provider’s data policy. Requests with `data_collection: deny` or `zdr` go only to endpoints that meet it.',
   ),
 }
 
 const test = z
   .boolean()
   .default(true)
-  .describe('False: it is not tested now, and its `status` is `untested` until it is called or somebody tests it.')
+  .describe('False: the endpoint isn’t tested now. Its `status` is `untested` until it’s used or tested.')
 
 export const ProviderEndpoint = z
   .object({
@@ -134,14 +134,17 @@ export const Preset = z
   .object({
     id: idOut,
     created_at: time,
-    slug: z.string().describe('The name to give as `preset`.'),
+    slug: z.string().describe('The name to use as `preset`.'),
     name: z.string(),
     shape,
-    base_url: z.string().nullable().describe('Null: no source names one address for all.'),
+    base_url: z.string().nullable().describe('Null: there is no common URL for this provider.'),
     needs_key: z.boolean().nullable(),
-    reports_cost: z.boolean().nullable().describe('Its answers state what a call cost. Null: not known.'),
-    local: z.boolean().describe('Runs on hardware of one’s own, so its models cost 0.'),
-    models_count: z.int().nullable().describe('In the catalogue; null: the provider is asked.'),
+    reports_cost: z.boolean().nullable().describe('Whether its responses include the cost. Null: unknown.'),
+    local: z.boolean().describe('Whether it runs on your own hardware, so its models cost 0.'),
+    models_count: z
+      .int()
+      .nullable()
+      .describe('The number of models in the catalogue. Null: the provider’s own list is used.'),
   })
   .meta({ id: 'ProviderPreset' })
 
@@ -162,38 +165,38 @@ export const providerEndpoints = {
   list: endpoint(`GET ${at}`, {
     summary: 'List provider endpoints',
     description:
-      'Your own and those of your workspaces; for the administrator also the instance’s. A key of one workspace sees that one’s.',
+      'Your own endpoints and those of your workspaces. For administrators, also the instance’s endpoints. A key restricted to one workspace sees only that workspace’s.',
     scope: 'gateway:read',
     query: {
-      workspace_id: id.optional().describe('Only this workspace’s.'),
+      workspace_id: id.optional().describe('Only endpoints of this workspace.'),
       enabled: flag.optional(),
     },
     reply: page(ProviderEndpoint),
   }),
   presets: endpoint(`GET ${at}/presets`, {
-    summary: 'List the providers that are known by name',
+    summary: 'List the provider presets',
     scope: 'gateway:read',
     reply: page(Preset),
   }),
   get: endpoint(`GET ${at}/:id`, {
-    summary: 'One provider endpoint',
+    summary: 'Get a provider endpoint',
     scope: 'gateway:read',
     on: 'provider_endpoint',
     reply: one(ProviderEndpoint),
     beyond: true,
   }),
   create: endpoint(`POST ${at}`, {
-    summary: 'Add a provider endpoint with a key of yours',
+    summary: 'Add a provider endpoint',
     description:
-      'Without `workspace_id` and `instance` it is your own. A workspace’s needs the role admin there. A key of one workspace adds to that one. It is tested at once, by what costs nothing there; what comes of it within 3 seconds is in the answer, else a moment later in `status`.',
+      'Without `workspace_id` and `instance`, the endpoint belongs to you. A workspace endpoint requires the role admin. A key restricted to one workspace adds to that workspace. The endpoint is tested immediately with a free request. A result within 3 seconds is in the response, otherwise it appears later in `status`.',
     scope: 'gateway:write',
     consent: 'person',
     body: {
-      preset: z.string().max(32).nullable().default(null).describe('Fills in what is left out.'),
-      name: fields.name.optional().describe('Default: the preset’s.'),
-      slug: fields.slug.optional().describe('Default: the preset’s.'),
-      shape: fields.shape.optional().describe('Default: the preset’s.'),
-      base_url: fields.base_url.optional().describe(`Default: the preset’s. ${fields.base_url.description}`),
+      preset: z.string().max(32).nullable().default(null).describe('A preset with default values.'),
+      name: fields.name.optional().describe('Default: the preset’s value.'),
+      slug: fields.slug.optional().describe('Default: the preset’s value.'),
+      shape: fields.shape.optional().describe('Default: the preset’s value.'),
+      base_url: fields.base_url.optional().describe(`Default: the preset’s value. ${fields.base_url.description}`),
       api_key: fields.api_key.default(null),
       headers: fields.headers.default({}),
       models: fields.models.default([]),
@@ -202,7 +205,10 @@ export const providerEndpoints = {
       weight: fields.weight.default(1),
       data_policy: fields.data_policy.default({ keeps: null, trains: null }),
       workspace_id: id.nullable().default(null),
-      instance: z.boolean().default(false).describe('For everybody here, on credits. Only the administrator.'),
+      instance: z
+        .boolean()
+        .default(false)
+        .describe('Available to all users of the instance, paid with credits. Requires an administrator.'),
       test,
     },
     reply: one(ProviderEndpoint),
@@ -210,9 +216,9 @@ export const providerEndpoints = {
     errors: ['already_exists', 'limit_reached', 'insufficient_role', 'policy_denied', 'missing_parameter'],
   }),
   update: endpoint(`PATCH ${at}/:id`, {
-    summary: 'Change a provider endpoint',
+    summary: 'Update a provider endpoint',
     description:
-      'A `base_url` with another origin needs `api_key` again, and `headers` if there are some. It is tested anew where address, shape, key or headers change, or it is switched on.',
+      'If `base_url` has another origin, send `api_key` again, and `headers` if there are any. The endpoint is tested again when its URL, API format, key or headers change, or when it’s enabled.',
     scope: 'gateway:write',
     consent: 'person',
     on: 'provider_endpoint',
@@ -230,8 +236,9 @@ export const providerEndpoints = {
     reply: deleted,
   }),
   test: endpoint(`POST ${at}/:id/test`, {
-    summary: 'Ask the provider whether address and key work',
-    description: 'Connects for real, disabled or not. What goes wrong is in `error`; the answer is 200 all the same.',
+    summary: 'Test a provider endpoint',
+    description:
+      'Connects to the provider, even if the endpoint is disabled. Problems are reported in `error`; the response is 200 either way.',
     scope: 'gateway:write',
     on: 'provider_endpoint',
     role: 'admin',

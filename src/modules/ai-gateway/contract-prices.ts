@@ -6,15 +6,15 @@ const further = {
   cache_read: price.optional(),
   cache_write_5m: price.optional(),
   cache_write_1h: price.optional(),
-  image: price.optional().describe('USD per million pictures made.'),
-  pixel: price.optional().describe('USD per million pixels of pictures made.'),
-  image_input: price.optional().describe('USD per million tokens of pictures that are read. Left out: as `input`.'),
-  image_output: price.optional().describe('USD per million tokens of pictures made. Left out: as `output`.'),
+  image: price.optional().describe('USD per million generated images.'),
+  pixel: price.optional().describe('USD per million pixels of generated images.'),
+  image_input: price.optional().describe('USD per million input image tokens. If omitted: same as `input`.'),
+  image_output: price.optional().describe('USD per million output image tokens. If omitted: same as `output`.'),
   audio_input: price.optional(),
   audio_output: price.optional(),
-  audio_second: price.optional().describe('USD per million seconds of sound, heard or made.'),
-  video_second: price.optional().describe('USD per million seconds of video made.'),
-  character: price.optional().describe('USD per million Unicode code points that are spoken.'),
+  audio_second: price.optional().describe('USD per million seconds of audio, input or output.'),
+  video_second: price.optional().describe('USD per million seconds of generated video.'),
+  character: price.optional().describe('USD per million Unicode code points of spoken text.'),
   request: price.optional().describe('USD per request.'),
 }
 
@@ -26,13 +26,13 @@ export const when = {
   size: z.string().max(20).optional().describe('`1024x1024`.'),
   quality: z.string().max(32).optional(),
   resolution: z.string().max(20).optional().describe('`720p`, `1080p`, `4k`.'),
-  audio: z.boolean().optional().describe('Of a video: with sound.'),
+  audio: z.boolean().optional().describe('For video: with sound.'),
 }
 
 const variants = z
   .array(
     z.strictObject({
-      when: z.strictObject(when).refine((all) => Object.keys(all).length > 0, 'must name what it hangs on'),
+      when: z.strictObject(when).refine((all) => Object.keys(all).length > 0, 'must name a condition'),
       input: price.optional(),
       output: price.optional(),
       ...further,
@@ -40,7 +40,7 @@ const variants = z
   )
   .max(100)
   .optional()
-  .describe('Prices that hold instead where a request for media is such. The first that matches.')
+  .describe('Prices that replace the others for matching media requests. The first match applies.')
 
 /** The same of media models too, whose variants have prices of their own and which may have none by the token. */
 export const mediaPrices = { ...prices, input: price.optional(), output: price.optional(), variants }

@@ -6,49 +6,60 @@ const status = z.enum(['succeeded', 'failed', 'cancelled'])
 
 export const LoggedRequest = z
   .object({
-    id: idOut.describe('The `x-request-id` of the answer.'),
+    id: idOut.describe('The `x-request-id` of the response.'),
     created_at: time,
     user_id: idOut,
     workspace_id: idOut,
-    key_id: idOut.nullable().describe('Null: of a session or of the server.'),
+    key_id: idOut.nullable().describe('Null: made in a session or by the server.'),
     key_name: z.string().nullable(),
     chat_id: idOut.nullable(),
     run_id: idOut.nullable(),
     surface: z.string().describe('`compat-a`, `inference`, `chat`, …'),
-    path: z.string().nullable().describe('Without its query. Null: the server itself asked, as a run does.'),
-    asked_model: z.string().nullable().describe('As it was named; null: it was refused before that was read.'),
-    model: z.string().nullable().describe('What answered, or was asked last. Null: nobody was asked.'),
+    path: z
+      .string()
+      .nullable()
+      .describe('The path without its query. Null: made by the server itself, such as for a run.'),
+    asked_model: z
+      .string()
+      .nullable()
+      .describe('The requested model. Null: the request was rejected before it was read.'),
+    model: z.string().nullable().describe('The model that responded, or the last one tried. Null: none was tried.'),
     provider: z.string().nullable(),
     status,
-    http_status: z.int().nullable().describe('Null: nobody was answered.'),
+    http_status: z.int().nullable().describe('Null: there was no successful response.'),
     error_code: z.string().nullable(),
     streamed: z.boolean(),
     duration_ms: z.int(),
     first_token_ms: z.int().nullable(),
     total_tokens: z.int().nullable().describe('Null: nothing was metered.'),
-    cost_usd: usd.nullable().describe('Of all that were tried. Null: nothing was metered, or the model has no price.'),
+    cost_usd: usd
+      .nullable()
+      .describe('The cost of all attempts. Null: nothing was metered, or the model has no price.'),
   })
   .meta({ id: 'LoggedRequest' })
 
 export const RequestTrace = LoggedRequest.extend({
   request_bytes: z.int().nullable(),
-  error_message: z.string().nullable().describe('Only of your own: a provider may repeat what was said.'),
-  losses: z.array(z.string()).describe('Fields that a translation could not carry.'),
+  error_message: z
+    .string()
+    .nullable()
+    .describe('Only for your own requests, because a provider’s error can repeat the prompt.'),
+  losses: z.array(z.string()).describe('Fields that were lost in translation.'),
   tried: z
     .array(
       z.object({
         call_id: idOut,
         provider: z.string(),
         model: z.string(),
-        why: z.string().describe('Why it stood at this place. Empty: nobody else could serve.'),
+        why: z.string().describe('Why the provider was in this position. Empty: it was the only option.'),
         outcome: z.enum(['answered', 'failed', 'refused', 'left']),
-        status: z.int().nullable().describe('The provider’s HTTP status, where it failed with one.'),
-        message: z.string().nullable().describe('Only of your own.'),
+        status: z.int().nullable().describe('The provider’s HTTP status, if it failed with one.'),
+        message: z.string().nullable().describe('Only for your own requests.'),
         duration_ms: z.int(),
         cost_usd: usd.nullable(),
       }),
     )
-    .describe('In the order in which they were asked.'),
+    .describe('In the order tried.'),
   usage: usageSchema.nullable(),
   billing: z.enum(['byok', 'credits', 'free']).nullable(),
   charged_usd: usd.nullable(),
@@ -57,20 +68,20 @@ export const RequestTrace = LoggedRequest.extend({
 }).meta({ id: 'RequestTrace' })
 
 const filters = {
-  workspace_id: id.optional().describe('Calls in this workspace: of everybody for its owner, your own for others.'),
-  instance: flag.optional().describe('Of everybody here; for the administrator.'),
+  workspace_id: id.optional().describe('Requests in this workspace: all of them for its owner, your own otherwise.'),
+  instance: flag.optional().describe('All requests of the instance. Requires an administrator.'),
   key_id: id.optional(),
-  model: z.string().max(512).optional().describe('As it was named, or as it answered.'),
+  model: z.string().max(512).optional().describe('The requested model, or the one that responded.'),
   provider: z.string().max(64).optional(),
-  from: day.optional().describe('From this UTC day on.'),
-  to: day.optional().describe('Up to this UTC day, itself included.'),
+  from: day.optional().describe('On or after this UTC date.'),
+  to: day.optional().describe('Up to and including this UTC date.'),
 }
 
 export const requestEndpoints = {
   requests: endpoint('GET /app/requests', {
-    summary: 'List requests to models, and what became of them',
+    summary: 'List model requests and their results',
     description:
-      'Your own, newest first, refused ones too; never what was said in them. Kept for `UK_REQUEST_RETENTION_DAYS`. Jobs of media are operations and stand in `GET /v1/me/usage`.',
+      'Your own requests, newest first, including rejected ones. Prompts and responses aren’t included. Kept for `UK_REQUEST_RETENTION_DAYS`. Media jobs are operations and are listed in `GET /v1/me/usage`.',
     scope: 'gateway:read',
     query: { ...filters, status: status.optional(), error_code: z.string().max(64).optional() },
     reply: page(LoggedRequest),
@@ -78,21 +89,21 @@ export const requestEndpoints = {
     beyond: true,
   }),
   request: endpoint('GET /app/requests/:id', {
-    summary: 'What became of a request to a model',
+    summary: 'Get a model request and its result',
     description:
-      'By its `x-request-id`, or by the id of a metered call. Your own, those in a workspace that you own, and for the administrator all.',
+      'Identified by its `x-request-id`, or by the ID of a metered call. You can read your own requests, those in workspaces you own, and, as an administrator, all.',
     scope: 'gateway:read',
     reply: one(RequestTrace),
     beyond: true,
   }),
   usage_export: endpoint('GET /app/usage-export', {
-    summary: 'Metered calls as CSV',
+    summary: 'Export metered calls as CSV',
     description:
-      'Newest first, at most 100,000 rows; whose they are goes by the rules of `GET /v1/ai-gateway/usage`. What a spreadsheet would take for a formula begins with an apostrophe.',
+      'Newest first, up to 100,000 rows. Access follows the rules of `GET /v1/ai-gateway/usage`. Values that a spreadsheet would treat as a formula are prefixed with an apostrophe.',
     scope: 'gateway:read',
     query: {
       ...filters,
-      workspace_id: id.optional().describe('Of everybody in it for its admins, your own for others.'),
+      workspace_id: id.optional().describe('All calls in the workspace for its admins, your own otherwise.'),
       surface: z.string().max(64).optional(),
       billing: z.enum(['byok', 'credits', 'free']).optional(),
     },

@@ -9,20 +9,20 @@ const preferences = z
   )
 export const RoutingPreview = z
   .object({
-    id: idOut.describe('Of the model.'),
+    id: idOut.describe('The model ID.'),
     created_at: time,
     model: z.string(),
-    seed: z.int().describe('Send it as `x-uk-seed`, and a call draws this order.'),
+    seed: z.int().describe('The random seed. Send it as `x-uk-seed` to get the same order.'),
     candidates: z
       .array(
         z.object({
           provider: z.string(),
-          endpoint_id: idOut.nullable().describe('The provider endpoint behind it, if it is one that you may know.'),
-          computer_id: idOut.nullable().describe('The computer that would answer, where it is a local model.'),
-          model: z.string().describe('The platform id of what would serve.'),
+          endpoint_id: idOut.nullable().describe('The provider endpoint, if it’s visible to you.'),
+          computer_id: idOut.nullable().describe('The computer, for a local model.'),
+          model: z.string().describe('The platform ID of the model.'),
           upstream_model: z.string(),
           billing: z.enum(['byok', 'credits', 'free']),
-          weight: z.number().describe('Its share of the calls of its rank, 0 to 1.'),
+          weight: z.number().describe('Its share of the traffic at its rank, 0 to 1.'),
           reason: z.string(),
           price: z
             .object({
@@ -32,22 +32,24 @@ export const RoutingPreview = z
               unit: usd
                 .nullable()
                 .describe(
-                  'Of a model of media: USD per million pictures, seconds or characters. Null: it charges tokens.',
+                  'For media models: USD per million images, seconds or characters. Null: it charges by token.',
                 ),
             })
             .nullable()
-            .describe('USD per million tokens, and per request. Null: in no source.'),
+            .describe('USD per million tokens, and per request. Null: unknown.'),
           max_cost_usd: usd
             .nullable()
             .describe(
-              'The most that one answer costs there, with `input_tokens` or a full context. Null: not known, as of a model of media, where it hangs on the request.',
+              'The maximum cost of a response, with `input_tokens` or a full context. Null: unknown, such as for media models whose price depends on the request.',
             ),
         }),
       )
-      .describe('In the order in which they would be asked, until one begins to answer.'),
+      .describe('In the order in which they would be tried until one responds.'),
     excluded: z
       .array(z.object({ provider: z.string(), reason: z.string() }))
-      .describe('Who is left out and why; of a rule, whose it is: the key’s, the member’s or the workspace’s.'),
+      .describe(
+        'The skipped providers, and why. For a rule, also whether it’s the key’s, the member’s or the workspace’s.',
+      ),
   })
   .meta({ id: 'RoutingPreview' })
 
@@ -55,31 +57,33 @@ const modelName = z.string().trim().min(1).max(300)
 
 export const routingEndpoints = {
   routing_preview: endpoint('POST /ai-gateway/routing-preview', {
-    summary: 'Show who would be asked for a model, in which order, and what it would cost at most',
+    summary: 'Preview the routing of a request',
     description:
-      'The router of live calls, with the same seed the same order; nothing is sent and nothing is spent. It looks at a conversation that no provider holds in its cache.',
+      'Shows which providers a request would use, in which order, and the maximum cost. Nothing is sent or billed. The result matches a live request with the same seed, for a conversation that no provider has cached.',
     scope: 'gateway:read',
     within: 'workspace_id',
     limit: 'reads',
     body: {
-      model: modelName.describe('With the suffixes of compat-c: `:floor`, `:nitro`, `:exacto`, `:free`, `:online`.'),
-      models: z.array(modelName).max(31).default([]).describe('Further models, tried after it.'),
-      shape: textShape.default('openai-chat').describe('The wire shape that the call would come in.'),
+      model: modelName.describe(
+        'The model, optionally with an OpenRouter suffix: `:floor`, `:nitro`, `:exacto`, `:free`, `:online`.',
+      ),
+      models: z.array(modelName).max(31).default([]).describe('Fallback models.'),
+      shape: textShape.default('openai-chat').describe('The API format of the request.'),
       provider: preferences.nullable().default(null),
       max_tokens: z.int().min(0).max(1_000_000_000).nullable().default(null),
       input_tokens: z.int().min(0).max(1_000_000_000).nullable().default(null),
-      tools: z.boolean().default(false).describe('The call offers tools.'),
-      images: z.boolean().default(false).describe('The call holds images.'),
+      tools: z.boolean().default(false).describe('Whether the request uses tools.'),
+      images: z.boolean().default(false).describe('Whether the request includes images.'),
       parameters: z
         .array(z.string().min(1).max(64))
         .max(100)
         .default([])
-        .describe('Names of the call’s parameters, for `require_parameters`.'),
+        .describe('The request’s parameter names, for `require_parameters`.'),
       seed: z.int().min(0).max(4_294_967_295).nullable().default(null),
       workspace_id: id
         .optional()
         .describe(
-          'Where the call would be made: its budgets and rules hold. Default: where the credential works, the personal one for a session.',
+          'The workspace of the request, whose budgets and rules apply. Default: the workspace of the credential; for a session, your personal workspace.',
         ),
     },
     reply: one(RoutingPreview),

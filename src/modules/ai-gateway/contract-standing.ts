@@ -6,15 +6,17 @@ export const standing = {
   status: z
     .enum(['untested', 'working', 'failing', 'needs_key', 'unreadable_key', 'disabled'])
     .describe(
-      'As tests and calls have shown, in any server process. `failing`: it is asked last, its models are not listed as available, and it is tested again by itself, less and less often. `needs_key`: its vendor lets nobody in without a key and it has none, so it serves nothing. `unreadable_key`: its key or headers were sealed with a root key that this instance no longer has, and it serves nothing either.',
+      'The result of tests and requests, in all server processes. `failing`: it’s tried last, its models aren’t listed as available, and it’s retested automatically, less and less often. `needs_key`: the provider requires a key and there is none, so it isn’t used. `unreadable_key`: its key or headers were encrypted with a root key this instance no longer has, so it isn’t used.',
     ),
-  status_reason: z.string().nullable().describe('Null: nothing stands against it.'),
+  status_reason: z.string().nullable().describe('Null: there are no problems.'),
   last_error: z
     .string()
     .nullable()
-    .describe('The provider’s own words for those who administer the endpoint, without its secrets; ours for others.'),
+    .describe(
+      'The provider’s error message without secrets, for those who manage the endpoint. Others get a general message.',
+    ),
   last_error_at: time.nullable(),
-  last_success_at: time.nullable().describe('Of a test or a call; of many calls one in a minute is noted.'),
-  latency_ms: z.int().nullable().describe('Milliseconds to its answer, at the last success.'),
-  models_count: z.int().nullable().describe('Models of every kind that it has; null: it has not said.'),
+  last_success_at: time.nullable().describe('The last successful test or request, accurate to one minute.'),
+  latency_ms: z.int().nullable().describe('Response time in milliseconds at the last success.'),
+  models_count: z.int().nullable().describe('The number of its models of all kinds. Null: unknown.'),
 }

@@ -25,26 +25,26 @@ export const Provider = z
       'server',
     ]),
     workspace_id: idOut.nullable(),
-    endpoint_id: idOut.nullable().describe('The provider endpoint behind it, if it is one that you may know.'),
+    endpoint_id: idOut.nullable().describe('The provider endpoint, if it’s visible to you.'),
     ...standing,
     serving: z
       .boolean()
-      .describe('False: it is failing, or its computer is away; only where nobody else is left it is asked.'),
+      .describe('False: it’s failing, or its computer is offline. It’s used only if there is no other provider.'),
     set_aside_until: time
       .nullable()
       .describe(
-        'All that was called there in the last minutes failed, as the server process that answers has seen it: until then it is asked last. `status_reason` says why; it does too where only some of its models failed.',
+        'The time until which the provider is tried last, because all its recent requests failed, as seen by the responding server process. `status_reason` says why, also if only some of its models failed.',
       ),
   })
   .meta({ id: 'Provider' })
 
 export const aiGateway = area(
   'ai_gateway',
-  { title: 'AI gateway', summary: 'Who serves models: your own providers and those of the instance.' },
+  { title: 'AI gateway', summary: 'Model providers: your own and the instance’s.' },
   {
     providers: endpoint('GET /ai-gateway/providers', {
-      summary: 'List the providers of your calls, and whether each serves now',
-      description: 'In the order of their slugs.',
+      summary: 'List your model providers and their status',
+      description: 'Sorted by slug.',
       scope: 'gateway:read',
       reply: page(Provider),
     }),

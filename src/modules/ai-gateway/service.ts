@@ -142,7 +142,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
           : (presetOf(input.preset) ??
             refuse('invalid_parameter', {
               param: 'preset',
-              message: `There is no preset ${input.preset}. GET /ai-gateway/provider-endpoints/presets lists them.`,
+              message: `The preset ${input.preset} doesn’t exist. \`GET /ai-gateway/provider-endpoints/presets\` lists all presets.`,
             }))
       const owner = ownerFor(ctx, input.workspace_id, input.instance)
       const shape = input.shape ?? preset?.shape ?? missing('shape')
@@ -156,7 +156,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       const row = await change(ctx, 'provider_endpoint.created', async (ctx) => {
         if ((await endpointStore.countForCreate(ctx.db, owner.owner_id)) >= MOST_ENDPOINTS)
           refuse('limit_reached', {
-            message: `There may be ${MOST_ENDPOINTS} endpoints at most.`,
+            message: `You can have up to ${MOST_ENDPOINTS} provider endpoints. Delete one first.`,
             details: { limit: MOST_ENDPOINTS },
           })
         await connectionStore.begin(ctx.db, connection, toTest ? inCaseOfDeath(ctx) : null)
@@ -288,11 +288,11 @@ const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], own
   )
 
 const missing = (param: string): never =>
-  refuse('missing_parameter', { param, message: `\`${param}\` is required: no preset gives it.` })
+  refuse('missing_parameter', { param, message: `\`${param}\` is required, because no preset provides it.` })
 const again = (param: string): never =>
   refuse('missing_parameter', {
     param,
-    message: `\`base_url\` has another origin, so \`${param}\` must be given again.`,
+    message: `\`base_url\` has another origin, so send \`${param}\` again.`,
   })
 
 const given = <T extends object>(fields: T): T =>
@@ -302,7 +302,10 @@ const slugTaken =
   (slug: string) =>
   (error: unknown): never => {
     if (sqlState(error) !== '23505') throw error
-    return refuse('already_exists', { param: 'slug', message: `There is an endpoint ${slug} already.` })
+    return refuse('already_exists', {
+      param: 'slug',
+      message: `A provider endpoint with the slug ${slug} already exists.`,
+    })
   }
 
 async function present(ctx: Context, id: Id): Promise<EndpointRow> {

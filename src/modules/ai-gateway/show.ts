@@ -125,7 +125,7 @@ export const showProvider = (
 function ofOwn({ from, endpoint }: Source): Partial<ShownStanding> {
   if (from === 'computer')
     return endpoint.away === true
-      ? { status: 'failing', status_reason: 'Its computer is not connected.' }
+      ? { status: 'failing', status_reason: 'Its computer isn’t connected.' }
       : { status: 'working' }
   return from === 'simulated' || from === 'server' ? { status: 'working' } : {}
 }
@@ -143,8 +143,11 @@ function asideOf(
   const called = rows.filter((row) => health.stats(row) !== null || health.aside(row) !== null)
   return aside.length === called.length
     ? {
-        status_reason: `It ${faultWords[last.kind]} lately, so it is asked last.`,
+        status_reason: `It recently ${faultWords[last.kind]}, so it’s tried last.`,
         set_aside_until: iso(new Date(Date.now() + last.until - now)),
       }
-    : { status_reason: `Some of its models are asked last: it ${faultWords[last.kind]} lately.`, set_aside_until: null }
+    : {
+        status_reason: `Some of its models are tried last: it recently ${faultWords[last.kind]}.`,
+        set_aside_until: null,
+      }
 }

@@ -21,15 +21,15 @@ const fields = {
     .array(z.enum(['*', ...scopes]))
     .max(scopes.length + 1)
     .describe(
-      'What the key may do; `["*"]` is all that the caller may give. `write` implies `read`, and every key has `user:read`.',
+      'The key’s scopes. `["*"]` grants everything the caller can grant. `write` implies `read`, and every key has `user:read`.',
     ),
-  expires_at: z.iso.datetime().nullable().describe('Null never expires.'),
+  expires_at: z.iso.datetime().nullable().describe('When the key expires. Null: never.'),
   spend_cap_usd: z
     .number()
     .min(0)
     .max(1_000_000)
     .nullable()
-    .describe('What model calls with this key may cost per period. Null has no cap.'),
+    .describe('Spend cap per period for model calls with this key. Null sets no cap.'),
   spend_cap_period: period.describe('UTC: day, ISO week, calendar month, or total.'),
   allowed_models: allowedModels,
 }
@@ -37,12 +37,14 @@ const fields = {
 export const ApiKey = z
   .object({
     ...base,
-    created_by: idOut.describe('Whose key it is.'),
+    created_by: idOut.describe('The owner of the key.'),
     name: z.string(),
-    prefix: z.string().describe('The first 11 characters.'),
+    prefix: z.string().describe('The first 11 characters of the key.'),
     last4: z.string(),
     scopes: z.array(z.string()),
-    workspace_id: idOut.nullable().describe('The only workspace that the key reaches; null reaches all of its owner.'),
+    workspace_id: idOut
+      .nullable()
+      .describe('The only workspace the key can access. Null: all workspaces of its owner.'),
     version: z.string(),
     status: z.enum(['active', 'revoked', 'expired']),
     expires_at: time.nullable(),
@@ -50,12 +52,12 @@ export const ApiKey = z
     last_used_at: time.nullable(),
     spend_cap_usd: usd.nullable(),
     spend_cap_period: period,
-    spent_usd: usd.describe('In the present period of the cap.'),
+    spent_usd: usd.describe('Amount spent in the current period.'),
     allowed_models: allowedModels,
   })
   .meta({ id: 'ApiKey' })
 
-export const NewApiKey = ApiKey.extend({ key: z.string().describe('The key itself. Shown this once.') }).meta({
+export const NewApiKey = ApiKey.extend({ key: z.string().describe('The API key. It’s shown only once.') }).meta({
   id: 'NewApiKey',
 })
 
@@ -63,21 +65,21 @@ const session = { scope: null, auth: 'session' } as const
 
 export const apiKeys = area(
   'api_keys',
-  { title: 'API keys', summary: 'Keys for programs. Managed only by a signed-in person.' },
+  { title: 'API keys', summary: 'Keys for programmatic access. They can be managed only in a signed-in session.' },
   {
     list: endpoint('GET /api-keys', {
       summary: 'List API keys',
       description:
-        'Your own. With `workspace_id` those that reach only that workspace: of everybody for its admins, your own for others.',
+        'Lists your own keys. With `workspace_id`, lists the keys restricted to that workspace: all of them for its admins, your own otherwise.',
       ...session,
       query: {
-        status: z.enum(['active', 'revoked', 'expired']).optional().describe('Only those. Default: all.'),
+        status: z.enum(['active', 'revoked', 'expired']).optional().describe('Filters the list by status.'),
         workspace_id: id.optional(),
       },
       reply: page(ApiKey),
     }),
     create: endpoint('POST /api-keys', {
-      summary: 'Create an API key; the answer shows it once',
+      summary: 'Create an API key',
       ...session,
       consent: 'person',
       body: {
@@ -95,9 +97,8 @@ export const apiKeys = area(
       errors: ['limit_reached', 'unsupported_version'],
     }),
     update: endpoint('PATCH /api-keys/:id', {
-      summary: 'Change name, scopes, expiry, cap or models',
-      description:
-        'The admins of the only workspace that a key reaches may change its cap and its models, and nothing else of it.',
+      summary: 'Update an API key’s name, scopes, expiry, cap or models',
+      description: 'Admins of the workspace that a key is restricted to can change its cap and models.',
       ...session,
       consent: 'person',
       body: z.object(fields).partial().shape,
@@ -105,14 +106,14 @@ export const apiKeys = area(
       errors: ['invalid_state', 'insufficient_role'],
     }),
     revoke: endpoint('DELETE /api-keys/:id', {
-      summary: 'Revoke an API key for good',
-      description: 'The admins of the only workspace that a key reaches may, too.',
+      summary: 'Revoke an API key permanently',
+      description: 'Admins of the workspace that a key is restricted to can also revoke it.',
       ...session,
       consent: 'person',
       reply: deleted,
     }),
     rotate: endpoint('POST /api-keys/:id/rotate', {
-      summary: 'Replace the secret; name, scopes and what was spent stay',
+      summary: 'Rotate an API key',
       ...session,
       consent: 'person',
       body: {
@@ -122,7 +123,7 @@ export const apiKeys = area(
           .min(0)
           .max(604_800)
           .default(0)
-          .describe('How long the old secret goes on working.'),
+          .describe('How long the old secret keeps working.'),
       },
       reply: one(NewApiKey),
       errors: ['invalid_state', 'insufficient_role'],

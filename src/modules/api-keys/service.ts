@@ -44,12 +44,12 @@ export const apiKeyService = implement(apiKeys, {
     if (workspace_id !== null && !ctx.principal.memberships.has(workspace_id))
       refuse('not_found', { param: 'workspace_id', message: absent('workspace') })
     if (expires_at !== null && new Date(expires_at) <= ctx.now())
-      refuse('invalid_parameter', { param: 'expires_at', message: '`expires_at` must lie in the future.' })
+      refuse('invalid_parameter', { param: 'expires_at', message: '`expires_at` must be in the future.' })
     const secret = newSecret()
     const row = await changeRights(ctx, 'api_key.created', async (ctx) => {
       if ((await apiKeyStore.countForCreate(ctx.db, ctx.principal.accountId)) >= MOST_KEYS)
         refuse('limit_reached', {
-          message: `An account has ${MOST_KEYS} keys at most. Revoke one first.`,
+          message: `You can have up to ${MOST_KEYS} API keys. Revoke one first.`,
           details: { limit: MOST_KEYS },
         })
       // A key would outlive whatever has just ended the session or key that asks for it.
@@ -76,7 +76,8 @@ export const apiKeyService = implement(apiKeys, {
       const key = await usable(ctx, id)
       if (key.account_id !== ctx.principal.accountId && (name ?? scopes ?? expires_at) !== undefined)
         refuse('insufficient_role', {
-          message: 'Of somebody else’s key you may change the cap and the models, and revoke it.',
+          message:
+            'You can change another member’s key only by editing its spend cap or allowed models, or by revoking it.',
         })
       return apiKeyStore.update(ctx.db, id, {
         ...(name !== undefined && { name }),
@@ -105,7 +106,7 @@ export const apiKeyService = implement(apiKeys, {
       const row = await usable(ctx, id)
       // A holder of the new secret could act as its owner.
       if (row.account_id !== ctx.principal.accountId)
-        refuse('insufficient_role', { message: 'Only its owner can rotate a key. You may revoke it.' })
+        refuse('insufficient_role', { message: 'Only the owner can rotate a key. You can revoke it instead.' })
       return apiKeyStore.update(ctx.db, id, {
         ...stored(secret),
         // Kept also without an overlap, so that the old secret is told that it was rotated, not that it never was.
@@ -188,7 +189,7 @@ async function usable(ctx: Context, id: Id): Promise<ApiKeyRow> {
   const row = await found(ctx, id)
   if (row.revoked_at !== null)
     refuse('invalid_state', {
-      message: 'The key was revoked. Create another.',
+      message: 'The key was revoked. Create a new one.',
       details: { status: 'revoked', allowed: [] },
     })
   return row

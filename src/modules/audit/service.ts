@@ -30,7 +30,7 @@ function owned(ctx: Context, workspaceId: Id): Id {
   const theirs = whatTheyOwn(ctx)
   if (theirs === null || theirs.includes(workspaceId)) return workspaceId
   if (membershipIn(ctx.principal, workspaceId) === null) return refuse('not_found', { param: 'workspace_id' })
-  return refuse('insufficient_role', { message: 'Only an owner of the workspace may read its audit.' })
+  return refuse('insufficient_role', { message: 'Only an owner of the workspace can read its audit log.' })
 }
 
 function show({

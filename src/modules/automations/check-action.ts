@@ -13,12 +13,15 @@ export async function checkAction(ctx: Context, action: Action, workspaceId: Id)
   if (action.type === 'command') return void (await checkCommand(ctx, action.computer_id, 'action.computer_id'))
   for (const scope of ['chat:write', 'chat:run', 'agent:read'] as const) {
     if (!hasScope(ctx.principal, scope))
-      refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+      refuse('missing_scope', {
+        message: `The key is missing the scope \`${scope}\`.`,
+        details: { required_scope: scope },
+      })
     checkPlace(ctx.workspace!.membership, scope)
   }
   await agentFor(ctx, action.agent_id, 'action.agent_id')
   if (action.chat_id === null) return
   const chat = await chatFor(ctx, action.chat_id, 'action.chat_id')
   if (chat.workspace_id !== workspaceId)
-    refuse('invalid_parameter', { param: 'action.chat_id', message: 'The chat lives in another workspace.' })
+    refuse('invalid_parameter', { param: 'action.chat_id', message: 'The chat is in another workspace.' })
 }

@@ -10,14 +10,16 @@ export const AutomationRun = z
     skip_reason: z
       .enum(['overlap', 'missed', 'archived', 'budget', 'rate_limited', 'paused'])
       .nullable()
-      .describe('Why it did not run. `rate_limited`: the clock had started as many in that minute as the account may.'),
+      .describe(
+        'Why the run was skipped. `rate_limited`: the account’s limit of scheduled runs per minute was reached.',
+      ),
     attempt: z.int(),
     trigger: z.enum(['cron', 'webhook', 'test', 'retry']),
     scheduled_for: time.nullable(),
     webhook_id: z.string().nullable(),
     chat_id: idOut.nullable(),
     run_id: idOut.nullable(),
-    operation_id: idOut.nullable().describe('The operation that runs its command; its content is the output.'),
+    operation_id: idOut.nullable().describe('The operation that runs the command. Its content is the output.'),
     error: z
       .object({
         type: z.string(),
@@ -33,9 +35,9 @@ export const AutomationRun = z
   .meta({ id: 'AutomationRun' })
 
 const stats = {
-  runs: z.int().describe('Those that ran; skipped ticks are none.'),
+  runs: z.int().describe('The number of runs, without skipped ones.'),
   succeeded: z.int(),
-  failed: z.int().describe('With those that took too long.'),
+  failed: z.int().describe('Includes runs that timed out.'),
   cost_usd: usd,
   average_cost_usd: usd.nullable(),
   last_30_days_usd: usd,
@@ -54,12 +56,12 @@ export const AutomationFirings = z
     firings: z.array(
       z.object({
         at: time,
-        local: z.string().describe('What the clock shows there, such as `2027-03-28T09:00:00`.'),
-        utc_offset_minutes: z.int().describe('Of the time zone at that moment.'),
+        local: z.string().describe('The local time there, such as `2027-03-28T09:00:00`.'),
+        utc_offset_minutes: z.int().describe('The UTC offset of the time zone at that time.'),
         clock_change_minutes: z
           .int()
           .describe(
-            'How far the clock was put forward (more than 0) or back since the firing before it, or since now: daylight saving time began or ended.',
+            'How far the clock moved forward (positive) or back since the previous run, or since now, because daylight saving time started or ended.',
           ),
       }),
     ),

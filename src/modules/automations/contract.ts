@@ -20,10 +20,10 @@ import { AutomationFirings, AutomationRun, CostStats, KeyedCostStats } from './c
 const kind = z.enum(['cron', 'webhook'])
 const overlap = z
   .enum(['skip', 'queue', 'cancel_previous', 'allow'])
-  .describe('What becomes of a firing while an earlier run goes on.')
+  .describe('What to do when a run is due while an earlier one is still active.')
 const catchUp = z
   .enum(['none', 'latest', 'all'])
-  .describe('Which of the ticks that came more than 2 s late are run; it decides on them before `overlap` does.')
+  .describe('Which scheduled times that are more than 2 s late are still run. Applied before `overlap`.')
 const prompt = words(100_000).pipe(z.string().min(1))
 
 export const Action = z
@@ -31,15 +31,17 @@ export const Action = z
     z.strictObject({
       type: z.literal('agent'),
       agent_id: id,
-      chat_id: id.nullable().default(null).describe('The chat that it speaks in. Null: each run has a new one.'),
-      prompt: prompt.describe('What the agent is told. A webhook’s body follows it.'),
+      chat_id: id.nullable().default(null).describe('The chat it posts to. Null: each run creates a new chat.'),
+      prompt: prompt.describe('The message to the agent. The body of a webhook is appended.'),
     }),
     z.strictObject({
       type: z.literal('command'),
       computer_id: id,
       command: words(32_768)
         .pipe(z.string().min(1))
-        .describe('For `/bin/sh -c`. Reads the body of a webhook; another exit code than 0 is a failed run.'),
+        .describe(
+          'The command for `/bin/sh -c`. It gets the body of a webhook on standard input. A run fails if the exit code isn’t 0.',
+        ),
     }),
   ])
   .meta({ id: 'AutomationAction' })
@@ -52,13 +54,18 @@ const schedule = z
   .min(1)
   .max(200)
   .describe(
-    `Cron, five fields, or six with seconds in front; a nickname (${NICKNAMES.map((name) => `\`${name}\``).join(', ')}); or one local time, such as \`2026-12-24T09:00\`, which fires once.`,
+    `A cron expression with five fields, or six with seconds first; a nickname (${NICKNAMES.map((name) => `\`${name}\``).join(', ')}); or one local time that fires once, such as \`2026-12-24T09:00\`.`,
   )
   .meta({ examples: ['0 9 * * 1-5', ...NICKNAMES] })
 const timeZone = z.string().trim().min(1).max(64).describe('An IANA time zone, such as Europe/Berlin.')
-const window = z.number().int().min(0).max(2_592_000).describe('Ticks older than this are not caught up with.')
-const maxCost = positiveUsd.nullable().describe('What each run may spend on models at most.')
-const timeout = z.number().int().min(10).max(86_400).describe('A run that takes longer is stopped: `timed_out`.')
+const window = z.number().int().min(0).max(2_592_000).describe('Scheduled times older than this are skipped.')
+const maxCost = positiveUsd.nullable().describe('Spend limit for the model calls of each run.')
+const timeout = z
+  .number()
+  .int()
+  .min(10)
+  .max(86_400)
+  .describe('Runs that take longer are stopped with the status `timed_out`.')
 const name = words(120).pipe(z.string().trim().min(1))
 
 export const Automation = z
@@ -80,40 +87,40 @@ export const Automation = z
     next_run_at: time.nullable(),
     last_run_at: time
       .nullable()
-      .describe('When a run was last begun by the clock, its webhook or by hand: skipped ticks are none.'),
+      .describe('When the last run was started by schedule, by webhook or manually. Skipped runs don’t count.'),
     paused_reason: z
       .enum(['failures', 'agent_changed', 'account_recovered'])
       .nullable()
       .describe(
-        'Why the server paused it: `failures`, and it is archived; `agent_changed` by somebody with fewer rights than its account, or `account_recovered` by the owner of its address, and it fires no more until somebody who has the rights of its account unarchives, changes or test-fires it.',
+        'Why the server paused the automation. `failures`: it kept failing and was archived. `agent_changed`: its agent was changed by someone with fewer permissions than its account. `account_recovered`: its account was recovered by the owner of the email address. It doesn’t run until someone with its account’s permissions unarchives, changes or test-fires it.',
       ),
     paused_at: time.nullable(),
   })
   .meta({ id: 'Automation' })
 
 export const NewAutomation = Automation.extend({
-  token: z.string().nullable().describe('`ukw_…`, the bearer token of `fire`; shown this once.'),
+  token: z.string().nullable().describe('The bearer token for `fire`, `ukw_…`. It’s shown only once.'),
   secret: z
     .string()
     .nullable()
-    .describe('`whsec_…`, what Standard Webhooks signatures are made with; shown this once.'),
+    .describe('The secret for Standard Webhooks signatures, `whsec_…`. It’s shown only once.'),
 }).meta({ id: 'NewAutomation' })
 
-const runFilters = { status: AutomationRun.shape.status.optional().describe('Only runs in this state.') }
+const runFilters = { status: AutomationRun.shape.status.optional().describe('Only runs with this status.') }
 const on = { on: 'automation', onShare: 'none' } as const
 
 export const automations = area(
   'automations',
-  { title: 'Automations', summary: 'Agents that are set to work by the clock or by a webhook.' },
+  { title: 'Automations', summary: 'Agents and commands that run on a schedule or when a webhook is called.' },
   {
     list: endpoint('GET /automations', {
       summary: 'List automations',
       scope: 'automation:read',
-      query: { workspace_id: id.optional().describe('Only those of this workspace.'), ...statusFilter },
+      query: { workspace_id: id.optional().describe('Only automations in this workspace.'), ...statusFilter },
       reply: page(Automation),
     }),
     keyed_cost_stats: endpoint('GET /automations/cost-stats', {
-      summary: 'What the automations of a workspace have cost, by their ids',
+      summary: 'Get the cost of a workspace’s automations, by ID',
       scope: 'automation:read',
       within: 'workspace_id',
       query: { workspace_id: workspaceId },
@@ -121,14 +128,14 @@ export const automations = area(
       cli: 'automations all-cost-stats',
     }),
     run: endpoint('GET /automations/:id/runs/:runId', {
-      summary: 'Read a run of an automation',
+      summary: 'Get an automation run',
       scope: 'automation:read',
       ...on,
       reply: one(AutomationRun),
       beyond: true,
     }),
     workspace_runs: endpoint('GET /automations/runs', {
-      summary: 'List the runs of all automations of a workspace',
+      summary: 'List the runs of all automations in a workspace',
       scope: 'automation:read',
       within: 'workspace_id',
       query: { workspace_id: id.describe('The workspace.'), ...runFilters },
@@ -136,13 +143,13 @@ export const automations = area(
       cli: 'automations all-runs',
     }),
     get: endpoint('GET /automations/:id', {
-      summary: 'Read an automation',
+      summary: 'Get an automation',
       scope: 'automation:read',
       ...on,
       reply: one(Automation),
     }),
     firings: endpoint('GET /app/automation-firings', {
-      summary: 'See when a schedule would fire, before it is anybody’s',
+      summary: 'Preview when a schedule fires',
       scope: 'automation:read',
       query: {
         schedule,
@@ -156,7 +163,7 @@ export const automations = area(
     create: endpoint('POST /automations', {
       summary: 'Create an automation',
       description:
-        'It runs in the rights of who makes it and the credential that it is made with, judged anew at each firing. An account has 1,000 at most. What the clock starts counts as inference of that account, 6,000 runs a minute unless the server says otherwise; ticks beyond it are `skipped`, `rate_limited`. A webhook’s `token` and `secret` are in this answer and never again.',
+        'It runs with the permissions of its creator and the credential used to create it, checked again for each run. An account can have up to 1,000 automations. Scheduled runs count as inference requests of the account (6,000 a minute by default); runs beyond the limit are `skipped` with the reason `rate_limited`. A webhook’s `token` and `secret` are returned only in this response.',
       scope: 'automation:write',
       consent: 'person',
       within: 'workspace_id',
@@ -178,9 +185,9 @@ export const automations = area(
       errors: ['invalid_cron', 'invalid_time_zone', 'not_ready', 'missing_parameter', 'not_found', 'limit_reached'],
     }),
     update: endpoint('PATCH /automations/:id', {
-      summary: 'Change an automation',
+      summary: 'Update an automation',
       description:
-        'A new schedule counts from now on; what has fired has fired. Who changes what it does, or when another’s fires or what it may spend, must be allowed what it does, and answers for it from then on.',
+        'A new schedule applies from now on. To change what an automation does, or when another user’s automation runs or what it can spend, you need permission for everything it does. From then on, it runs on your responsibility.',
       scope: 'automation:write',
       consent: 'person',
       ...on,
@@ -200,8 +207,8 @@ export const automations = area(
       errors: ['invalid_cron', 'invalid_time_zone', 'not_ready', 'not_found', 'limit_reached'],
     }),
     delete: endpoint('DELETE /automations/:id', {
-      summary: 'Delete an automation and its runs for good',
-      description: 'What goes on is stopped; chats that it spoke in stay.',
+      summary: 'Permanently delete an automation and its run history',
+      description: 'Stops any active run. Chats it created are kept.',
       scope: 'automation:write',
       consent: 'person',
       ...on,
@@ -209,14 +216,14 @@ export const automations = area(
       reply: deleted,
     }),
     archive: endpoint('POST /automations/:id/archive', {
-      summary: 'Archive an automation: it fires no more',
+      summary: 'Archive an automation',
       scope: 'automation:write',
       ...on,
       inAnyStatus: true,
       reply: one(Automation),
     }),
     unarchive: endpoint('POST /automations/:id/unarchive', {
-      summary: 'Bring an automation back from the archive',
+      summary: 'Unarchive an automation',
       scope: 'automation:write',
       consent: 'person',
       ...on,
@@ -225,9 +232,9 @@ export const automations = area(
       errors: ['not_ready'],
     }),
     fire: endpoint('POST /automations/:id/fire', {
-      summary: 'Fire a webhook automation',
+      summary: 'Trigger a webhook automation',
       description:
-        'With `Authorization: Bearer ukw_…`, or signed after Standard Webhooks over the raw body; no platform key. The same `webhook-id` again answers 200 with the first run. Without the right token or signature it is 401, whether there is such a webhook or not. A body with `Content-Encoding: gzip`, `deflate`, `br` or `zstd`, or with a `charset`, is decoded; signatures cover the bytes as sent.',
+        'Authenticate with `Authorization: Bearer ukw_…`, or sign the raw body according to Standard Webhooks. No API key is used. Sending the same `webhook-id` again returns 200 with the first run. A missing or wrong token or signature returns 401, whether or not the webhook exists. Bodies with `Content-Encoding: gzip`, `deflate`, `br` or `zstd`, or with a `charset`, are decoded; signatures cover the bytes as sent.',
       scope: null,
       auth: 'open',
       limit: 'inference',
@@ -242,17 +249,17 @@ export const automations = area(
           .string()
           .max(20)
           .optional()
-          .describe('Seconds since 1970, not further off than 5 minutes.'),
-        webhook_signature: z.string().max(2_000).optional().describe('`v1,<base64>`, several apart by spaces.'),
+          .describe('Unix time in seconds, within 5 minutes of the server’s clock.'),
+        webhook_signature: z.string().max(2_000).optional().describe('`v1,<base64>`; separate several with spaces.'),
       },
       reply: one(AutomationRun),
       status: 202,
       errors: ['invalid_signature', 'not_found', 'invalid_state', 'payload_too_large', 'unsupported_media_type'],
     }),
     test_fire: endpoint('POST /automations/:id/test-fire', {
-      summary: 'Fire an automation now',
+      summary: 'Run an automation now',
       description:
-        'What is paused because its agent was changed goes on with it, if you may do all that it does; an agent asks a person for that.',
+        'If the automation is paused because its agent was changed, this resumes it, provided you have permission for everything it does. An agent needs a person’s approval for that.',
       scope: 'automation:run',
       ...on,
       reply: one(AutomationRun),
@@ -260,20 +267,20 @@ export const automations = area(
       errors: ['invalid_state', 'consent_required'],
     }),
     cost_stats: endpoint('GET /automations/:id/cost-stats', {
-      summary: 'What an automation has cost',
+      summary: 'Get the cost of an automation',
       scope: 'automation:read',
       ...on,
       reply: one(CostStats),
     }),
     runs: endpoint('GET /automations/:id/runs', {
-      summary: 'List the runs of an automation, skipped ticks included',
+      summary: 'List the runs of an automation, including skipped ones',
       scope: 'automation:read',
       ...on,
       query: runFilters,
       reply: page(AutomationRun),
     }),
     cancel: endpoint('POST /automations/:id/runs/:runId/cancel', {
-      summary: 'Cancel a run that waits or goes on',
+      summary: 'Cancel a waiting or active run',
       scope: 'automation:run',
       ...on,
       inAnyStatus: true,
@@ -282,7 +289,7 @@ export const automations = area(
       errors: ['invalid_state'],
     }),
     retry: endpoint('POST /automations/:id/runs/:runId/retry', {
-      summary: 'Try a run again that failed, took too long or was cancelled',
+      summary: 'Retry a failed, timed out or canceled run',
       scope: 'automation:run',
       ...on,
       reply: one(AutomationRun),
@@ -290,9 +297,9 @@ export const automations = area(
       errors: ['invalid_state'],
     }),
     rotate_secret: endpoint('POST /automations/:id/rotate-secret', {
-      summary: 'Make a webhook automation’s token and secret anew',
+      summary: 'Rotate a webhook automation’s token and secret',
       description:
-        'Those of before count for `overlap_seconds` more, each as long as it was promised, the newest 20; 0 ends them all. Who rotates another’s must be allowed what the automation does, and answers for it from then on.',
+        'The old ones stay valid for `overlap_seconds`. If you rotate repeatedly, each of the newest 20 keeps the period it was given. 0 revokes all of them at once. To rotate another user’s webhook, you need permission for everything the automation does. From then on, it runs on your responsibility.',
       scope: 'automation:write',
       consent: 'person',
       ...on,
@@ -303,7 +310,7 @@ export const automations = area(
           .min(0)
           .max(604_800)
           .default(86_400)
-          .describe('For so long the old ones count too.'),
+          .describe('How long the old token and secret stay valid.'),
       },
       reply: one(NewAutomation),
       errors: ['invalid_state', 'limit_reached'],

@@ -77,8 +77,8 @@ export async function checkRightsOf(ctx: Context, row: AutomationRow): Promise<v
   refuse('insufficient_role', {
     message:
       row.paused_reason === 'account_recovered'
-        ? 'It was paused when its account came to the owner of its address, and your rights are fewer than that account has or may have. Its account lets it go on, or change its `action`, and it acts in your rights.'
-        : 'Its agent was changed by somebody with fewer rights than its account has or may have, and so are yours. Its account lets it go on, or change its `action`, and it acts in your rights.',
+        ? 'The automation was paused when its account was recovered by the owner of the email address. You have fewer permissions than that account. Its account must resume it, or change its `action` so that it runs with your permissions.'
+        : 'The automation was paused because its agent was changed by someone with fewer permissions than its account, and so have you. Its account must resume it, or change its `action` so that it runs with your permissions.',
     details: { paused_reason: row.paused_reason },
   })
 }

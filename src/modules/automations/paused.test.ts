@@ -51,7 +51,7 @@ test('bob changes the agent of alice’s automation: it pauses, tells her why, i
     async () => (await alice.get('/notifications')).body.data.filter((row: Row) => row.type === 'automation.paused'),
     (rows: Row[]) => rows.length >= 2,
   )
-  assert.match(told!.title, /its agent was changed by somebody with fewer rights/)
+  assert.match(told!.title, /its agent was changed by someone with fewer permissions/)
   const skipped = await until(
     async () => (await alice.get(`/automations/${ticking.id}/runs?status=skipped&limit=100`)).body.data,
     (rows: Row[]) => rows.some(({ skip_reason }) => skip_reason === 'paused'),

@@ -68,9 +68,15 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       const { kind, schedule, time_zone = 'UTC' } = given
       const workspaceId = ctx.workspace!.id
       if (kind === 'cron' && schedule === undefined)
-        refuse('missing_parameter', { param: 'schedule', message: 'An automation by the clock needs a `schedule`.' })
+        refuse('missing_parameter', {
+          param: 'schedule',
+          message: '`schedule` is required for a scheduled automation.',
+        })
       if (kind === 'webhook' && (schedule !== undefined || given.time_zone !== undefined))
-        refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
+        refuse('invalid_parameter', {
+          param: 'schedule',
+          message: 'Webhook automations have no schedule. Leave out `schedule`.',
+        })
       const cron = kind === 'cron' ? { schedule: schedule!, time_zone } : null
       if (cron) scheduleOf(cron.schedule, cron.time_zone)
       await checkAction(ctx, given.action, workspaceId)
@@ -107,7 +113,10 @@ export const automationService = implementWith<Context<ChatHandles>>()(
       const before = automation.of(ctx)
       if (given.action) await checkAction(ctx, given.action, before.workspace_id)
       if (before.kind === 'webhook' && (given.schedule !== undefined || given.time_zone !== undefined))
-        refuse('invalid_parameter', { param: 'schedule', message: 'A webhook automation has no schedule.' })
+        refuse('invalid_parameter', {
+          param: 'schedule',
+          message: 'Webhook automations have no schedule. Leave out `schedule`.',
+        })
       return ctx.transaction(async (ctx) => {
         await checkLive(ctx)
         const locked = await lockWithChat(ctx, id)
@@ -221,7 +230,7 @@ export const automationService = implementWith<Context<ChatHandles>>()(
     async rotate_secret(ctx, { id, overlap_seconds }) {
       const row = automation.of(ctx)
       if (row.kind !== 'webhook')
-        refuse('invalid_state', { message: 'Only a webhook automation has a secret.', details: { kind: row.kind } })
+        refuse('invalid_state', { message: 'Only webhook automations have a secret.', details: { kind: row.kind } })
       const token = newToken()
       const secret = newWebhookSecret()
       return ctx.transaction(async (ctx) => {
@@ -267,7 +276,7 @@ const read = async (ctx: Context, id: Id): Promise<AutomationRow> =>
 async function checkRoom(ctx: Context): Promise<void> {
   if ((await automationStore.countHeld(ctx.db, ctx.principal.accountId)) >= MOST_AUTOMATIONS)
     refuse('limit_reached', {
-      message: `An account has ${MOST_AUTOMATIONS} automations at most. Delete one first.`,
+      message: `An account can have up to ${MOST_AUTOMATIONS} automations. Delete one first.`,
       details: { limit: MOST_AUTOMATIONS },
     })
 }
@@ -284,7 +293,7 @@ async function fireLeft(ctx: Context<ChatHandles>, locked: AutomationRow, now: D
   if (locked.next_fire_at === null || locked.next_fire_at > now) return
   const { more, giveWay } = await fireTicks(ctx.engine, ctx.db, [locked], now)
   if (more)
-    refuse('not_ready', { message: 'It still makes up for ticks that the server missed. Try again in a while.' })
+    refuse('not_ready', { message: 'The automation is still catching up on missed runs. Try again in a few minutes.' })
   ctx.afterCommit(() => {
     ctx.engine.bus.poke('outbox')
     ctx.engine.bus.poke('automations')

@@ -34,7 +34,7 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
   const stopping = new Set<Promise<unknown>>()
   const inBackground = (work: Promise<unknown>): void => {
     const watched = work
-      .catch((error: unknown) => log.warn({ error }, 'runs of automations cannot be stopped now'))
+      .catch((error: unknown) => log.warn({ error }, 'automation runs cannot be stopped right now'))
       .finally(() => stopping.delete(watched))
     stopping.add(watched)
   }
@@ -59,14 +59,14 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
         some = false
       }
     },
-    'runs of automations cannot be started now',
+    'automation runs cannot be started right now',
   )
   const firing = rounds(
     LOOK_MS,
     async () => {
       while (!closing.signal.aborted && (await fireDue(engine, undefined, inBackground))) starting.wake()
     },
-    'automations cannot be fired now',
+    'automations cannot be triggered right now',
   )
 
   /** Aside, so that who waits for a provider holds up nobody. Faults of ours are tried again later, not in a circle. */
@@ -77,7 +77,7 @@ export function startAutomations(engine: Engine<ChatHandles>): AsyncDisposable {
       launching.delete(id)
       if (launching.size === 0) starting.wake()
     } catch (error) {
-      log.error({ error, automation_run: id }, 'a run of an automation cannot be started now')
+      log.error({ error, automation_run: id }, 'an automation run cannot be started right now')
       setTimeout(() => launching.delete(id), LOOK_MS).unref()
     }
   }
@@ -170,7 +170,7 @@ function ticksOf({ log }: Pick<Engine, 'log'>, row: AutomationRow, at: Date, mos
     return dueTicks(scheduleOf(row.schedule!, row.time_zone!), row.next_fire_at!, at, catchUp, most)
   } catch (error) {
     // A zone that the runtime no longer knows, say: it must not hold up the others.
-    log.error({ error, automation: row.id }, 'the schedule of an automation cannot be read: it fires no more')
+    log.error({ error, automation: row.id }, 'an automation’s schedule cannot be read, so it no longer runs')
     return null
   }
 }

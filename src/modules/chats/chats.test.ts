@@ -98,7 +98,7 @@ test('what is not the caller’s own is not there: chats, runs and messages of o
   )
 })
 
-test('content must say something, in parts that are known', async () => {
+test('content must not be empty, in known parts', async () => {
   const chat = await made(alice)
   for (const content of [
     '',

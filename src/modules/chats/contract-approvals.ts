@@ -6,7 +6,7 @@ export const Approval = z
     id: idOut,
     chat_id: idOut,
     agent_id: idOut,
-    tool: z.string().describe('As `pending_actions` name it.'),
+    tool: z.string().describe('As in `pending_actions`.'),
     created_at: time,
   })
   .meta({ id: 'ChatApproval' })
@@ -14,16 +14,16 @@ export const Approval = z
 /** Tools that a person lets an agent use in a chat without being asked again. */
 export const approvalEndpoints = {
   approvals: endpoint('GET /chats/:id/approvals', {
-    summary: 'List the tools that you allow without being asked again, the latest first',
+    summary: 'List the tools you allowed for the rest of a chat',
     description:
-      'Given by `remember: chat` of a decision. Yours alone, for the runs of your messages in this chat; a new version of the agent ends it.',
+      'Approvals given with `remember: chat`, newest first. They apply only to runs of your messages in this chat, and end when the agent gets a new version.',
     scope: 'chat:read',
     on: 'chat',
     reply: page(Approval),
     beyond: true,
   }),
   revoke_approval: endpoint('DELETE /chats/:id/approvals/:approval_id', {
-    summary: 'Take back that a tool is allowed without asking',
+    summary: 'Revoke an approval for a tool',
     scope: 'chat:run',
     on: 'chat',
     role: 'viewer',

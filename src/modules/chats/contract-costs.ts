@@ -7,7 +7,7 @@ export const Cost = z
     id: idOut,
     created_at: time,
     cost_usd: usd.describe(
-      'Of all runs on all branches and of the tasks that agents handed on; runs of models without a price count 0.',
+      'For all runs on all branches and for delegated tasks. Runs of models without a price count as 0.',
     ),
     usage: usageSchema,
     runs: z.number().int(),
@@ -46,13 +46,13 @@ export const MessageCost = z
 
 export const costEndpoints = {
   cost: endpoint('GET /chats/:id/cost', {
-    summary: 'What a chat cost, in total and by model',
+    summary: 'Get the cost of a chat, in total and by model',
     scope: 'chat:read',
     on: 'chat',
     reply: one(Cost),
   }),
   message_costs: endpoint('GET /chats/:id/message-costs', {
-    summary: 'What each message and its run cost, in the order of making',
+    summary: 'List the cost of each message and its run, oldest first',
     scope: 'chat:read',
     on: 'chat',
     reply: page(MessageCost),

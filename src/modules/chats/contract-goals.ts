@@ -18,37 +18,37 @@ export const Goal = z
     max_cost_usd: usd.nullable(),
     max_duration_seconds: z.number().int().nullable(),
     turns_used: z.number().int(),
-    spent_usd: usd.describe('Of its turns and of the judge.'),
+    spent_usd: usd.describe('Cost of its turns and the judge.'),
     exhausted_by: z.enum(['turns', 'cost', 'time']).nullable(),
     last_feedback: z.string().nullable().describe('What the judge found missing, or why the last turn failed.'),
-    run_id: idOut.nullable().describe('The turn that is under way or not judged yet.'),
-    error: RunError.nullable().describe('Why it failed.'),
+    run_id: idOut.nullable().describe('The current turn, or one that hasn’t been judged yet.'),
+    error: RunError.nullable().describe('Why the goal failed.'),
     completed_at: time.nullable(),
   })
   .meta({ id: 'Goal' })
 
 const caps = {
-  max_cost_usd: positiveUsd.optional().describe('Of its turns and the judge together.'),
-  max_duration_seconds: z.number().int().min(1).max(31_536_000).optional().describe('While it is active.'),
+  max_cost_usd: positiveUsd.optional().describe('Cost limit for its turns and the judge together.'),
+  max_duration_seconds: z.number().int().min(1).max(31_536_000).optional().describe('Set while the goal is active.'),
 }
-const aim = words(100_000).refine((text) => text.trim() !== '', 'must say something')
+const aim = words(100_000).refine((text) => text.trim() !== '', 'must not be empty')
 const maxTurns = z.number().int().min(1).max(1_000)
 
 export const goalEndpoints = {
   start_goal: endpoint('POST /chats/:id/goal', {
-    summary: 'Start goal mode',
+    summary: 'Start a goal',
     description:
-      'The server continues the active branch turn by turn until a judge, a model call of its own, finds the goal achieved, a cap is reached (`exhausted`), or 3 turns in a row bring no progress (`stalled`). Each turn is a run of the chat. Stopping a turn ends the goal.',
+      'The server continues the active branch turn by turn until a judge (a separate model call) finds the goal achieved, a limit is reached (`exhausted`), or 3 turns in a row make no progress (`stalled`). Each turn is a run of the chat. Stopping a turn ends the goal.',
     scope: 'chat:run',
     on: 'chat',
     onShare: 'edit',
     body: {
       objective: aim,
-      criteria: aim.optional().describe('What the judge measures by. Default: the objective alone.'),
+      criteria: aim.optional().describe('The criteria the judge uses. Default: the objective alone.'),
       max_turns: maxTurns.default(25),
       ...caps,
-      model: model.optional().describe('Of its turns. Default: as for an answer.'),
-      judge_model: model.optional().describe('Default: the model of its turns.'),
+      model: model.optional().describe('The model for its turns. Default: the chat’s usual model.'),
+      judge_model: model.optional().describe('The model for the judge. Default: the model of the turns.'),
     },
     reply: one(Goal),
     status: 201,
@@ -56,14 +56,14 @@ export const goalEndpoints = {
     errors: ['invalid_state', 'invalid_parameter'],
   }),
   goal: endpoint('GET /chats/:id/goal', {
-    summary: 'Read the goal that governs the active branch',
+    summary: 'Get the goal of the active branch',
     scope: 'chat:read',
     on: 'chat',
     reply: one(Goal),
   }),
   end_goal: endpoint('DELETE /chats/:id/goal', {
     summary: 'End the active goal and stop its turn',
-    description: 'Answers with the id of the goal, which can still be read.',
+    description: 'Returns the ID of the goal. The goal can still be read.',
     scope: 'chat:run',
     on: 'chat',
     onShare: 'edit',
@@ -73,9 +73,8 @@ export const goalEndpoints = {
     errors: ['invalid_state'],
   }),
   resume_goal: endpoint('POST /chats/:id/goal/resume', {
-    summary: 'Re-open an exhausted or stalled goal with a bigger cap',
-    description:
-      'Each cap that is given must be bigger than it was, and the one that the goal was exhausted by must be given.',
+    summary: 'Resume an exhausted or stalled goal with a higher limit',
+    description: 'Each limit you send must be higher than before. The limit that exhausted the goal is required.',
     scope: 'chat:run',
     consent: 'person',
     on: 'chat',

@@ -5,61 +5,67 @@ const theirId = z.string().min(1).max(200)
 
 const ImportedMessage = z
   .strictObject({
-    id: theirId.describe('Its id where it comes from, once in a chat.'),
+    id: theirId.describe('The message’s ID in the source, unique within the chat.'),
     parent_id: theirId
       .nullable()
-      .describe('The message before it, by that id: one that stands above. Null begins the chat.'),
+      .describe('The source ID of the parent message, which must come earlier in the list. Null starts the chat.'),
     role: z.enum(['system', 'user', 'assistant']),
-    text: words(1_000_000).describe('What was said.'),
-    created_at: time.optional().describe('When it was said. Default: as the chat.'),
+    text: words(1_000_000).describe('The text of the message.'),
+    created_at: time.optional().describe('When the message was sent. Default: the chat’s time.'),
     model: z
       .string()
       .min(1)
       .max(200)
       .nullable()
       .default(null)
-      .describe('The model that wrote it, as it was called there.'),
+      .describe('The model that wrote the message, as named in the source.'),
     files: z
       .array(id)
       .max(100)
       .default([])
-      .describe('Files of the drive that it came with; one of another workspace is copied to the chat’s.'),
+      .describe('Drive files attached to the message. Files in another workspace are copied to the chat’s workspace.'),
   })
   .meta({ id: 'ImportedMessage' })
 
 export const importEndpoints = {
   import: endpoint('POST /chats/import', {
-    summary: 'Bring a chat from elsewhere, with its branches',
+    summary: 'Import a chat with its branches',
     description:
-      'Nothing is run and nothing costs. A chat is known by `source` and `external_id` within its workspace, whatever its time: brought again it is left as it is, and `created` is false. One that was deleted for good is made anew.',
+      'Imports start no runs and cost nothing. Within a workspace, `source` and `external_id` identify a chat. Importing an existing chat again leaves it unchanged and returns `created: false`. A permanently deleted chat is created again.',
     scope: 'chat:write',
     within: 'workspace_id',
     body: {
       workspace_id: workspaceId,
       source: z
         .string()
-        .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be small letters, digits and dashes')
-        .describe('Where it comes from, such as `chatgpt`.'),
-      external_id: theirId.describe('Its id there.'),
+        .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must contain only lowercase letters, digits and hyphens')
+        .describe('The source, such as `chatgpt`.'),
+      external_id: theirId.describe('The chat’s ID in the source.'),
       title: z.string().trim().min(1).max(200),
       created_at: time
         .optional()
-        .describe('When it was begun, by which it is listed. Default: as its first message that says so, else now.'),
-      messages: z.array(ImportedMessage).min(1).max(10_000).describe('Each behind the one that it answers.'),
-      head_id: theirId.optional().describe('The end of the active branch. Default: the last message.'),
+        .describe(
+          'When the chat was started; determines its position in lists. Default: the time of the first message that has one, otherwise now.',
+        ),
+      messages: z
+        .array(ImportedMessage)
+        .min(1)
+        .max(10_000)
+        .describe('The messages. A message must come after its parent.'),
+      head_id: theirId.optional().describe('The last message of the active branch. Default: the last message.'),
       dry_run: z
         .boolean()
         .default(false)
-        .describe('Says what would become of it and changes nothing: `id` is null where it would be made.'),
+        .describe('Validates the import without changing anything. `id` is null if the chat would be created.'),
     },
     bodyLimit: 32 << 20,
     reply: one(
       z
         .object({
-          id: idOut.nullable().describe('Of the chat.'),
-          created: z.boolean().describe('False: it was there already, and is left as it is.'),
+          id: idOut.nullable().describe('The ID of the chat.'),
+          created: z.boolean().describe('False: the chat already existed and was left unchanged.'),
           status: z.enum(['active', 'archived', 'trashed']),
-          message_count: z.number().int().describe('That the chat has, on all branches.'),
+          message_count: z.number().int().describe('The number of messages in the chat, on all branches.'),
         })
         .meta({ id: 'ImportedChat' }),
     ),

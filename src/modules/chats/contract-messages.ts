@@ -9,7 +9,7 @@ const givenSource = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('file'),
     file_id: id.describe(
-      'A file of the drive that the caller may read; one of another workspace is copied to the chat’s.',
+      'A drive file the caller can read. Files in another workspace are copied to the chat’s workspace.',
     ),
   }),
 ])
@@ -21,7 +21,7 @@ const source = z.discriminatedUnion('kind', [
     name: z.string(),
     media_type: z.string(),
     size_bytes: z.number().int(),
-    sha256: z.string().describe('Of the bytes that it had when the message was sent: these are what models see.'),
+    sha256: z.string().describe('The checksum of the file when the message was sent. Models see that version.'),
   }),
 ])
 const fileName = z.string().max(255).nullable().default(null)
@@ -38,13 +38,13 @@ export const Part = z
     z.object({
       type: z.literal('reasoning'),
       text: z.string(),
-      opaque: z.record(z.string(), z.string()).nullable().describe('What the provider wants back unchanged.'),
+      opaque: z.record(z.string(), z.string()).nullable().describe('Opaque data the provider expects back unchanged.'),
     }),
     z.object({
       type: z.literal('tool_call'),
       id: z.string(),
       name: z.string(),
-      arguments: z.string().describe('JSON text, as the model wrote it.'),
+      arguments: z.string().describe('The arguments as JSON text, as written by the model.'),
     }),
     z.object({ type: z.literal('tool_result'), tool_call_id: z.string(), output: z.unknown(), is_error: z.boolean() }),
     z.object({ type: z.literal('compaction'), summary: z.string(), until_message_id: idOut.nullable() }),
@@ -53,29 +53,29 @@ export const Part = z
 
 export const GivenContent = z
   .union([text.transform((text) => [{ type: 'text' as const, text }]), z.array(GivenPart).max(100)])
-  .refine((parts) => parts.some((part) => part.type !== 'text' || part.text.trim() !== ''), 'must say something')
-  .describe('Text, or parts: text, image, file; media by its address, its bytes, or as a file of the drive.')
+  .refine((parts) => parts.some((part) => part.type !== 'text' || part.text.trim() !== ''), 'must not be empty')
+  .describe('Text, or a list of parts: text, image or file. Media is given by URL, by its bytes, or as a drive file.')
 
-export const model = z.string().min(1).max(200).describe('A model as `GET /models` lists it, such as `openai/gpt-5`.')
+export const model = z.string().min(1).max(200).describe('A model listed by `GET /models`, such as `openai/gpt-5`.')
 
 export const Message = z
   .object({
     ...base,
     chat_id: idOut,
-    parent_id: idOut.nullable().describe('The message before it. Several with one parent are branches.'),
-    run_id: idOut.nullable().describe('The run that it started or that wrote it.'),
+    parent_id: idOut.nullable().describe('The previous message. Messages with the same parent are branches.'),
+    run_id: idOut.nullable().describe('The run this message started, or the run that wrote it.'),
     role: z.enum(['system', 'user', 'assistant', 'tool']),
     status: z
       .enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed'])
-      .describe('`incomplete`: its run was stopped, what had come by then is kept.'),
+      .describe('`incomplete`: the run was stopped. What it had written is kept.'),
     content: z.array(Part),
     text: z.string().describe('The text parts of the content, joined.'),
     model: z.string().nullable(),
     provider: z.string().nullable(),
     finish_reason: z.string().nullable(),
     usage: usageSchema.nullable(),
-    cost_usd: usd.nullable().describe('Null until it is known, and where the model has no price.'),
-    seq: z.number().int().describe('Its number in the chat, in the order of making, across branches.'),
+    cost_usd: usd.nullable().describe('Null until the cost is known, and for models without a price.'),
+    seq: z.number().int().describe('The position in the chat in order of creation, across all branches.'),
     created_by: idOut.nullable(),
   })
   .meta({ id: 'Message' })

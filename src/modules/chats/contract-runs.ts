@@ -20,14 +20,17 @@ export const Run = z
     chat_id: idOut,
     agent_id: idOut.nullable(),
     goal_id: idOut.nullable(),
-    parent_run_id: idOut.nullable().describe('The run whose agent began this one.'),
+    parent_run_id: idOut.nullable().describe('The run whose agent started this run.'),
     status: z.enum(['queued', 'running', 'requires_action', 'completed', 'failed', 'cancelled']),
-    status_reason: z.string().nullable().describe('Why it waits: `chat_busy` behind another run, `restarted`.'),
+    status_reason: z
+      .string()
+      .nullable()
+      .describe('Why the run is waiting: `chat_busy` (another run is active) or `restarted`.'),
     on_busy: z.enum(['enqueue', 'reject', 'interrupt']),
-    attempt: z.number().int().describe('Grows with every retry.'),
+    attempt: z.number().int().describe('The attempt number. It increases with every retry.'),
     model: z.string(),
     input_message_id: idOut,
-    output_message_id: idOut.nullable().describe('Of the newest attempt.'),
+    output_message_id: idOut.nullable().describe('From the latest attempt.'),
     pending_actions: z.array(
       z.object({
         id: z.string(),
@@ -36,15 +39,21 @@ export const Run = z
         arguments: z.unknown(),
         can_remember: z
           .boolean()
-          .describe('Whoever sent the message may allow it for the rest of the chat: `remember` of a decision.'),
-        expires_at: time.nullable().describe('Not decided by then, it is denied and the run goes on. Null: it waits.'),
+          .describe(
+            'Whether the user who sent the message can allow the call for the rest of the chat, with `remember`.',
+          ),
+        expires_at: time
+          .nullable()
+          .describe(
+            'If no decision is made by then, the call is denied and the run continues. Null: it waits without a limit.',
+          ),
       }),
     ),
     error: RunError.nullable(),
-    usage: usageSchema.nullable().describe('Of all its attempts and steps.'),
-    max_cost_usd: usd.nullable().describe('What it may spend at most.'),
-    cost_usd: usd.nullable().describe('Of its attempts and steps, and of the runs that its agent began.'),
-    children_cost_usd: usd.describe('The part of it that those runs cost.'),
+    usage: usageSchema.nullable().describe('Totals of all attempts and steps.'),
+    max_cost_usd: usd.nullable().describe('The run’s spend limit.'),
+    cost_usd: usd.nullable().describe('Cost of all attempts and steps, and of the runs its agent started.'),
+    children_cost_usd: usd.describe('The part of the cost from runs its agent started.'),
     queued_at: time,
     started_at: time.nullable(),
     completed_at: time.nullable(),
@@ -55,10 +64,18 @@ export const Run = z
 export const Answered = Message.extend({ run: Run }).meta({ id: 'AnsweredMessage' })
 
 // ── the log of a run ─────────────────────────────────────────────────────────
-const stamp = { seq: z.number().int().describe('Gap-free per run, from 1.'), run_id: idOut, at: time }
+const stamp = {
+  seq: z.number().int().describe('The sequence number, starting at 1, without gaps.'),
+  run_id: idOut,
+  at: time,
+}
 const event = <const E extends string, const S extends z.ZodRawShape>(name: E, data: S) =>
   z.object({ event: z.literal(name), data: z.object({ ...stamp, ...data }) })
-const delta = { message_id: idOut, index: z.number().int().describe('Which part of the content.'), delta: z.string() }
+const delta = {
+  message_id: idOut,
+  index: z.number().int().describe('The index of the content part.'),
+  delta: z.string(),
+}
 
 export const RunEvent = z
   .discriminatedUnion('event', [
@@ -73,12 +90,12 @@ export const RunEvent = z
     event('subagent.started', {
       tool_call_id: z.string(),
       agent_id: idOut,
-      chat_id: idOut.describe('Where the agent works on the task.'),
+      chat_id: idOut.describe('The chat in which the agent works on the task.'),
       run_id: idOut,
     }),
     event('mcp_server.error', {
       server: z.string(),
-      message: z.string().describe('Why its tools, or some of them, are not there in this run.'),
+      message: z.string().describe('Why some or all of the server’s tools aren’t available in this run.'),
     }),
     event('run.requires_action', { run: Run }),
     event('message.completed', { message: Message }),
@@ -105,7 +122,9 @@ export const background = {
   background: z
     .boolean()
     .default(false)
-    .describe('Answers 202 with an operation at once, which ends as the run does, or when the run needs a person.'),
+    .describe(
+      'Returns 202 with an operation right away. The operation finishes when the run does, or when the run needs a person.',
+    ),
 }
 
 export const runEndpoints = {
@@ -119,33 +138,42 @@ export const runEndpoints = {
     reply: page(Run),
   }),
   run: endpoint('GET /chats/:id/runs/:run_id', {
-    summary: 'Read a run',
+    summary: 'Get a run',
     scope: 'chat:read',
     on: 'chat',
     reply: one(Run),
     beyond: true,
   }),
   events: endpoint('GET /chats/:id/runs/:run_id/events', {
-    summary: 'Stream a run from its beginning, or from behind an event',
+    summary: 'Stream a run’s events',
     description:
-      'Resumes with the header `Last-Event-ID`, or with `last_event_id`. Ends after the last event of a finished run.',
+      'Streams from the first event, or resumes after the event in the `Last-Event-ID` header or `last_event_id`. The stream ends after the last event of a finished run.',
     scope: 'chat:read',
     on: 'chat',
-    query: { last_event_id: z.coerce.number().int().min(0).default(0).describe('The `seq` after which to go on.') },
+    query: {
+      last_event_id: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .default(0)
+        .describe('The `seq` of the last event received. The stream continues after it.'),
+    },
     reply: stream(RunEvent),
     beyond: true,
   }),
   retry: endpoint('POST /chats/:id/runs/:run_id/retry', {
-    summary: 'Try a failed run again and wait for the answer',
+    summary: 'Retry a failed run and wait for the answer',
     description:
-      'A new attempt of the same run, whose answer is a new branch beside the failed one. A message that named a model when it was sent keeps it; else the model of the chat is chosen anew, as for a new message.',
+      'Starts a new attempt of the same run. Its answer is a new branch next to the failed one. If the message named a model, it’s used again; otherwise, the model is chosen as for a new message.',
     scope: 'chat:run',
     on: 'chat',
     onShare: 'edit',
     body: {
       model: model
         .optional()
-        .describe('For this attempt. Default: the one that the message named, else that of the chat as it is now.'),
+        .describe(
+          'The model for this attempt. Default: the model named by the message, otherwise the chat’s current model.',
+        ),
       ...background,
     },
     reply: operation(Answered),
@@ -153,9 +181,9 @@ export const runEndpoints = {
     errors: sendErrors,
   }),
   actions: endpoint('POST /chats/:id/runs/:run_id/actions', {
-    summary: 'Decide the calls that a run waits with',
+    summary: 'Decide on pending tool calls',
     description:
-      'The run goes on once none is left. `kind` is `approval` where the agent has to ask, and `interrupted` where the server stopped during a call that may have been done: to allow it is to do it again; `subagent` where an agent that was handed a task waits for a person in the chat that the arguments name: it goes on by itself once that has ended.',
+      'The run continues once all calls are decided. `kind` is `approval` for calls that need approval, `interrupted` if the server stopped during a call that might have been made (allowing it makes the call again), and `subagent` if a delegated task waits for a person in the chat named in the arguments (the run continues when that task finishes).',
     scope: 'chat:run',
     consent: 'person',
     on: 'chat',
@@ -166,12 +194,12 @@ export const runEndpoints = {
           z.strictObject({
             id: z.string().max(1_000),
             decision: z.enum(['allow', 'deny']),
-            output: z.unknown().optional().describe('Taken for the result: the call is not carried out.'),
+            output: z.unknown().optional().describe('Used as the tool’s result. The call isn’t made.'),
             remember: z
               .literal('chat')
               .optional()
               .describe(
-                'With `allow`: the tool is not asked about again in this chat, for your messages and this version of the agent.',
+                'With `allow`: don’t ask about this tool again in this chat, for your messages and this version of the agent.',
               ),
           }),
         )
@@ -183,13 +211,13 @@ export const runEndpoints = {
     beyond: true,
   }),
   stop: endpoint('POST /chats/:id/stop', {
-    summary: 'Stop the active run; what it wrote is kept',
+    summary: 'Stop a run and keep its output',
     scope: 'chat:run',
     on: 'chat',
     onShare: 'edit',
     inAnyStatus: true,
     inArchivedWorkspace: true,
-    body: { run_id: id.optional().describe('A run that waits behind it, say. Default: the active one.') },
+    body: { run_id: id.optional().describe('The run to stop, such as one that is waiting. Default: the active run.') },
     reply: one(Run),
     errors: ['invalid_state'],
   }),

@@ -29,7 +29,7 @@ const maxCost = z.number().min(0).max(1_000_000)
 const chatsMaxCost = maxCost
   .nullable()
   .describe(
-    'What all its model calls together may cost, whoever pays. What was spent before it was set counts. It is reached as `402 budget_reached`, before anything is spent. Null has no budget. Who has the chat by a share does not set it.',
+    'Spend limit for all model calls of the chat, regardless of who pays. Earlier spending counts. When it’s reached, requests fail with `402 budget_reached` before anything is spent. Null sets no limit. Users the chat is shared with can’t change it.',
   )
 
 export const Chat = z
@@ -38,28 +38,30 @@ export const Chat = z
     title: z.string(),
     title_source: z
       .enum(['default', 'auto', 'user'])
-      .describe('Where the title comes from: nobody yet, the first message, or a person.'),
+      .describe('Where the title comes from: `default` (not set yet), `auto` (from the first message) or `user`.'),
     agent_id: idOut.nullable(),
-    model: z.string().nullable().describe('The model of its answers where a message names none.'),
-    head_message_id: idOut.nullable().describe('The end of the active branch.'),
-    active_run_id: idOut.nullable().describe('The run that is not finished and goes first.'),
+    model: z.string().nullable().describe('The default model for the chat’s answers.'),
+    head_message_id: idOut.nullable().describe('The last message of the active branch.'),
+    active_run_id: idOut.nullable().describe('The active run that is first in the queue.'),
     forked_from: z.object({ chat_id: idOut, message_id: idOut.nullable() }).nullable(),
     parent_chat_id: idOut
       .nullable()
       .describe(
-        'The chat whose agent handed its task to the agent of this one. It is listed only when asked for, and deleted with it.',
+        'The chat whose agent delegated its task to this chat’s agent. Such chats are listed only on request, and are deleted with their parent.',
       ),
     temporary: z
       .boolean()
       .describe(
-        'Only who made it sees it: it is in no list, search or feed of others, and is deleted a day after its last message.',
+        'Temporary chats are visible only to their creator, appear in no lists, search results or events of others, and are deleted 24 hours after the last message.',
       ),
-    expires_at: time.nullable().describe('When a temporary chat is deleted for good, if nothing more is said.'),
+    expires_at: time
+      .nullable()
+      .describe('When the temporary chat is permanently deleted, unless another message is sent.'),
     max_cost_usd: usd.nullable(),
     spent_usd: usd.describe(
-      'What counts for `max_cost_usd`: all its model calls, judges, summaries and sub-agents included.',
+      'The spending that counts toward `max_cost_usd`: all model calls, including judges, summaries and subagents.',
     ),
-    message_count: z.number().int().describe('On all branches.'),
+    message_count: z.number().int().describe('The number of messages on all branches.'),
     last_message_at: time.nullable(),
   })
   .meta({ id: 'Chat' })
@@ -70,42 +72,49 @@ const send = {
     .nullable()
     .optional()
     .describe(
-      'The message to go on from: another than the head begins a new branch (an edit, another try). Null begins the chat anew. Default: the head.',
+      'The message to reply to. Any message other than the head starts a new branch (an edit or another try). Null starts from an empty conversation. Default: the head.',
     ),
   model: model
     .optional()
-    .describe('For this answer only. Default: of the chat, else of its agent, else of the settings.'),
+    .describe(
+      'The model for this answer only. Default: the chat’s model, otherwise its agent’s, otherwise the one in your settings.',
+    ),
   on_busy: z
     .enum(['enqueue', 'reject', 'interrupt'])
     .default('enqueue')
-    .describe('While another run of the chat is not finished: wait for it, refuse with 409 `chat_busy`, or stop it.'),
+    .describe(
+      'What to do while another run of the chat is active: `enqueue` waits for it, `reject` fails with 409 `chat_busy`, `interrupt` stops it.',
+    ),
   max_cost_usd: maxCost
     .optional()
     .describe(
-      'What this run may spend at most, its tools and sub-agents included. Default: what its chat and its payer may.',
+      'Spend limit for this run, including its tools and subagents. Default: the limits of the chat and the payer.',
     ),
 } as const
 
 const copying = {
-  workspace_id: id.describe('Writing chats there is needed.'),
-  message_id: id.optional().describe('Where the copy ends.'),
+  workspace_id: id.describe('The target workspace. You need permission to write chats there.'),
+  message_id: id.optional().describe('The last message to copy.'),
 }
 
 export const chats = area(
   'chats',
-  { title: 'Chats', summary: 'Conversations with models and agents: messages on branches, and runs that answer them.' },
+  {
+    title: 'Chats',
+    summary: 'Conversations with models and agents, made of messages on branches and runs that answer them.',
+  },
   {
     list: endpoint('GET /chats', {
       summary: 'List chats',
       scope: 'chat:read',
       query: {
         ...statusFilter,
-        workspace_id: id.optional().describe('Only those of this workspace.'),
-        agent_id: id.optional().describe('Only those with this agent.'),
+        workspace_id: id.optional().describe('Only chats in this workspace.'),
+        agent_id: id.optional().describe('Only chats with this agent.'),
         parent_chat_id: id
           .optional()
-          .describe('Those in which agents work on tasks of this chat, which else are left out.'),
-        temporary: flag.default(false).describe('Your temporary ones, which else are left out.'),
+          .describe('Chats in which agents work on tasks of this chat. Other lists leave them out.'),
+        temporary: flag.default(false).describe('Your temporary chats. Other lists leave them out.'),
       },
       reply: page(Chat),
     }),
@@ -116,21 +125,21 @@ export const chats = area(
       within: 'workspace_id',
       body: {
         workspace_id: workspaceId,
-        title: z.string().trim().min(1).max(200).optional().describe('Default: made of the first message.'),
+        title: z.string().trim().min(1).max(200).optional().describe('Default: generated from the first message.'),
         agent_id: id.nullable().default(null),
         model: model.nullable().default(null),
         max_cost_usd: chatsMaxCost.default(null),
         temporary: z
           .boolean()
           .default(false)
-          .describe('Only you see it, and it is deleted for good 24 hours after its last message.'),
+          .describe('Only you can see the chat, and it’s permanently deleted 24 hours after its last message.'),
       },
       reply: one(Chat),
       status: 201,
     }),
-    get: endpoint('GET /chats/:id', { summary: 'Read a chat', scope: 'chat:read', on: 'chat', reply: one(Chat) }),
+    get: endpoint('GET /chats/:id', { summary: 'Get a chat', scope: 'chat:read', on: 'chat', reply: one(Chat) }),
     update: endpoint('PATCH /chats/:id', {
-      summary: 'Change title, model, agent, budget, or the active branch; keep a temporary one',
+      summary: 'Update a chat’s title, model, agent, budget or active branch, or keep a temporary chat',
       scope: 'chat:write',
       consent: 'person',
       on: 'chat',
@@ -140,12 +149,12 @@ export const chats = area(
         agent_id: id.nullable().optional(),
         model: model.nullable().optional(),
         max_cost_usd: chatsMaxCost.optional(),
-        head_message_id: id.optional().describe('Makes the branch active that ends with this message.'),
+        head_message_id: id.optional().describe('Makes the branch that ends with this message the active one.'),
         temporary: z
           .literal(false)
           .optional()
           .describe(
-            'Keeps a temporary chat, which its workspace sees from then on. A kept one does not become temporary.',
+            'Keeps a temporary chat and makes it visible to its workspace. A regular chat can’t become temporary.',
           ),
       },
       reply: one(Chat),
@@ -153,11 +162,14 @@ export const chats = area(
     }),
     ...lifecycle(Chat, '/chats/:id', 'chat', 'chat:write', 'a chat'),
     messages: endpoint('GET /chats/:id/messages', {
-      summary: 'List messages: the active branch, oldest first',
+      summary: 'List the messages of a chat',
       scope: 'chat:read',
       on: 'chat',
       query: {
-        branch: z.enum(['active', 'all']).default('active').describe('`all`: every branch, in the order of making.'),
+        branch: z
+          .enum(['active', 'all'])
+          .default('active')
+          .describe('`active`: the active branch, oldest first. `all`: all branches, in order of creation.'),
         order: z.enum(['asc', 'desc']).default('asc'),
       },
       reply: page(Message),
@@ -166,7 +178,7 @@ export const chats = area(
       summary: 'Send a message and wait for the answer',
       example: { content: 'Hello' },
       description:
-        'Answers the finished assistant message with its run. A run that fails answers its error with `details.run_id`. After ten minutes it goes on in the background and answers 202 with an operation. The run belongs to the server: it goes on when the caller leaves.',
+        'Returns the finished assistant message and its run. If the run fails, returns its error with `details.run_id`. After 10 minutes, the run continues in the background and the response is 202 with an operation. The run doesn’t stop if you disconnect.',
       scope: 'chat:run',
       on: 'chat',
       onShare: 'edit',
@@ -176,10 +188,10 @@ export const chats = area(
       errors: sendErrors,
     }),
     stream: endpoint('POST /chats/:id/messages/stream', {
-      summary: 'Send a message and stream the run as Server-Sent Events',
+      summary: 'Send a message and stream the run as server-sent events',
       example: { content: 'Hello' },
       description:
-        'Every event is durable before it is sent, and `id:` is its `seq`. A reader that was cut off goes on at `GET /chats/:id/runs/:run_id/events`.',
+        'Every event is stored before it’s sent, and `id:` is its `seq`. To resume an interrupted stream, use `GET /chats/:id/runs/:run_id/events`.',
       scope: 'chat:run',
       on: 'chat',
       onShare: 'edit',
@@ -191,30 +203,33 @@ export const chats = area(
     ...runEndpoints,
     ...goalEndpoints,
     compact: endpoint('POST /chats/:id/compact', {
-      summary: 'Begin anew with a summary of the conversation',
+      summary: 'Compact a chat',
       description:
-        'A model writes the summary of the active branch, at its own cost; the message with it becomes the head, and the next answer sees nothing older. The old branch stays reachable.',
+        'A model summarizes the active branch, which is billed like any model call. The summary becomes the head, and later answers don’t see older messages. The previous branch is kept.',
       scope: 'chat:run',
       on: 'chat',
       onShare: 'edit',
-      body: { model: model.optional().describe('Default: as for an answer.') },
+      body: { model: model.optional().describe('The model for the summary. Default: the chat’s usual model.') },
       reply: one(Message),
       limit: 'inference',
       errors: ['invalid_state', 'chat_busy', 'stale_update', ...sendErrors.slice(2)],
     }),
     export: endpoint('GET /chats/:id/export', {
-      summary: 'Download the transcript, attachments included',
+      summary: 'Export the transcript with attachments',
       scope: 'chat:read',
       on: 'chat',
       query: {
         format: z.enum(['markdown', 'json', 'html']).default('markdown'),
-        branch: z.enum(['active', 'all']).default('active').describe('`all`: every branch, in the order of making.'),
+        branch: z
+          .enum(['active', 'all'])
+          .default('active')
+          .describe('`active`: the active branch. `all`: all branches, in order of creation.'),
       },
       reply: bytes,
     }),
     copy_to_agent: endpoint('POST /chats/:id/copy-to-agent', {
       summary: 'Copy a chat to another agent',
-      description: 'With every branch, into the workspace of that agent.',
+      description: 'Copies all branches to the agent’s workspace.',
       scope: 'chat:write',
       on: 'chat',
       onScope: 'chat:read',
@@ -224,8 +239,9 @@ export const chats = area(
       errors: ['limit_reached'],
     }),
     copy_to_workspace: endpoint('POST /chats/:id/copy-to-workspace', {
-      summary: 'Copy a chat into another workspace',
-      description: 'With every branch; with `message_id` only what leads to it. The copy is independent.',
+      summary: 'Copy a chat to another workspace',
+      description:
+        'Copies all branches, or with `message_id` only the messages that lead to it. The copy is independent.',
       scope: 'chat:write',
       on: 'chat',
       onScope: 'chat:read',
@@ -235,8 +251,9 @@ export const chats = area(
       errors: ['limit_reached'],
     }),
     fork_to_workspace: endpoint('POST /chats/:id/fork-to-workspace', {
-      summary: 'Fork a chat into another workspace',
-      description: 'What leads to `message_id`, or to the head; the fork names where it comes from.',
+      summary: 'Fork a chat to another workspace',
+      description:
+        'Copies the messages that lead to `message_id`, or to the head. The fork’s `forked_from` names its source.',
       scope: 'chat:write',
       on: 'chat',
       onScope: 'chat:read',

@@ -9,7 +9,7 @@ export async function lockActiveChat(ctx: Context, id: Id): Promise<LockedChat> 
   if (ctx.unchangedSince && ctx.unchangedSince.getTime() !== locked.updated_at.getTime()) refuse('precondition_failed')
   if (locked.status !== 'active')
     refuse('invalid_state', {
-      message: `This chat is ${locked.status === 'archived' ? 'archived' : 'in the trash'}, so it is read-only.`,
+      message: `This chat is ${locked.status === 'archived' ? 'archived' : 'in the trash'}, so it’s read-only. Restore it before you change it.`,
       details: {
         status: locked.status,
         allowed: locked.status === 'archived' ? ['unarchive', 'trash'] : ['restore', 'permanent-delete'],

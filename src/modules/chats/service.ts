@@ -149,7 +149,7 @@ export const chatService = implementWith<Context<ChatHandles>>()(
         const goal = await goalStore.active(ctx.db, id)
         if (goal)
           refuse('chat_busy', {
-            message: 'A goal is pursued in this chat: end it first.',
+            message: 'This chat has an active goal. End it first.',
             details: { goal_id: goal.id },
           })
         return shown
@@ -315,7 +315,7 @@ const read = async (ctx: Context, id: Id): Promise<ChatRow> =>
 
 const theRun = async (ctx: Context, chatId: Id, runId: Id): Promise<RunRow> =>
   (await runStore.get(ctx.db, chatId, runId)) ??
-  refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
+  refuse('not_found', { param: 'run_id', message: 'The run doesn’t exist in this chat.' })
 
 /** The answer when it is there, or an operation that will have it. */
 async function waitFor(ctx: Context<ChatHandles>, run: RunRow, background: boolean) {

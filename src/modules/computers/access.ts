@@ -58,7 +58,7 @@ export function checkManages(principal: Principal, row: ComputerRow, scope: Scop
   const own = membershipIn(principal, row.workspace_id)
   if (own === null)
     return refuse('insufficient_role', {
-      message: 'This computer belongs to others, who let your workspace use it. Only they may do this.',
+      message: 'This computer belongs to another owner, who shared it with your workspace. Only its owner can do this.',
     })
   checkPlace(own, scope, role)
   if (!scope.endsWith(':read')) checkWritable(own)
@@ -106,7 +106,10 @@ export function checkMayUse(
   scope: Scope = SCOPE[capability],
 ): void {
   if (!hasScope(principal, scope))
-    refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+    refuse('missing_scope', {
+      message: `The key is missing the scope \`${scope}\`.`,
+      details: { required_scope: scope },
+    })
   const ways = waysTo(principal, row)
   if (!ways.some((way) => uses(way, capability, scope))) {
     const granting = ways.find((way) => way.capabilities.includes(capability))
@@ -115,13 +118,13 @@ export function checkMayUse(
       checkWritable(granting.membership)
     }
     refuse('capability_denied', {
-      message: `Your workspace may use this computer, but not for \`${capability}\`. Its owner can allow that.`,
+      message: `Your workspace isn’t allowed to use \`${capability}\` on this computer. Its owner can allow it.`,
       details: { capability, granted: [...new Set(ways.flatMap((way) => way.capabilities))] },
     })
   }
   if (!row.allows.includes(capability))
     refuse('capability_denied', {
-      message: `The machine itself does not allow \`${capability}\`: run \`uk computer run --allow …\` on it.`,
+      message: `The computer doesn’t allow \`${capability}\`. Run \`uk computer run --allow …\` on it.`,
       details: { capability, allows: row.allows },
     })
 }

@@ -8,20 +8,18 @@ export const ComputerDriver = z
   .object({
     driver: z
       .string()
-      .describe(
-        '`bubblewrap`: a sandbox of the host’s own system. `docker`: a container of an image, by Docker or Podman.',
-      ),
+      .describe('`bubblewrap`: a sandbox on the host system. `docker`: a container, with Docker or Podman.'),
     available: z.boolean(),
-    reason: z.string().nullable().describe('Why it is not available, or what it cannot do here.'),
+    reason: z.string().nullable().describe('Why the driver isn’t available, or what it can’t do here.'),
     images: z.array(z.string()),
     network: z.array(network),
     limits_enforced: z
       .boolean()
-      .describe('Limits of CPU, memory and processes hold. Where false, what holds is said in `reason`.'),
+      .describe('Whether CPU, memory and process limits are enforced. If false, `reason` says which are.'),
     disk_limits_enforced: z
       .boolean()
       .describe(
-        'The kernel refuses what goes beyond `disk_mb`. Where false it is measured every few seconds, and a computer that goes beyond it is ended, in `error` and with the reason.',
+        'Whether the kernel enforces `disk_mb`. If false, usage is measured every few seconds, and a computer that exceeds the limit is stopped with the status `error` and a reason.',
       ),
   })
   .meta({ id: 'ComputerDriver' })
@@ -33,14 +31,14 @@ export const ComputerSnapshot = z
     computer_id: idOut,
     computer_name: z.string(),
     name: z.string().nullable(),
-    status: z.enum(['creating', 'ready', 'failed']).describe('`ready` once it was read again and is whole.'),
-    size_bytes: z.number().int().nullable().describe('As it is kept, packed.'),
+    status: z.enum(['creating', 'ready', 'failed']).describe('`ready` after the snapshot was verified.'),
+    size_bytes: z.number().int().nullable().describe('The compressed size.'),
     home_bytes: z
       .number()
       .int()
       .nullable()
-      .describe('What a home takes that begins with it. Null: it was made before this was counted.'),
-    entries: z.number().int().nullable().describe('Files and folders in it.'),
+      .describe('The size of a home restored from it. Null: an older snapshot without this information.'),
+    entries: z.number().int().nullable().describe('The number of files and folders.'),
     sha256: z.string().nullable(),
   })
   .meta({ id: 'ComputerSnapshot' })
@@ -50,7 +48,7 @@ export const cloudEndpoints = {
   start: endpoint('POST /computers/:id/start', {
     summary: 'Start a cloud computer',
     description:
-      'A stopped one, or one in `error`; it is `starting` until its daemon has come. A paired machine is started by its owner: 409 `not_supported`.',
+      'Starts a computer that is stopped or in `error`. It’s `starting` until its daemon connects. Paired computers can’t be started remotely: 409 `not_supported`.',
     scope: 'computer:write',
     on: 'computer',
     reply: one(Computer),
@@ -59,16 +57,16 @@ export const cloudEndpoints = {
   stop: endpoint('POST /computers/:id/stop', {
     summary: 'Stop a cloud computer',
     description:
-      'Everything that runs on it ends, its home stays. From any state but `provisioning` without a home. A paired machine: 409 `not_supported`.',
+      'Terminates everything that runs on it and keeps its home. Possible in every state except `provisioning` without a home. Paired computers can’t be stopped remotely: 409 `not_supported`.',
     scope: 'computer:write',
     on: 'computer',
     reply: one(Computer),
     errors: ['not_supported', 'invalid_state'],
   }),
   snapshot: endpoint('POST /computers/:id/snapshots', {
-    summary: 'Keep the home of a cloud computer as it is now',
+    summary: 'Create a snapshot of a cloud computer’s home',
     description:
-      'An operation, whose result is the snapshot. A running computer is held still for as long as it is read. The snapshot counts once it was read again and every entry was found; it outlives its computer.',
+      'Returns an operation whose result is the snapshot. A running computer is paused while its home is read. The snapshot is ready once it was verified completely. It’s kept when the computer is deleted.',
     scope: 'computer:write',
     on: 'computer',
     body: { name: words(120).nullable().default(null) },
@@ -87,26 +85,26 @@ export const cloudEndpoints = {
 
 export const cloudComputers = area(
   'cloud_computers',
-  { title: 'Cloud computers', summary: 'Computers that this instance makes, isolated from its own machine.' },
+  { title: 'Cloud computers', summary: 'Computers created by this instance, isolated from its host.' },
   {
     drivers: endpoint('GET /app/computer-drivers', {
-      summary: 'See what cloud computers can be made of here',
+      summary: 'List the drivers for cloud computers',
       scope: 'computer:read',
       reply: page(ComputerDriver),
       beyond: true,
     }),
     create: endpoint('POST /app/computers', {
-      summary: 'Make a cloud computer',
+      summary: 'Create a cloud computer',
       description:
-        'An operation, whose result is the computer once it runs and its daemon has come. From then on it is one like any other: commands, terminals, files, ports.',
+        'Returns an operation whose result is the computer, once it runs and its daemon is connected. You can then use commands, terminals, files and ports as on any computer.',
       scope: 'computer:write',
       within: 'workspace_id',
       body: {
         workspace_id: workspaceId,
         name: computerName,
-        driver: z.string().max(40).optional().describe('Default: the first that is available.'),
-        image: words(255).optional().describe('Default: the first of the driver.'),
-        cpu: z.number().min(0.1).max(256).nullable().default(null).describe('Cores. Null: no limit.'),
+        driver: z.string().max(40).optional().describe('Default: the first available driver.'),
+        image: words(255).optional().describe('Default: the driver’s first image.'),
+        cpu: z.number().min(0.1).max(256).nullable().default(null).describe('Number of CPU cores. Null: no limit.'),
         memory_mb: z.number().int().min(128).max(1_048_576).nullable().default(null).describe('Null: no limit.'),
         processes: z.number().int().min(16).max(65_536).default(512),
         disk_mb: z
@@ -116,8 +114,10 @@ export const cloudComputers = area(
           .max(16_777_216)
           .nullable()
           .default(null)
-          .describe('Its home and what its daemon keeps, such as models. Null: no limit but the disk of its host.'),
-        network: network.default('none').describe('`internet`: public addresses only.'),
+          .describe(
+            'Disk limit for its home and the data of its daemon, such as models. Null: limited only by the host’s disk.',
+          ),
+        network: network.default('none').describe('`internet`: only public addresses can be reached.'),
         idle_stop_seconds: z
           .number()
           .int()
@@ -126,23 +126,23 @@ export const cloudComputers = area(
           .nullable()
           .default(null)
           .describe(
-            'It is stopped after so long without a call to it; a command in the background is one. Null: never.',
+            'Stops the computer after this long without a request. Commands in the background count as activity. Null: never.',
           ),
-        from_snapshot: id.optional().describe('Its home is what this snapshot has.'),
+        from_snapshot: id.optional().describe('The snapshot to create its home from.'),
       },
       reply: operation(Computer),
       errors: ['not_supported', 'limit_reached', 'invalid_state', 'storage_full'],
       beyond: true,
     }),
     snapshots: endpoint('GET /app/computer-snapshots', {
-      summary: 'List the snapshots of your workspaces, newest first, also those of computers that are gone',
+      summary: 'List the snapshots of your workspaces',
       scope: 'computer:read',
       query: { workspace_id: id.optional() },
       reply: page(ComputerSnapshot),
       beyond: true,
     }),
     delete_snapshot: endpoint('DELETE /app/computer-snapshots/:id', {
-      summary: 'Delete a snapshot for good',
+      summary: 'Delete a snapshot permanently',
       scope: 'computer:write',
       consent: 'person',
       reply: deleted,

@@ -8,7 +8,7 @@ export const capabilities = z
   .array(capability)
   .max(CAPABILITIES.length)
   .transform((given) => CAPABILITIES.filter((one) => given.includes(one)))
-  .describe('What may be done with it.')
+  .describe('The allowed capabilities.')
 
 const Exposed = z.object({ workspace_id: idOut, capabilities: z.array(capability), created_at: time })
 
@@ -24,31 +24,37 @@ export const Computer = z
     daemon_version: z.string().nullable(),
     lifecycle: z
       .enum(['provisioning', 'running', 'stopping', 'stopped', 'starting', 'error', 'deleted'])
-      .describe('A paired computer is `running`, connected or not.'),
+      .describe('Paired computers are always `running`, connected or not.'),
     connection: z
       .enum(['never_connected', 'online', 'offline'])
-      .describe('`offline` after 45 seconds without a sign of life.'),
-    engine: z.enum(['absent', 'stopped', 'starting', 'ready', 'error']).describe('Its engine for local models.'),
+      .describe('`offline` after 45 seconds without a heartbeat.'),
+    engine: z
+      .enum(['absent', 'stopped', 'starting', 'ready', 'error'])
+      .describe('The state of its engine for local models.'),
     last_seen_at: time.nullable(),
-    allows: z.array(capability).describe('What the owner of the machine lets it do, as set on the machine itself.'),
+    allows: z
+      .array(capability)
+      .describe('The capabilities allowed by the computer’s owner, set on the computer itself.'),
     limits: z
       .object({
         cpu: z.number().nullable(),
         memory_mb: z.number().int().nullable(),
         processes: z.number().int().nullable(),
-        enforced: z.boolean().describe('Of CPU, memory and processes.'),
+        enforced: z.boolean().describe('Whether CPU, memory and process limits are enforced.'),
         disk_mb: z.number().int().nullable(),
         disk_enforced: z
           .boolean()
-          .describe('By the kernel. False: it is measured, and a computer that goes beyond it is ended.'),
+          .describe(
+            'Whether the kernel enforces the disk limit. If false, usage is measured, and a computer that exceeds the limit is stopped.',
+          ),
       })
       .nullable(),
     lifecycle_reason: z.string().nullable().describe('Why a cloud computer is in `error`.'),
     driver: z.string().nullable(),
     image: z.string().nullable(),
-    exposures: z.array(Exposed).describe('Workspaces that may use it, of those that the caller may know of.'),
+    exposures: z.array(Exposed).describe('Workspaces that can use it. Only those visible to the caller.'),
     my_capabilities: z
       .array(capability)
-      .describe('What the caller may do with it: by ownership or exposures, by what it allows, and by scopes.'),
+      .describe('The caller’s capabilities, based on ownership or exposures, the computer’s settings, and scopes.'),
   })
   .meta({ id: 'Computer' })

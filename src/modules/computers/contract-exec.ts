@@ -7,19 +7,19 @@ export const environment = z
     z
       .string()
       .max(255)
-      .regex(/^[^=\0]+$/, 'must be names without ='),
+      .regex(/^[^=\0]+$/, 'must be names without `=`'),
     words(32_768),
   )
-  .describe('Beside those that the machine sets.')
+  .describe('Environment variables, in addition to those the computer sets.')
 export const argv = z.array(words(32_768)).min(1).max(1_000)
 export const cwd = words(4_096).pipe(z.string().startsWith('/', 'must be an absolute path'))
 export const machineUser = words(64).pipe(z.string().min(1))
 
 const ended = {
-  exit_code: z.number().int().nullable().describe('Null where a signal or the time-out ended it.'),
+  exit_code: z.number().int().nullable().describe('Null if it was terminated by a signal or timed out.'),
   signal: z.string().nullable(),
   timed_out: z.boolean(),
-  truncated: z.boolean().describe('It put out more than is answered.'),
+  truncated: z.boolean().describe('Whether the output was longer than returned.'),
   duration_ms: z.number().int(),
 }
 
@@ -27,9 +27,9 @@ export const ExecResult = z
   .object({
     id: idOut,
     ...ended,
-    stdout: z.string().describe('What is not UTF-8 is replaced by U+FFFD.'),
+    stdout: z.string().describe('Invalid UTF-8 is replaced by U+FFFD.'),
     stderr: z.string(),
-    stdout_base64: z.string().optional().describe('The bytes as they were; with `encoding: base64`.'),
+    stdout_base64: z.string().optional().describe('The raw bytes, with `encoding: base64`.'),
     stderr_base64: z.string().optional(),
   })
   .meta({ id: 'ExecResult' })
@@ -37,7 +37,7 @@ export const ExecResult = z
 const output = {
   data: z.string(),
   data_base64: z.string().optional().describe('With `encoding: base64`.'),
-  offset: z.number().int().describe('Bytes that came before on the same channel.'),
+  offset: z.number().int().describe('The number of preceding bytes on the same channel.'),
 }
 const ExecEvent = z
   .discriminatedUnion('event', [
@@ -69,16 +69,19 @@ const command = words(32_768).pipe(z.string().min(1))
 export const exec = endpoint('POST /computers/:id/exec', {
   summary: 'Run a command on a computer',
   description:
-    'Waits for its end. Another exit code than 0 is an answer like any other. Leaving ends it, with all that it has started. `background` goes on without you: an operation, whose content is the output so far, up to 8 MiB of each; its `result`, which lists show too, has the first MiB of each, and says where it was cut in `truncated`. With `Accept: text/event-stream` the output comes as it is put out: `exec.started`, `stdout` and `stderr`, at last `exec.completed`, or `exec.failed` where the computer was lost; with `background` too: then the `id` is the operation’s, and leaving ends only the telling.',
+    'Waits until the command exits. A nonzero exit code isn’t an error. If you disconnect, the command and all its child processes are terminated. With `background`, the command keeps running: the response is an operation whose content is the output so far, up to 8 MiB per stream. Its `result`, also in lists, contains the first 1 MiB of each, and `truncated` says which were cut off. With `Accept: text/event-stream`, output is streamed as `exec.started`, `stdout` and `stderr`, and finally `exec.completed`, or `exec.failed` if the computer was lost. With both, `id` is the operation’s ID, and disconnecting stops only the stream.',
   scope: 'computer:exec',
   on: 'computer',
   capability: 'exec',
   body: {
-    command: command.optional().describe('For `/bin/sh -c`.'),
-    argv: argv.optional().describe('A program with its arguments, without a shell; instead of `command`.'),
-    cwd: cwd.nullable().default(null).describe('Null: the home of its user.'),
+    command: command.optional().describe('A command line for `/bin/sh -c`.'),
+    argv: argv.optional().describe('A program with arguments, run without a shell. Alternative to `command`.'),
+    cwd: cwd.nullable().default(null).describe('The working directory. Null: the user’s home.'),
     env: environment.default({}),
-    user: machineUser.nullable().default(null).describe('Of the machine. Null: the one that the daemon runs as.'),
+    user: machineUser
+      .nullable()
+      .default(null)
+      .describe('The operating system user to run as. Null: the user the daemon runs as.'),
     timeout_ms: z
       .number()
       .int()
@@ -86,14 +89,14 @@ export const exec = endpoint('POST /computers/:id/exec', {
       .max(86_400_000)
       .nullable()
       .optional()
-      .describe('Default 60,000; in the background none. Null: none.'),
-    stdin: words(1_048_576).optional().describe('What it reads. Without, it reads an end at once.'),
-    stdin_base64: z.base64().optional().describe('The same as bytes.'),
+      .describe('Timeout in milliseconds. Default: 60,000, or none for background commands. Null: none.'),
+    stdin: words(1_048_576).optional().describe('The content of stdin. If omitted, stdin is empty.'),
+    stdin_base64: z.base64().optional().describe('The content of stdin as base64.'),
     stdin_open: z
       .boolean()
       .default(false)
-      .describe('It goes on reading behind `stdin` what `POST …/exec/:exec_id/stdin` writes, until that says `end`.'),
-    encoding: z.enum(['utf-8', 'base64']).default('utf-8').describe('`base64`: the output also as bytes.'),
+      .describe('Keeps stdin open after `stdin`. Send more with `POST …/exec/:exec_id/stdin` until it sends `end`.'),
+    encoding: z.enum(['utf-8', 'base64']).default('utf-8').describe('`base64`: also returns the output as raw bytes.'),
     max_output_bytes: z
       .number()
       .int()
@@ -101,7 +104,7 @@ export const exec = endpoint('POST /computers/:id/exec', {
       .max(8_388_608)
       .optional()
       .describe(
-        'Of each output. Default 8 MiB, the first. Named, or for an agent, which gets 32,768: the beginning and the end, and a line between them that says how much is left out.',
+        'Limit per output stream. By default, the first 8 MiB are returned. If you set a limit, or for agents (32,768), the start and end are returned, separated by a line that says how much was left out.',
       ),
     background: z.boolean().default(false),
   },
@@ -112,24 +115,28 @@ export const exec = endpoint('POST /computers/:id/exec', {
 export const CommandStdin = z
   .object({
     exec_id: z.string(),
-    offset: z.number().int().describe('How much of its stdin has arrived: where to go on.'),
-    running: z.boolean().describe('False: it has ended, and reads no more.'),
+    offset: z.number().int().describe('How many bytes of stdin have arrived, which is the offset to continue at.'),
+    running: z.boolean().describe('False: the command has exited.'),
   })
   .meta({ id: 'CommandStdin' })
 
 export const exec_stdin = endpoint('POST /computers/:id/exec/:exec_id/stdin', {
-  summary: 'Write to the stdin of a command that runs',
+  summary: 'Write to the stdin of a running command',
   description:
-    'Of one that you began with `stdin_open` (anybody else’s is 404), by the `id` of `exec.started` or of its operation. Answers once the command’s pipe has taken it, or after 10 seconds with how far it is: send the rest from `offset` on. What is sent again is not read twice; an offset beyond what has arrived is 409 `stale_update`.',
+    'For a command you started with `stdin_open`, identified by the `id` of `exec.started` or of its operation. Commands of others return 404. Returns once the command’s pipe accepted the bytes, or after 10 seconds with the offset reached: send the rest from `offset`. Bytes sent again aren’t read twice. An offset beyond what has arrived returns 409 `stale_update`.',
   scope: 'computer:exec',
   on: 'computer',
   capability: 'exec',
   params: { exec_id: words(64).pipe(z.string().min(1)) },
   body: {
-    offset: z.number().int().min(0).describe('Bytes of its stdin that came before, `stdin` of the call among them.'),
-    data: words(524_288).optional().describe('What it reads next.'),
-    data_base64: z.base64().max(699_052).optional().describe('The same as bytes.'),
-    end: z.boolean().default(false).describe('Nothing comes behind it: the command reads its end.'),
+    offset: z
+      .number()
+      .int()
+      .min(0)
+      .describe('The number of stdin bytes sent before, including `stdin` of the exec request.'),
+    data: words(524_288).optional().describe('The next bytes of stdin, as text.'),
+    data_base64: z.base64().max(699_052).optional().describe('The next bytes of stdin, as base64.'),
+    end: z.boolean().default(false).describe('Closes stdin after these bytes.'),
   },
   reply: one(CommandStdin),
   errors: [

@@ -5,52 +5,57 @@ const path = words(12_400)
   .pipe(z.string().regex(/^(file:\/\/)?\//, 'must be an absolute path'))
   .meta({
     description:
-      'Absolute, such as `/home/ada/notes.txt`. Where its bytes are not UTF-8, a `file:` URI with them percent-encoded (RFC 8089), as `path` of a row says it: `file:///home/ada/caf%E9`.',
+      'An absolute path, such as `/home/ada/notes.txt`. If it isn’t valid UTF-8, use a `file:` URI with percent-encoded bytes (RFC 8089), as returned in `path`: `file:///home/ada/caf%E9`.',
     example: '/home/ada/notes.txt',
   })
-const overwrite = flag.optional().describe('Replace the file that is there. Default: refuse with `already_exists`.')
+const overwrite = flag.optional().describe('Whether to replace an existing file. Default: fail with `already_exists`.')
 const mode = z.coerce
   .number()
   .int()
   .min(0)
   .max(0o777)
   .optional()
-  .describe('The permission bits of a file that was not there, before its umask. One that is replaced keeps its own.')
-const modified = time.optional().describe('When it was changed, to be kept as such. Default: now.')
+  .describe('The permission bits of a new file, before the umask. Replaced files keep theirs.')
+const modified = time.optional().describe('The modification time to set. Default: now.')
 const tag = words(64)
   .pipe(z.string().min(1))
   .optional()
-  .describe('Names the content that is sent: what was cut off goes on only with the same one.')
+  .describe('Identifies the content. An interrupted upload can be resumed only with the same value.')
 
 export const ComputerFile = z
   .object({
     name: z.string(),
     path: z
       .string()
-      .describe('Names it in every call; a `file:` URI with percent-encoded bytes where they are not UTF-8.'),
-    name_base64: z.string().nullable().describe('The bytes of the name where they are not UTF-8.'),
+      .describe(
+        'The identifier to use in requests: the path, or a `file:` URI with percent-encoded bytes if it isn’t valid UTF-8.',
+      ),
+    name_base64: z.string().nullable().describe('The raw bytes of the name, if it isn’t valid UTF-8.'),
     type: z.enum(['file', 'folder', 'symlink', 'other']),
     size_bytes: z.number().int(),
-    mode: z.number().int().describe('The permission bits, as of chmod(2).'),
+    mode: z.number().int().describe('The permission bits, as in chmod(2).'),
     owner: z.string().nullable(),
     modified_at: time,
-    target: z.string().nullable().describe('Where a symlink leads. It is shown, and never followed on remove.'),
+    target: z.string().nullable().describe('The target of a symlink. `remove` never follows it.'),
   })
   .meta({ id: 'ComputerFile' })
 
 export const RemovedFiles = z
-  .object({ path: z.string(), removed: z.number().int().describe('Files and folders that are gone.') })
+  .object({ path: z.string(), removed: z.number().int().describe('The number of removed files and folders.') })
   .meta({ id: 'RemovedFiles' })
 
 export const ComputerUpload = z
-  .object({ path: z.string(), offset: z.number().int().describe('How much of the upload lies on the computer.') })
+  .object({
+    path: z.string(),
+    offset: z.number().int().describe('How many bytes of the upload have arrived on the computer.'),
+  })
   .meta({ id: 'ComputerUpload' })
 
 export const fileEndpoints = {
   fs: endpoint('POST /computers/:id/fs', {
-    summary: 'List a folder of a computer, look at, make or remove something',
+    summary: 'List, inspect, create or remove files and folders on a computer',
     description:
-      '`list` answers a page, in the order of the bytes of the names; `stat` one row; `mkdir` the row of the folder, with `parents` also those above it; `remove` how much is gone, a folder that is not empty only with `recursive`. `list` and `stat` need `fs_read`, the others `fs_write` and `computer:write`. Symlinks work as in `ls`, `mkdir` and `rm`: `stat` and `remove` act on the link itself, `list` and a link in the middle of a path are followed, never out of the allowed folders.',
+      '`list` returns a page sorted by the bytes of the names, `stat` one entry, `mkdir` the folder (with `parents`, its parent folders are created too), and `remove` the number of removed entries. Folders that aren’t empty are removed only with `recursive`. `list` and `stat` require `fs_read`; the others require `fs_write` and `computer:write`. Symlinks work as in `ls`, `mkdir` and `rm`: `stat` and `remove` apply to the link itself. `list` and links within a path are followed, but never outside the allowed folders.',
     scope: 'computer:read',
     on: 'computer',
     role: 'member',
@@ -59,12 +64,12 @@ export const fileEndpoints = {
       path: path
         .optional()
         .describe(
-          'Absolute, or a `file:` URI, as in `download`. Of `list` and `stat` it may be left out: then it is the home of the user that the daemon runs as, or the first folder that `--root` allows where the home is not among these.',
+          'An absolute path, or a `file:` URI as in `download`. Optional for `list` and `stat`: the default is the home of the user the daemon runs as, or the first folder allowed by `--root` if the home isn’t allowed.',
         ),
-      recursive: flag.optional().describe('Of `remove`.'),
-      parents: flag.optional().describe('Of `mkdir`.'),
-      cursor: z.string().max(1_024).optional().describe('Of `list`: `next_cursor` of the page before.'),
-      limit: z.number().int().min(1).max(1_000).optional().describe('Of `list`. Default 25.'),
+      recursive: flag.optional().describe('For `remove`.'),
+      parents: flag.optional().describe('For `mkdir`.'),
+      cursor: z.string().max(1_024).optional().describe('For `list`: the `next_cursor` of the previous page.'),
+      limit: z.number().int().min(1).max(1_000).optional().describe('For `list`. Default: 25.'),
     },
     reply: pageOr(ComputerFile, z.union([ComputerFile, RemovedFiles])),
     errors: [
@@ -78,9 +83,9 @@ export const fileEndpoints = {
     ],
   }),
   download: endpoint('GET /computers/:id/fs/download', {
-    summary: 'Download a file of a computer, or a folder as an archive',
+    summary: 'Download a file from a computer, or a folder as an archive',
     description:
-      'Streams; takes `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. Goes on by itself when the computer is lost and comes back within a minute; a file that is changed meanwhile breaks it off. A symlink is followed within the allowed folders. A file without a true size, such as those in `/proc`, comes whole and without `Content-Length`.',
+      'Streams the file. Supports `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. If the computer is lost and reconnects within a minute, the download continues automatically. If the file changes in the meantime, it’s aborted. Symlinks are followed within the allowed folders. Files without a real size, such as those in `/proc`, are sent completely and without `Content-Length`.',
     scope: 'computer:read',
     on: 'computer',
     capability: 'fs_read',
@@ -90,7 +95,7 @@ export const fileEndpoints = {
         .enum(['zip', 'tar'])
         .optional()
         .describe(
-          'The format for a folder. A `zip` unpacks on every system: names that Windows or macOS refuse are changed in it. A `tar` keeps all names.',
+          'The archive format for a folder. A `zip` can be unpacked on every system: names that Windows or macOS don’t allow are changed. A `tar` keeps all names.',
         ),
     },
     reply: bytes,
@@ -104,8 +109,8 @@ export const fileEndpoints = {
     ],
   }),
   upload_offset: endpoint('GET /computers/:id/fs/upload', {
-    summary: 'How far an upload to a computer has come',
-    description: 'Of your own upload to this path that broke off. HEAD answers it too, in `Upload-Offset`.',
+    summary: 'Get the progress of an upload to a computer',
+    description: 'For your own interrupted upload to this path. `HEAD` returns the same in `Upload-Offset`.',
     scope: 'computer:write',
     on: 'computer',
     capability: 'fs_write',
@@ -117,7 +122,7 @@ export const fileEndpoints = {
   upload: endpoint('POST /computers/:id/fs/upload', {
     summary: 'Upload a file to a computer',
     description:
-      'The raw bytes, with `path` in the query; or, without a query, JSON with `path` and `drive_source`. The file stands in its place only once it is whole. A symlink is written through with `overwrite`, to a target within the allowed folders. An upload that is refused leaves nothing on the computer. After a cut, ask how far it has come and send the rest with `Content-Range: bytes FROM-TO/SIZE`; another offset is 409 `stale_update` with `details.offset`. `Content-Range: bytes */SIZE` without a body ends one of which all has come. A part that is not the last is answered with 202 and the offset; what nobody goes on with for seven days is removed.',
+      'Send the raw bytes with `path` in the query, or JSON with `path` and `drive_source`. The file appears at its path only when complete. With `overwrite`, symlinks are followed to targets within the allowed folders. A rejected upload leaves nothing behind. To resume an interrupted upload, get its progress and send the rest with `Content-Range: bytes FROM-TO/SIZE`. A different offset returns 409 `stale_update` with `details.offset`. `Content-Range: bytes */SIZE` without a body completes an upload whose bytes have all arrived. Parts before the last return 202 and the offset. Incomplete uploads are removed after 7 days without activity.',
     scope: 'computer:write',
     on: 'computer',
     capability: 'fs_write',
@@ -128,14 +133,14 @@ export const fileEndpoints = {
       overwrite,
       mode,
       modified_at: modified,
-      drive_source: z.strictObject({ file_id: idIn }).optional().describe('A file on the drive, instead of bytes.'),
+      drive_source: z.strictObject({ file_id: idIn }).optional().describe('A drive file to copy, instead of bytes.'),
     },
     headers: {
       content_range: z
         .string()
         .max(128)
         .optional()
-        .describe('`bytes FROM-TO/SIZE`, to go on after a cut; SIZE may be `*` until it is known.'),
+        .describe('`bytes FROM-TO/SIZE`, to resume an upload. SIZE can be `*` until it’s known.'),
     },
     reply: one(z.union([ComputerFile, ComputerUpload])),
     status: 201,

@@ -8,35 +8,35 @@ const looking = { scope: 'computer:read', on: 'computer', capability: 'ports' } 
 export const ComputerPort = z
   .object({
     port: z.number().int(),
-    label: z.string().nullable().describe('Of this port of this computer, whatever listens there.'),
+    label: z.string().nullable().describe('The label of this port, independent of the program that uses it.'),
     protocol: z.enum(['tcp', 'tcp6']).nullable(),
     process: z.string().nullable(),
     pid: z.number().int().nullable(),
-    status: z.enum(['listening', 'closed']).describe('`closed`: nothing listens there, and it has a label.'),
+    status: z.enum(['listening', 'closed']).describe('`closed`: no program listens on the port, but it has a label.'),
     url: z
       .string()
       .nullable()
       .describe(
-        'Its own origin, entered by a ticket or with a key. Null where the instance has none: UK_PREVIEW_DOMAIN.',
+        'The port’s own origin. It can be opened with a ticket or an API key. Null if the instance has no UK_PREVIEW_DOMAIN.',
       ),
   })
   .meta({ id: 'ComputerPort' })
 
 export const PortTicket = z
-  .object({ url: z.string().describe('For a browser: it opens the port, once.'), expires_at: time })
+  .object({ url: z.string().describe('A URL for a browser that opens the port once.'), expires_at: time })
   .meta({ id: 'PortTicket' })
 
 export const portEndpoints = {
   ports: endpoint('GET /computers/:id/ports', {
-    summary: 'List the ports that programs of a computer listen on',
-    description: 'And those that have a label. A `url` is an origin of its own for each computer and port.',
+    summary: 'List the open ports of a computer',
+    description: 'Includes ports with a label. Each computer and port has its own origin in `url`.',
     ...looking,
     reply: page(ComputerPort),
     errors: ['computer_offline', 'timeout'],
   }),
   label_port: endpoint('PATCH /computers/:id/ports', {
     summary: 'Label a port',
-    description: 'The label stays when the program behind it ends. Null takes it away.',
+    description: 'The label is kept when the program exits. Null removes it.',
     ...looking,
     scope: 'computer:write',
     body: { port, label: words(120).pipe(z.string().trim().min(1)).nullable() },
@@ -44,9 +44,9 @@ export const portEndpoints = {
     errors: ['computer_offline', 'timeout'],
   }),
   port_ticket: endpoint('POST /computers/:id/ports/:port/ticket', {
-    summary: 'Make a link that opens a port in a browser, once and within 60 seconds',
+    summary: 'Create a one-time link to open a port in a browser',
     description:
-      'Refused (409 `invalid_state`) while nothing listens there. It sets a cookie that is good for this port of this computer and for nothing else, for 12 hours and no longer than the session or key that asked. Every request is held against the grant; what is open ends within 5 seconds of its end. Programs may send their key to the `url` of the port instead.',
+      'The link is valid for 60 seconds and can be used once. Fails with 409 `invalid_state` if no program listens on the port. It sets a cookie for this port of this computer only, valid for up to 12 hours and no longer than the session or key that created it. Permissions are checked on every request, and open connections are closed within 5 seconds after they’re revoked. Programs can send their API key to the port’s `url` instead.',
     ...looking,
     consent: 'person',
     params: { port },
@@ -81,19 +81,20 @@ const errors = ['computer_offline', 'timeout', 'not_supported', 'interrupted'] a
 export const userEndpoints = {
   users: endpoint('GET /computers/:id/users', {
     summary: 'List the users of a computer',
-    description: 'People’s accounts of its own system, by `uid`; those that the system needs for itself are not shown.',
+    description: 'Lists the user accounts of the operating system, by `uid`. System accounts aren’t included.',
     ...managing,
     reply: page(MachineUser),
     errors,
   }),
   create_user: endpoint('POST /computers/:id/users', {
-    summary: 'Create a user of a computer',
-    description: 'With a home and no password. Where the daemon does not run as root: 409 `not_supported`.',
+    summary: 'Create a user on a computer',
+    description:
+      'Creates a user with a home and no password. If the daemon doesn’t run as root, fails with 409 `not_supported`.',
     ...managing,
     body: {
       username,
       shell: shell.optional().describe('Default: `/bin/bash`.'),
-      groups: groups.default([]).describe('Beside its own.'),
+      groups: groups.default([]).describe('Additional groups.'),
     },
     reply: one(MachineUser),
     status: 201,
@@ -107,10 +108,13 @@ export const userEndpoints = {
     errors,
   }),
   update_user: endpoint('PATCH /computers/:id/users/:username', {
-    summary: 'Change the shell or the groups of a user',
+    summary: 'Update a user’s shell or groups',
     ...managing,
     params,
-    body: { shell: shell.optional(), groups: groups.optional().describe('All of them beside its own.') },
+    body: {
+      shell: shell.optional(),
+      groups: groups.optional().describe('All additional groups. Replaces the current ones.'),
+    },
     reply: one(MachineUser),
     errors,
   }),
@@ -120,8 +124,12 @@ export const userEndpoints = {
     consent: 'person',
     params,
     query: {
-      remove_home: flag.default(false).describe('Its home and mail as well.'),
-      force: flag.default(false).describe('End its processes first. Without, 409 `invalid_state` while there are any.'),
+      remove_home: flag.default(false).describe('Whether to delete its home and mail too.'),
+      force: flag
+        .default(false)
+        .describe(
+          'Whether to terminate its processes first. If false and there are processes, the request fails with 409 `invalid_state`.',
+        ),
     },
     reply: deleted,
     errors: [...errors, 'invalid_state'],

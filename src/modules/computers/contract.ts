@@ -16,7 +16,9 @@ export const ComputerPairing = z
   .object({
     ...base,
     name: z.string().nullable(),
-    workspace_id: idOut.describe('The workspace that the computer will belong to; the personal one: its account.'),
+    workspace_id: idOut.describe(
+      'The workspace that will own the computer. For the personal workspace, its account owns it.',
+    ),
     status: z.enum(['waiting', 'paired', 'expired']),
     computer_id: idOut.nullable(),
     expires_at: time,
@@ -24,42 +26,44 @@ export const ComputerPairing = z
   .meta({ id: 'ComputerPairing' })
 
 export const NewComputerPairing = ComputerPairing.extend({
-  token: z.string().describe('`ukp_…`, for the machine. Shown this once.'),
-  code: z.string().describe('The same for typing, `XXXX-XXXX`. Shown this once.'),
-  command: z.string().describe('What to run on the machine. Shown this once.'),
+  token: z.string().describe('The pairing token for the computer, `ukp_…`. It’s shown only once.'),
+  code: z.string().describe('A code to type instead of the token, `XXXX-XXXX`. It’s shown only once.'),
+  command: z.string().describe('The command to run on the computer. It’s shown only once.'),
   install_command: z
     .string()
-    .describe('The same for a machine that has no `uk`: it gets its part of it from this server. Shown this once.'),
+    .describe(
+      'The command for a computer without `uk`. It downloads the program from this server. It’s shown only once.',
+    ),
 }).meta({ id: 'NewComputerPairing' })
 
 export const PairedComputer = z
   .object({
     computer: Computer,
-    credential: z.string().describe('`ukm_…`, by which the machine says from now on who it is. Shown this once.'),
+    credential: z.string().describe('The computer’s credential, `ukm_…`. It’s shown only once.'),
     server_url: z.string(),
   })
   .meta({ id: 'PairedComputer' })
 
 export const computerPairings = area(
   'computer_pairings',
-  { title: 'Pairing of computers', summary: 'One-time tokens by which a machine joins from its own side.' },
+  { title: 'Computer pairing', summary: 'One-time tokens for pairing computers.' },
   {
     list: endpoint('GET /computer-pairings', {
       summary: 'List your pairings, newest first',
       scope: 'computer:read',
-      query: { workspace_id: id.optional().describe('Only those of this workspace.') },
+      query: { workspace_id: id.optional().describe('Only pairings of this workspace.') },
       reply: page(ComputerPairing),
       beyond: true,
     }),
     create: endpoint('POST /computer-pairings', {
-      summary: 'Make a token that pairs one machine within 10 minutes',
+      summary: 'Create a pairing token, valid for 10 minutes',
       description:
-        'The machine redeems it, or the code for typing, once. What it may then do to the machine is decided there: `uk computer run --allow …`.',
+        'The computer redeems the token or the code once. What Ukiyo can do on the computer is decided there: `uk computer run --allow …`.',
       scope: 'computer:write',
       consent: 'person',
       within: 'workspace_id',
       body: {
-        name: computerName.nullable().default(null).describe('Of the computer. Null: what the machine calls itself.'),
+        name: computerName.nullable().default(null).describe('The name of the computer. Null: its own host name.'),
         workspace_id: workspaceId,
       },
       reply: one(NewComputerPairing),
@@ -68,14 +72,14 @@ export const computerPairings = area(
       beyond: true,
     }),
     get: endpoint('GET /computer-pairings/:id', {
-      summary: 'See whether a machine has come',
+      summary: 'Get the status of a pairing',
       scope: 'computer:read',
       on: 'computer_pairing',
       reply: one(ComputerPairing),
       beyond: true,
     }),
     cancel: endpoint('DELETE /computer-pairings/:id', {
-      summary: 'End a pairing that waits',
+      summary: 'Cancel a pending pairing',
       scope: 'computer:write',
       consent: 'person',
       on: 'computer_pairing',
@@ -89,10 +93,10 @@ export const computerPairings = area(
 export const ComputerProbe = z
   .object({
     id: idOut,
-    created_at: time.describe('Of the computer.'),
+    created_at: time.describe('When the computer was created.'),
     connection: z.literal('online'),
     round_trip_ms: z.number(),
-    clock_difference_ms: z.number().int().describe('By how much its clock is ahead of the server’s.'),
+    clock_difference_ms: z.number().int().describe('How far the computer’s clock is ahead of the server’s.'),
     uptime_seconds: z.number(),
     load: z.number(),
     memory_bytes: z.number().int(),
@@ -101,13 +105,13 @@ export const ComputerProbe = z
       .number()
       .int()
       .nullable()
-      .describe('Of the file system that its home lies on. Null: an earlier daemon, or not known.'),
+      .describe('Of the file system that contains its home. Null: an older daemon, or unknown.'),
     disk_free_bytes: z.number().int().nullable(),
     home: z
       .string()
       .nullable()
       .describe(
-        'The home of the user that its daemon runs as. Null: an earlier daemon, or the caller may use neither commands nor terminals nor files.',
+        'The home of the user the daemon runs as. Null: an older daemon, or the caller can’t use commands, terminals or files.',
       ),
   })
   .meta({ id: 'ComputerProbe' })
@@ -125,23 +129,24 @@ export const computers = area(
   'computers',
   {
     title: 'Computers',
-    summary: 'Your own machines and cloud computers: whose they are, who may use them, and for what.',
+    summary: 'Connected computers and cloud computers: ownership, access and use.',
   },
   {
     list: endpoint('GET /computers', {
-      summary: 'List the computers that you reach, newest first',
-      description: 'Your own, those of your workspaces, and those that these may use.',
+      summary: 'List the computers you can access, newest first',
+      description: 'Your own computers, those of your workspaces, and those shared with your workspaces.',
       scope: 'computer:read',
       query: {
-        owner: z.literal('me').optional().describe('`me`: only those that belong to your account.'),
-        workspace_id: id.optional().describe('Only those that this workspace owns or may use.'),
+        owner: z.literal('me').optional().describe('`me`: only computers your account owns.'),
+        workspace_id: id.optional().describe('Only computers that this workspace owns or can use.'),
       },
       reply: page(Computer),
     }),
     get: endpoint('GET /computers/:id', { summary: 'Get a computer', ...reading, reply: one(Computer) }),
     create: endpoint('POST /computers', {
-      summary: 'Refused: computers are paired from the machine itself',
-      description: 'Always 405 `pair_from_machine`. `POST /computer-pairings` makes what the machine redeems.',
+      summary: 'Not available: computers are paired from the computer itself',
+      description:
+        'Always returns 405 `pair_from_machine`. Use `POST /computer-pairings` to create a token, and redeem it on the computer.',
       scope: 'computer:write',
       refused: 'pair_from_machine',
       reply: one(Computer),
@@ -153,17 +158,17 @@ export const computers = area(
       reply: one(Computer),
     }),
     delete: endpoint('DELETE /computers/:id', {
-      summary: 'Let a computer go',
+      summary: 'Delete a computer',
       description:
-        'Its credentials and everything that was granted end at once, its link and what goes on over it within 5 seconds. On a paired machine nothing is removed; a cloud computer goes with its home. Its snapshots stay.',
+        'Revokes its credentials and all access immediately. Its connection and everything that uses it are closed within 5 seconds. On a paired computer, no data is deleted. A cloud computer is deleted together with its home; its snapshots are kept.',
       ...owning,
       consent: 'person',
       reply: deleted,
     }),
     expose: endpoint('POST /computers/:id/exposures', {
-      summary: 'Let a workspace use a computer',
+      summary: 'Share a computer with a workspace',
       description:
-        'For these capabilities, and no more than its machine allows. Members of the workspace use it; viewers see that it is there.',
+        'Grants these capabilities, limited by what the computer allows. Members of the workspace can use it; viewers can only see it.',
       ...managing,
       consent: 'person',
       body: { workspace_id: id, capabilities: granted },
@@ -172,32 +177,32 @@ export const computers = area(
       errors: ['already_exists'],
     }),
     change_exposure: endpoint('PATCH /computers/:id/exposures/:workspace_id', {
-      summary: 'Replace what a workspace may do with a computer',
+      summary: 'Replace a workspace’s capabilities on a computer',
       ...managing,
       consent: 'person',
       body: { capabilities: granted },
       reply: one(ComputerExposure),
     }),
     withdraw: endpoint('DELETE /computers/:id/exposures/:workspace_id', {
-      summary: 'Withdraw a computer from a workspace',
-      description: 'The admins of that workspace may, too. What goes on there over it ends within 5 seconds.',
+      summary: 'Stop sharing a computer with a workspace',
+      description: 'Admins of that workspace can do this too. Their active use is stopped within 5 seconds.',
       ...managing,
       consent: 'person',
       reply: deleted,
     }),
     transfer: endpoint('POST /computers/:id/transfer', {
-      summary: 'Give a computer to somebody else, or to a workspace',
+      summary: 'Transfer a computer to another user or workspace',
       description:
-        'To a person you share a workspace with, or a workspace you are in. What was exposed is withdrawn, and its local models answer for no models of the platform until the new owner maps them.',
+        'The new owner must be a member of one of your workspaces, or a workspace you’re in. Sharing with workspaces ends, and its local models stop serving platform models until the new owner maps them.',
       ...owning,
       consent: 'person',
       body: { user_id: id.optional(), workspace_id: id.optional() },
       reply: one(Computer),
     }),
     rotate_credential: endpoint('POST /computers/:id/rotate-credential', {
-      summary: 'Give the machine another credential',
+      summary: 'Rotate a computer’s credential',
       description:
-        'Its daemon is handed it over the link and keeps it before this is answered; nobody else sees it. The old one goes on for `overlap_seconds`.',
+        'The new credential is sent to the daemon over its connection and stored there before the response. It isn’t returned. The old one stays valid for `overlap_seconds`.',
       ...managing,
       consent: 'person',
       body: { overlap_seconds: z.number().int().min(0).max(86_400).default(60) },
@@ -205,7 +210,7 @@ export const computers = area(
       errors: ['computer_offline', 'timeout', 'interrupted'],
     }),
     test_connection: endpoint('POST /computers/:id/test-connection', {
-      summary: 'Ask the daemon of a computer whether it is there',
+      summary: 'Test the connection to a computer',
       ...reading,
       reply: one(ComputerProbe),
       errors: ['computer_offline', 'timeout', 'interrupted'],
@@ -220,20 +225,20 @@ export const computers = area(
     ...portEndpoints,
     ...userEndpoints,
     pair: endpoint('POST /computers/pair', {
-      summary: 'Redeem a pairing: what a machine does, not a person',
+      summary: 'Redeem a pairing (called by the computer)',
       description:
-        'Needs nothing but the token or the code, and works once. A wrong one counts as a failed login; ten wrong codes end a pairing.',
+        'Requires only the token or the code, which can be used once. A wrong one counts as a failed sign-in. After 10 wrong codes, a pairing ends.',
       scope: null,
       auth: 'open',
       consent: 'person',
       body: {
         token: z.string().min(1).max(200).describe('`ukp_…`, or the code `XXXX-XXXX`.'),
-        name: computerName.optional().describe('What the machine calls itself. Default: its host name.'),
-        os: said(64).describe('As `process.platform` says: `linux`, `darwin`.'),
+        name: computerName.optional().describe('The computer’s name. Default: its host name.'),
+        os: said(64).describe('As in `process.platform`: `linux`, `darwin`.'),
         arch: said(64),
         hostname: said(255),
         daemon_version: said(64),
-        protocol: z.number().int().min(1).max(1_000_000).describe('The newest protocol of the link that it speaks.'),
+        protocol: z.number().int().min(1).max(1_000_000).describe('The newest protocol version it supports.'),
         allows: capabilities.default([...CAPABILITIES]),
       },
       reply: one(PairedComputer),

@@ -42,12 +42,12 @@ export async function checkRoom(ctx: Context, workspaceId: Id, kind: ComputerRow
   const most = ctx.engine.config.computersPerWorkspace
   if (kind === 'cloud' && cloud >= most)
     refuse('limit_reached', {
-      message: `A workspace has ${most} cloud computers at most (UK_COMPUTERS_PER_WORKSPACE).`,
+      message: `A workspace can have up to ${most} cloud computers (UK_COMPUTERS_PER_WORKSPACE).`,
       details: { limit: most },
     })
   if (all >= MOST_COMPUTERS)
     refuse('limit_reached', {
-      message: `A workspace has ${MOST_COMPUTERS} computers at most.`,
+      message: `A workspace can have up to ${MOST_COMPUTERS} computers.`,
       details: { limit: MOST_COMPUTERS },
     })
 }

@@ -8,10 +8,10 @@ export const FilePlace = z
     file: DriveFile,
     ancestors: z
       .array(z.object({ id: idOut, name: z.string() }))
-      .describe('The folders it lies in that the caller may read, outermost first.'),
+      .describe('The parent folders the caller can read, outermost first.'),
     access: z
       .enum(['view', 'edit', 'all'])
-      .describe('`view` reads; `edit` changes name and content too; `all` moves, trashes and shares as well.'),
+      .describe('`view` can read. `edit` can also change the name and content. `all` can also move, trash and share.'),
   })
   .meta({ id: 'FilePlace' })
 
@@ -19,14 +19,14 @@ export const FolderRows = z
   .object({
     ...base,
     files: z.array(DriveFile).describe('Newest first.'),
-    next: idOut.nullable().describe('Goes into `before` for what follows; null: this is all.'),
+    next: idOut.nullable().describe('The value of `before` for the next page. Null: this is the last page.'),
   })
-  .meta({ id: 'FolderRows', description: '`id` is that of the folder, or of the workspace whose root it is.' })
+  .meta({ id: 'FolderRows', description: '`id` is the ID of the folder, or of the workspace for its root.' })
 
 /** Endpoints that give the drive's pages in one call what takes other clients several. */
 export const appEndpoints = {
   place: endpoint('GET /app/drive/files/:id', {
-    summary: 'See a file or folder with the folders it lies in, and what you may do with it',
+    summary: 'Get a file or folder with its parent folders and your permissions',
     scope: 'drive:read',
     on: 'file',
     inAnyStatus: true,
@@ -34,25 +34,26 @@ export const appEndpoints = {
     beyond: true,
   }),
   rows: endpoint('GET /app/drive/rows', {
-    summary: 'List what lies directly in a folder, many rows at once',
-    description: 'Like `GET /drive/files` with `parent_id`, 2,000 rows to a call: what a page sorts by itself.',
+    summary: 'List the contents of a folder',
+    description:
+      'Like `GET /drive/files` with `parent_id`, but with 2,000 rows per request, for pages that sort on their own.',
     scope: 'drive:read',
     within: 'workspace_id',
     query: {
-      workspace_id: id.optional().describe('The workspace whose root is listed. Default: the personal one.'),
-      parent_id: id.optional().describe('The folder that is listed, instead of a root.'),
+      workspace_id: id.optional().describe('The workspace whose root is listed. Default: your personal workspace.'),
+      parent_id: id.optional().describe('The folder to list, instead of a root.'),
       before: id
         .optional()
-        .describe('Only what is older than the file or folder of this id: `next` of the rows before.'),
+        .describe('Only files and folders older than the one with this ID: `next` of the previous page.'),
     },
     reply: one(FolderRows),
     errors: ['not_found', 'insufficient_role'],
     beyond: true,
   }),
   latest: endpoint('GET /app/drive/latest', {
-    summary: 'List the files of your workspaces by when their content changed, the latest first',
+    summary: 'List recently edited files in your workspaces',
     scope: 'drive:read',
-    query: { workspace_id: id.optional().describe('Only those of this workspace.') },
+    query: { workspace_id: id.optional().describe('Only files in this workspace.') },
     reply: page(DriveFile),
     beyond: true,
   }),

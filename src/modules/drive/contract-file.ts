@@ -8,15 +8,15 @@ export const DriveFile = z
     ...base,
     ...inWorkspace,
     name: z.string(),
-    path: z.string().describe('The names from the root of the workspace on, joined by `/`, without a leading one.'),
+    path: z.string().describe('The path from the root of the workspace, with `/` between names and no leading `/`.'),
     kind,
-    parent_id: idOut.nullable().describe('The folder it lies in; null is the root of the workspace.'),
+    parent_id: idOut.nullable().describe('The parent folder. Null: the root of the workspace.'),
     mime_type: z.string().nullable(),
     size_bytes: z.number().int().nullable(),
     sha256: z.string().nullable().describe('64 hex digits.'),
-    content_version: z.number().int().nullable().describe('Counts up with every change of the content.'),
+    content_version: z.number().int().nullable().describe('Increases with every change of the content.'),
     content_updated_at: time.nullable(),
     status: z.enum(['active', 'trashed']),
     trashed_at: time.nullable(),
   })
-  .meta({ id: 'File', description: 'A file or a folder. What only a file has is null for a folder.' })
+  .meta({ id: 'File', description: 'A file or a folder. Fields that only files have are null for folders.' })

@@ -5,37 +5,41 @@ import { DriveFile } from './contract-file.ts'
 const workspaceOnly = id.optional().describe('Only in this workspace.')
 const oneOrMore = (most: number) =>
   z.union([z.string().min(1).max(most), z.array(z.string().min(1).max(most)).min(1).max(20)])
-const within = words(4_096).optional().describe('Only below this folder, as `path` shows it.')
+const within = words(4_096).optional().describe('Only in this folder, as in `path`.')
 
 export const GrepRow = z
   .object({
     file_id: idOut,
     workspace_id: idOut,
     path: z.string(),
-    line: z.number().int().optional().describe('From 1. Mode `content` only, as are the next four.'),
-    column: z.number().int().optional().describe('Where the first match begins: bytes, from 1.'),
-    text: z.string().optional().describe('The line, of a very long one the first 10,000 characters.'),
+    line: z
+      .number()
+      .int()
+      .optional()
+      .describe('The line number, starting at 1. Only in mode `content`, like the next four fields.'),
+    column: z.number().int().optional().describe('The byte position of the first match in the line, starting at 1.'),
+    text: z.string().optional().describe('The line. Only the first 10,000 characters of a long line.'),
     before: z.array(z.string()).optional(),
     after: z.array(z.string()).optional(),
-    count: z.number().int().optional().describe('How many lines match. Mode `count`; in mode `files` 1.'),
+    count: z.number().int().optional().describe('The number of matching lines in mode `count`. In mode `files`: 1.'),
   })
   .meta({ id: 'GrepRow' })
 
 const skippedFiles = z
   .array(z.object({ file_id: idOut, path: z.string(), reason: z.string() }))
   .describe(
-    'Files of this page that were not searched: `binary`, `too_large`, `too_slow` (the pattern takes too much work on this file), `not_indexed_yet`, `damaged`, `no_text` (a scan), …; or searched in part: `incomplete`.',
+    'Files on this page that weren’t searched: `binary`, `too_large`, `too_slow` (the pattern takes too long on this file), `not_indexed_yet`, `damaged`, `no_text` (a scan), …; or searched only partly: `incomplete`.',
   )
 
 export const findingEndpoints = {
   glob: endpoint('GET /drive/glob', {
     summary: 'Find files by a glob pattern',
     description:
-      'In your workspaces and what is shared with you, in the order of paths. `*` and `?` stay within a name, `**` crosses folders; `[a-z]`, `[!a-z]`, `{a,b}`, `\\` before a character takes it as it is. Without a slash a glob names things at any depth, with one it is held against the whole path. Several are taken as ripgrep takes `-g`: the last that matches decides, `!` in front takes out.',
+      'Searches your workspaces and files shared with you, sorted by path. `*` and `?` match within a name, and `**` across folders. `[a-z]`, `[!a-z]` and `{a,b}` are supported; `\\` escapes a character. A glob without a slash matches names at any depth; a glob with a slash matches the whole path. Several globs work like ripgrep’s `-g`: the last match decides, and `!` excludes.',
     scope: 'drive:read',
     limit: 'searches',
     query: {
-      pattern: oneOrMore(1_000).describe('May come several times.'),
+      pattern: oneOrMore(1_000).describe('Repeatable.'),
       path: within,
       workspace_id: workspaceOnly,
       type: z.enum(['file', 'folder', 'any']).default('file'),
@@ -47,7 +51,7 @@ export const findingEndpoints = {
   grep: endpoint('GET /drive/grep', {
     summary: 'Search the contents of files by a regular expression',
     description:
-      'RE2 syntax, in time linear in the text. In your workspaces and what is shared with you, in the order of paths; line by line unless `multiline`. Text of PDF and Office documents is searched as it was extracted. Finds are those of ripgrep, except that `\\b` knows only the word characters of ASCII.',
+      'RE2 syntax, in linear time. Searches your workspaces and files shared with you, sorted by path, line by line unless `multiline` is set. For PDF and Office documents, the extracted text is searched. Results match ripgrep’s, except that `\\b` recognizes only ASCII word characters.',
     scope: 'drive:read',
     limit: 'searches',
     query: {
@@ -55,29 +59,31 @@ export const findingEndpoints = {
       mode: z
         .enum(['content', 'files', 'count'])
         .default('content')
-        .describe('Lines, or the files that have some, or how many lines each has.'),
+        .describe('Returns matching lines, matching files, or the number of matching lines per file.'),
       path: within,
-      glob: oneOrMore(1_000).optional().describe('Only files that these globs name, as in `/drive/glob`, up to 20.'),
+      glob: oneOrMore(1_000).optional().describe('Only files that match these globs, as in `/drive/glob`, up to 20.'),
       workspace_id: workspaceOnly,
       type: z
         .union([z.string().max(40), z.array(z.string().max(40)).max(20)])
         .optional()
-        .describe('Only files of these types, as `rg --type-list` names them: `ts`, `py`, `md`.'),
+        .describe('Only files of these types, named as in `rg --type-list`: `ts`, `py`, `md`.'),
       case: z
         .enum(['sensitive', 'insensitive', 'smart'])
         .default('sensitive')
-        .describe('`smart` ignores case unless the pattern holds a capital letter.'),
-      before: z.coerce.number().int().min(0).max(50).default(0).describe('Lines to show before each match.'),
+        .describe('`smart` ignores case unless the pattern contains an uppercase letter.'),
+      before: z.coerce.number().int().min(0).max(50).default(0).describe('Number of lines to show before each match.'),
       after: z.coerce.number().int().min(0).max(50).default(0),
-      multiline: flag.default(false).describe('A match may run over several lines.'),
-      fixed: flag.default(false).describe('The pattern is plain text.'),
-      totals: flag.default(false).describe('Search everything in this call and tell how much there is in all.'),
+      multiline: flag.default(false).describe('Lets a match span several lines.'),
+      fixed: flag.default(false).describe('Treats the pattern as plain text.'),
+      totals: flag.default(false).describe('Searches everything in this request and returns the totals.'),
     },
     reply: {
       kind: 'page',
       of: GrepRow,
       extra: {
-        truncated: z.boolean().describe('The time for one call was up: the next page goes on from there.'),
+        truncated: z
+          .boolean()
+          .describe('The time limit of the request was reached. The next page continues from there.'),
         skipped_files: skippedFiles,
         totals: z.object({ files: z.number().int(), count: z.number().int() }).nullable(),
       },

@@ -16,22 +16,22 @@ export const Upload = z
     workspace_id: idOut,
     parent_id: idOut.nullable(),
     name: z.string(),
-    offset_bytes: z.number().int().describe('So much has come.'),
+    offset_bytes: z.number().int().describe('The number of bytes received.'),
     length_bytes: z.number().int().nullable(),
     status: z.enum(['pending', 'completed']),
-    file_id: idOut.nullable().describe('The file that it became.'),
+    file_id: idOut.nullable().describe('The resulting file.'),
     expires_at: time,
   })
   .meta({ id: 'Upload' })
 
 const size = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
-const tusResumable = z.string().optional().describe('The version of tus: `1.0.0`.')
+const tusResumable = z.string().optional().describe('The tus version: `1.0.0`.')
 
 export const uploadEndpoints = {
   begin_upload: endpoint('POST /drive/uploads', {
-    summary: 'Begin a resumable upload',
+    summary: 'Start a resumable upload',
     description:
-      'By the tus protocol, 1.0.0, with creation, deferred length, expiration, termination and checksums: any tus client can go on with an upload that broke off, through any server process. `Upload-Metadata` names `workspace_id` or `parent_id`, `filename`, and may name `filetype` and `on_conflict`. `Location` says where the bytes go.',
+      'Uses the tus protocol 1.0.0 with creation, deferred length, expiration, termination and checksums. Any tus client can resume an interrupted upload. `Upload-Metadata` must include `filename` and `workspace_id` or `parent_id`, and can include `filetype` and `on_conflict`. `Location` is the URL for the bytes.',
     scope: 'drive:write',
     headers: {
       tus_resumable: tusResumable,
@@ -53,8 +53,8 @@ export const uploadEndpoints = {
     beyond: true,
   }),
   get_upload: endpoint('GET /drive/uploads/:id', {
-    summary: 'How far a resumable upload has come',
-    description: 'HEAD answers the same in the headers of tus.',
+    summary: 'Get the progress of a resumable upload',
+    description: '`HEAD` returns the same in tus headers.',
     scope: 'drive:read',
     on: 'upload',
     reply: one(Upload),
@@ -63,9 +63,9 @@ export const uploadEndpoints = {
     beyond: true,
   }),
   append_upload: endpoint('PATCH /drive/uploads/:id', {
-    summary: 'Send further bytes of a resumable upload',
+    summary: 'Send bytes of a resumable upload',
     description:
-      'As `application/offset+octet-stream`, from `Upload-Offset` on, which must be how far it has come. With the last bytes it becomes a file; `x-uk-file-id` names it.',
+      'Send `application/offset+octet-stream` with `Upload-Offset` equal to the upload’s progress. The last bytes turn the upload into a file, named by `x-uk-file-id`.',
     scope: 'drive:write',
     on: 'upload',
     takes: 'bytes',
@@ -88,7 +88,7 @@ export const uploadEndpoints = {
     beyond: true,
   }),
   terminate_upload: endpoint('DELETE /drive/uploads/:id', {
-    summary: 'Give up a resumable upload',
+    summary: 'Cancel a resumable upload',
     scope: 'drive:write',
     consent: 'person',
     on: 'upload',

@@ -16,8 +16,8 @@ export const FileVersion = z
     size_bytes: z.number().int(),
     sha256: z.string(),
     mime_type: z.string(),
-    current: z.boolean().describe('Whether this is what the file holds now.'),
-    restored_from: z.number().int().nullable().describe('The version whose bytes it brought back.'),
+    current: z.boolean().describe('Whether this is the current version.'),
+    restored_from: z.number().int().nullable().describe('The version that was restored.'),
     created_by: idOut.nullable(),
     created_at: time,
   })
@@ -42,53 +42,56 @@ const expected = z.iso
   .meta({ override: { type: 'string', format: 'date-time' } })
   .optional()
 
-const workspace = id.optional().describe('The workspace whose root it goes to; or give `parent_id`.')
-const parent = id.optional().describe('The folder it goes into; or give `workspace_id`.')
+const workspace = id.optional().describe('The workspace whose root to use. Alternative to `parent_id`.')
+const parent = id.optional().describe('The folder to use. Alternative to `workspace_id`.')
 const onConflict = z
   .enum(['fail', 'rename', 'version'])
   .default('fail')
   .describe(
-    'When the name is taken: refuse with 409 `already_exists`, take `name (2).ext`, or make it a version of that file.',
+    'If the name exists: `fail` returns 409 `already_exists`, `rename` uses `name (2).ext`, `version` adds a version to the existing file.',
   )
 const content = z.string().max(32 << 20)
-const encoding = z.enum(['utf8', 'base64']).default('utf8').describe('How `content` is written.')
+const encoding = z.enum(['utf8', 'base64']).default('utf8').describe('The encoding of `content`.')
 
 export const drive = area(
   'drive',
-  { title: 'Drive', summary: 'Files and folders of a workspace: bytes, versions, trash and links.' },
+  { title: 'Drive', summary: 'Files and folders of a workspace, with versions, trash and links.' },
   {
     list: endpoint('GET /drive/files', {
       summary: 'List files and folders',
       example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE' },
       description:
-        'Newest first. With `parent_id` what lies directly in that folder; with `parent_id=root` and a workspace what lies at its root; without it everything.',
+        'Newest first. With `parent_id`, lists the contents of that folder. With `parent_id=root` and a workspace, lists its root. Without it, lists everything.',
       scope: 'drive:read',
       query: {
-        workspace_id: id.optional().describe('Only those of this workspace.'),
+        workspace_id: id.optional().describe('Only files in this workspace.'),
         parent_id: z
           .union([id, z.literal('root')])
           .optional()
-          .describe('Only what lies directly in this folder, or at the `root`.'),
+          .describe('Only the direct contents of this folder, or of the `root`.'),
         kind: kind.optional().describe('Only files, or only folders.'),
-        status: status.default('active').describe('Which of them to list. Nothing of the drive is ever `archived`.'),
+        status: status.default('active').describe('Filters the list by status. Drive files are never `archived`.'),
       },
       reply: page(DriveFile),
     }),
     metadata: endpoint('GET /drive/files/:id/metadata', {
-      summary: 'Read what is known of a file or folder',
+      summary: 'Get a file or folder',
       scope: 'drive:read',
       on: 'file',
       reply: one(DriveFile),
     }),
     download: endpoint('GET /drive/files/:id', {
-      summary: 'Download the bytes of a file',
+      summary: 'Download a file',
       description:
-        'Streams; takes `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. The entity tag changes with the content only. A folder has no bytes: download its archive.',
+        'Streams the file. Supports `Range`, `If-Range`, `If-None-Match`, `If-Modified-Since` and `If-Match`. The ETag changes only with the content. Folders have no content; download their archive instead.',
       scope: 'drive:read',
       on: 'file',
       query: {
-        version: version.optional().describe('The bytes of an earlier version.'),
-        disposition: z.enum(['inline', 'attachment']).default('inline').describe('Whether a browser may show it.'),
+        version: version.optional().describe('Downloads an earlier version.'),
+        disposition: z
+          .enum(['inline', 'attachment'])
+          .default('inline')
+          .describe('`inline` lets a browser display the file.'),
       },
       reply: bytes,
       errors: ['invalid_state', 'precondition_failed', 'range_not_satisfiable'],
@@ -98,17 +101,21 @@ export const drive = area(
       summary: 'Upload a file',
       example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', name: 'hello.txt' },
       description:
-        'As `multipart/form-data`: the fields first, then the part `file`, of any size. Or as JSON with `content`, or with `computer_source`: a file of a computer that you may read. 200 instead of 201 where it became a version of a file that was there.',
+        'Send `multipart/form-data` with the fields first and then the part `file`, of any size. Or send JSON with `content`, or with `computer_source` for a file on a computer you can read. Returns 200 instead of 201 if a version was added to an existing file.',
       scope: 'drive:write',
       takes: 'multipart',
       bodyLimit: 32 << 20,
       body: {
         workspace_id: workspace,
         parent_id: parent,
-        name: words(1_024).optional().describe('Default: the file name of the part `file`, or of the source.'),
-        mime_type: z.string().max(127).optional().describe('Used where neither bytes nor name tell.'),
+        name: words(1_024).optional().describe('Default: the file name of the part `file` or of the source.'),
+        mime_type: z
+          .string()
+          .max(127)
+          .optional()
+          .describe('Used if neither the content nor the name determines the type.'),
         on_conflict: onConflict,
-        content: content.optional().describe('The content, where no part `file` is sent.'),
+        content: content.optional().describe('The content, if no part `file` is sent.'),
         encoding,
         computer_source: z
           .strictObject({
@@ -116,9 +123,7 @@ export const drive = area(
             path: words(12_400).pipe(z.string().regex(/^(file:\/\/)?\//, 'must be an absolute path')),
           })
           .optional()
-          .describe(
-            'A file of a computer, instead of bytes. It needs `computer:read` and the capability `fs_read` there.',
-          ),
+          .describe('A file on a computer, instead of bytes. Requires `computer:read` and the capability `fs_read`.'),
       },
       reply: one(DriveFile),
       status: 201,
@@ -133,9 +138,9 @@ export const drive = area(
       ],
     }),
     create_folder: endpoint('POST /drive/files/folders', {
-      summary: 'Create a folder, or get the one of that name',
+      summary: 'Create a folder, or get the existing one with that name',
       example: { workspace_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', name: 'Letters' },
-      description: '201 for a new one, 200 for one that was there.',
+      description: 'Returns 201 for a new folder, 200 for an existing one.',
       scope: 'drive:write',
       body: { workspace_id: workspace, parent_id: parent, name: words(1_024) },
       reply: one(DriveFile),
@@ -143,16 +148,16 @@ export const drive = area(
       errors: ['already_exists', 'invalid_state', 'not_found', 'insufficient_role'],
     }),
     update: endpoint('PATCH /drive/files/:id', {
-      summary: 'Change the name or the content of a file',
+      summary: 'Update a file’s name or content',
       description:
-        'With `expected_updated_at` only if nobody changed it meanwhile: it is compared with `content_updated_at` when only content is sent, else with `updated_at`; who loses gets 409 `stale_update` with the present values. `If-Match` with the entity tag of the bytes does the same, with 412.',
+        'With `expected_updated_at`, the update is made only if the file wasn’t changed in the meantime. The value is compared with `content_updated_at` if only content is sent, otherwise with `updated_at`. A mismatch returns 409 `stale_update` with the current values. `If-Match` with the ETag of the content works the same way and returns 412.',
       scope: 'drive:write',
       on: 'file',
       onShare: 'edit',
       bodyLimit: 32 << 20,
       body: {
         name: words(1_024).optional(),
-        content: content.optional().describe('The whole new content.'),
+        content: content.optional().describe('The complete new content.'),
         encoding,
         expected_updated_at: expected,
       },
@@ -161,7 +166,8 @@ export const drive = area(
     }),
     trash: endpoint('DELETE /drive/files/:id', {
       summary: 'Move a file or folder to the trash',
-      description: 'A folder goes with everything in it, and comes back with exactly that. Emptied after 30 days.',
+      description:
+        'A folder is moved with all its contents, and restored with exactly those. The trash is emptied after 30 days.',
       scope: 'drive:write',
       on: 'file',
       inAnyStatus: true,
@@ -170,14 +176,14 @@ export const drive = area(
     restore: endpoint('POST /drive/files/:id/restore', {
       summary: 'Restore a file or folder from the trash',
       description:
-        'Into the folder it lay in, or the root of the workspace where that is gone. A name that was taken meanwhile becomes `name (2).ext`.',
+        'Restores to the original folder, or to the root of the workspace if that folder was deleted. If the name is taken, it becomes `name (2).ext`.',
       scope: 'drive:write',
       on: 'file',
       inAnyStatus: true,
       reply: one(DriveFile),
     }),
     permanent_delete: endpoint('DELETE /drive/files/:id/permanent-delete', {
-      summary: 'Delete a file or folder in the trash for good',
+      summary: 'Permanently delete a file or folder from the trash',
       scope: 'drive:write',
       consent: 'person',
       on: 'file',
@@ -187,22 +193,22 @@ export const drive = area(
     }),
     move: endpoint('POST /drive/files/:id/move', {
       summary: 'Move a file or folder',
-      description: 'A folder goes with all that is in it, also into another workspace.',
+      description: 'A folder is moved with all its contents, also to another workspace.',
       scope: 'drive:write',
       on: 'file',
       body: {
-        parent_id: id.nullable().describe('The folder it goes into; null is the root of a workspace.'),
+        parent_id: id.nullable().describe('The target folder. Null: the root of a workspace.'),
         workspace_id: id
           .optional()
-          .describe('The workspace whose root is meant where `parent_id` is null. Default: the one it lies in.'),
+          .describe('The target workspace, if `parent_id` is null. Default: the current workspace.'),
       },
       reply: one(DriveFile),
       errors: ['already_exists', 'invalid_state', 'storage_full'],
     }),
     signed_url: endpoint('POST /drive/files/:id/signed-url', {
-      summary: 'Mint a link to the bytes of a file',
+      summary: 'Create a link to a file',
       description:
-        'Its holder can read the current version without a key, until the link expires, the file is trashed, you lose access to the file, the key you made the link with is revoked or rotated, or the root key is rotated.',
+        'Anyone with the link can read the current version without a key, until the link expires, the file is trashed, you lose access to the file, the key used to create the link is revoked or rotated, or the root key is rotated.',
       scope: 'drive:read',
       consent: 'person',
       on: 'file',
@@ -210,27 +216,33 @@ export const drive = area(
       body: {
         method: z.literal('GET').default('GET'),
         expires_in_seconds: z.number().int().min(1).max(604_800).default(900),
-        single_use: z.boolean().default(false).describe('Holds for one GET.'),
+        single_use: z.boolean().default(false).describe('The link works for one GET request.'),
         disposition: z.enum(['inline', 'attachment']).default('inline'),
       },
       reply: one(SignedUrl),
       errors: ['invalid_state'],
     }),
     content_versions: endpoint('GET /drive/files/:id/content-versions', {
-      summary: 'List what a file held, newest first',
-      description: 'The newest 200 are kept. Download one with `?version=`.',
+      summary: 'List the versions of a file, newest first',
+      description: 'The newest 200 versions are kept. Download one with `?version=`.',
       scope: 'drive:read',
       on: 'file',
       reply: page(FileVersion),
     }),
     restore_content_version: endpoint('POST /drive/files/:id/content-versions/restore', {
-      summary: 'Bring back what a file held',
-      description: 'As the newest version; those in between stay.',
+      summary: 'Restore a version of a file',
+      description: 'Adds it as the newest version. Later versions are kept.',
       scope: 'drive:write',
       on: 'file',
       onShare: 'edit',
       body: {
-        version: z.number().int().min(1).max(2_147_483_647).optional().describe('Its number; or give `version_id`.'),
+        version: z
+          .number()
+          .int()
+          .min(1)
+          .max(2_147_483_647)
+          .optional()
+          .describe('The version number. Alternative to `version_id`.'),
         version_id: id.optional(),
         expected_updated_at: expected.describe('Compared with `content_updated_at`.'),
       },
@@ -239,7 +251,8 @@ export const drive = area(
     }),
     copy: endpoint('POST /drive/files/:id/copy', {
       summary: 'Copy a file or folder',
-      description: 'Independent of the original, its history starts anew. A name that is taken becomes `name (2).ext`.',
+      description:
+        'The copy is independent and starts a new version history. If the name is taken, it becomes `name (2).ext`.',
       scope: 'drive:write',
       on: 'file',
       onScope: 'drive:read',
@@ -251,7 +264,8 @@ export const drive = area(
     }),
     archive: endpoint('GET /drive/files/:id/archive', {
       summary: 'Download a folder as a ZIP',
-      description: 'Written while it is read; what changes meanwhile comes as it was.',
+      description:
+        'The archive is created while it’s downloaded. Files that change in the meantime are included as they were.',
       scope: 'drive:read',
       on: 'file',
       reply: bytes,
@@ -259,8 +273,8 @@ export const drive = area(
       beyond: true,
     }),
     thumbnail: endpoint('GET /drive/files/:id/thumbnail', {
-      summary: 'A small picture of a picture',
-      description: 'WebP, as wide or high as `size` at most.',
+      summary: 'Get a thumbnail of an image',
+      description: 'WebP, with a width and height of up to `size` pixels.',
       scope: 'drive:read',
       on: 'file',
       query: { size: z.enum(['128', '256', '512', '1024']).default('256').describe('In pixels.') },

@@ -65,7 +65,7 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
     async content(ctx, { offset, limit, tail, pattern, context, case: how }) {
       const row = file.of(ctx)
       if (tail !== undefined && (pattern !== undefined || offset > 0))
-        refuse('invalid_parameter', { param: 'tail', message: 'Ask for `tail`, or for `offset` or `pattern`.' })
+        refuse('invalid_parameter', { param: 'tail', message: 'Send either `tail`, or `offset` or `pattern`.' })
       const text = await readText(
         { ...ctx, account: ctx.principal.accountId },
         row,
@@ -164,7 +164,9 @@ export const driveService = implementWith<Context<HasThumbnails>>()(
       const row = file.of(ctx)
       if (row.trashed || row.kind === 'folder')
         refuse('invalid_state', {
-          message: row.trashed ? 'A file in the trash has no links.' : 'A folder has no bytes to link to.',
+          message: row.trashed
+            ? 'Links can’t be created for a file in the trash. Restore it first.'
+            : 'Links can’t be created for folders.',
           details: { status: row.status, allowed: row.trashed ? ['restore'] : [] },
         })
       const { url, expires_at } = await mintLink(ctx, row, {
@@ -255,7 +257,7 @@ function showExisting(ctx: Context, row: Parameters<typeof showFile>[0]) {
   if (row.kind !== 'folder')
     refuse('already_exists', {
       param: 'name',
-      message: 'There is a file of this name already.',
+      message: 'A file with this name already exists.',
       details: { id: row.id, kind: row.kind },
     })
   ctx.answer.status = 200
@@ -290,7 +292,7 @@ export function decoded(content: string, encoding: 'utf8' | 'base64', param = 'c
   if (encoding === 'utf8') return Buffer.from(content.toWellFormed(), 'utf8')
   const bytes = Buffer.from(content, 'base64')
   if (bytes.toString('base64').replaceAll('=', '') !== content.replaceAll(/=|\s/g, ''))
-    refuse('invalid_parameter', { param, message: `\`${param}\` is not base64.` })
+    refuse('invalid_parameter', { param, message: `\`${param}\` isn’t valid base64.` })
   return bytes
 }
 

@@ -38,7 +38,7 @@ export async function startCall(
   const iterator = completion[Symbol.asyncIterator]()
   const first = await iterator.next()
   if (first.done || completion.served === null)
-    return refuse('provider_error', { message: 'The provider answered nothing.' })
+    return refuse('provider_error', { message: 'The provider returned an empty response.' })
   const { provider, seed, losses } = completion.served
   ctx.answer.headers['x-uk-route'] = `provider=${provider}; seed=${seed}`
   if (losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(losses)

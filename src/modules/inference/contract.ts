@@ -41,33 +41,45 @@ export const InputPart = z
 export const InputMessage = z
   .strictObject({
     role: z.enum(['system', 'user', 'assistant', 'tool']),
-    content: z.union([text, z.array(InputPart).max(1_000)]).describe('Text, or parts.'),
+    content: z.union([text, z.array(InputPart).max(1_000)]).describe('Text, or a list of parts.'),
     tool_calls: z
       .array(z.strictObject(toolCall))
       .max(256)
       .optional()
-      .describe('Of an assistant message, beside its text.'),
-    tool_call_id: z.string().min(1).max(256).optional().describe('Of a tool message: which call its text answers.'),
+      .describe('For assistant messages: tool calls made in addition to the text.'),
+    tool_call_id: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('For tool messages: the tool call that the text responds to.'),
   })
   .meta({ id: 'InputMessage' })
 
 export const InputTool = z
   .strictObject({
-    name: z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, 'must be 1 to 128 of a-z, A-Z, 0-9, _, . and -'),
+    name: z.string().regex(/^[a-zA-Z0-9_.-]{1,128}$/, 'must be 1 to 128 characters of a-z, A-Z, 0-9, _, . and -'),
     description: text.optional(),
-    parameters: z.record(z.string(), z.unknown()).default({ type: 'object', properties: {} }).describe('JSON Schema.'),
+    parameters: z
+      .record(z.string(), z.unknown())
+      .default({ type: 'object', properties: {} })
+      .describe('A JSON Schema.'),
     strict: z.boolean().optional(),
   })
   .meta({ id: 'InputTool' })
 
 const ask = {
-  model: z.string().min(1).max(300).describe('A model as `GET /models` lists it, such as `sim/echo`, or a bare name.'),
+  model: z
+    .string()
+    .min(1)
+    .max(300)
+    .describe('A model listed by `GET /models`, such as `sim/echo`, or a name without a provider.'),
   messages: z
     .array(InputMessage)
     .min(1)
     .max(10_000)
     .meta({ example: [{ role: 'user', content: 'Hello' }] }),
-  system: text.optional().describe('Stands in front of the messages.'),
+  system: text.optional().describe('A system prompt, placed before the messages.'),
   max_output_tokens: z.int().min(1).max(10_000_000).optional(),
   temperature: z.number().min(0).max(2).optional(),
   tools: z.array(InputTool).max(512).optional(),
@@ -92,7 +104,7 @@ const ask = {
 const OutputToolCall = z.object({
   id: z.string(),
   name: z.string(),
-  arguments: z.string().describe('JSON text, as the model wrote it.'),
+  arguments: z.string().describe('The arguments as JSON text, as written by the model.'),
 })
 export const OutputPart = z
   .discriminatedUnion('type', [
@@ -100,7 +112,7 @@ export const OutputPart = z
     z.object({
       type: z.literal('reasoning'),
       text: z.string(),
-      opaque: z.record(z.string(), z.string()).nullable().describe('What the provider wants back unchanged.'),
+      opaque: z.record(z.string(), z.string()).nullable().describe('Opaque data the provider expects back unchanged.'),
     }),
     OutputToolCall.extend({ type: z.literal('tool_call') }),
   ])
@@ -109,18 +121,18 @@ export const OutputPart = z
 const answered = {
   id: idOut,
   created_at: time,
-  model: z.string().describe('The platform id of the model that served.'),
+  model: z.string().describe('The platform ID of the model used.'),
   provider: z.string(),
   text: z.string().describe('The text parts of the content, joined.'),
   content: z.array(OutputPart),
   tool_calls: z.array(OutputToolCall),
-  finish_reason: z.string().nullable().describe('stop, length, tool_calls or content_filter.'),
+  finish_reason: z.string().nullable().describe('`stop`, `length`, `tool_calls` or `content_filter`.'),
   usage: usageSchema.nullable(),
   cost_usd: usd.nullable().describe('Null for a model without a price.'),
   losses: z
     .array(z.string())
     .describe(
-      'Fields that didn’t reach the provider, and parts of its answer that have no place here, such as `output.image`.',
+      'Request fields that weren’t sent to the provider, and response parts that can’t be represented here, such as `output.image`.',
     ),
 }
 export const TextCompletion = z.object(answered).meta({ id: 'TextCompletion' })
@@ -154,10 +166,10 @@ export const InferenceMessage = z
   })
   .meta({ id: 'InferenceMessage' })
 
-const stamp = { seq: z.int().describe('Gap-free, from 1.'), run_id: idOut, at: time }
+const stamp = { seq: z.int().describe('The sequence number, starting at 1, without gaps.'), run_id: idOut, at: time }
 const event = <const E extends string, const S extends z.ZodRawShape>(name: E, data: S) =>
   z.object({ event: z.literal(name), data: z.object({ ...stamp, ...data }) })
-const delta = { message_id: idOut, index: z.int().describe('Which part of the content.'), delta: z.string() }
+const delta = { message_id: idOut, index: z.int().describe('The index of the content part.'), delta: z.string() }
 
 export const InferenceEvent = z
   .discriminatedUnion('event', [
@@ -197,20 +209,20 @@ const shared = {
 
 export const inference = area(
   'inference',
-  { title: 'Inference', summary: 'One-shot calls of models, through your own providers or on credits.' },
+  { title: 'Inference', summary: 'Single model calls, with your own providers or with credits.' },
   {
     text: endpoint('POST /inference/text', {
-      summary: 'Complete messages with a language model',
+      summary: 'Create a completion',
       description:
-        'The answer, or with `background` an operation whose `result` is the answer. `x-uk-route` says which provider served.',
+        'Returns the completion, or with `background` an operation whose `result` is the completion. The header `x-uk-route` names the provider used.',
       ...shared,
       body: { ...ask, background: z.boolean().default(false) },
       reply: operation(TextCompletion),
     }),
     text_stream: endpoint('POST /inference/text/stream', {
-      summary: 'The same, streamed as it is written',
+      summary: 'Stream a completion',
       description:
-        'Server-sent events; `run_id` is the completion’s id. Who disconnects pays for what was written by then. It cannot be resumed.',
+        'Server-sent events. `run_id` is the ID of the completion. If you disconnect, you pay for what was generated by then. The stream can’t be resumed.',
       ...shared,
       body: ask,
       reply: stream(InferenceEvent, 'caller'),

@@ -39,7 +39,7 @@ export const inferenceService = implementWith<Context<InferenceHandles & MediaHa
     const { credential } = ctx.principal
     // An operation outlives the run, and would count for none of its budgets.
     if (background && credential.kind === 'server' && credential.run !== undefined)
-      refuse('invalid_parameter', { param: 'background', message: 'Within a run, ask without `background`.' })
+      refuse('invalid_parameter', { param: 'background', message: '`background` isn’t available within a run.' })
     if (!background) return (await complete(ctx, ask, workspaceId, ctx.signal)).completed
     await checkCall(ctx, turnOf(ask), workspaceId)
     return startOperation(ctx, textOperation, { ...ask, workspaceId }, { workspaceId })

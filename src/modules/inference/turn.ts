@@ -42,10 +42,11 @@ function messageOf(
   const wrong = (field: string, message: string): never =>
     refuse('invalid_parameter', { param: `messages.${index}.${field}`, message })
   if (tool_calls !== undefined && role !== 'assistant')
-    wrong('tool_calls', '`tool_calls` belongs to assistant messages.')
-  if (tool_call_id !== undefined && role !== 'tool') wrong('tool_call_id', '`tool_call_id` belongs to tool messages.')
+    wrong('tool_calls', '`tool_calls` is allowed only in assistant messages.')
+  if (tool_call_id !== undefined && role !== 'tool')
+    wrong('tool_call_id', '`tool_call_id` is allowed only in tool messages.')
   if (typeof content === 'string' && role === 'tool') {
-    const id = tool_call_id ?? wrong('tool_call_id', 'A tool message of plain text needs `tool_call_id`.')
+    const id = tool_call_id ?? wrong('tool_call_id', 'A tool message with plain text requires `tool_call_id`.')
     return { role, content: [{ type: 'tool_result', id, content: [{ type: 'text', text: content }], is_error: false }] }
   }
   const parts =
@@ -55,7 +56,7 @@ function messageOf(
         : [{ type: 'text' as const, text: content }]
       : content.map(partOf)
   const stray = parts.find((part) => !belongs(part, role))
-  if (stray) wrong('content', `A part of type ${stray.type} does not belong in a message of role ${role}.`)
+  if (stray) wrong('content', `A part of type ${stray.type} isn’t allowed in a message with the role ${role}.`)
   return { role, content: [...parts, ...(tool_calls ?? []).map((call) => ({ type: 'tool_call' as const, ...call }))] }
 }
 

@@ -6,26 +6,28 @@ const bytes = z.number().int().describe('Bytes.')
 export const Instance = z
   .object({
     id: idOut,
-    created_at: time.describe('Of its first account.'),
+    created_at: time.describe('When the first account was created.'),
     versions: z.object({ program: z.string(), api: z.string(), node: z.string(), postgres: z.string() }),
-    processes: z.number().int().describe('Server processes that are running.'),
+    processes: z.number().int().describe('The number of running server processes.'),
     accounts: z.number().int(),
     storage: z.object({
       database_bytes: bytes,
-      embedded: z.boolean().describe('The database is the one that the server brings.'),
-      files: z.number().int().describe('Contents of files, each counted once.'),
+      embedded: z.boolean().describe('Whether the database is the embedded PostgreSQL.'),
+      files: z.number().int().describe('The size of stored file contents, each counted once.'),
       file_bytes: bytes,
-      counted_at: time.describe('When files were counted: where there are very many, within ten minutes.'),
-      blobs: z.string().describe('`file:`, or the bucket that they lie in.'),
+      counted_at: time.describe(
+        'When file sizes were last computed. For very many files, this can be up to 10 minutes ago.',
+      ),
+      blobs: z.string().describe('`file:`, or the name of the bucket.'),
     }),
     queue: z.object({
-      waiting: z.number().int().describe('Jobs whose time has come, and those for later.'),
+      waiting: z.number().int().describe('Jobs that are due, and jobs scheduled for later.'),
       running: z.number().int(),
-      late: z.number().int().describe('They should have been begun five minutes ago.'),
-      failed: z.number().int().describe('Given up.'),
+      late: z.number().int().describe('Jobs that are more than 5 minutes overdue.'),
+      failed: z.number().int().describe('Jobs that failed permanently.'),
     }),
-    last_backup: z.object({ at: time, where: z.string() }).nullable().describe('Null: none was made.'),
-    mail: z.boolean().describe('Whether it can send mail.'),
+    last_backup: z.object({ at: time, where: z.string() }).nullable().describe('Null: there is no backup.'),
+    mail: z.boolean().describe('Whether the server can send email.'),
     identity_provider: z.string().nullable(),
     sign_up: z.enum(['open', 'invite']),
   })
@@ -40,9 +42,9 @@ export const Checks = z
         name: z.string(),
         status: z
           .enum(['ok', 'off', 'warn', 'fail'])
-          .describe('`fail` must be mended, `warn` should be looked at, `off` is not set up.'),
+          .describe('`fail` must be fixed, `warn` should be checked, `off` isn’t set up.'),
         message: z.string(),
-        advice: z.string().nullable().describe('What would help.'),
+        advice: z.string().nullable().describe('How to fix it.'),
       }),
     ),
   })
@@ -50,19 +52,18 @@ export const Checks = z
 
 export const instance = area(
   'instance',
-  { title: 'Instance', summary: 'For the administrator: how the instance does.' },
+  { title: 'Instance', summary: 'The health of the instance, for administrators.' },
   {
     get: endpoint('GET /app/instance', {
-      summary: 'Versions, storage, queue and backups of this instance',
+      summary: 'Get versions, storage, queue and backups of the instance',
       scope: null,
       auth: 'session',
       reply: one(Instance),
       beyond: true,
     }),
     check: endpoint('POST /app/instance/checks', {
-      summary: 'Look whether everything works, as `uk doctor` does',
-      description:
-        'It asks the database, the mail server and the public URL, and writes, reads and removes some bytes.',
+      summary: 'Check the health of the instance, like `uk doctor`',
+      description: 'Tests the database, the mail server and the public URL, and writes, reads and deletes a test file.',
       scope: null,
       auth: 'session',
       reply: one(Checks),

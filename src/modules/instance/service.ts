@@ -91,5 +91,5 @@ const programVersion = (): string =>
 
 function requireAdministrator({ principal }: Context): void {
   if (!principal.administrator)
-    refuse('insufficient_role', { message: 'Only the administrator of this instance may do this.' })
+    refuse('insufficient_role', { message: 'Only an administrator of this instance can do this.' })
 }

@@ -80,7 +80,7 @@ function uncounted(options: Readonly<Record<string, unknown>>, kind: MediaKind):
   if (found === null) return options
   return refuse('invalid_parameter', {
     param: 'provider_options',
-    message: `\`provider_options\` may not have \`${found.name}\`, since calls are paid by it: say it as \`${found.field}\`.`,
+    message: `\`provider_options\` can’t include \`${found.name}\`, because it determines the price. Use \`${found.field}\` instead.`,
   })
 }
 

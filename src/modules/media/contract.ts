@@ -21,17 +21,17 @@ const JSON_BYTES = 32 << 20
 const file = z.strictObject({ kind: z.literal('file'), file_id: id })
 export const MediaSource = z
   .discriminatedUnion('kind', [file, ...mediaSource.options])
-  .meta({ id: 'MediaSource', description: 'A file of the drive, an address that is fetched, or the bytes themselves.' })
+  .meta({ id: 'MediaSource', description: 'A drive file, a URL to fetch, or the bytes themselves.' })
 export type MediaSource = z.output<typeof MediaSource>
 
 const size = z
   .string()
   .regex(/^[1-9]\d{1,4}x[1-9]\d{1,4}$/, 'must be WIDTHxHEIGHT in pixels, such as 1024x1024')
   .optional()
-  .describe('Width and height in pixels, such as `1024x1024`; or give `aspect_ratio`.')
+  .describe('Width and height in pixels, such as `1024x1024`. Alternative to `aspect_ratio`.')
 const aspectRatio = z
   .string()
-  .regex(/^[1-9]\d?:[1-9]\d?$/, 'must be like 16:9')
+  .regex(/^[1-9]\d?:[1-9]\d?$/, 'must be a ratio such as 16:9')
   .optional()
 const prompt = words(32_000).refine((text) => text.trim() !== '', 'must not be empty')
 const seed = z.coerce
@@ -40,8 +40,10 @@ const seed = z.coerce
   .min(0)
   .max(2 ** 32 - 1)
   .optional()
-const negative = words(32_000).optional().describe('What is not to be seen.')
-const background = flag.default(false).describe('Answer 202 and an operation at once, whose `result` is the answer.')
+const negative = words(32_000).optional().describe('What the result should not show.')
+const background = flag
+  .default(false)
+  .describe('Returns 202 immediately, with an operation whose `result` is the response.')
 
 /** `example`: of this kind; elsewhere a model writes text. */
 const model = (example: string) =>
@@ -56,15 +58,12 @@ const word = (most: number) => words(most).refine((text) => text !== '', 'must n
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i
 const providerOptions = z
   .record(z.string(), z.unknown())
-  .refine(
-    (options) => !UNSTORABLE.test(JSON.stringify(options)),
-    'must hold neither U+0000 nor half of a surrogate pair',
-  )
+  .refine((options) => !UNSTORABLE.test(JSON.stringify(options)), 'must not contain U+0000 or an unpaired surrogate')
 const shared = {
   provider_options: providerOptions
     .default({})
     .describe(
-      'Further fields for the provider, which gets them as they are. How much is to be made, and by which model, stands in the fields of this request alone.',
+      'Additional fields, passed to the provider unchanged. The amount to generate and the model can be set only in the fields of this request.',
     ),
   workspace_id: workspaceId,
 }
@@ -73,41 +72,39 @@ const providerOptionsOfForm = z
   .union([providerOptions, z.string().transform(jsonObject).pipe(providerOptions)])
   .default({})
   .describe(
-    'Further fields for the provider, which gets them as they are; in a form as JSON text. How much is to be made, and by which model, stands in the fields of this request alone.',
+    'Additional fields, passed to the provider unchanged; as JSON text in a form. The amount to generate and the model can be set only in the fields of this request.',
   )
 const saved = {
   ...shared,
   parent_id: id
     .optional()
-    .describe(
-      'The folder that the files go to. Default: `Generated` at the root of the workspace, made when it is first needed.',
-    ),
-  name: words(200).optional().describe('What the files are called. Default: the first words of the prompt.'),
+    .describe('The folder to save files in. Default: `Generated` in the root of the workspace, created when needed.'),
+  name: words(200).optional().describe('The name of the files. Default: the first words of the prompt.'),
 }
 
 /** The fields of speech: the text, and how it is to be said. */
 const spoken = {
   model: model('sim/speech')
     .optional()
-    .describe('A model that speaks, as `GET /audio/models` lists them. Default: the server’s own engine.'),
+    .describe('A speech model, as listed by `GET /audio/models`. Default: the server’s built-in engine.'),
   input: words(1_000_000)
     .refine((text) => text.trim() !== '', 'must not be empty')
-    .describe('The text.'),
+    .describe('The text to speak.'),
   voice: word(300)
     .optional()
-    .describe('A voice as `GET /audio/voices` lists them: its slug, its id or the provider’s own name.'),
+    .describe('A voice, as listed by `GET /audio/voices`: its slug, its ID or the provider’s name.'),
   speed: z.number().min(0.25).max(4).optional(),
   language: words(35).optional().describe('BCP 47.'),
-  instructions: words(4_096).optional().describe('How it is to be said.'),
+  instructions: words(4_096).optional().describe('How to speak the text.'),
 }
 
 export const MediaFile = DriveFile.extend({
   width: z.int().nullable(),
   height: z.int().nullable(),
   duration_seconds: z.number().nullable(),
-  url: z.string().describe('A signed link to the bytes.'),
+  url: z.string().describe('A signed download link.'),
   url_expires_at: time,
-  revised_prompt: z.string().nullable().describe('The prompt as the provider rewrote it.'),
+  revised_prompt: z.string().nullable().describe('The prompt as rewritten by the provider.'),
 }).meta({ id: 'MediaFile' })
 
 const made = {
@@ -117,13 +114,11 @@ const made = {
   model: z
     .string()
     .meta({ examples: ['sim/image'] })
-    .describe('The platform id of the model that served.'),
+    .describe('The platform ID of the model used.'),
   provider: z.string(),
   files: z.array(MediaFile),
-  simulated: z.boolean().describe('It was drawn or spoken by a stand-in, not by a model.'),
-  losses: z
-    .array(z.string())
-    .describe('Fields of the request that did not reach the provider, or that it could not follow.'),
+  simulated: z.boolean().describe('Whether the result is a simulation instead of a model’s output.'),
+  losses: z.array(z.string()).describe('Request fields that weren’t sent to the provider, or that it couldn’t apply.'),
   usage: usageSchema,
   cost_usd: usd.nullable().describe('Null for a model without a price.'),
 }
@@ -172,14 +167,14 @@ const kept = {
 } as const
 
 const asOperation =
-  'Files are saved in the drive. Without `background` the answer comes when they are there; after 10 minutes, and with `background` at once, an operation whose `result` it will be. What was submitted to a provider is never submitted twice: where it is not known whether it arrived, the operation fails with `outcome_unknown`.'
+  'Files are saved to the drive. Without `background`, the response is sent when they’re saved. After 10 minutes, or immediately with `background`, the response is an operation whose `result` is the same. A request is never submitted to a provider twice: if it’s unknown whether it arrived, the operation fails with `outcome_unknown`.'
 
-const stamp = { seq: z.int().describe('Gap-free, from 1.'), run_id: idOut, at: time }
+const stamp = { seq: z.int().describe('The sequence number, starting at 1, without gaps.'), run_id: idOut, at: time }
 const event = <const E extends string, const S extends z.ZodRawShape>(name: E, data: S) =>
   z.object({ event: z.literal(name), data: z.object({ ...stamp, ...data }) })
 const sound = {
   format: z.enum(['pcm', 'mp3', 'opus']),
-  sample_rate: z.int().nullable().describe('In Hz. Null where the sound itself says it.'),
+  sample_rate: z.int().nullable().describe('In Hz. Null if the audio itself contains it.'),
 }
 const failure = z.object({
   type: z.string(),
@@ -195,9 +190,9 @@ export const SpeechEvent = z
     event('audio.completed', {
       id: idOut,
       ...sound,
-      duration_seconds: z.number().nullable().describe('Null where the provider made the file and it was not saved.'),
+      duration_seconds: z.number().nullable().describe('Null if the provider created the file and it wasn’t saved.'),
       size_bytes: z.int(),
-      file: MediaFile.nullable().describe('Where it was saved.'),
+      file: MediaFile.nullable().describe('The saved drive file.'),
     }),
     event('audio.failed', { error: failure }),
   ])
@@ -206,19 +201,19 @@ export const SpeechEvent = z
 /** The endpoints of pictures, videos, speech and transcriptions below `/inference`. */
 export const mediaEndpoints = {
   images: endpoint('POST /inference/images', {
-    summary: 'Make pictures from a prompt, or change given ones',
+    summary: 'Generate or edit images',
     example: { prompt: 'A lake in autumn' },
-    description: `${asOperation} As JSON, or as a form whose parts \`images\` and \`mask\` are pictures and come last.`,
+    description: `${asOperation} Send JSON, or a form in which the image parts \`images\` and \`mask\` come last.`,
     ...kept,
     takes: 'multipart',
     parts: ['images', 'mask'],
     body: {
-      model: model('sim/image').describe('A model of pictures, as `GET /images/models` lists them.'),
+      model: model('sim/image').describe('An image model, as listed by `GET /images/models`.'),
       prompt,
-      n: z.coerce.number().int().min(1).max(10).default(1).describe('How many.'),
+      n: z.coerce.number().int().min(1).max(10).default(1).describe('The number of images.'),
       size,
       aspect_ratio: aspectRatio,
-      quality: word(32).optional().describe('In the provider’s words, such as `low` or `high`.'),
+      quality: word(32).optional().describe('A value defined by the provider, such as `low` or `high`.'),
       transparent: flag.optional(),
       output_format: z.enum(['png', 'jpeg', 'webp']).optional(),
       seed,
@@ -227,8 +222,8 @@ export const mediaEndpoints = {
         .array(MediaSource)
         .max(16)
         .default([])
-        .describe('Pictures to change; none: one is made from the prompt.'),
-      mask: MediaSource.optional().describe('Where it is transparent the first picture is changed.'),
+        .describe('Images to edit. If omitted, an image is generated from the prompt.'),
+      mask: MediaSource.optional().describe('A mask whose transparent areas are edited in the first image.'),
       background,
       ...saved,
       provider_options: providerOptionsOfForm,
@@ -236,35 +231,35 @@ export const mediaEndpoints = {
     reply: operation(MediaAnswer),
   }),
   videos: endpoint('POST /inference/videos', {
-    summary: 'Make a video, as an operation',
+    summary: 'Generate a video',
     example: { prompt: 'A boat on a lake' },
-    description: 'Always 202 and an operation, whose `result` is the answer. ' + asOperation.split('. ').at(-1)!,
+    description: `Always returns 202 with an operation whose \`result\` is the response. ${asOperation.split('. ').at(-1)!}`,
     ...kept,
     body: {
-      model: model('sim/video').describe('A model of videos, as `GET /videos/models` lists them.'),
+      model: model('sim/video').describe('A video model, as listed by `GET /videos/models`.'),
       prompt,
-      seconds: z.number().min(1).max(600).optional().describe('How long. Default: the model’s own.'),
+      seconds: z.number().min(1).max(600).optional().describe('The duration. Default: the model’s default.'),
       size,
       resolution: z
         .string()
-        .regex(/^(\d{3,4}p|\dk)$/i, 'must be like 720p, 1080p or 4k')
+        .regex(/^(\d{3,4}p|\dk)$/i, 'must be a resolution such as 720p, 1080p or 4k')
         .optional(),
       aspect_ratio: aspectRatio,
       fps: z.int().min(1).max(120).optional(),
-      audio: z.boolean().optional().describe('With sound.'),
+      audio: z.boolean().optional().describe('Whether to generate sound.'),
       seed,
       negative_prompt: negative,
       image: MediaSource.optional().describe('The first frame.'),
       last_frame: MediaSource.optional(),
-      reference_images: z.array(MediaSource).max(16).default([]).describe('What is to be seen in it.'),
-      background: z.boolean().default(true).describe('A video is always made in the background.'),
+      reference_images: z.array(MediaSource).max(16).default([]).describe('Reference images for what the video shows.'),
+      background: z.boolean().default(true).describe('Videos are always generated in the background.'),
       ...saved,
     },
     reply: operation(MediaAnswer),
     status: 202,
   }),
   speech: endpoint('POST /inference/speech', {
-    summary: 'Say a text',
+    summary: 'Generate speech',
     description: asOperation,
     ...kept,
     body: {
@@ -276,31 +271,31 @@ export const mediaEndpoints = {
     reply: operation(MediaAnswer),
   }),
   speech_stream: endpoint('POST /inference/speech/stream', {
-    summary: 'Say a text, and hear it as it is made',
+    summary: 'Generate speech and stream it',
     description:
-      'Server-sent events; the `audio` of all `audio.delta` joined is one playable file. Who disconnects ends the provider’s request, and what was sent is billed. It cannot be resumed.',
+      'Server-sent events. The `audio` of all `audio.delta` events, joined, is one playable file. If you disconnect, the provider request is canceled, and what was sent is billed. The stream can’t be resumed.',
     ...kept,
     body: {
       ...spoken,
       ...saved,
-      format: z.enum(['pcm', 'mp3', 'opus']).default('pcm').describe('`pcm`: 16 bit, little-endian, mono.'),
-      save: flag.default(false).describe('Save the sound in the drive at its end.'),
+      format: z.enum(['pcm', 'mp3', 'opus']).default('pcm').describe('`pcm`: 16-bit, little-endian, mono.'),
+      save: flag.default(false).describe('Whether to save the audio to the drive when it’s complete.'),
     },
     reply: stream(SpeechEvent, 'caller'),
   }),
   transcriptions: endpoint('POST /inference/transcriptions', {
-    summary: 'Write down what is said in a recording',
+    summary: 'Transcribe audio',
     description:
-      'As JSON with `audio`, or as a form whose part `file` comes last (512 MiB at most). No file is saved. After 10 minutes, and with `background` at once, the answer is an operation whose `result` it will be.',
+      'Send JSON with `audio`, or a form whose part `file` comes last (up to 512 MiB). No file is saved. After 10 minutes, or immediately with `background`, the response is an operation whose `result` is the same.',
     ...kept,
     takes: 'multipart',
     body: {
-      model: model('sim/transcription').describe('A model that listens, as `GET /audio/models` lists them.'),
-      audio: MediaSource.optional().describe('The recording; or send it as the part `file` of a form.'),
-      language: words(35).optional().describe('What is spoken, BCP 47. Default: the model finds out.'),
-      prompt: words(32_000).optional().describe('Names and words that occur, to spell them right.'),
+      model: model('sim/transcription').describe('A transcription model, as listed by `GET /audio/models`.'),
+      audio: MediaSource.optional().describe('The audio to transcribe. Alternative to the form part `file`.'),
+      language: words(35).optional().describe('The spoken language, as a BCP 47 tag. Default: detected by the model.'),
+      prompt: words(32_000).optional().describe('Names and terms in the audio, to spell them correctly.'),
       timestamps: z.enum(['segment', 'none', 'word']).default('segment'),
-      speakers: flag.default(false).describe('Say who speaks.'),
+      speakers: flag.default(false).describe('Whether to identify the speakers.'),
       subtitles: z.enum(['srt', 'vtt']).optional(),
       background,
       ...shared,

@@ -27,14 +27,14 @@ export async function* fetchedBytes(
       const answer = await ask(url, { signal: ctx.signal, headers: { 'accept-encoding': 'identity' } })
       const location = REDIRECTS.has(answer.status) ? answer.headers.get('location') : null
       if (location === null) {
-        if (answer.status !== 200) wrong(`The address answered ${answer.status}.`)
+        if (answer.status !== 200) wrong(`The URL returned status ${answer.status}.`)
         if (answer.body !== null) yield* answer.body
         return
       }
       await answer.body?.cancel()
       const next = URL.parse(location, url.href)
       if (next === null || !/^https?:$/.test(next.protocol) || hop >= MOST_HOPS)
-        return wrong('The address redirects to where it cannot be followed.')
+        return wrong('The URL redirects to an unsupported address.')
       url = next
     }
   } catch (error) {

@@ -54,7 +54,7 @@ async function run(ctx: Ctx, asked: Asked, background: boolean): Promise<unknown
   const kind = kindOf(ask)
   // An operation outlives the run, and would count for none of its budgets.
   if (background && kind !== 'video' && credential.kind === 'server' && credential.run !== undefined)
-    refuse('invalid_parameter', { param: 'background', message: 'Within a run, ask without `background`.' })
+    refuse('invalid_parameter', { param: 'background', message: '`background` isn’t available within a run.' })
   const payer = payerOf(principal, workspaceId)
   // What can be refused now is refused before anything is fetched.
   if (background) await checkOperationRoom(ctx)
@@ -144,7 +144,7 @@ async function inline(ctx: Ctx, job: MediaJob, seed: number): Promise<unknown> {
 function answered(ctx: Ctx, { result, error, offer }: MediaJob, seed: number): unknown {
   if (offer !== null) ctx.answer.headers['x-uk-route'] = `provider=${offer.endpoint.slug}; seed=${seed}`
   if (error !== null) throw refusalOf(error)
-  if (result === null) return refuse('provider_error', { message: 'The call was cancelled.' })
+  if (result === null) return refuse('provider_error', { message: 'The call was canceled.' })
   const { losses } = result as { losses: string[] }
   if (losses.length > 0) ctx.answer.headers['x-uk-losses'] = lossesHeader(losses)
   return result

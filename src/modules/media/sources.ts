@@ -54,7 +54,7 @@ function partOf(part: string | null, read: readonly ReadSource[], sources: reado
   if (place >= (field === 'mask' ? 1 : MOST_PICTURES))
     refuse('invalid_parameter', {
       param: field,
-      message: field === 'mask' ? 'There is one `mask` at most.' : `There are ${MOST_PICTURES} pictures at most.`,
+      message: field === 'mask' ? 'You can send up to one `mask`.' : `You can send up to ${MOST_PICTURES} images.`,
     })
   return { field, param: field === 'mask' ? field : `${field}.${place}`, place, kind: 'image' }
 }
@@ -94,7 +94,7 @@ async function judged(
       staged = await blobs.stage(each([bare.bytes]), { signal: ctx.signal })
     } else {
       facts = await media.probe.facts(account, file.path, ctx.signal)
-      if (facts.kind === 'image') throw new UnreadableMedia('other_kind', `It is a picture (${facts.type}), not sound.`)
+      if (facts.kind === 'image') throw new UnreadableMedia('other_kind', `It’s an image (${facts.type}), not audio.`)
       staged = await blobs.stage(file.read(), { signal: ctx.signal })
     }
   } catch (error) {
@@ -112,7 +112,7 @@ function unreadable({ reason, message }: UnreadableMedia, param: string): never 
 const tooLarge = ({ param, kind }: Named): never =>
   refuse('payload_too_large', {
     param,
-    message: `A ${kind === 'image' ? 'picture' : 'recording'} may have ${MOST_BYTES[kind] >> 20} MiB.`,
+    message: `${kind === 'image' ? 'An image' : 'A recording'} can have up to ${MOST_BYTES[kind] >> 20} MiB.`,
     details: { limit_bytes: MOST_BYTES[kind] },
   })
 

@@ -47,7 +47,7 @@ export function createVideoShelf(engine: Engine<HasMediaGateway>): VideoShelf {
     const { request } = row.request
     const video = request.kind === 'video' ? request : refuse('not_found')
     const size = video.size === null ? null : `${video.size.width}x${video.size.height}`
-    const why = error ?? { type: status, message: `The video is ${status}.` }
+    const why = error ?? { type: status, message: `The video’s status is ${status}.` }
     return {
       id: row.operation_id,
       model: row.request.model,
@@ -153,7 +153,7 @@ export const videoShelfSchedules = (engine: Engine<HasMediaGateway>): Schedule[]
             async (by, { operation_id: id }) => (await operationOf(by, id)).result?.files?.[0] ?? null,
           )
       } catch (error) {
-        engine.log.warn({ error, operation: row.operation_id }, 'a video whose day is over could not be removed')
+        engine.log.warn({ error, operation: row.operation_id }, 'an expired video could not be removed')
       }
     }
   }),

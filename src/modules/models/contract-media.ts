@@ -3,59 +3,62 @@ import { area, endpoint, flag, page, results } from '#core/contract.ts'
 import { Model, status } from './contract.ts'
 import { voiceEndpoints } from './contract-voices.ts'
 
-const unit = 'USD of one'
+const unit = 'USD per'
 const known = z.boolean().nullable()
 
 export const ImageModel = Model.extend({
   kind: z.literal('image'),
-  sizes: z.array(z.string()).describe('`1024x1024`, as `size` takes them. Empty: not known.'),
-  max_n: z.int().nullable().describe('Pictures of one request to the provider; more are asked for by further ones.'),
-  edits: known.describe('Changes pictures that it is given.'),
-  masks: known.describe('Only where a mask lets it.'),
+  sizes: z.array(z.string()).describe('Such as `1024x1024`, as accepted by `size`. Empty: unknown.'),
+  max_n: z.int().nullable().describe('Images per provider request. For more, several requests are made.'),
+  edits: known.describe('Whether it can edit images.'),
+  masks: known.describe('Whether edits are limited to the mask.'),
   tier: z.enum(['fast', 'standard', 'premium']).nullable(),
-}).meta({ id: 'ImageModel', description: 'Null and empty: in no source.' })
+}).meta({ id: 'ImageModel', description: 'Null and empty values: unknown.' })
 
 const modes = z.enum(['text_to_video', 'image_to_video', 'frames', 'references', 'video_to_video'])
 export const VideoModel = Model.extend({
   kind: z.literal('video'),
   modes: z.array(modes),
   resolutions: z.array(z.string()).describe('`720p`, `1080p`, `4k`.'),
-  seconds: z.array(z.number()).describe('The lengths that can be asked for.'),
-  audio: known.describe('With sound.'),
-}).meta({ id: 'VideoModel', description: 'Null and empty: in no source.' })
+  seconds: z.array(z.number()).describe('The supported lengths.'),
+  audio: known.describe('Whether it generates sound.'),
+}).meta({ id: 'VideoModel', description: 'Null and empty values: unknown.' })
 
 const audioKind = z.enum(['speech', 'transcription'])
 export const AudioModel = Model.extend({
-  kind: audioKind.describe('`speech` says a text, `transcription` writes down what was said.'),
-  formats: z.array(z.string()).describe('Of speech what it makes, of transcription what it reads.'),
+  kind: audioKind.describe('`speech` converts text to speech, `transcription` converts speech to text.'),
+  formats: z.array(z.string()).describe('Output formats for speech, input formats for transcription.'),
   languages: z.array(z.string()).describe('BCP 47.'),
-  streams: known.describe('Answers while it works.'),
-  max_characters: z.int().nullable().describe('Unicode code points of one request to the provider.'),
+  streams: known.describe('Whether it can stream.'),
+  max_characters: z.int().nullable().describe('Unicode code points per provider request.'),
   speed: z
     .number()
     .nullable()
-    .describe('Characters a second of the speech that was last made with it here. Null: none was yet.'),
-}).meta({ id: 'AudioModel', description: 'Null and empty: in no source.' })
+    .describe('Characters per second of the most recent speech generated here. Null: none yet.'),
+}).meta({ id: 'AudioModel', description: 'Null and empty values: unknown.' })
 
 const provider = z.string().max(64).optional().describe('The slug of a provider.')
-const q = z.string().max(200).optional().describe('Words that must all be in the slug or the name.')
+const q = z.string().max(200).optional().describe('Words that must all appear in the slug or name.')
 const order = z
   .enum(['asc', 'desc'])
   .optional()
-  .describe('Default: asc, but desc for speed. What is not known stands last either way.')
+  .describe('Default: asc, or desc for speed. Unknown values always come last.')
 const maxPrice = (of: string) =>
   z.coerce
     .number()
     .min(0)
     .optional()
-    .describe(`${unit} ${of}. Leaves out what has no such price, as what charges tokens.`)
-const sort = z.enum(['price', 'name']).optional().describe(`Default: name. \`price\`: of one, as in \`max_price\`.`)
+    .describe(`${unit} ${of}. Excludes models without such a price, such as those charged by token.`)
+const sort = z
+  .enum(['price', 'name'])
+  .optional()
+  .describe('Default: name. `price`: the price per unit, as in `max_price`.')
 
 const imageFilters = {
   q,
   provider,
   tier: z.enum(['fast', 'standard', 'premium']).optional(),
-  max_price: maxPrice('picture, where it hangs on the size one of 1024x1024'),
+  max_price: maxPrice('image; if the price depends on the size, one of 1024x1024'),
   sort,
   order,
 }
@@ -64,7 +67,7 @@ const videoFilters = {
   provider,
   mode: modes.optional(),
   resolution: z.string().max(20).optional().describe('`720p`, `1080p`, `4k`.'),
-  audio: flag.optional().describe('With sound, or without.'),
+  audio: flag.optional().describe('With or without sound.'),
   max_price: maxPrice('second'),
   sort,
   order,
@@ -74,34 +77,38 @@ const language = z
   .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i, 'must be a language tag such as en or en-GB')
   .meta({ examples: ['en'] })
   .optional()
-  .describe('BCP 47. `en` finds `en-GB`.')
+  .describe('A BCP 47 tag. `en` includes `en-GB`.')
 const audioFilters = {
   q,
   provider,
   kind: audioKind.optional(),
   language,
-  min_speed: z.coerce.number().min(0).optional().describe('Characters a second. Leaves out what was not measured.'),
-  max_price: maxPrice('character of speech, or second of sound that is written down'),
+  min_speed: z.coerce
+    .number()
+    .min(0)
+    .optional()
+    .describe('Characters per second. Excludes models without a measurement.'),
+  max_price: maxPrice('character of speech, or second of transcribed audio'),
   sort: z.enum(['speed', 'price', 'name']).optional().describe('Default: name.'),
   order,
 }
 
-const listed = 'What you can call now, by slug. `status` widens it to the catalogue.'
+const listed = 'Models available to you, by slug. `status` extends the list to the catalogue.'
 const read = { scope: 'model:read' } as const
 
 export const images = area(
   'images',
-  { title: 'Images', summary: 'Models that make and change pictures.' },
+  { title: 'Images', summary: 'Models that generate and edit images.' },
   {
     models: endpoint('GET /images/models', {
-      summary: 'List models of pictures',
+      summary: 'List image models',
       description: listed,
       ...read,
       query: { provider, kind: z.literal('image').optional(), status },
       reply: page(ImageModel),
     }),
     search_models: endpoint('GET /images/models/search', {
-      summary: 'Search models of pictures by provider, tier and price',
+      summary: 'Search image models by provider, tier and price',
       ...read,
       query: { ...imageFilters, status },
       reply: results(ImageModel, imageFilters),
@@ -112,17 +119,17 @@ export const images = area(
 
 export const videos = area(
   'videos',
-  { title: 'Videos', summary: 'Models that make videos.' },
+  { title: 'Videos', summary: 'Models that generate video.' },
   {
     models: endpoint('GET /videos/models', {
-      summary: 'List models of videos',
+      summary: 'List video models',
       description: listed,
       ...read,
       query: { provider, kind: z.literal('video').optional(), status },
       reply: page(VideoModel),
     }),
     search_models: endpoint('GET /videos/models/search', {
-      summary: 'Search models of videos by provider, mode, resolution, sound and price',
+      summary: 'Search video models by provider, mode, resolution, sound and price',
       ...read,
       query: { ...videoFilters, status },
       reply: results(VideoModel, videoFilters),
@@ -133,17 +140,17 @@ export const videos = area(
 
 export const audio = area(
   'audio',
-  { title: 'Audio', summary: 'Models that speak or write down speech, and their voices.' },
+  { title: 'Audio', summary: 'Models for speech and transcription, and their voices.' },
   {
     models: endpoint('GET /audio/models', {
-      summary: 'List models of speech and transcription',
+      summary: 'List speech and transcription models',
       description: listed,
       ...read,
       query: { provider, kind: audioKind.optional(), status },
       reply: page(AudioModel),
     }),
     search_models: endpoint('GET /audio/models/search', {
-      summary: 'Search models of speech and transcription by language, speed and price',
+      summary: 'Search speech and transcription models by language, speed and price',
       ...read,
       query: { ...audioFilters, status },
       reply: results(AudioModel, audioFilters),

@@ -5,15 +5,15 @@ const gender = z.enum(['female', 'male', 'neutral'])
 
 export const Voice = z
   .object({
-    id: idOut.describe('Derived from the owner of the endpoint and the slug.'),
+    id: idOut.describe('Derived from the endpoint’s owner and the slug.'),
     slug: z.string().describe('`provider/voice`.'),
     name: z.string(),
-    provider: z.string().describe('The slug of the provider that has it.'),
-    languages: z.array(z.string()).describe('BCP 47. Empty: not known, or whatever the text is in.'),
-    gender: gender.nullable().describe('Null: nobody says.'),
+    provider: z.string().describe('The slug of the voice’s provider.'),
+    languages: z.array(z.string()).describe('BCP 47 tags. Empty: unknown, or the language of the text.'),
+    gender: gender.nullable().describe('Null: unknown.'),
     styles: z.array(z.string()),
     preview_url: z.string().nullable(),
-    models: z.array(z.string()).describe('The models that speak with it, by slug.'),
+    models: z.array(z.string()).describe('The slugs of the models that support the voice.'),
     created_at: time,
   })
   .meta({ id: 'Voice' })
@@ -30,16 +30,16 @@ export function voiceEndpoints<P extends z.ZodType, Q extends z.ZodType, L exten
     provider,
     language,
     gender: gender.optional(),
-    style: z.string().min(1).max(64).optional().describe('As `styles` has it.'),
-    model: z.string().min(1).max(300).optional().describe('The slug of a model that speaks with it.'),
+    style: z.string().min(1).max(64).optional().describe('One of the values in `styles`.'),
+    model: z.string().min(1).max(300).optional().describe('The slug of a model that supports the voice.'),
     sort: z.enum(['name', 'provider']).optional().describe('Default: name.'),
     order: z.enum(['asc', 'desc']).optional().describe('Default: asc.'),
   }
   return {
     voices: endpoint('GET /audio/voices', {
-      summary: 'List voices that you can speak with',
+      summary: 'List the available voices',
       description:
-        'Of the providers that serve you, by slug: their own, those of your account there, and those of this server. What a provider has to be asked for is kept for an hour.',
+        'Voices of your providers, of your accounts there, and of this server, by slug. Provider voice lists are cached for one hour.',
       scope: 'model:read',
       query: { provider, language, gender: gender.optional() },
       reply: page(Voice),

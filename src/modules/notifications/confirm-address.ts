@@ -16,7 +16,7 @@ export async function sendConfirmation(ctx: Context): Promise<{ id: Id; email: s
   const { id, email, email_verified_at } = await callersAccount(ctx)
   if (email_verified_at !== null) return { id, email, verified: true }
   if (!canMail(ctx.engine))
-    refuse('not_ready', { message: 'This server cannot send mail: its administrator has to set SMTP_URL.' })
+    refuse('not_ready', { message: 'This server can’t send email. Its administrator can set SMTP_URL.' })
   await ctx.transaction(async (ctx) => {
     const { rows } =
       await sql`insert into notification_configs as c (account_id, confirmation_sent_at) values (${id}, now())
@@ -25,7 +25,7 @@ export async function sendConfirmation(ctx: Context): Promise<{ id: Id; email: s
       returning 1`.execute(ctx.db)
     if (rows.length === 0)
       refuse('rate_limited', {
-        message: `A mail was sent less than ${PAUSE_SECONDS / 60} minutes ago.`,
+        message: `A confirmation email was sent less than ${PAUSE_SECONDS / 60} minutes ago. Wait before you request another one.`,
         headers: { 'retry-after': String(PAUSE_SECONDS) },
       })
     const until = Math.floor(ctx.now().getTime() / 1000) + GOOD_SECONDS
@@ -34,12 +34,12 @@ export async function sendConfirmation(ctx: Context): Promise<{ id: Id; email: s
       ctx,
       tokenMail({
         to: email,
-        subject: 'Confirm your e-mail address',
-        intro: 'Whoever has the account with this address wants to get mail here.',
+        subject: 'Confirm your email address',
+        intro: 'Confirm that you want to receive email notifications at this address.',
         open: null,
         command: 'uk notifications confirm-email',
         token,
-        further: ['It is good for a day. If you do not know what this is about, ignore it.'],
+        further: ['The token expires in 24 hours. If you don’t know what this is about, you can ignore this email.'],
       }),
     )
   })
@@ -50,9 +50,9 @@ export async function confirm(ctx: Context, token: string): Promise<{ id: Id; em
   const { id, email } = await callersAccount(ctx)
   const until = Number(/^(\d{10})-/.exec(token)?.[1] ?? 0)
   if (!isSameText(token, tokenOf(ctx, id, email, until)))
-    refuse('invalid_parameter', { param: 'token', message: 'This is not a token for your address.' })
+    refuse('invalid_parameter', { param: 'token', message: 'The token doesn’t belong to your email address.' })
   if (until * 1000 < ctx.now().getTime())
-    refuse('link_expired', { message: 'The token was good for a day. Ask for another.' })
+    refuse('link_expired', { message: 'The token has expired after 24 hours. Request a new one.' })
   await verifyEmail(ctx, id)
   return { id, email, verified: true }
 }

@@ -22,7 +22,7 @@ const sources: Readonly<Record<string, Source>> = {
   'operation.succeeded': operationEnded,
   'operation.failed': operationEnded,
   'operation.expired': operationEnded,
-  'automation.run.failed': async (_, event) => automation(event, 'automation.failed', 'A run of %s failed'),
+  'automation.run.failed': async (_, event) => automation(event, 'automation.failed', 'An automation run failed: %s'),
   'account.recovered': accountRecovered,
   // Of those of a recovered account the word on the account tells.
   'automation.paused': async (_, event) =>
@@ -30,7 +30,7 @@ const sources: Readonly<Record<string, Source>> = {
       ? automation(
           event,
           'automation.paused',
-          '%s was paused because its agent was changed by somebody with fewer rights than it has',
+          '%s was paused because its agent was changed by someone with fewer permissions',
         )
       : event.data.paused_reason !== 'account_recovered' && (event.actor === null || event.actor.via === 'server')
         ? automation(event, 'automation.paused', '%s was paused because it kept failing')
@@ -44,8 +44,8 @@ const sources: Readonly<Record<string, Source>> = {
       {
         to: invited.id,
         type: 'invitation.received',
-        title: `${inviter ? inviter.name : 'Somebody'} invites you to ${invitation.workspace}`,
-        body: `You would be a ${invitation.role} there.`,
+        title: `${inviter ? inviter.name : 'Someone'} invited you to ${invitation.workspace}`,
+        body: `Your role will be ${invitation.role}.`,
         resource: { type: 'invitation', id: event.resource_id! },
         actionUrl: '/app/invitations',
       },
@@ -82,7 +82,7 @@ const sources: Readonly<Record<string, Source>> = {
     return concerned(event).map((to) => ({
       to,
       type: 'share.received',
-      title: `${sharer ? sharer.name : 'Somebody'} shared ${thing === 'agent' ? 'an' : 'a'} ${thing} with you`,
+      title: `${sharer ? sharer.name : 'Someone'} shared ${thing === 'agent' ? 'an' : 'a'} ${thing} with you`,
       resource: sharedThing(event),
       actionUrl: '/app/shared-with-me',
     }))
@@ -97,7 +97,7 @@ const sources: Readonly<Record<string, Source>> = {
     (event.data.reason === 'account_recovered' ? [] : concerned(event)).map((to) => ({
       to,
       type: 'webhook.disabled',
-      title: `The webhook ${(event.data.name as string | null) ?? ''} was switched off`.replaceAll(/\s+/g, ' '),
+      title: `The webhook ${(event.data.name as string | null) ?? ''} was disabled`.replaceAll(/\s+/g, ' '),
       body: whyDisabled(event.data.reason),
       workspaceId: (event.data.workspace_id as Id | null) ?? null,
       resource: { type: 'webhook_endpoint', id: event.resource_id! },
@@ -142,7 +142,7 @@ async function runEnded(engine: Engine, event: DeliveredEvent, atOnce: boolean) 
 const runTitles = {
   'run.completed': 'Finished: %s',
   'run.failed': 'Failed: %s',
-  'run.requires_action': 'Waits for you: %s',
+  'run.requires_action': 'Waiting for your decision: %s',
 } as const
 
 const runWord = (type: keyof typeof runTitles, id: Id, run: NonNullable<Awaited<ReturnType<typeof runToReport>>>) => ({
@@ -168,7 +168,7 @@ async function operationEnded(engine: Engine, event: DeliveredEvent) {
     return [runWord(`run.${run.status}`, operation.resource.id, run)]
   }
   const failed = event.type !== 'operation.succeeded'
-  const late = event.type === 'operation.expired' ? 'It took too long, and was ended.' : null
+  const late = event.type === 'operation.expired' ? 'It timed out and was stopped.' : null
   return accountsOf(event).map((to) => ({
     to,
     type: failed ? 'operation.failed' : 'operation.succeeded',
@@ -204,24 +204,25 @@ function sharedThing({ data, resource_type, resource_id }: DeliveredEvent): { ty
 }
 
 function whyDisabled(reason: unknown): string {
-  if (reason === 'rights_lost') return 'Who answered for it is no longer an admin there. Who switches it on, does.'
-  if (reason === 'gone') return 'Its address answered 410 Gone. Enable it again when it is back.'
-  return 'Its address has refused every delivery for days. Enable it again when it is back.'
+  if (reason === 'rights_lost')
+    return 'Its owner is no longer an admin of the workspace. Whoever enables it becomes its new owner.'
+  if (reason === 'gone') return 'Its URL returned 410 Gone. Enable it again once it works.'
+  return 'Every delivery has failed for days. Enable it again once its URL works.'
 }
 
 const CLOSED = {
-  keys: 'keys were revoked',
-  webhooks: 'webhooks were switched off',
-  provider_endpoints: 'providers were switched off',
+  keys: 'API keys were revoked',
+  webhooks: 'webhooks were disabled',
+  provider_endpoints: 'providers were disabled',
   automations: 'automations were paused',
   invitations: 'invitations were revoked',
   goals: 'goals were ended',
 } as const
 const TO_REVIEW = {
-  shares: 'things shared with others',
+  shares: 'shares with others',
   members: 'other members of your workspaces',
   computers: 'computers',
-  agents_with_servers: 'agents with servers of their own',
+  agents_with_servers: 'agents with their own MCP servers',
 } as const
 
 /** Tells the owner of the address, once: whoever made the account with it may have been somebody else. */
@@ -231,14 +232,14 @@ async function accountRecovered(_: Engine, event: DeliveredEvent) {
   const closed = counted(data.closed, CLOSED)
   const left = counted(data.to_review, TO_REVIEW)
   const body = [
-    'Nobody had shown before that its address is theirs, so somebody else may have made it.',
-    ...(closed === '' ? [] : [`What was made before was closed: ${closed}.`]),
-    ...(left === '' ? [] : [`Look at what is left: ${left}.`]),
+    'The email address had never been confirmed, so someone else could have created the account.',
+    ...(closed === '' ? [] : [`What was set up before was disabled: ${closed}.`]),
+    ...(left === '' ? [] : [`Review what remains: ${left}.`]),
   ].join(' ')
   return accountsOf(event).map((to) => ({
     to,
     type: 'account.recovered' as const,
-    title: 'This account came to you by its address',
+    title: 'Your account was recovered by email',
     body,
     resource: { type: 'account', id: resource_id! },
     actionUrl: '/app/settings/security',
@@ -256,13 +257,13 @@ const counted = (counts: unknown, words: Readonly<Record<string, string>>): stri
 /** Tells the administrators; the one who asks hears of the answer. */
 async function creditsAsked(_: Engine, event: DeliveredEvent) {
   const { account_id, name, amount_usd, note } = event.data
-  const much = typeof amount_usd === 'number' ? `${amount_usd} USD` : 'As many as you see fit'
+  const much = typeof amount_usd === 'number' ? `${amount_usd} USD` : 'Amount not specified'
   return accountsOf(event)
     .filter((to) => to !== account_id)
     .map((to) => ({
       to,
       type: 'credits.requested' as const,
-      title: `${String(name)} asks for credits`,
+      title: `${String(name)} requests credits`,
       body: `${much}.${note ? ` “${String(note)}”` : ''}`,
       resource: { type: 'credit_request', id: event.resource_id! },
       actionUrl: '/app/accounts',
@@ -277,7 +278,7 @@ async function creditsAnswered(_: Engine, event: DeliveredEvent) {
   return accountsOf(event).map((to) => ({
     to,
     type: granted ? ('credits.granted' as const) : ('credits.refused' as const),
-    title: granted ? `You were given ${String(amount_usd)} USD of credits` : 'Your request for credits was refused',
+    title: granted ? `You received ${String(amount_usd)} USD in credits` : 'Your credit request was rejected',
     body: note ? String(note) : null,
     resource: { type: 'credit_request', id: request_id },
   }))
@@ -287,7 +288,7 @@ async function cap(_: Engine, event: DeliveredEvent) {
   const { kind, name, cap_usd, spent_usd } = event.data
   const what =
     kind === 'api_key'
-      ? `the cap of the key ${String(name)}`
+      ? `the spend cap of the key ${String(name)}`
       : kind === 'workspace' || kind === 'member'
         ? `the budget of ${String(name)}`
         : 'your credits'
@@ -298,7 +299,7 @@ async function cap(_: Engine, event: DeliveredEvent) {
     title: reached
       ? `${what[0]!.toUpperCase()}${what.slice(1)} ${kind === 'account' ? 'are' : 'is'} used up`
       : `80 % of ${what} ${kind === 'account' ? 'are' : 'is'} used`,
-    body: `${String(spent_usd)} of ${String(cap_usd)} USD.`,
+    body: `${String(spent_usd)} of ${String(cap_usd)} USD used.`,
     workspaceId: kind === 'workspace' ? event.resource_id! : null,
     resource: { type: String(kind), id: event.resource_id! },
   }))
@@ -320,12 +321,17 @@ async function providerChanged({ postgres: { db } }: Engine, event: DeliveredEve
   for (const to of accountsOf(event)) {
     const told = await notificationStore.toldSince(db, to, { type, resourceId: id, since: Date.now() - HOUR_MS })
     if (told >= (fails ? TURNS : TURNS - 1)) continue
-    const why = fails ? `${String(message ?? '')} Calls go elsewhere where somebody else has the model.`.trim() : null
+    const why = fails
+      ? `${String(message ?? '')} Requests are routed to other providers of the model, if there are any.`.trim()
+      : null
     words.push({
       to,
       type,
-      title: fails ? `The provider ${String(name)} fails` : `The provider ${String(name)} works again`,
-      body: told === TURNS - 1 ? `${why} It fails and works by turns: for an hour no more is said of it here.` : why,
+      title: fails ? `The provider ${String(name)} is failing` : `The provider ${String(name)} works again`,
+      body:
+        told === TURNS - 1
+          ? `${why} It keeps alternating between failing and working, so you won’t get more notifications about it for an hour.`
+          : why,
       workspaceId: (workspace_id as Id | null) ?? null,
       resource: { type: 'provider_endpoint', id },
       actionUrl: '/app/ai-routing',

@@ -7,7 +7,7 @@ const channel = z.enum(['in_app', 'email', 'push'])
 const digest = z.enum(['none', 'hourly', 'daily'])
 const type = z
   .string()
-  .regex(/^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/, 'must be words such as `run.failed`')
+  .regex(/^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/, 'must be a type such as `run.failed`')
   .max(64)
 const clock = z
   .string()
@@ -19,13 +19,17 @@ export const Notification = z
   .object({
     ...base,
     workspace_id: idOut.nullable(),
-    type: z.string().describe('Such as `run.completed`; what people send is `message` unless they say otherwise.'),
+    type: z
+      .string()
+      .describe(
+        'The type, such as `run.completed`. Notifications sent by users are `message` unless they set another type.',
+      ),
     title: z.string(),
     body: z.string().nullable(),
     severity,
-    resource: resource.nullable().describe('What it is about.'),
-    action_url: z.string().nullable().describe('Where to go about it.'),
-    sender_id: idOut.nullable().describe('The account that sent it; null for the server itself.'),
+    resource: resource.nullable().describe('The resource it’s about.'),
+    action_url: z.string().nullable().describe('The page to open.'),
+    sender_id: idOut.nullable().describe('The account that sent it. Null: the server.'),
     status,
     read_at: time.nullable(),
     deliveries: z
@@ -37,7 +41,7 @@ export const Notification = z
           error: z.string().nullable(),
         }),
       )
-      .describe('The ways out besides the app.'),
+      .describe('The delivery channels besides the app.'),
   })
   .meta({ id: 'Notification' })
 
@@ -50,7 +54,7 @@ export const Preferences = z
         description: z.string().nullable(),
         channel,
         enabled: z.boolean(),
-        digest: digest.describe('Of e-mail: many at once, at the full hour or once a day.'),
+        digest: digest.describe('For email: combine notifications into one email, hourly or daily.'),
       }),
     ),
   })
@@ -59,7 +63,12 @@ export const Preferences = z
 const quietHours = z.object({
   start: clock,
   end: clock,
-  time_zone: z.string().max(64).nullable().default(null).describe('IANA. Null: the one in your settings, else UTC.'),
+  time_zone: z
+    .string()
+    .max(64)
+    .nullable()
+    .default(null)
+    .describe('An IANA name. Null: the time zone in your settings, otherwise UTC.'),
 })
 
 export const NotificationConfig = z
@@ -67,9 +76,11 @@ export const NotificationConfig = z
     ...base,
     toasts: z.boolean(),
     sound: z.boolean(),
-    quiet_hours: quietHours.nullable().describe('E-mail and push wait until their end, and toasts keep quiet.'),
+    quiet_hours: quietHours
+      .nullable()
+      .describe('During quiet hours, emails and push notifications are held back, and toasts make no sound.'),
     quiet_now: z.boolean(),
-    digest_at: clock.describe('When the daily e-mail comes.'),
+    digest_at: clock.describe('When the daily email is sent.'),
     unread_count: z.number().int(),
   })
   .meta({ id: 'NotificationConfig' })
@@ -87,27 +98,27 @@ const writing = 'notification:write'
 
 export const notifications = area(
   'notifications',
-  { title: 'Notifications', summary: 'What you are told, and where you hear of it: in the app, by e-mail, by push.' },
+  { title: 'Notifications', summary: 'Notifications, and how they’re delivered: in the app, by email, or by push.' },
   {
     list: endpoint('GET /notifications', {
       summary: 'List your notifications',
       scope: reading,
       query: {
-        status: status.optional().describe('Only those. Default: all.'),
+        status: status.optional().describe('Filters the list by status.'),
         type: type.optional(),
         severity: severity.optional(),
         workspace_id: id.optional(),
-        since: time.optional().describe('Only those made then or later.'),
+        since: time.optional().describe('Only notifications created at or after this time.'),
       },
       reply: page(Notification),
     }),
     preferences: endpoint('GET /notifications/preferences', {
-      summary: 'Get where you hear of what',
+      summary: 'Get delivery preferences by notification type',
       scope: reading,
       reply: one(Preferences),
     }),
     update_preferences: endpoint('PATCH /notifications/preferences', {
-      summary: 'Change where you hear of what, many at once',
+      summary: 'Update delivery preferences by notification type',
       scope: writing,
       ofAccount: true,
       body: {
@@ -119,12 +130,12 @@ export const notifications = area(
       reply: one(Preferences),
     }),
     config: endpoint('GET /notifications/config', {
-      summary: 'Get toasts, sound and quiet hours',
+      summary: 'Get the settings for toasts, sound and quiet hours',
       scope: reading,
       reply: one(NotificationConfig),
     }),
     update_config: endpoint('PATCH /notifications/config', {
-      summary: 'Change toasts, sound and quiet hours',
+      summary: 'Update the settings for toasts, sound and quiet hours',
       scope: writing,
       ofAccount: true,
       body: {
@@ -137,8 +148,8 @@ export const notifications = area(
       errors: ['invalid_time_zone'],
     }),
     request_email: endpoint('POST /notifications/request-email', {
-      summary: 'Have a mail sent that confirms your address',
-      description: 'Notifications go only to addresses that are known to be their account’s own.',
+      summary: 'Send an email to confirm your address',
+      description: 'Notifications are sent only to confirmed email addresses.',
       scope: writing,
       ofAccount: true,
       reply: one(EmailConfirmation),
@@ -146,7 +157,7 @@ export const notifications = area(
       beyond: true,
     }),
     confirm_email: endpoint('POST /notifications/confirm-email', {
-      summary: 'Confirm your address with the token that was mailed there',
+      summary: 'Confirm your email address with the token from the email',
       scope: writing,
       consent: 'person',
       ofAccount: true,
@@ -156,22 +167,22 @@ export const notifications = area(
       beyond: true,
     }),
     push_key: endpoint('GET /notifications/push-key', {
-      summary: 'Get the key that a browser subscribes to pushes with',
+      summary: 'Get the public key for push subscriptions',
       description: 'The `applicationServerKey` of the Push API (VAPID, RFC 8292).',
       scope: reading,
       reply: one(z.object({ id: idOut, created_at: time, public_key: z.string() })),
       beyond: true,
     }),
     push_subscriptions: endpoint('GET /notifications/push-subscriptions', {
-      summary: 'List the browsers that get your pushes',
+      summary: 'List the browsers that receive your push notifications',
       scope: reading,
       reply: page(PushSubscription),
       beyond: true,
     }),
     push_subscribe: endpoint('POST /notifications/push-subscriptions', {
-      summary: 'Let a browser get your pushes',
+      summary: 'Register a browser for push notifications',
       description:
-        'Takes what `PushSubscription.toJSON()` of the Push API gives. The same browser again is an update. Made in a session, it ends with that.',
+        'Accepts the result of `PushSubscription.toJSON()` of the Push API. Registering the same browser again updates it. A registration made in a session ends with the session.',
       scope: writing,
       consent: 'person',
       ofAccount: true,
@@ -190,7 +201,11 @@ export const notifications = area(
             .regex(/^[\w-]{22}={0,2}$/, 'must be 16 bytes in base64url')
             .meta({ examples: ['BTBZMqHH6r4Tts7J_aSIgg'] }),
         }),
-        expirationTime: z.number().nullable().optional().describe('Ignored: a push service says when it is over.'),
+        expirationTime: z
+          .number()
+          .nullable()
+          .optional()
+          .describe('Ignored. The push service reports when the subscription ends.'),
       },
       reply: one(PushSubscription),
       status: 201,
@@ -198,7 +213,7 @@ export const notifications = area(
       beyond: true,
     }),
     push_unsubscribe: endpoint('DELETE /notifications/push-subscriptions/:id', {
-      summary: 'Stop the pushes to a browser',
+      summary: 'Unregister a browser from push notifications',
       scope: writing,
       consent: 'person',
       on: 'push_subscription',
@@ -206,12 +221,12 @@ export const notifications = area(
       beyond: true,
     }),
     read_all: endpoint('POST /notifications/read-all', {
-      summary: 'Mark all as read',
+      summary: 'Mark all notifications as read',
       scope: writing,
       body: {
-        type: type.optional().describe('Only those.'),
+        type: type.optional().describe('Only notifications of this type.'),
         workspace_id: id.optional(),
-        before: time.optional().describe('Only those made until then: what you have seen.'),
+        before: time.optional().describe('Only notifications created up to this time.'),
       },
       reply: one(z.object({ id: idOut, created_at: time, read_count: z.number().int() })),
     }),
@@ -222,14 +237,14 @@ export const notifications = area(
       reply: one(Notification),
     }),
     send: endpoint('POST /notifications', {
-      summary: 'Send a notification to yourself or to somebody you share a workspace with',
+      summary: 'Send a notification to yourself or to a member of one of your workspaces',
       example: { title: 'The print is ready' },
       scope: writing,
       body: {
         user_id: id.optional().describe('Default: yourself.'),
         type: type
           .default('message')
-          .describe('`message`, or a name of your own such as `build.failed`. Types of the server itself are refused.'),
+          .describe('`message`, or your own type such as `build.failed`. Types used by the server are rejected.'),
         title: words(200).pipe(z.string().trim().min(1)),
         body: words(4_000).nullable().default(null),
         severity: severity.optional(),

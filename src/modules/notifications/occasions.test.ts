@@ -56,7 +56,7 @@ test('a run in the background, an invitation, a membership: each tells those who
   const other = (await alice.post('/workspaces', { name: 'Other' })).body.data.id
   await alice.post(`/workspaces/${other}/invitations`, { email: bob.email })
   const [invited] = await told(bob, 'invitation.received')
-  assert.deepEqual([invited!.title, invited!.sender_id], ['Alice invites you to Other', null])
+  assert.deepEqual([invited!.title, invited!.sender_id], ['Alice invited you to Other', null])
   await bob.post('/invitations/accept', { invitation_id: invited!.resource.id })
   assert.equal((await told(alice, 'invitation.accepted', 2))[0]!.title, 'Bob joined Other')
   const third = (await alice.post('/workspaces', { name: 'Third' })).body.data.id
@@ -247,7 +247,7 @@ test('a key, a budget and a balance near their end are told of at 80 % and at 10
   await watchCaps(engine)
   await watchCaps(engine)
   const [near] = await told(alice, 'cap.near')
-  assert.match(near!.title, /^80 % of the cap of the key test is used$/)
+  assert.match(near!.title, /^80 % of the spend cap of the key test is used$/)
   assert.equal(near!.body, '0.00084 of 0.001 USD.')
   await engine.postgres.pool.query('update api_keys set spend_cap_nano = 840000 where id = $1', [key.keyId])
   await watchCaps(engine)
@@ -309,5 +309,5 @@ test('a provider that fails and works by turns is told of three times within the
     'provider.working',
     'provider.failing',
   ])
-  assert.match(told[0]!.body, /^It is away\. .* by turns: for an hour no more is said of it here\.$/)
+  assert.match(told[0]!.body, /^It is away\. .* won’t get more notifications about it for an hour\.$/)
 })

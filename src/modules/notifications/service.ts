@@ -34,7 +34,7 @@ function heldTo({ principal }: Context): Id | null {
   const { credential } = principal
   if (credential.kind === 'session' || credential.workspaceId === null) return null
   if (membershipIn(principal, credential.workspaceId) === null)
-    refuse('not_found', { message: 'The workspace of this key is gone, or its owner is no longer in it.' })
+    refuse('not_found', { message: 'The key’s workspace was deleted, or its owner is no longer a member.' })
   return credential.workspaceId
 }
 
@@ -88,7 +88,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
       if (isReserved(type))
         refuse('invalid_parameter', {
           param: 'type',
-          message: `\`type\` ${type} is reserved for the server. Use \`message\` or a name of your own, such as \`build.failed\`.`,
+          message: `\`type\` ${type} is reserved for the server. Use \`message\` or your own type, such as \`build.failed\`.`,
         })
       const to = user_id ?? accountId
       await checkMet(ctx, to, 'user_id')
@@ -160,12 +160,12 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
         ({ channel, digest }) => channel !== 'email' && digest !== undefined && digest !== 'none',
       )
       if (wrong >= 0)
-        refuse('invalid_parameter', { param: `preferences.${wrong}.digest`, message: 'Only e-mail comes as a digest.' })
+        refuse('invalid_parameter', { param: `preferences.${wrong}.digest`, message: 'Only email supports `digest`.' })
       await ctx.transaction(async (ctx) => {
         for (const change of changes) await preferences.set(ctx.db, ctx.principal.accountId, change)
         if ((await preferences.count(ctx.db, ctx.principal.accountId)) > MOST_PREFERENCES)
           refuse('limit_reached', {
-            message: `${MOST_PREFERENCES} preferences are kept at most.`,
+            message: `You can have up to ${MOST_PREFERENCES} preferences.`,
             details: { limit: MOST_PREFERENCES },
           })
       })
@@ -178,7 +178,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
       if (zone && !isTimeZone(zone))
         refuse('invalid_time_zone', {
           param: 'quiet_hours.time_zone',
-          message: `${zone} is not an IANA time zone such as Europe/Berlin.`,
+          message: `\`${zone}\` isn’t an IANA time zone, such as Europe/Berlin.`,
         })
       const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
       await configs.set(ctx.db, ctx.principal.accountId, given)
@@ -207,11 +207,14 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
     async push_subscribe(ctx, { endpoint, keys }) {
       const { accountId } = ctx.principal
       if (endpoint.startsWith('http:') && ctx.engine.config.fetchAllow.length === 0)
-        refuse('invalid_parameter', { param: 'endpoint', message: 'A push service has an https address.' })
+        refuse('invalid_parameter', {
+          param: 'endpoint',
+          message: 'The endpoint of a push service must start with https://.',
+        })
       if (!isPushKey(keys.p256dh))
         refuse('invalid_parameter', {
           param: 'keys.p256dh',
-          message: 'This is not a point of P-256: nothing can be sealed for it.',
+          message: 'The key isn’t a valid P-256 point.',
         })
       return ctx.transaction(async (ctx) => {
         await checkLive(ctx)
@@ -226,7 +229,7 @@ export const notificationService = implementWith<Context<HasPushKeys>>()(
         })
         if ((await pushStore.list(ctx.db, accountId, null, MOST_BROWSERS + 1)).length > MOST_BROWSERS)
           refuse('limit_reached', {
-            message: `Pushes go to ${MOST_BROWSERS} browsers at most.`,
+            message: `You can register up to ${MOST_BROWSERS} browsers for push notifications. Remove one first.`,
             details: { limit: MOST_BROWSERS },
           })
         return showPush(ctx, row)

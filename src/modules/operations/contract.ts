@@ -6,10 +6,10 @@ export const operationStatus = z.enum(['queued', 'running', 'succeeded', 'failed
 export const Operation = z
   .object({
     ...base,
-    kind: z.string().describe('What is being done, such as `inference.text`.'),
+    kind: z.string().describe('The kind of work, such as `inference.text`.'),
     status: operationStatus,
-    progress: z.number().min(0).max(1).nullable().describe('Null where it cannot be told.'),
-    result: z.unknown().describe('What the call would have answered; null until it succeeded.'),
+    progress: z.number().min(0).max(1).nullable().describe('Null if the progress is unknown.'),
+    result: z.unknown().describe('The response the request would have returned. Null until the operation succeeds.'),
     error: z
       .object({
         type: z.string(),
@@ -19,13 +19,16 @@ export const Operation = z
         details: z.record(z.string(), z.unknown()).optional(),
       })
       .nullable()
-      .describe('The error object, when it failed.'),
-    resource: z.object({ type: z.string(), id: z.string() }).nullable().describe('What it works on or made.'),
+      .describe('The error object, if the operation failed.'),
+    resource: z
+      .object({ type: z.string(), id: z.string() })
+      .nullable()
+      .describe('The resource it works on or created.'),
     cost_usd: usd.nullable(),
     cancel_requested_at: time.nullable(),
     started_at: time.nullable(),
     completed_at: time.nullable(),
-    expires_at: time.nullable().describe('When it ends as `expired` if it is not finished by then.'),
+    expires_at: time.nullable().describe('If it isn’t finished by then, it ends with the status `expired`.'),
   })
   .meta({ id: 'Operation' })
 
@@ -33,42 +36,42 @@ export const operations = area(
   'operations',
   {
     title: 'Operations',
-    summary: 'Work that goes on in the background: `queued → running → succeeded | failed | cancelled | expired`.',
+    summary: 'Background work: `queued → running → succeeded | failed | cancelled | expired`.',
   },
   {
     list: endpoint('GET /operations', {
       summary: 'List recent operations',
       scope: 'operation:read',
       query: {
-        status: operationStatus.optional().describe('Only those. Default: all.'),
-        kind: z.string().max(100).optional().describe('Only those of this kind.'),
+        status: operationStatus.optional().describe('Filters the list by status.'),
+        kind: z.string().max(100).optional().describe('Only operations of this kind.'),
       },
       reply: page(Operation),
     }),
     get: endpoint('GET /operations/:id', {
-      summary: 'Get the status and the result of an operation',
+      summary: 'Get the status and result of an operation',
       scope: 'operation:read',
       on: 'operation',
       reply: one(Operation),
     }),
     await: endpoint('GET /operations/:id/await', {
-      summary: 'Wait briefly for a transition or the end of an operation',
+      summary: 'Wait for an operation to change its status or finish',
       description:
-        'Answers as soon as the status is another than `since_status`, at once when the operation has ended, and at the latest after `timeout_seconds`. A timeout is not an error: the answer is the present state.',
+        'Returns as soon as the status differs from `since_status`, immediately if the operation has finished, and no later than `timeout_seconds`. A timeout isn’t an error: the response is the current state.',
       scope: 'operation:read',
       on: 'operation',
       query: {
         since_status: operationStatus
           .optional()
-          .describe('The status that the caller knows. Default: the present one.'),
-        timeout_seconds: z.coerce.number().min(0).max(60).default(25).describe('How long to wait at most.'),
+          .describe('The last status the caller knows. Default: the current one.'),
+        timeout_seconds: z.coerce.number().min(0).max(60).default(25).describe('How long to wait.'),
       },
       reply: one(Operation),
     }),
     cancel: endpoint('POST /operations/:id/cancel', {
       summary: 'Cancel an operation',
       description:
-        'A queued operation is cancelled at once; a running one is asked to stop, and has ended within 10 seconds. Cancelling twice changes nothing.',
+        'A queued operation is canceled immediately. A running one is asked to stop, and ends within 10 seconds. Canceling it again has no effect.',
       scope: 'operation:write',
       on: 'operation',
       inArchivedWorkspace: true,
@@ -76,9 +79,9 @@ export const operations = area(
       errors: ['invalid_state'],
     }),
     content: endpoint('GET /operations/:id/content', {
-      summary: 'Get the output of an operation that succeeded',
+      summary: 'Get the output of an operation',
       description:
-        'A redirect (302) to the file that it made, or its text with its type; without either, its `result` as JSON. Of a command on a computer the output so far, also while it runs.',
+        'Redirects (302) to the file it created, or returns its text. Otherwise, returns its `result` as JSON. For a command on a computer, returns the output so far, even while it’s running.',
       scope: 'operation:read',
       on: 'operation',
       reply: bytes,

@@ -1,10 +1,10 @@
 import { eventTypes } from '#core/events.ts'
 
 export const operationEvents = eventTypes('operation:read', ['operation', 'user'], {
-  'operation.queued': 'An operation was accepted, or waits to be done again.',
-  'operation.running': 'An operation began, or has come further.',
+  'operation.queued': 'An operation was queued, for the first time or for a retry.',
+  'operation.running': 'An operation started or made progress.',
   'operation.succeeded': 'An operation succeeded.',
   'operation.failed': 'An operation failed.',
-  'operation.cancelled': 'An operation was cancelled.',
-  'operation.expired': 'An operation took too long and was ended.',
+  'operation.cancelled': 'An operation was canceled.',
+  'operation.expired': 'An operation timed out and was stopped.',
 })

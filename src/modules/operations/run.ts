@@ -57,7 +57,7 @@ export function runOperations<H extends HasOperationWatch>(
     if (row === null) return
     const guarded = run(row, kinds.get(row.kind), closing.signal)
       .finally(() => here.delete(id))
-      .catch((error: unknown) => engine.log.error({ error, operation: id }, 'an operation could not be ended'))
+      .catch((error: unknown) => engine.log.error({ error, operation: id }, 'an operation could not be finished'))
       .finally(() => running.delete(guarded))
     running.add(guarded)
   }
@@ -86,7 +86,7 @@ export function runOperations<H extends HasOperationWatch>(
         payingKeyId: row.key_id,
         signal,
       })
-      if (!ctx) throw new Refusal('not_found', { message: 'The account is gone.' })
+      if (!ctx) throw new Refusal('not_found', { message: 'The account no longer exists.' })
       checkStill(ctx, kind, row)
       const caller = { name: row.account_id, signal: null, reads: false }
       const work = asCaller(caller, () =>
@@ -135,7 +135,9 @@ export function runOperations<H extends HasOperationWatch>(
     const refusal =
       error instanceof Refusal
         ? error
-        : new Refusal('internal_error', { message: `Something went wrong on our side. Quote the operation ${row.id}.` })
+        : new Refusal('internal_error', {
+            message: `Something went wrong on our side. If you report it, include the operation ID ${row.id}.`,
+          })
     if (refusal !== error) engine.log.error({ error, operation: row.id, kind: row.kind }, 'an operation failed')
     await end(row, engine.processId, errorBody(refusal).error)
   }
@@ -260,7 +262,8 @@ function checkStill(
 ): void {
   if (scope === null || workspace_id === null) return
   const membership = membershipIn(principal, workspace_id)
-  if (!membership) throw new Refusal('not_found', { message: 'The workspace is gone, or you are no longer in it.' })
+  if (!membership)
+    throw new Refusal('not_found', { message: 'The workspace was deleted, or you’re no longer a member.' })
   checkPlace(membership, scope)
   checkWritable(membership)
 }

@@ -85,7 +85,7 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
       const row = (await operations.find(outer.db, id, found.account_id)) ?? found
       if (row.status === 'cancelled' || !over(row.status)) return showOperation(row)
       return refuse('invalid_state', {
-        message: `The operation has ended: it ${row.status === 'expired' ? 'has expired' : row.status}.`,
+        message: `The operation has already ended. Its status is ${row.status}.`,
         details: { status: row.status, allowed: [] },
       })
     },
@@ -98,7 +98,7 @@ export const operationService = implementWith<Context<HasOperationWatch>>()(
       if (!over(row.status)) return refuse('not_ready', { details: { status: row.status } })
       if (row.status !== 'succeeded')
         return refuse('invalid_state', {
-          message: 'The operation did not succeed, so it has no content.',
+          message: 'The operation didn’t succeed, so it has no content.',
           details: { status: row.status, allowed: [] },
         })
       if (row.content_expires_at !== null && row.content_expires_at <= ctx.now()) return refuse('content_expired')

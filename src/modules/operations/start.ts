@@ -81,7 +81,7 @@ const MOST_UNFINISHED = 1_000
 export async function checkOperationRoom({ db, principal: { accountId } }: Context): Promise<void> {
   if ((await operations.countUnfinished(db, accountId, MOST_UNFINISHED)) < MOST_UNFINISHED) return
   refuse('concurrency_limited', {
-    message: `${MOST_UNFINISHED} of your operations have not ended yet. Wait for some of them, or cancel some.`,
+    message: `You have ${MOST_UNFINISHED} unfinished operations, which is the limit. Wait for some to finish, or cancel some.`,
     details: { limit: MOST_UNFINISHED },
     headers: { 'retry-after': '5' },
   })

@@ -67,7 +67,7 @@ export class OperationWatch {
         for (const { id, watchers, those } of asked)
           for (const see of those) if (watchers.has(see)) see(states.get(id) ?? null)
       } catch (error) {
-        this.#engine.log.warn({ error }, 'operations cannot be watched now')
+        this.#engine.log.warn({ error }, 'operations cannot be watched right now')
       }
     }
     this.#looking = false

@@ -126,7 +126,8 @@ export function checkMaySend({ place }: Readable): void {
   if (place) checkPlace(place, 'realtime:write')
 }
 
-export const unknownChannel = (words: string): string => `There is no channel ${shorten(words, 130)} here.`
+export const unknownChannel = (words: string): string =>
+  `The channel ${shorten(words, 130)} doesn’t exist, or you don’t have access to it.`
 
 export const mayReceive = ({ scopes }: Pick<Readable, 'scopes'>, scope: Scope | null): boolean =>
   scope === null || scopes === null || (isScope(scope) && scopes.has(scope))

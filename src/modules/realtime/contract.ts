@@ -7,8 +7,8 @@ const channelParam = {
     '`user:<id>`, `workspace:<id>`, `chat:<id>`, `operation:<id>` or `custom:<workspace id>:<name>`.',
   ),
 }
-const offset = z.number().int().describe('Rises by one per change of the channel, within an epoch.')
-const position = { channel: z.string(), epoch: idOut.describe('Names the history that offsets count in.'), offset }
+const offset = z.number().int().describe('Increases by 1 with every change in the channel, within an epoch.')
+const position = { channel: z.string(), epoch: idOut.describe('Identifies the history that offsets refer to.'), offset }
 
 export const PresenceMember = z
   .object({
@@ -18,7 +18,7 @@ export const PresenceMember = z
     channel: z.string(),
     user_id: idOut,
     data: z.record(z.string(), z.unknown()).nullable(),
-    expires_at: time.describe('When they count as gone if they are not heard of before.'),
+    expires_at: time.describe('When they’re considered gone unless they check in again.'),
   })
   .meta({ id: 'PresenceMember' })
 
@@ -38,12 +38,12 @@ export const RealtimeEvent = z
   .discriminatedUnion('event', [
     of('subscribed', {
       channels: z.array(
-        z.object({ ...position, recovered: z.boolean().describe('What came since the given position follows.') }),
+        z.object({ ...position, recovered: z.boolean().describe('Events since the given position follow.') }),
       ),
     }),
     of('change', {
       ...position,
-      type: z.string().describe('Such as `chat.created`.'),
+      type: z.string().describe('The event type, such as `chat.created`.'),
       resource: z.object({ type: z.string(), id: z.string() }).nullable(),
       data: z.record(z.string(), z.unknown()),
       at: time,
@@ -58,44 +58,46 @@ export const RealtimeEvent = z
     of('presence', {
       channel: z.string(),
       joined: z.boolean(),
-      left: z.boolean().describe('One of the two is true.'),
+      left: z.boolean().describe('Exactly one of the two is true.'),
       member: PresenceMember,
     }),
     of('reset', {
       ...position,
       reason: z
         .enum(['unknown_epoch', 'history_gone'])
-        .describe('Why the changes since the given position cannot be told: fetch what you show again.'),
+        .describe('Why the events since the given position aren’t available. Fetch the current state again.'),
     }),
-    of('revoked', { channel: z.string().describe('You may not read it any more; the others go on.') }),
+    of('revoked', {
+      channel: z.string().describe('You no longer have access to this channel. The stream continues with the others.'),
+    }),
   ])
   .meta({ id: 'RealtimeEvent' })
 
 export const realtime = area(
   'realtime',
-  { title: 'Realtime', summary: 'Changes as they happen, broadcasts, and who is there.' },
+  { title: 'Realtime', summary: 'Live events, broadcasts and presence.' },
   {
     subscribe: endpoint('GET /realtime/subscribe', {
-      summary: 'Follow one or more channels',
+      summary: 'Stream the events of one or more channels',
       description:
-        'Durable changes come in one order per channel and are kept for a day at least; a change of a kind that you may not read is left out, so `offset` may skip. Send the last `id` back (`Last-Event-ID` or `last_event_id`) to go on where you were: what you missed comes first, or `reset` says that it cannot be told. Broadcasts and presence are for those who are there.',
+        'Durable events are ordered within a channel and kept for at least one day. Events about resources you can’t read are left out, so `offset` can skip numbers. To resume, send the last `id` back in `Last-Event-ID` or `last_event_id`: you get the missed events, or `reset` if they’re no longer available. Broadcasts and presence are only delivered live.',
       scope: 'realtime:read',
       query: {
         channels: z
           .string()
           .max(12_000)
-          .describe('Separated by commas, 100 at most. One that you may not read makes it 404.'),
-        last_event_id: z.string().max(100).optional().describe('Where to go on.'),
+          .describe('Comma-separated, up to 100. If you can’t read one of them, the response is 404.'),
+        last_event_id: z.string().max(100).optional().describe('Where to resume.'),
       },
       reply: stream(RealtimeEvent),
     }),
     broadcast: endpoint('POST /realtime/:channel/broadcast', {
-      summary: 'Tell those who follow a channel',
-      description: 'Nothing is kept: who is not there does not hear it. The body may have 64 KiB.',
+      summary: 'Send a broadcast to the subscribers of a channel',
+      description: 'Broadcasts aren’t stored: only current subscribers receive them. The body can have up to 64 KiB.',
       scope: 'realtime:write',
       params: channelParam,
       body: {
-        event: words(100).pipe(z.string().min(1)).describe('Yours to name.'),
+        event: words(100).pipe(z.string().min(1)).describe('A name of your choice.'),
         data: z.unknown().default(null),
       },
       reply: one(Broadcast),
@@ -103,8 +105,8 @@ export const realtime = area(
       errors: ['payload_too_large'],
     }),
     heartbeat: endpoint('POST /realtime/:channel/presence', {
-      summary: 'Say that you are there',
-      description: 'Holds for 30 seconds: repeat it for as long as you are there.',
+      summary: 'Set your presence',
+      description: 'Presence lasts 30 seconds. Repeat the request while you’re present.',
       scope: 'realtime:write',
       params: channelParam,
       body: {
@@ -112,15 +114,15 @@ export const realtime = area(
           .record(z.string().max(200), z.unknown())
           .nullable()
           .optional()
-          .describe('What the others see of you, up to 4 KiB. Left out: as it was.'),
+          .describe('Data shown to others, up to 4 KiB. If omitted, it stays unchanged.'),
       },
       reply: one(PresenceMember),
     }),
     present: endpoint('GET /realtime/:channel/presence', {
-      summary: 'List who is there',
+      summary: 'List who is present',
       scope: 'realtime:read',
       params: channelParam,
-      query: { user_id: id.optional().describe('Only this one.') },
+      query: { user_id: id.optional().describe('Only this channel.') },
       reply: page(PresenceMember),
     }),
   },

@@ -122,7 +122,7 @@ export class Hub {
         this.#tell(rows)
         if (rows.length === BATCH) this.#again = true
       } catch (error) {
-        this.#engine.log.warn({ error }, 'changes cannot be read now')
+        this.#engine.log.warn({ error }, 'events cannot be read right now')
       }
     }
     this.#reading = false
@@ -168,7 +168,7 @@ export class Hub {
       }
       reader.live = true
     } catch (error) {
-      this.#engine.log.warn({ error }, 'a subscriber cannot catch up now')
+      this.#engine.log.warn({ error }, 'a subscriber cannot catch up right now')
       reader.end()
     }
   }

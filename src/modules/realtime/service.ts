@@ -34,7 +34,7 @@ export const realtimeService = implementWith<Context<HasHub>>()(realtime, {
     const readable = await channelOf(ctx, words)
     checkMaySend(readable)
     if (data && Buffer.byteLength(JSON.stringify(data)) > MOST_DATA_BYTES)
-      refuse('invalid_parameter', { param: 'data', message: `\`data\` may have ${MOST_DATA_BYTES} bytes at most.` })
+      refuse('invalid_parameter', { param: 'data', message: `\`data\` can have up to ${MOST_DATA_BYTES} bytes.` })
     const channel = readable.channel.name
     const row = await presence.heartbeat(ctx.db, { id: newId(), channel, userId: ctx.principal.accountId, data })
     if (row.joined) tell(ctx.engine.hub, row, 'joined')
@@ -123,7 +123,7 @@ function repeat({ log }: Pick<Engine, 'log'>, ms: number, work: () => Promise<vo
   let running: Promise<void> | null = null
   const timer = setInterval(() => {
     running ??= work()
-      .catch((error: unknown) => log.warn({ error }, 'realtime cannot look into the database now'))
+      .catch((error: unknown) => log.warn({ error }, 'realtime cannot query the database right now'))
       .finally(() => (running = null))
   }, ms)
   return {

@@ -30,7 +30,7 @@ async function readableOnes(ctx: Context, words: string): Promise<Map<string, Re
   if (asked.length > MOST_CHANNELS)
     return refuse('invalid_parameter', {
       param: 'channels',
-      message: `One stream takes ${MOST_CHANNELS} channels at most.`,
+      message: `A stream can have up to ${MOST_CHANNELS} channels.`,
     })
   const found = new Map<string, Readable>()
   for (const name of asked) {

@@ -9,13 +9,15 @@ export const SearchHit = z
     type: z.enum(searchTypes),
     id: idOut,
     title: z.string(),
-    snippet: z.string().describe('The part of the text around what was found; empty where only the title was.'),
+    snippet: z.string().describe('The text around the match. Empty if only the title matched.'),
     highlights: z
       .array(z.object({ field: z.enum(['title', 'snippet']), start: z.number().int(), end: z.number().int() }))
-      .describe('The words that were found, as UTF-16 offsets into the field; `end` is behind the last one.'),
-    score: z.number().describe('By reciprocal rank fusion: Σ 1 / (60 + rank). Comparable within one answer only.'),
+      .describe('The matched words, as UTF-16 offsets into the field. `end` is exclusive.'),
+    score: z
+      .number()
+      .describe('The score from reciprocal rank fusion: Σ 1 / (60 + rank). Comparable only within one response.'),
     matched_by: z.array(z.enum(['keyword', 'semantic'])),
-    parent_id: idOut.nullable().describe('The chat of a message, the folder of a file.'),
+    parent_id: idOut.nullable().describe('The chat of a message, or the folder of a file.'),
     workspace_id: idOut,
     created_at: time,
     updated_at: time,
@@ -26,13 +28,13 @@ const type = z.enum(searchTypes)
 
 export const search = area(
   'search',
-  { title: 'Search', summary: 'Everything that one may see, by words and by meaning.' },
+  { title: 'Search', summary: 'Search by keyword and by meaning across everything you can access.' },
   {
     query: endpoint('GET /search', {
       summary: 'Search files, chats, messages, agents and more',
       example: { q: 'autumn' },
       description:
-        'Words are found in any form (`running` finds `run`), `"in quotes"` as a phrase, `-not` leaves out, the last word as the beginning of one; names are found in spite of a typo. Numbers, addresses, paths and identifiers (`ORD-2031-5520`, `jane@example.net`) are found whole and by each run of letters or digits, and words with or without their accents; the exact spelling ranks first. Scripts without spaces are found by any two characters that stand together; of a long text the first 100,000 characters are searched. Meaning needs an embedding model (`UK_EMBEDDING_MODEL`, or a local engine that has one); without it the mode is `keyword` and `degraded` says why. What is written is found within a second. At most 500 are found.',
+        'Matches all forms of a word (`running` finds `run`) and treats the last word as a prefix. Use `"quotes"` for phrases and `-word` to exclude. Names tolerate typos. Numbers, email addresses, paths and identifiers (`ORD-2031-5520`, `jane@example.net`) match as a whole and by each run of letters or digits. Accents are optional, but exact spelling ranks first. For scripts without spaces, any two adjacent characters match. Only the first 100,000 characters of a long text are searched. Semantic search needs an embedding model (`UK_EMBEDDING_MODEL`, or a local engine with one); without it, `mode` is `keyword` and `degraded` says why. New content is searchable within a second. Returns up to 500 results.',
       scope: 'search:read',
       limit: 'searches',
       cli: 'search',
@@ -46,7 +48,7 @@ export const search = area(
           )
           .pipe(z.array(type).max(20).optional())
           .meta({ override: { type: 'array', items: { type: 'string', enum: [...searchTypes] } } })
-          .describe('Only these; several by commas. `file` finds notes too.'),
+          .describe('Only these kinds, comma-separated. `file` includes notes.'),
         workspace_id: id.optional().describe('Only in this workspace.'),
         mode: mode.default('hybrid'),
       },
@@ -55,7 +57,7 @@ export const search = area(
         of: SearchHit,
         extra: {
           mode: mode.describe('The mode that was used.'),
-          degraded: z.array(z.string()).describe('What could not be done, and why: `semantic: …`.'),
+          degraded: z.array(z.string()).describe('The parts of the search that failed, and why: `semantic: …`.'),
         },
       },
     }),

@@ -76,7 +76,7 @@ test('alice finds by meaning what holds none of her words; it is metered, and fa
   const degraded = await ask(alice, { q: 'invoice' })
   assert.deepEqual(
     [degraded.body.mode, degraded.body.degraded],
-    ['keyword', ['semantic: the embedding model does not answer now']],
+    ['keyword', ['semantic: the embedding model isn’t responding']],
   )
   assert.equal(degraded.body.data[0].id, ids.get('b.txt'))
 })

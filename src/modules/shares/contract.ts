@@ -9,15 +9,17 @@ export const Share = z
     ...base,
     resource_type: type,
     resource_id: idOut,
-    workspace_id: idOut.describe('Where the shared thing lives.'),
+    workspace_id: idOut.describe('The workspace of the shared resource.'),
     grantee: z.object({
       user_id: idOut.nullable(),
-      workspace_id: idOut.nullable().describe('Everybody in this workspace.'),
+      workspace_id: idOut.nullable().describe('All members of this workspace.'),
       email: z.string().nullable(),
-      name: z.string().nullable().describe('Of the account or the workspace.'),
+      name: z.string().nullable().describe('The name of the account or workspace.'),
     }),
     access,
-    status: z.enum(['active', 'pending']).describe('Pending: granted to an address that nobody has claimed.'),
+    status: z
+      .enum(['active', 'pending'])
+      .describe('Pending: shared with an email address that no account has claimed yet.'),
     claimed_at: time.nullable(),
     created_by: idOut.nullable(),
   })
@@ -27,38 +29,40 @@ export const NewShare = Share.extend({
   token: z
     .string()
     .nullable()
-    .describe('What claims the share of an address; shown this once, and null when one went by mail or is not needed.'),
+    .describe(
+      'The token that claims a share to an email address. It’s shown only once, and is null if it was sent by email or isn’t needed.',
+    ),
   url: z
     .string()
     .describe(
-      'The app’s page for who gets it. For an address it says who shares what and takes it, by the token behind `#`: shown this once, for you to hand over.',
+      'A link for the recipient. For shares to an email address, the page shows who shared what and claims the share with the token after `#`. It’s shown only once.',
     ),
 }).meta({ id: 'NewShare' })
 
 export const GivenShare = Share.extend({
-  title: z.string().nullable().describe('The title or name of what is shared.'),
+  title: z.string().nullable().describe('The title or name of the shared resource.'),
 }).meta({ id: 'GivenShare' })
 
 export const SharedWithMe = Share.extend({
-  title: z.string().nullable().describe('The title or name of what is shared.'),
-  shared_by: z.string().nullable().describe('The name of who shared it.'),
+  title: z.string().nullable().describe('The title or name of the shared resource.'),
+  shared_by: z.string().nullable().describe('The name of the user who shared it.'),
 }).meta({ id: 'SharedWithMe' })
 
 const email = z
   .string()
   .trim()
   .max(254)
-  .regex(/^[^\s@,;:<>()[\]"\\]+@[^\s@,;:<>()[\]"\\]+$/, 'must be an e-mail address')
+  .regex(/^[^\s@,;:<>()[\]"\\]+@[^\s@,;:<>()[\]"\\]+$/, 'must be an email address')
 
 const grantee = z
   .union([z.strictObject({ user_id: id }), z.strictObject({ email }), z.strictObject({ workspace_id: id })])
   .describe(
-    'One of `user_id`, `email` and `workspace_id`. By `user_id` only who shares a workspace with you can be named, else it is 404; anybody by `email`.',
+    'Exactly one of `user_id`, `email` and `workspace_id`. `user_id` must be a member of one of your workspaces, otherwise the response is 404. `email` can be any address.',
   )
 
 /** A share by its id, or by what is shared and with whom. */
 const named = {
-  share_id: id.optional().describe('Which share; or name the resource and its grantee.'),
+  share_id: id.optional().describe('The share. Alternatively, name the resource and its grantee.'),
   resource_type: type.optional(),
   resource_id: id.optional(),
   grantee: grantee.optional(),
@@ -74,18 +78,18 @@ const namedInQuery = {
 
 export const shares = area(
   'shares',
-  { title: 'Shares', summary: 'Chats, agents, files and folders for people outside of their workspace.' },
+  { title: 'Shares', summary: 'Chats, agents, files and folders shared with people outside their workspace.' },
   {
     list: endpoint('GET /shares', {
-      summary: 'List whom a resource is shared with',
-      description: 'For members of its workspace. What is shared through a folder above it is not listed here.',
+      summary: 'List the shares of a resource',
+      description: 'For members of the resource’s workspace. Shares of a parent folder aren’t included.',
       scope: 'share:read',
       query: { resource_type: type, resource_id: id },
       reply: page(Share),
     }),
     given: endpoint('GET /app/shares', {
-      summary: 'List what you have shared, newest first',
-      description: 'What lies in workspaces that you are still in, the trash left out.',
+      summary: 'List what you shared, newest first',
+      description: 'Includes only workspaces you’re still a member of, and nothing in the trash.',
       scope: 'share:read',
       reply: page(GivenShare),
       beyond: true,
@@ -93,7 +97,7 @@ export const shares = area(
     create: endpoint('POST /shares', {
       summary: 'Share a resource',
       description:
-        'Needs `share:write` in its workspace, and on the resource what is given: reading for `view`, writing for `edit`. A share of a folder covers what is in it; what is shared with a workspace is edited by those only who may write in it. A share to an address counts for the account that has verified it, or that presents the token at `POST /invitations/accept`. Somebody who shares no workspace with you can be named by e-mail only: by id it is 404 (`param: grantee.user_id`), whether there is such an account or not.',
+        'Requires `share:write` in the workspace, and the access you give: read access for `view`, write access for `edit`. A folder share covers the folder’s contents. When you share with a workspace, only its members with write access can edit. A share to an email address belongs to the account that verified the address, or that sends the token to `POST /invitations/accept`. You can share by `user_id` only with members of your workspaces. Any other ID returns 404 (`param: grantee.user_id`), whether or not the account exists.',
       scope: 'share:write',
       consent: 'person',
       body: { resource_type: type, resource_id: id, grantee, access: access.default('view') },
@@ -102,14 +106,14 @@ export const shares = area(
       errors: ['already_exists', 'limit_reached', 'insufficient_role', 'not_found', 'invalid_state'],
     }),
     update: endpoint('PATCH /shares', {
-      summary: 'Change the access that a share gives',
+      summary: 'Change the access of a share',
       scope: 'share:write',
       consent: 'person',
       body: { ...named, access },
       reply: one(Share),
       errors: ['insufficient_role', 'not_found', 'missing_parameter'],
     }),
-    revoke: endpoint('DELETE /shares', {
+    revoke: endpoint('Revoke a share, or leave one', {
       summary: 'Revoke a share, or give one of your own back',
       scope: 'share:write',
       consent: 'person',
@@ -123,15 +127,15 @@ export const shares = area(
 
 export const sharedWithMe = area(
   'shared_with_me',
-  { title: 'Shared with me', summary: 'What others have shared with the caller.' },
+  { title: 'Shared with me', summary: 'Resources that others shared with the caller.' },
   {
     list: endpoint('GET /shared-with-me', {
-      summary: 'List what others have shared with the caller',
+      summary: 'List resources shared with the caller',
       description:
-        'Newest first: by account, verified address or a workspace of the caller. What lies in the trash is left out.',
+        'Newest first. Includes shares to the account, its verified email address, and its workspaces. Resources in the trash aren’t included.',
       scope: 'share:read',
       personal: true,
-      query: { resource_type: type.optional().describe('Only this kind.') },
+      query: { resource_type: type.optional().describe('Only resources of this kind.') },
       reply: page(SharedWithMe),
     }),
   },

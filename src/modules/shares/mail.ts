@@ -14,9 +14,9 @@ export interface ShareMail {
 export const shareMail = ({ to, what, by, access, link, token }: ShareMail): Mail =>
   tokenMail({
     to,
-    subject: `${by} shares “${what}” with you`,
-    intro: `${by} shares “${what}” with you, to ${access}.`,
-    open: { words: 'Open it', link },
+    subject: `${by} shared “${what}” with you`,
+    intro: `${by} shared “${what}” with you. You can ${access} it.`,
+    open: { words: 'Open', link },
     command: 'uk invitations accept',
     token,
   })

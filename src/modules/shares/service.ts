@@ -68,7 +68,7 @@ export const shareService = implement(shares, {
     const mailed = handed !== null && canMail(ctx.engine) ? newClaimToken() : null
     const row = await changeRights(ctx, async (ctx) => {
       if ((await shareStore.count(ctx.db, resource_id)) >= MOST)
-        refuse('limit_reached', { message: `A resource is shared ${MOST} times at most.`, details: { limit: MOST } })
+        refuse('limit_reached', { message: `A resource can be shared up to ${MOST} times.`, details: { limit: MOST } })
       const inserted = await shareStore.insert(ctx.db, {
         id,
         resource_id,
@@ -83,7 +83,7 @@ export const shareService = implement(shares, {
         const there = await shareStore.find(ctx.db, resource_id, grantee)
         refuse('already_exists', {
           param: 'grantee',
-          message: 'This is shared with them already. PATCH /shares changes the access.',
+          message: 'This is already shared with them. Use `PATCH /shares` to change the access.',
           details: { share_id: there?.id, access: there?.access },
         })
       }
@@ -141,7 +141,7 @@ export const sharedWithMeService = implement(sharedWithMe, {
     const readable = kinds.filter((type) => hasScope(ctx.principal, scopesOf(type).read))
     if (resource_type !== undefined && !readable.includes(resource_type))
       refuse('missing_scope', {
-        message: `The key lacks the scope \`${scopesOf(resource_type).read}\`.`,
+        message: `The key is missing the scope \`${scopesOf(resource_type).read}\`.`,
         details: { required_scope: scopesOf(resource_type).read },
       })
     const rows = await shareStore.received(ctx.db, ctx.principal, {
@@ -166,13 +166,12 @@ export async function claimShare(ctx: Context, token: string): Promise<ReturnTyp
     if (row === undefined) return null
     const { id: accountId, email, email_verified_at } = await callersAccount(ctx)
     if (row.claimed_by === accountId) return showShare(row)
-    if (row.claimed_by !== null)
-      return refuse('invitation_expired', { message: 'Somebody has taken this share already.' })
+    if (row.claimed_by !== null) return refuse('invitation_expired', { message: 'This share was already claimed.' })
     // Who has confirmed the address is named by the share, and has it without its link.
     const isNamed = email_verified_at !== null && email.toLowerCase() === row.email?.toLowerCase()
     if (!isNamed && !(await sharerStillMay(ctx.db, row)))
       return refuse('invitation_expired', {
-        message: 'Who shared this with you may not share it any more. Ask for it to be shared again.',
+        message: 'The person who shared this with you can no longer share it. Ask them for access again.',
       })
     await shareStore.update(ctx.db, row.id, { claimed_by: accountId, claimed_at: ctx.now() })
     const after = (await shareStore.get(ctx.db, row.id))!
@@ -222,12 +221,15 @@ async function resourceFor(
   const { read, write } = scopesOf(type)
   const scope = access === 'edit' ? write : read
   if (!hasScope(ctx.principal, scope))
-    refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+    refuse('missing_scope', {
+      message: `The key is missing the scope \`${scope}\`.`,
+      details: { required_scope: scope },
+    })
   checkPlace(place, scope)
   checkPlace(place, own)
   if (found.status === 'trashed')
     refuse('invalid_state', {
-      message: `This ${type} is in the trash, so it cannot be shared.`,
+      message: `This ${type} is in the trash, so it can’t be shared. Restore it first.`,
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
   if (own === 'share:write') checkKept(found, 'shared')
@@ -243,12 +245,12 @@ async function checkGrantee(ctx: Context, grantee: Grantee): Promise<void> {
     return void placeIn(ctx, grantee.workspace_id, { param: 'grantee.workspace_id', message: absent('workspace') })
   if (!('user_id' in grantee)) return
   if (grantee.user_id === ctx.principal.accountId)
-    refuse('invalid_parameter', { param: 'grantee.user_id', message: 'You have this already.' })
+    refuse('invalid_parameter', { param: 'grantee.user_id', message: 'You already have access to this.' })
   await checkMet(
     ctx,
     grantee.user_id,
     'grantee.user_id',
-    'By id only somebody with whom you share a workspace can be named, and nobody of this id does. Name them by `email`.',
+    '`user_id` must be a member of one of your workspaces. Use `email` instead.',
   )
 }
 
@@ -257,7 +259,7 @@ async function shareFor(ctx: Context, { share_id, resource_id, resource_type, gr
   if (share_id === undefined && (resource_id === undefined || grantee === undefined))
     return refuse('missing_parameter', {
       param: 'share_id',
-      message: 'Name the share by `share_id`, or by `resource_id` and its grantee.',
+      message: 'Send `share_id`, or `resource_id` and the grantee.',
     })
   const row =
     share_id !== undefined

@@ -7,24 +7,24 @@ export const WebPage = z
   .object({
     id: idOut,
     created_at: time,
-    url: z.string().describe('As asked.'),
-    final_url: z.string().describe('Where redirects led.'),
-    status: z.number().int().describe('The HTTP status that the page was served with.'),
+    url: z.string().describe('The requested URL.'),
+    final_url: z.string().describe('The URL after redirects.'),
+    status: z.number().int().describe('The HTTP status of the page.'),
     content_type: z.string().nullable(),
     title: z.string().nullable(),
     description: z.string().nullable(),
     author: z.string().nullable(),
     site: z.string().nullable(),
     language: z.string().nullable(),
-    published_at: z.string().nullable().describe('As the page says it.'),
+    published_at: z.string().nullable().describe('As stated by the page.'),
     markdown: z
       .string()
-      .describe('The content: links absolute, tables and code kept. Plain text and JSON as they are.'),
-    total_characters: z.number().int().describe('Of the whole content, of which `markdown` may be a part.'),
+      .describe('The content as Markdown, with absolute links, tables and code. Plain text and JSON are unchanged.'),
+    total_characters: z.number().int().describe('The length of the whole content, of which `markdown` may be a part.'),
     offset: z.number().int(),
-    truncated: z.boolean().describe('There is more behind this part, or the page was too large to be read whole.'),
+    truncated: z.boolean().describe('Whether there is more content, or the page was too large to read completely.'),
     size_bytes: z.number().int(),
-    pages: z.number().int().nullable().describe('Of a PDF.'),
+    pages: z.number().int().nullable().describe('The number of pages of a PDF.'),
   })
   .meta({ id: 'WebPage' })
 
@@ -33,39 +33,39 @@ export const WebResult = z
     title: z.string(),
     url: z.string(),
     snippet: z.string().describe('Plain text.'),
-    published_at: z.string().nullable().describe('As the provider says it.'),
-    score: z.number().nullable().describe('The provider’s own, where it gives one.'),
+    published_at: z.string().nullable().describe('As reported by the provider.'),
+    score: z.number().nullable().describe('The provider’s score, if it returns one.'),
   })
   .meta({ id: 'WebResult' })
 
 export const web = area(
   'web',
-  { title: 'Web', summary: 'Pages of the web as Markdown, and search by a provider that the instance is set up with.' },
+  { title: 'Web', summary: 'Fetch web pages as Markdown, and search the web with the instance’s search provider.' },
   {
     search: endpoint('POST /web/search', {
       summary: 'Search the web',
       example: { query: 'woodblock prints' },
       description:
-        'By Brave, Tavily or SearXNG, whichever the instance is set up with (`BRAVE_API_KEY`, `TAVILY_API_KEY`, `SEARXNG_URL`; in this order, the next when one fails). Without any: 409 `not_ready`. A page may hold fewer results than `limit`: providers give 20 at most.',
+        'Uses Brave, Tavily or SearXNG, whichever is set up (`BRAVE_API_KEY`, `TAVILY_API_KEY`, `SEARXNG_URL`). They’re tried in this order until one succeeds. If none is set up, the response is 409 `not_ready`. A page can have fewer results than `limit`, because providers return up to 20.',
       scope: 'web:read',
       limit: 'searches',
       body: {
         query: words(400).refine((text) => text.trim() !== '', 'must not be empty'),
-        freshness: z.enum(['day', 'week', 'month', 'year']).optional().describe('Only what is not older than this.'),
+        freshness: z.enum(['day', 'week', 'month', 'year']).optional().describe('Only results from this period.'),
         language: z
           .string()
-          .regex(/^[a-z]{2}$/, 'must be a two-letter language such as en')
+          .regex(/^[a-z]{2}$/, 'must be a two-letter language code such as en')
           .optional(),
         country: z
           .string()
-          .regex(/^[a-zA-Z]{2}$/, 'must be a two-letter country such as de')
+          .regex(/^[a-zA-Z]{2}$/, 'must be a two-letter country code such as de')
           .optional(),
         domains: z
           .array(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i, 'must be a domain such as example.com'))
           .max(10)
           .optional()
-          .describe('Only results of these domains.'),
-        provider: provider.optional().describe('This one and no other.'),
+          .describe('Only results from these domains.'),
+        provider: provider.optional().describe('Use only this provider.'),
       },
       reply: { kind: 'page', of: WebResult, extra: { provider, query: z.string() } },
       errors: ['not_ready', 'upstream_error', 'timeout'],
@@ -73,7 +73,7 @@ export const web = area(
     fetch: endpoint('POST /web/fetch', {
       summary: 'Fetch a page as Markdown',
       description:
-        'HTML is reduced to its article, PDFs to their text. Only public addresses are reached (and those in `UK_FETCH_ALLOW`), checked at every redirect; robots.txt is honoured; 10 MiB and 30 s at most. An address that is refused or that robots.txt closes is 403 `policy_denied`, a page that is not served 502 `upstream_error` with `details.status`.',
+        'HTML is reduced to its main article, and PDFs to their text. Only public addresses, and those in `UK_FETCH_ALLOW`, can be reached; redirects are checked too. robots.txt is respected. Limits: 10 MiB and 30 s. A blocked address returns 403 `policy_denied`. A page that can’t be loaded returns 502 `upstream_error` with `details.status`.',
       scope: 'web:read',
       limit: 'searches',
       body: {
@@ -81,7 +81,7 @@ export const web = area(
           .string()
           .max(8_192)
           .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an http or https URL'),
-        offset: z.number().int().min(0).default(0).describe('Characters to leave out at the beginning.'),
+        offset: z.number().int().min(0).default(0).describe('The number of characters to skip.'),
         max_characters: z.number().int().min(1).max(1_000_000).default(100_000),
       },
       reply: one(WebPage),

@@ -22,12 +22,12 @@ export async function fetchPage(
 ): Promise<z.output<typeof WebPage>> {
   const asked = new URL(url)
   if (asked.username !== '' || asked.password !== '')
-    refuse('invalid_parameter', { param: 'url', message: 'The URL must not hold a user name or a password.' })
+    refuse('invalid_parameter', { param: 'url', message: 'The URL can’t include a user name or password.' })
   asked.hash = ''
   const page = await reach(ctx, robots, asked)
   if (page.status >= 400)
     refuse('upstream_error', {
-      message: `The page answered ${page.status}.`,
+      message: `The page returned status ${page.status}.`,
       details: { status: page.status, url: page.url.href },
     })
   const type = page.headers['content-type'] ?? null
@@ -80,7 +80,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<RetrieveRe
         if (await robots.allows(hop, ctx.signal)) return
         refuse('policy_denied', {
           param: 'url',
-          message: `The robots.txt of ${hop.host} does not let this page be fetched.`,
+          message: `The robots.txt of ${hop.host} doesn’t allow fetching this page.`,
           details: { reason: 'robots', url: hop.href },
         })
       },
@@ -91,7 +91,7 @@ async function reach(ctx: Context, robots: Robots, url: URL): Promise<RetrieveRe
     if (why === 'refused')
       return refuse('policy_denied', {
         param: 'url',
-        message: `${message} It is not fetched.`,
+        message: `${message} The page wasn’t fetched.`,
         details: { reason: 'address' },
       })
     return refuse(why === 'too_slow' ? 'timeout' : 'upstream_error', { message, details: { reason: why } })
@@ -112,7 +112,7 @@ async function readPage(ctx: Context, { url, bytes }: RetrieveResult, type: stri
         : null)
   if (kind === null)
     return refuse('unsupported_media_type', {
-      message: `What is there is ${type ?? 'binary data'}: only HTML, PDF, Office documents and text become Markdown.`,
+      message: `The content is ${type ?? 'binary data'}. Only HTML, PDF, Office documents and text can be converted to Markdown.`,
       details: { content_type: type },
     })
   try {
@@ -128,7 +128,7 @@ async function readPage(ctx: Context, { url, bytes }: RetrieveResult, type: stri
     return error.reason === 'busy'
       ? refuse('unavailable', { message: error.message, headers: { 'retry-after': '5' } })
       : refuse('upstream_error', {
-          message: `The page cannot be read. ${error.message}`,
+          message: `The page can’t be read. ${error.message}`,
           details: { reason: error.reason },
         })
   }

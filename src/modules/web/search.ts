@@ -40,8 +40,8 @@ export async function searchWeb(
     return refuse('not_ready', {
       message:
         named === undefined
-          ? 'No search provider is set up: the administrator sets BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL.'
-          : `${named} is not set up on this instance.`,
+          ? 'No search provider is set up. The administrator can set BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL.'
+          : `${named} isn’t set up on this instance.`,
       ...(named !== undefined && { param: 'provider' }),
     })
   let failure: Refusal | undefined
@@ -84,7 +84,7 @@ async function askOne(ctx: Context, { provider, base, key }: SetUp, question: We
     return (
       provider.read(parseForeign(bytes) ?? null, question) ??
       refuse('upstream_error', {
-        message: `${name} answered something else than results.`,
+        message: `${name} returned an unexpected response.`,
         details: { provider: name },
       })
     )
@@ -99,9 +99,9 @@ async function askOne(ctx: Context, { provider, base, key }: SetUp, question: We
 
 const hint = (name: string, status: number): string =>
   name === 'searxng' && status === 403
-    ? ' (is `json` among `search.formats` in its settings.yml?)'
+    ? '(check that `search.formats` in its settings.yml includes `json`)'
     : status === 401 || status === 403 || status === 422
-      ? ' (its key is not accepted)'
+      ? '(its API key was rejected)'
       : status === 429
         ? ' (its quota is used up)'
         : ''

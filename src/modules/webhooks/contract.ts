@@ -7,7 +7,7 @@ const events = z
   .array(z.string().max(64))
   .min(1)
   .max(200)
-  .describe('Types such as `run.failed`, all of a kind such as `chat.*`, or `*`.')
+  .describe('Event types such as `run.failed`, all types of a kind such as `chat.*`, or `*`.')
 const status = z.enum(['enabled', 'disabled'])
 
 export const WebhookEndpoint = z
@@ -22,17 +22,21 @@ export const WebhookEndpoint = z
       .enum(['manual', 'failing', 'gone', 'rights_lost', 'account_recovered'])
       .nullable()
       .describe(
-        '`gone`: it answered 410. `rights_lost`: who answers for it is no longer an admin here; who switches it on, does. `account_recovered`: the address of that account was confirmed by its recovery, and this was made before.',
+        '`gone`: the URL returned 410. `rights_lost`: its owner is no longer an admin; whoever enables it becomes the owner. `account_recovered`: the endpoint was created before the account’s email address was confirmed by its recovery.',
       ),
     disabled_at: time.nullable(),
-    failing_since: time.nullable().describe('Since when every attempt failed. After three days it is disabled.'),
+    failing_since: time
+      .nullable()
+      .describe('Since when every attempt has failed. After 3 days, the endpoint is disabled.'),
     last_success_at: time.nullable(),
-    secret_rotation_ends_at: time.nullable().describe('Until then it is signed with the secret before, too.'),
+    secret_rotation_ends_at: time
+      .nullable()
+      .describe('Until then, deliveries are also signed with the previous secret.'),
     created_by: idOut.nullable(),
     secret: z
       .string()
       .nullable()
-      .describe('`whsec_…`: what the signatures are made with. Shown once, when it is made or rotated.'),
+      .describe('The signing secret, `whsec_…`. It’s shown only once, when it’s created or rotated.'),
   })
   .meta({ id: 'WebhookEndpoint' })
 
@@ -40,7 +44,7 @@ export const WebhookDelivery = z
   .object({
     ...base,
     endpoint_id: idOut,
-    message_id: idOut.describe('`webhook-id`: the same in every attempt and redelivery.'),
+    message_id: idOut.describe('The `webhook-id` header: the same for every attempt and redelivery.'),
     event_type: z.string(),
     status: z.enum(['waiting', 'succeeded', 'failed', 'cancelled']),
     attempts: z.array(
@@ -48,14 +52,14 @@ export const WebhookDelivery = z
         at: time,
         duration_ms: z.number().int(),
         response_status: z.number().int().nullable(),
-        response_body: z.string().nullable().describe('Its first 1,000 characters.'),
+        response_body: z.string().nullable().describe('The first 1,000 characters of the response body.'),
         error: z.string().nullable(),
       }),
     ),
     next_attempt_at: time.nullable(),
     completed_at: time.nullable(),
     redelivery_of: idOut.nullable(),
-    payload: z.string().describe('The body that was signed and sent, byte for byte.'),
+    payload: z.string().describe('The exact body that was signed and sent.'),
   })
   .meta({ id: 'WebhookDelivery' })
 
@@ -67,23 +71,23 @@ export const webhooks = area(
   'webhooks',
   {
     title: 'Outgoing webhooks',
-    summary: 'Events of a workspace sent to an address of yours, signed after Standard Webhooks.',
+    summary: 'Events of a workspace sent to your URL, signed according to Standard Webhooks.',
   },
   {
     event_types: endpoint('GET /webhook-endpoints/event-types', {
-      summary: 'List the types of events that can be sent',
+      summary: 'List the event types',
       scope: 'workspace:read',
       reply: page(
         z.object({
           type: z.string(),
           description: z.string(),
-          scope: z.string().nullable().describe('What one must be allowed to hear of it.'),
+          scope: z.string().nullable().describe('The scope required to receive it.'),
         }),
       ),
       beyond: true,
     }),
     list: endpoint('GET /webhook-endpoints', {
-      summary: 'List the endpoints of a workspace',
+      summary: 'List the webhook endpoints of a workspace',
       scope: 'workspace:read',
       role: 'admin',
       within: 'workspace_id',
@@ -92,10 +96,10 @@ export const webhooks = area(
       beyond: true,
     }),
     create: endpoint('POST /webhook-endpoints', {
-      summary: 'Have events of a workspace sent to an address',
+      summary: 'Create a webhook endpoint',
       example: { name: 'CI', url: 'https://ci.example.com/hook', events: ['run.failed', 'file.*'] },
       description:
-        'Every delivery is a POST with `{type, timestamp, id, workspace_id, resource, data}` and the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard Webhooks. What is not answered with 2xx within 15 seconds is sent again, eleven times over a day. Only events that you may read yourself are sent, and none once you are no longer an admin here.',
+        'Every delivery is a POST with `{type, timestamp, id, workspace_id, resource, data}` and the Standard Webhooks headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. Deliveries without a 2xx response within 15 seconds are retried 11 times over one day. Only events you can read are sent, and none after you’re no longer an admin of the workspace.',
       scope: 'workspace:write',
       consent: 'person',
       role: 'admin',
@@ -107,25 +111,25 @@ export const webhooks = area(
       beyond: true,
     }),
     get: endpoint('GET /webhook-endpoints/:id', {
-      summary: 'Get an endpoint',
+      summary: 'Get a webhook endpoint',
       ...reading,
       reply: one(WebhookEndpoint),
     }),
     update: endpoint('PATCH /webhook-endpoints/:id', {
-      summary: 'Change an endpoint, or switch it on or off',
+      summary: 'Update, enable or disable a webhook endpoint',
       ...writing,
       consent: 'person',
       body: { name: name.optional(), url: url.optional(), events: events.optional(), status: status.optional() },
       reply: one(WebhookEndpoint),
     }),
     delete: endpoint('DELETE /webhook-endpoints/:id', {
-      summary: 'Delete an endpoint with its deliveries',
+      summary: 'Delete a webhook endpoint and its deliveries',
       ...writing,
       consent: 'person',
       reply: deleted,
     }),
     rotate_secret: endpoint('POST /webhook-endpoints/:id/rotate-secret', {
-      summary: 'Make another secret',
+      summary: 'Rotate the signing secret',
       ...writing,
       consent: 'person',
       body: {
@@ -136,19 +140,19 @@ export const webhooks = area(
           .max(604_800)
           .default(86_400)
           .describe(
-            'For so long deliveries carry a signature of the old one as well; of several each for as long as it was promised, the newest 10. 0 ends them all.',
+            'How long deliveries are also signed with the old secret. If you rotate repeatedly, each of the newest 10 keeps the period it was given. 0 drops all old secrets at once.',
           ),
       },
       reply: one(WebhookEndpoint),
     }),
     test: endpoint('POST /webhook-endpoints/:id/test', {
-      summary: 'Send a delivery of the type `webhook.test`',
+      summary: 'Send a test delivery (`webhook.test`)',
       ...writing,
       reply: one(WebhookDelivery),
       errors: ['invalid_state'],
     }),
     deliveries: endpoint('GET /webhook-endpoints/:id/deliveries', {
-      summary: 'List what was sent, and what became of it',
+      summary: 'List the deliveries of a webhook endpoint',
       ...reading,
       query: {
         status: WebhookDelivery.shape.status.optional(),
@@ -162,7 +166,7 @@ export const webhooks = area(
       reply: one(WebhookDelivery),
     }),
     redeliver: endpoint('POST /webhook-endpoints/:id/deliveries/:delivery_id/redeliver', {
-      summary: 'Send a delivery again',
+      summary: 'Resend a delivery',
       ...writing,
       reply: one(WebhookDelivery),
       status: 201,

@@ -79,7 +79,7 @@ test('private addresses are refused, strangers get 404, members 403, and what a 
   for (;;) {
     const [delivery] = (await dora.get(`/webhook-endpoints/${made.body.data.id}/deliveries`)).body.data
     if (delivery.attempts.length > 0) {
-      assert.equal(delivery.attempts[0].error, '127.0.0.1 leads to a private or reserved address.')
+      assert.equal(delivery.attempts[0].error, '127.0.0.1 resolves to a private or reserved address.')
       break
     }
     await new Promise((resolve) => setTimeout(resolve, 20))

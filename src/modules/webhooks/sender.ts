@@ -64,7 +64,7 @@ export function startSender(engine: Engine): AsyncDisposable {
   function wake(): void {
     again = true
     taking ??= take()
-      .catch((error: unknown) => engine.log.warn({ error }, 'webhooks cannot be sent now'))
+      .catch((error: unknown) => engine.log.warn({ error }, 'webhooks cannot be sent right now'))
       .finally(() => {
         taking = null
       })
@@ -152,7 +152,7 @@ async function post(
       party: endpoint.workspace_id,
       signal,
     })
-    const error = status < 200 || status >= 300 ? `It answered ${status}.` : null
+    const error = status < 200 || status >= 300 ? `The response status was ${status}.` : null
     return { answer: { status, body: bytes.toString(), retryAfter: headers['retry-after'] }, error }
   } catch (error) {
     // A redirect is not an answer: the address is to be changed. Its words beyond the bound do not matter either.

@@ -66,7 +66,7 @@ export const webhookService = implement(
       return ctx.transaction(async (ctx) => {
         if ((await endpointStore.count(ctx.db, workspaceId)) >= MOST_ENDPOINTS)
           refuse('limit_reached', {
-            message: `A workspace has ${MOST_ENDPOINTS} webhook endpoints at most.`,
+            message: `A workspace can have up to ${MOST_ENDPOINTS} webhook endpoints.`,
             details: { limit: MOST_ENDPOINTS },
           })
         const row = await endpointStore.insert(ctx.db, {
@@ -207,7 +207,7 @@ function checkEvents({ engine }: Context, events: readonly string[]): void {
   if (wrong !== null)
     refuse('invalid_parameter', {
       param: 'events',
-      message: `There is no event ${shorten(wrong, 64)}. GET /v1/webhook-endpoints/event-types lists them all.`,
+      message: `The event ${shorten(wrong, 64)} doesn’t exist. \`GET /v1/webhook-endpoints/event-types\` lists all events.`,
     })
 }
 

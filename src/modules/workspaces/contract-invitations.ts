@@ -11,7 +11,7 @@ export const Invitation = z
     email: z.string(),
     role: z.enum(roles),
     permissions: z.array(z.string()).nullable(),
-    spend_cap_usd: usd.nullable().describe('The budget that the member begins with.'),
+    spend_cap_usd: usd.nullable().describe('The member’s initial budget.'),
     spend_cap_period: period,
     status: z.enum(['pending', 'accepted', 'revoked', 'expired']),
     expires_at: time,
@@ -26,11 +26,11 @@ export const NewInvitation = Invitation.extend({
   token: z
     .string()
     .nullable()
-    .describe('To hand over to the invited person; shown this once. Null when one went by mail.'),
+    .describe('The token for the invited person. It’s shown only once, and is null if it was sent by email.'),
   url: z
     .string()
     .describe(
-      'The app’s page that says who invites into what, and lets them in: the token stands behind `#`. Shown this once, for you to hand over. A mail has such a link too, with a token of its own that also confirms the address.',
+      'A link for the invited person to view and accept the invitation, with the token after `#`. It’s shown only once. The link sent by email has its own token, which also verifies the email address.',
     ),
 }).meta({ id: 'NewInvitation' })
 
@@ -38,53 +38,55 @@ export const InvitationPreview = z
   .object({
     id: idOut,
     created_at: time,
-    kind: z.enum(['workspace', 'share']).describe('Into a workspace, or to one thing that was shared.'),
+    kind: z.enum(['workspace', 'share']).describe('An invitation to a workspace, or to a single shared resource.'),
     status: z
       .enum(['pending', 'accepted', 'revoked', 'expired'])
-      .describe('`revoked` also where whoever invited may not invite any more.'),
-    email: z.string().describe('The address that was invited.'),
-    invited_by: z.string().nullable().describe('The name of who invited, or shared.'),
-    workspace_name: z
-      .string()
-      .nullable()
-      .describe('Null for a share: whoever gets one learns nothing of its workspace.'),
+      .describe('`revoked` also if the inviter can no longer invite members.'),
+    email: z.string().describe('The invited email address.'),
+    invited_by: z.string().nullable().describe('The name of the user who invited or shared.'),
+    workspace_name: z.string().nullable().describe('Null for shares, which don’t reveal their workspace.'),
     role: z.enum(roles).nullable(),
     resource_type: z.enum(['chat', 'agent', 'file', 'folder']).nullable(),
     title: z
       .string()
       .nullable()
-      .describe('The title or name of what is shared; null once somebody has taken it, or it is in the trash.'),
+      .describe(
+        'The title or name of the shared resource. Null if the share was already claimed or the resource is in the trash.',
+      ),
     access: z.enum(['view', 'edit']).nullable(),
-    expires_at: time.nullable().describe('Null never.'),
+    expires_at: time.nullable().describe('Never null.'),
   })
   .meta({ id: 'InvitationPreview' })
 
 export const ReceivedInvitation = Invitation.extend({
   workspace_name: z.string(),
-  invited_by: z.string().nullable().describe('The name of who invited.'),
+  invited_by: z.string().nullable().describe('The name of the inviter.'),
 }).meta({ id: 'ReceivedInvitation' })
 
 export const AcceptedInvitation = Invitation.extend({ member: Member }).meta({ id: 'AcceptedInvitation' })
 
-const invitationId = id.optional().describe('Which one; in the query or in the body.')
+const invitationId = id.optional().describe('The ID of the invitation, in the query or the body.')
 
 export const invitations = area(
   'invitations',
-  { title: 'Invitations', summary: 'Asking people into a workspace by their e-mail address.' },
+  { title: 'Invitations', summary: 'Invite people to a workspace by email address.' },
   {
     list: endpoint('GET /workspaces/:id/invitations', {
       summary: 'List the invitations to a workspace',
       scope: 'member:read',
       on: 'workspace',
       query: {
-        status: z.enum(['pending', 'accepted', 'revoked', 'expired']).optional().describe('Only those. Default: all.'),
+        status: z
+          .enum(['pending', 'accepted', 'revoked', 'expired'])
+          .optional()
+          .describe('Filters the list by status.'),
       },
       reply: page(Invitation),
     }),
     create: endpoint('POST /workspaces/:id/invitations', {
-      summary: 'Invite somebody by e-mail address',
+      summary: 'Invite a member by email address',
       description:
-        'Good for 7 days. `url` is the page to hand over; where the server can send mail, one goes to the address as well. Inviting an address again replaces its pending invitation.',
+        'The invitation expires after 7 days. `url` is the link to share; if the server can send email, the invitation is also sent by email. Inviting the same address again replaces the pending invitation.',
       scope: 'member:write',
       consent: 'person',
       on: 'workspace',
@@ -94,7 +96,7 @@ export const invitations = area(
           .string()
           .trim()
           .max(254)
-          .regex(/^[^\s@,;:<>()[\]"\\]+@[^\s@,;:<>()[\]"\\]+$/, 'must be an e-mail address'),
+          .regex(/^[^\s@,;:<>()[\]"\\]+@[^\s@,;:<>()[\]"\\]+$/, 'must be an email address'),
         role: role.default('member'),
         permissions: permissions.default(null),
         spend_cap_usd: limits.spend_cap_usd.default(null),
@@ -116,17 +118,17 @@ export const invitations = area(
       errors: ['invalid_state'],
     }),
     received: endpoint('GET /invitations', {
-      summary: 'List the pending invitations to the caller',
-      description: 'Those to its e-mail address, once that is verified.',
+      summary: 'List the caller’s pending invitations',
+      description: 'Invitations to the caller’s email address, once it’s verified.',
       scope: 'workspace:read',
       personal: true,
       reply: page(ReceivedInvitation),
       beyond: true,
     }),
     preview: endpoint('POST /invitations/preview', {
-      summary: 'Read who invites into what, by the token alone',
+      summary: 'Get an invitation by its token',
       description:
-        'For the page that the link opens, before anybody is signed in. A token that nobody was given is 404 and counts as a failed login. Nothing tells whether the address has an account.',
+        'For the page that the link opens, before sign-in. An unknown token returns 404 and counts as a failed sign-in. The response doesn’t reveal whether the email address has an account.',
       scope: null,
       auth: 'open',
       body: { token: z.string().min(1).max(200) },
@@ -137,7 +139,7 @@ export const invitations = area(
     accept: endpoint('POST /invitations/accept', {
       summary: 'Accept an invitation',
       description:
-        'With its token, or by `invitation_id` when it went to the verified e-mail address of the caller. Accepting with a token that came by mail to the address of the account verifies that address. The token of something that was shared with an address is taken here too; then the share is answered.',
+        'Send its token, or `invitation_id` if the invitation was sent to the caller’s verified email address. Accepting with a token received by email verifies that address. This also claims shares to an email address; the response is then the share.',
       scope: 'workspace:write',
       consent: 'person',
       ofAccount: true,

@@ -24,31 +24,31 @@ const budget = {
     .max(1_000_000)
     .nullable()
     .describe(
-      'What model calls in this workspace may cost per period, whoever makes them. While there is one, its own providers serve only in it: by keys that are held to it, and in its chats. Null has no budget.',
+      'Spend limit per period for all model calls in this workspace. While it’s set, the workspace’s own providers can be used only within it: by keys restricted to the workspace, and in its chats. Null sets no limit.',
     ),
   spend_cap_period: period.describe('UTC: day, ISO week, calendar month, or total.'),
 }
 export const role = z
   .enum(roles)
   .describe(
-    '`viewer` reads, `member` writes and runs, `admin` manages members, keys, caps and exposures, `owner` deletes and transfers.',
+    '`viewer` can read, `member` can write and run, `admin` can manage members, keys, caps and exposures, `owner` can delete and transfer the workspace.',
   )
 export const permissions = z
   .array(z.enum(scopes))
   .max(scopes.length)
   .nullable()
-  .describe('Scopes that narrow the role; null is all that the role may.')
+  .describe('Scopes that restrict the role. Null: all of the role’s permissions.')
 
 const keys = z
   .enum(['any', 'workspace'])
   .describe(
-    '`workspace`: models here only by API keys that are held to this workspace (`workspace_id` of the key); chats, agents and other keys call none.',
+    '`workspace`: only API keys restricted to this workspace (the key’s `workspace_id`) can use models here. Chats, agents and other keys can’t.',
   )
 const rules = { keys, allowed_models: allowedModels }
 /** The limits of one member's spending and calls. */
 export const limits = {
   spend_cap_usd: budget.spend_cap_usd.describe(
-    'What the member’s model calls in this workspace may cost per period, whatever makes them: keys, chats, agents and automations on their behalf. What was spent before counts. Reached as `402 budget_reached`. Null has no budget.',
+    'Spend limit per period for the member’s model calls in this workspace, including keys, chats, agents and automations on their behalf. Earlier spending counts. When it’s reached, requests fail with `402 budget_reached`. Null sets no limit.',
   ),
   spend_cap_period: budget.spend_cap_period,
   ...rules,
@@ -65,33 +65,36 @@ export const Workspace = z
     created_by: idOut.nullable(),
     spend_cap_usd: usd.nullable(),
     spend_cap_period: period,
-    spent_usd: usd.describe('In the present period of the budget.'),
+    spent_usd: usd.describe('Amount spent in the current budget period.'),
     keys,
     allowed_models: allowedModels,
     member_count: z.number().int(),
-    role: z.enum(roles).describe('Of the caller.'),
-    permissions: z.array(z.string()).nullable().describe('Of the caller; null is all of the role.'),
+    role: z.enum(roles).describe('The caller’s role.'),
+    permissions: z
+      .array(z.string())
+      .nullable()
+      .describe('The caller’s permissions. Null: all of the role’s permissions.'),
   })
   .meta({ id: 'Workspace' })
 
 export const workspaces = area(
   'workspaces',
-  { title: 'Workspaces', summary: 'Where people and agents keep what they share.' },
+  { title: 'Workspaces', summary: 'Shared spaces for people and agents.' },
   {
     list: endpoint('GET /workspaces', {
-      summary: 'List the workspaces of the caller',
+      summary: 'List the caller’s workspaces',
       scope: 'workspace:read',
-      query: { status: z.enum(['active', 'archived']).default('active').describe('Which of them to list.') },
+      query: { status: z.enum(['active', 'archived']).default('active').describe('Filters the list by status.') },
       reply: page(Workspace),
     }),
     get: endpoint('GET /workspaces/:id', {
-      summary: 'Read a workspace',
+      summary: 'Get a workspace',
       scope: 'workspace:read',
       on: 'workspace',
       reply: one(Workspace),
     }),
     create: endpoint('POST /workspaces', {
-      summary: 'Create a workspace; the caller becomes its owner',
+      summary: 'Create a workspace',
       example: { name: 'Print shop' },
       scope: 'workspace:write',
       ofAccount: true,
@@ -106,9 +109,9 @@ export const workspaces = area(
       errors: ['limit_reached'],
     }),
     update: endpoint('PATCH /workspaces/:id', {
-      summary: 'Change name, description, budget or rules',
+      summary: 'Update a workspace’s name, description, budget or rules',
       description:
-        'The budget covers every model call in the workspace, on credits or not; what was spent before it was set counts. It is reached as `402 budget_reached`. `keys` and `allowed_models` hold for every member; who breaks them is refused with `403 policy_denied`.',
+        'The budget covers every model call in the workspace, whether paid with credits or not, including earlier ones. When it’s reached, requests fail with `402 budget_reached`. `keys` and `allowed_models` apply to every member; requests that violate them fail with `403 policy_denied`.',
       scope: 'workspace:write',
       consent: 'person',
       on: 'workspace',
@@ -122,19 +125,19 @@ export const workspaces = area(
       errors: ['invalid_state'],
     }),
     delete: endpoint('DELETE /workspaces/:id', {
-      summary: 'Delete a workspace with all that is in it',
+      summary: 'Delete a workspace and all its content',
       description:
-        'Content, files and members go for good, keys that are restricted to it are revoked; ledger and audit stay. How much it was, is told by the event `workspace.deleted` (`removed`) and kept in the audit. Only an owner may, and has to confirm with the name.',
+        'Deletes content, files and members permanently and revokes keys restricted to the workspace. Billing records and the audit log are kept. The event `workspace.deleted` and the audit log record how much was removed (`removed`). Only an owner can delete a workspace, and must confirm with its name.',
       scope: 'workspace:write',
       consent: 'person',
       on: 'workspace',
       role: 'owner',
-      query: { confirm: z.string().describe('The name of the workspace.') },
+      query: { confirm: z.string().describe('The name of the workspace, to confirm.') },
       reply: deleted,
       errors: ['personal_workspace'],
     }),
     archive: endpoint('POST /workspaces/:id/archive', {
-      summary: 'Archive a workspace: it becomes read-only',
+      summary: 'Archive a workspace (read-only)',
       scope: 'workspace:write',
       on: 'workspace',
       role: 'admin',
@@ -142,7 +145,7 @@ export const workspaces = area(
       errors: ['personal_workspace'],
     }),
     unarchive: endpoint('POST /workspaces/:id/unarchive', {
-      summary: 'Bring a workspace back from the archive',
+      summary: 'Unarchive a workspace',
       scope: 'workspace:write',
       on: 'workspace',
       role: 'admin',
@@ -164,18 +167,21 @@ export const Member = z
     spend_cap_period: period,
     spent_usd: usd
       .nullable()
-      .describe('In the present period of the budget. Null: known to the member and to the admins alone.'),
+      .describe('Amount spent in the current budget period. Null unless you’re the member or an admin.'),
     keys,
     allowed_models: allowedModels,
     created_by: idOut.nullable(),
   })
   .meta({ id: 'Member' })
 
-const memberId = 'The id of the membership, or of the user.'
+const memberId = 'The ID of the membership or of the user.'
 
 export const members = area(
   'members',
-  { title: 'Members', summary: 'Who works in a workspace, and what they may do. Nobody grants more than they have.' },
+  {
+    title: 'Members',
+    summary: 'The members of a workspace and their permissions. You can’t grant more than you have.',
+  },
   {
     list: endpoint('GET /workspaces/:id/members', {
       summary: 'List the members of a workspace',
@@ -184,8 +190,8 @@ export const members = area(
       reply: page(Member),
     }),
     add: endpoint('POST /workspaces/:id/members', {
-      summary: 'Add somebody who is known from another workspace',
-      description: 'Only who shares a workspace with the caller can be added; everybody else is invited by e-mail.',
+      summary: 'Add a member from another workspace',
+      description: 'You can add only people you share a workspace with. Invite others by email.',
       scope: 'member:write',
       consent: 'person',
       on: 'workspace',
@@ -202,8 +208,8 @@ export const members = area(
       errors: ['already_exists', 'personal_workspace', 'limit_reached', 'invalid_state'],
     }),
     update: endpoint('PATCH /workspaces/:id/members/:memberId', {
-      summary: 'Change role, permissions, budget or rules of a member',
-      description: `${memberId} To hand a workspace over, make another member its owner. The budget is held by the ledger like every cap, in all processes at once. An admin’s own budget and rules are an owner’s to change.`,
+      summary: 'Change a member’s role, permissions, budget or rules',
+      description: `${memberId} To transfer a workspace, make another member an owner. Only an owner can change an admin’s own budget and rules.`,
       scope: 'member:write',
       consent: 'person',
       on: 'workspace',
@@ -214,7 +220,7 @@ export const members = area(
     }),
     remove: endpoint('DELETE /workspaces/:id/members/:memberId', {
       summary: 'Remove a member, or leave',
-      description: `${memberId} Everybody may leave, except the last owner; removing others needs the role admin.`,
+      description: `${memberId} Everyone except the last owner can leave. Removing others requires the role admin.`,
       scope: 'member:write',
       consent: 'person',
       on: 'workspace',

@@ -13,14 +13,14 @@ export function checkGrant(own: Grant, given: Grant): void {
   if (!atLeast(own.role, given.role))
     refuse('insufficient_role', {
       param: 'role',
-      message: `Only ${given.role === 'owner' ? 'an owner' : `somebody who is ${given.role} or more`} can make somebody ${given.role}; your role is ${own.role}.`,
+      message: `Only ${given.role === 'owner' ? 'an owner' : `members with the role ${given.role} or higher`} can give the role ${given.role}. Your role is ${own.role}.`,
       details: { required_role: given.role, role: own.role },
     })
   const lacked = firstBeyond(own, given)
   if (lacked !== null)
     refuse('insufficient_role', {
       param: 'permissions',
-      message: `Your own permissions in this workspace are narrowed, so give some that they include (${lacked} is not one).`,
+      message: `Your permissions in this workspace are restricted. You can grant only permissions you have, and ${lacked} isn’t one of them.`,
       details: { role: own.role },
     })
 }
@@ -37,7 +37,7 @@ function firstBeyond(own: Grant, given: Grant): string | null {
 export function checkAbove(own: Grant, target: Grant): void {
   if (!atLeast(own.role, target.role))
     refuse('insufficient_role', {
-      message: `This member is ${target.role}; your role is ${own.role}.`,
+      message: `This member’s role is ${target.role}, and yours is ${own.role}. You can’t change members with a higher role.`,
       details: { required_role: target.role, role: own.role },
     })
 }

@@ -31,12 +31,15 @@ export const memberService = implement(members, {
   async add(ctx, { id, user_id, role, permissions, spend_cap_usd, spend_cap_period: period }) {
     const member = await changeWithin(ctx, async (ctx, locked) => {
       checkManager(locked)
-      refusePersonal(locked.workspace, 'A personal workspace has one member. Create a workspace to work with others.')
+      refusePersonal(
+        locked.workspace,
+        'A personal workspace has only one member. Create a workspace to collaborate with others.',
+      )
       const given = { role, permissions: unique(permissions) }
       checkGrant(locked.me, given)
       await checkKnown(ctx, user_id)
       if (await memberStore.get(ctx.db, id, user_id))
-        refuse('already_exists', { param: 'user_id', message: 'This user is a member already.' })
+        refuse('already_exists', { param: 'user_id', message: 'This user is already a member.' })
       await checkRoomFor(ctx, user_id)
       await joinAs(ctx, id, user_id, given, { budget: { nano: nanoOrNull(spend_cap_usd), period } })
       const member = await found(ctx, id, user_id)
@@ -127,10 +130,10 @@ const limitsAfter = (
 
 /** Refuses to lift a limit that holds the caller; only an owner may. */
 function checkLimiter({ me, workspace }: LockedWorkspace, member: NamedMember): void {
-  refusePersonal(workspace, 'A personal workspace has one member: give the workspace itself a budget or rules.')
+  refusePersonal(workspace, 'A personal workspace has only one member. Set a budget or rules on the workspace instead.')
   if (member.id === me.id && me.role !== 'owner')
     refuse('insufficient_role', {
-      message: 'Your own budget and rules are for an owner of the workspace to change.',
+      message: 'Only an owner of the workspace can change your budget and rules.',
       details: { required_role: 'owner', role: me.role },
     })
 }
@@ -163,7 +166,7 @@ async function checkKnown(ctx: Context, accountId: Id): Promise<void> {
   if (!(await isInOneOf(ctx.db, accountId, reachableWorkspaces(ctx.principal, 'member:read'))))
     refuse('not_found', {
       param: 'user_id',
-      message: 'Nobody in the workspaces you share has this id. Invite them by e-mail instead.',
+      message: 'No member of your workspaces has this ID. Invite them by email instead.',
     })
 }
 

@@ -50,7 +50,7 @@ test('lists of the key, the member and the workspace all hold; call, preview and
   const { candidates, excluded } = await preview()
   assert.deepEqual(
     [candidates, excluded],
-    [[], [{ provider: 'sim', reason: '`allowed_models` of the member does not name `sim/echo`.' }]],
+    [[], [{ provider: 'sim', reason: '`allowed_models` of the member doesn’t include `sim/echo`.' }]],
   )
   const listed = (await key.get('/compat-a/v1/models')).body.data.map(({ id }: { id: string }) => id)
   assert.deepEqual(listed, ['sim/script'])
@@ -94,10 +94,10 @@ test('a team whose models are for keys of its own: neither chats nor other keys 
   assert.equal((await ask(unbound)).status, 200, 'in his own workspace he does as he likes')
   const around = await ask(unbound, 'house/gpt-4o')
   assert.equal(around.status, 403)
-  assert.match(around.body.error.message, /by a key that is held to that workspace, or in a chat there/)
+  assert.match(around.body.error.message, /a key restricted to that workspace, or a chat in it/)
   const named = await unbound.post('/inference/text', { model: 'sim/echo', workspace_id: team.id, messages })
   assert.deepEqual(code(named), [403, 'policy_denied'])
-  assert.match(named.body.error.message, /only by keys that are held to it \(`keys` of the workspace\)/)
+  assert.match(named.body.error.message, /only with keys restricted to it \(`keys` of the workspace\)/)
   const chat = (await bob.post('/chats', { workspace_id: team.id, model: 'sim/echo' })).body.data
   const said = await bob.post(`/chats/${chat.id}/messages`, { content: 'hello' })
   assert.deepEqual(code(said), [403, 'policy_denied'])
@@ -116,7 +116,7 @@ test('a team whose models are for keys of its own: neither chats nor other keys 
 
   // A budget of the team covers what its providers serve: by a key of his own they would count for nobody there.
   await alice.patch(team.at, { keys: 'any', spend_cap_usd: 5 })
-  assert.match((await ask(unbound, 'house/gpt-4o')).body.error.message, /has rules or a budget/)
+  assert.match((await ask(unbound, 'house/gpt-4o')).body.error.message, /with rules or a budget/)
   assert.equal((await ask(held, 'house/gpt-4o')).status, 200)
   await alice.patch(team.at, { spend_cap_usd: null })
   assert.equal((await ask(unbound, 'house/gpt-4o')).status, 200)

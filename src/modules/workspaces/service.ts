@@ -115,11 +115,12 @@ export const workspaceService = implement(
       await changeWithin(ctx, async (ctx, { workspace, me }) => {
         checkUnchanged(ctx, workspace.updated_at)
         checkPlace(placeOf(me, workspace.status), 'workspace:write', 'owner')
-        refusePersonal(workspace, 'A personal workspace cannot be deleted: it goes with its account.')
+        refusePersonal(workspace, 'A personal workspace can’t be deleted. It’s deleted together with its account.')
         if (confirm !== workspace.name)
           refuse('invalid_parameter', {
             param: 'confirm',
-            message: 'Everything in the workspace goes for good. Confirm with its exact name in `confirm`.',
+            message:
+              'This deletes everything in the workspace permanently. To confirm, send its exact name in `confirm`.',
           })
         const accountIds = await memberStore.accountIds(ctx.db, id)
         const contents = await workspaceStore.contents(ctx.db, id)
@@ -152,7 +153,7 @@ async function put(ctx: Context, status: 'archived' | 'active') {
   const row = await changeWithin(ctx, async (ctx, { workspace: before, me }) => {
     checkUnchanged(ctx, before.updated_at)
     checkPlace(placeOf(me, before.status), 'workspace:write', 'admin')
-    refusePersonal(before, 'A personal workspace cannot be archived.')
+    refusePersonal(before, 'A personal workspace can’t be archived.')
     if (before.status !== status) {
       await workspaceStore.update(ctx.db, before.id, { status, archived_at: status === 'archived' ? ctx.now() : null })
       await recordRightsChange(ctx, {
@@ -186,7 +187,7 @@ const read = async (ctx: Context, id: Id): Promise<CountedWorkspace> =>
 export async function checkRoomFor(ctx: Context, accountId: Id): Promise<void> {
   if ((await memberStore.countOf(ctx.db, accountId)) >= MOST_WORKSPACES)
     refuse('limit_reached', {
-      message: `An account is in ${MOST_WORKSPACES} workspaces at most.`,
+      message: `You can be a member of up to ${MOST_WORKSPACES} workspaces.`,
       details: { limit: MOST_WORKSPACES },
     })
 }

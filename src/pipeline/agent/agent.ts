@@ -89,7 +89,7 @@ export function createAgentDoor({
       return null
     }
     if (request.method !== 'POST')
-      refuse('method_not_allowed', { message: 'This path takes POST.', headers: { allow: 'POST' } })
+      refuse('method_not_allowed', { message: 'This path supports POST.', headers: { allow: 'POST' } })
     using stack = new DisposableStack()
     const { key, principal } = await enter(request, response, stack)
     const life = stack.use(lifeOf(response))
@@ -106,7 +106,10 @@ export function createAgentDoor({
       call: (name, input, consented = false) =>
         logScope.run({ request_id: requestId }, async () => {
           if (deeperThan(input, DEEPEST))
-            refuse('invalid_parameter', { param: 'input', message: `\`input\` may be nested ${DEEPEST} deep at most.` })
+            refuse('invalid_parameter', {
+              param: 'input',
+              message: `\`input\` can be nested up to ${DEEPEST} levels deep.`,
+            })
           count(principal, name)
           const ctx = line.context({
             principal,

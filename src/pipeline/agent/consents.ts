@@ -43,7 +43,7 @@ export async function redeem(
 
 const notThis = (): never =>
   refuse('consent_required', {
-    message: 'This consent was given to another call, was used, or is older than ten minutes: ask again.',
+    message: 'This approval was given for another request, was already used, or is older than 10 minutes. Ask again.',
   })
 
 function sign(

@@ -21,7 +21,10 @@ export function callerFor({ line, limits, origin }: { line: Line; limits: Limits
     may: (scope: Scope | null): boolean => scope === null || hasScope(ctx.principal, scope),
     async call(name: string, input: unknown): Promise<EndpointReply> {
       if (deeperThan(input, DEEPEST))
-        refuse('invalid_parameter', { param: 'input', message: `\`input\` may be nested ${DEEPEST} deep at most.` })
+        refuse('invalid_parameter', {
+          param: 'input',
+          message: `\`input\` can be nested up to ${DEEPEST} levels deep.`,
+        })
       limits.take(countedAs(ctx.principal), limitOf(line.entries.get(name)?.endpoint))
       const ready = await line.admit(ctx, name, input)
       const result = await ready.entry.handle(ready.ctx, ready.input)

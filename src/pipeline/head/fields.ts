@@ -17,7 +17,7 @@ const LENGTHS: ReadonlySet<number> = new Set([...ONCE.keys()].map(({ length }) =
  */
 export function wrongFields({ headers, httpVersion, rawHeaders }: IncomingMessage): Refusal | null {
   if (headers.host === undefined && httpVersion === '1.1')
-    return new Refusal('invalid_parameter', { message: 'A request names its `Host`.', param: 'Host' })
+    return new Refusal('invalid_parameter', { message: 'The request has no `Host` header.', param: 'Host' })
   // One bit for each, so that nothing is made for requests that are right.
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -33,9 +33,9 @@ export function wrongFields({ headers, httpVersion, rawHeaders }: IncomingMessag
 /** The body would reach its reader still encoded (RFC 9112, 6.1). */
 const wrongCoding = (coding: string): Refusal =>
   new Refusal('unsupported_transfer_coding', {
-    message: `\`Transfer-Encoding: ${shorten(coding, 100)}\` isn't supported. Send \`chunked\` alone, or a \`Content-Length\`.`,
+    message: `\`Transfer-Encoding: ${shorten(coding, 100)}\` isn’t supported. Send only \`chunked\`, or use \`Content-Length\`.`,
     param: 'Transfer-Encoding',
   })
 
 export const repeatedField = (name: string): Refusal =>
-  new Refusal('invalid_parameter', { message: `The header \`${name}\` may stand only once.`, param: name })
+  new Refusal('invalid_parameter', { message: `The header \`${name}\` can be sent only once.`, param: name })

@@ -15,11 +15,11 @@ interface ParseError extends NodeJS.ErrnoException {
 const malformed = (message: string): Refusal => new Refusal('invalid_parameter', { message })
 
 const kinds: Record<string, [status: string, why: Refusal]> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', malformed('The header fields are too large.')],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', malformed('The request headers are too large.')],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', malformed('The request took too long to arrive.')],
 }
 const twoLengths: [string, Refusal] = ['400 Bad Request', repeatedField('Content-Length')]
-const other: [string, Refusal] = ['400 Bad Request', malformed('This is not well-formed HTTP.')]
+const other: [string, Refusal] = ['400 Bad Request', malformed('The request isn’t valid HTTP.')]
 
 /**
  * The answer to bytes that are not a request, which never come to the door: in the form of every other refusal. `bodyOf`

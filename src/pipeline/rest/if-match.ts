@@ -74,7 +74,9 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
     if (method === 'GET' && reply.kind === 'bytes') return
     const present = await statesOf(ctx, entry, input)
     if (present === null)
-      return refuse('precondition_failed', { message: 'What this path names has no entity tag: send no `If-Match`.' })
+      return refuse('precondition_failed', {
+        message: 'This resource has no ETag. Send the request without `If-Match`.',
+      })
     const state = present.states.find(({ etag }) => names(header, etag, 'strongly'))
     if (!state) return refuse('precondition_failed')
     // Of what stands below it in the path, the resource that was found tells nothing.

@@ -75,7 +75,7 @@ function checkPlain({ headers }: IncomingMessage): void {
   const coding = headers['content-encoding']
   if (coding === undefined || /^[\s,]*(?:identity[\s,]*)*$/i.test(coding)) return
   refuse('unsupported_media_type', {
-    message: 'Send the body without `Content-Encoding`. This endpoint takes it only as it is.',
+    message: 'This endpoint doesn’t accept compressed bodies. Send the body without `Content-Encoding`.',
     details: { accepted: ['identity'] },
     headers: { 'accept-encoding': 'identity' },
   })

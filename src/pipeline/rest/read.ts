@@ -28,7 +28,7 @@ export function readBytes(
 ): Promise<Buffer> {
   const tooLarge = () =>
     refuse('payload_too_large', {
-      message: `The body may hold ${limit} bytes at most.`,
+      message: `The body can have up to ${limit} bytes.`,
       details: { limit_bytes: limit },
     })
   const length = request.headers['content-length']
@@ -84,7 +84,7 @@ export async function readJson(
   if (bytes.length === 0) return {}
   if (type === undefined || !/^application\/([\w.-]+\+)?json\b/i.test(type))
     refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })
-  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body is not UTF-8.' })
+  if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body isn’t valid UTF-8.' })
   checkCounts(bytes, countLimitsOf(schema))
   // An empty one may stand in the deepest.
   checkShape(bytes, DEEPEST + 1)
@@ -97,7 +97,7 @@ export async function readJson(
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
   if (deeperThan(value, DEEPEST))
-    refuse('malformed_json', { message: `The body may be nested ${DEEPEST} deep at most.` })
+    refuse('malformed_json', { message: `The body can be nested up to ${DEEPEST} levels deep.` })
   return value as Record<string, unknown>
 }
 

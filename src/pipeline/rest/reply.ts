@@ -65,6 +65,6 @@ function unstorable(error: unknown): Refusal | null {
   const half = error.code === '22P02' && 'detail' in error && /surrogate/.test(String(error.detail))
   if (!half && error.code !== '22021' && error.code !== '22P05') return null
   return new Refusal('invalid_parameter', {
-    message: 'Text may hold neither the character U+0000 nor half of a surrogate pair.',
+    message: 'Text can’t contain the character U+0000 or an unpaired surrogate.',
   })
 }

@@ -102,7 +102,7 @@ export function createRest(
 
   function entryFor(request: IncomingMessage, match: Match<Entry<Context>> | null): Entry<Context> {
     if (match === null)
-      return refuse('not_found', { message: 'This path does not exist. GET /v1/openapi.json lists them all.' })
+      return refuse('not_found', { message: 'This path doesn’t exist. `GET /v1/openapi.json` lists all paths.' })
     const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
     const entry = match.methods.get(method)
     if (entry && entry.endpoint.refused === undefined) return entry
@@ -111,7 +111,7 @@ export function createRest(
       .flatMap(([allowed]) => (allowed === 'GET' ? ['GET', 'HEAD'] : [allowed]))
       .join(', ')
     if (entry) return refuse(entry.endpoint.refused!, { headers: { allow } })
-    return refuse('method_not_allowed', { message: `This path takes ${allow}.`, headers: { allow } })
+    return refuse('method_not_allowed', { message: `This path supports ${allow}.`, headers: { allow } })
   }
 
   async function answer(
@@ -291,7 +291,7 @@ export function createRest(
     const scope = { request_id: requestId, ...(client_request_id !== null && { client_request_id }) }
     // Even a refusal that cannot be written costs its own request alone.
     const broken = (error: unknown): void => {
-      engine.log.error({ error, request_id: requestId }, 'a request could not be answered')
+      engine.log.error({ error, request_id: requestId }, 'cannot respond to a request')
       response.destroy()
     }
     logScope.run(scope, () => void rest(request, response, requestId).catch(broken))

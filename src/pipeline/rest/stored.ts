@@ -32,7 +32,7 @@ export function choose(storedBytes: StoredBytes, requestHeaders: IncomingHttpHea
   const range = isSame(requestHeaders['if-range'], etag, seconds) ? rangeOf(requestHeaders.range, size) : null
   if (range === 'unsatisfiable')
     refuse('range_not_satisfiable', {
-      message: `The content has ${size} bytes.`,
+      message: `The range is outside the content, which has ${size} bytes.`,
       headers: { 'content-range': `bytes */${size}` },
     })
   if (range === null) return { status: 200, headers: { ...headers, 'content-length': String(size) }, range: whole }

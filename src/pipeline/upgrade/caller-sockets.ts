@@ -86,10 +86,10 @@ export function callerSockets(parts: CallerSocketParts): UpgradeMount {
     handshake.handleUpgrade(request, stream, head, (socket) => {
       metrics.request(entry.name, 101, 0)
       const watch = new Watch(authority, line, watchedCall, {
-        close: () => socket.close(1008, 'the right to this has ended'),
+        close: () => socket.close(1008, 'you no longer have access'),
         onPermitted: async () => {},
       })
-      const restart = () => socket.close(1012, 'the server restarts')
+      const restart = () => socket.close(1012, 'the server is restarting')
       const end = closing()
       end.addEventListener('abort', restart)
       socket.on('error', (error) => engine.log.debug({ error, request_id: requestId }, 'a socket of a caller broke'))

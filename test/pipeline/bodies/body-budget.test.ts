@@ -27,7 +27,7 @@ test('an account and a process hold so many bytes and no more, until requests en
   second.add(1 << 20)
   const [own, all] = [() => second.add(1), () => bodies.share('bob').add((2 << 20) + 1)].map(refusalOf)
   assert.deepEqual([own?.status, own?.headers?.['retry-after']], [429, '2'])
-  assert.match(own!.message, /hold more than 4 MiB/)
+  assert.match(own!.message, /exceed 4 MiB/)
   assert.deepEqual([all?.status, all?.headers?.['retry-after']], [429, '5'])
   second[Symbol.dispose]()
   second[Symbol.dispose]()

@@ -24,7 +24,7 @@ test('a page of another host or port can set no session: two cookies are refused
     for (const both of [`${theirs}; ${mine}`, `${mine}; x=1; ${theirs}`, `${mine}; ${prefix}uk_session=`]) {
       const refusal = await me(both)
       assert.deepEqual([refusal.id, refusal.code], [undefined, 'session_expired'], both)
-      assert.match(refusal.message!, /two different `.*uk_session` cookies.*Delete the cookies of this host/)
+      assert.match(refusal.message!, /two different `.*uk_session` cookies.*Delete the cookies for this host/)
     }
     for (const lookalike of [
       theirs.toUpperCase(),

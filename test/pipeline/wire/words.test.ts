@@ -47,7 +47,7 @@ test('what is wrong with a value is said in plain words, and what would be right
 
   // The contracts' own words stay as they are.
   assert.equal(await endpoint({ slug: 'sim' }), '`slug`: `sim`, `local` and `auto` are reserved.')
-  assert.match(await endpoint({ slug: 'A b' }), /^`slug` must be 1 to 32 of a-z/)
+  assert.match(await endpoint({ slug: 'A b' }), /^`slug` must be 1 to 32 characters of a-z/)
   assert.equal(await endpoint({ headers: { 'a b': 'c' } }), '`headers.a b` must be the name of an HTTP header.')
 })
 
@@ -88,7 +88,7 @@ test('what is not there is named by its kind and id, the same for a stranger as 
     return body.error.message
   }
   const { id } = (await alice.post('/agents', { name: 'Clerk' })).body.data
-  const notFoundMessage = (thing: string) => `The ${thing} does not exist, or you have no access to it.`
+  const notFoundMessage = (thing: string) => `The ${thing} doesn’t exist, or you don’t have access to it.`
   assert.equal(await messageOf(mallory, `/agents/${id}`), notFoundMessage(`agent \`${id}\``))
   assert.equal(await messageOf(alice, '/agents/nope'), notFoundMessage('agent `nope`'))
   const chat = (await alice.post('/chats', {})).body.data
@@ -108,5 +108,5 @@ test('what is not there is named by its kind and id, the same for a stranger as 
     `${notFoundMessage('model `sim/ecko`')} Did you mean \`sim/echo\`?`,
   )
   const chats = await alice.post('/chats', { agent_id: '01KAJ8R3T2M6QK5W9V0XBZC4DE' })
-  assert.match(chats.body.error.message, /^The agent `[0-9A-Z]{26}` does not exist/)
+  assert.match(chats.body.error.message, /^The agent `[0-9A-Z]{26}` doesn’t exist/)
 })

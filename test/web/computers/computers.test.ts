@@ -181,7 +181,7 @@ test(
     await installs.getByRole('button', { name: 'Cancel installation of slow' }).click()
     await installs.waitFor({ state: 'detached' })
     await install(`${shelves.quick.origin}/none.gguf`)
-    await installs.getByText('The server of the model answered 404.').waitFor()
+    await installs.getByText('The model’s server returned status 404.').waitFor()
     await install(`${shelves.quick.origin}/quick.gguf`)
     await page.getByRole('list', { name: 'Local models' }).getByText('4,096 token context').waitFor()
     await page.getByText('local/quick').waitFor()

@@ -63,7 +63,7 @@ test('an invitation link shows its details and leads through sign-up into the wo
   await hers.page.goto(url)
   await hers.page.getByRole('heading', { level: 1, name: 'Invitation already accepted' }).waitFor()
   await hers.page.getByRole('button', { name: 'Continue' }).click()
-  await hers.page.getByText('The invitation was accepted already.').waitFor()
+  await hers.page.getByText('The invitation was already accepted.').waitFor()
   assert.deepEqual([...hers.wrongs, ...his.wrongs], [])
 })
 

@@ -139,7 +139,7 @@ test('no redirect and no spelling leads to this machine, its network or the meta
   await assert.rejects(fetchTo(fresh()), { code: 'invalid_parameter' })
   for (let n = 0; n < 7; n++)
     server.next.push((_, response) => void response.writeHead(302, { location: '/model' }).end())
-  await assert.rejects(fetchTo(fresh()), { code: 'upstream_error', message: /redirects too often/ })
+  await assert.rejects(fetchTo(fresh()), { code: 'upstream_error', message: /redirects too many times/ })
   server.next.length = 0
 })
 

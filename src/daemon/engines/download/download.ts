@@ -23,7 +23,7 @@ export class DownloadCut extends Refusal {
   constructor(bytes: number, total: number | null) {
     super('upstream_error', {
       param: 'source',
-      message: `The download was cut after ${bytes}${total === null ? '' : ` of ${total}`} bytes; the next try goes on from there.`,
+      message: `The download stopped after ${bytes}${total === null ? '' : ` of ${total}`} bytes. The next attempt continues from there.`,
       details: { bytes },
     })
     this.bytes = bytes
@@ -89,7 +89,10 @@ export async function download({ url, part, local, progress, signal }: Download)
       response = await follow(new URL(url), null, 0, local, signal)
     }
     if (response.statusCode !== (begun !== null && at > 0 ? 206 : 200))
-      refuse('upstream_error', { param: 'source', message: `The server of the model answered ${response.statusCode}.` })
+      refuse('upstream_error', {
+        param: 'source',
+        message: `The model’s server returned status ${response.statusCode}.`,
+      })
     const length = Number(response.headers['content-length'] ?? NaN)
     const total = Number.isFinite(length) ? at + length : null
     await writeFile(`${part}.json`, JSON.stringify({ url, etag: tagOf(response), total } satisfies Begun))
@@ -164,7 +167,7 @@ async function receive(
 export async function full(part: string, missing: number | null): Promise<never> {
   const free = await freeBytes(part)
   return refuse('storage_full', {
-    message: `The disk of the computer is full: it has ${free} bytes left${missing === null ? '' : `, and the model needs ${missing} more`}.`,
+    message: `The computer’s disk is full: ${free} bytes are free${missing === null ? '' : `, and the model needs ${missing} more`}.`,
     details: { free_bytes: free, needed_bytes: missing },
   })
 }
@@ -179,7 +182,7 @@ export async function checkRoom(part: string, missing: number, at: number): Prom
   const free = await freeBytes(part)
   if (free < missing * 1.05)
     refuse('storage_full', {
-      message: `The disk of the computer has ${free} bytes left, and the model needs ${missing} more.`,
+      message: `The computer’s disk has ${free} free bytes, and the model needs ${missing} more.`,
       details: { free_bytes: free, needed_bytes: missing },
     })
   return at
@@ -218,7 +221,7 @@ async function follow(
     response.destroy()
     next = new URL(location, next)
   }
-  return refuse('upstream_error', { param: 'source', message: 'The server of the model redirects too often.' })
+  return refuse('upstream_error', { param: 'source', message: 'The model’s server redirects too many times.' })
 }
 
 function ask(
@@ -230,7 +233,7 @@ function ask(
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     refuse('invalid_parameter', {
       param: 'source.url',
-      message: 'Give an address that begins with https:// or http://.',
+      message: 'The URL must start with https:// or http://.',
     })
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
   const allowed = local.includes(`${url.hostname}:${port}`)
@@ -239,7 +242,7 @@ function ask(
       reject(
         new Refusal('policy_denied', {
           param: 'source.url',
-          message: 'Models are fetched only from public addresses.',
+          message: 'Models can be downloaded only from public addresses.',
         }),
       )
     }
@@ -255,7 +258,7 @@ function ask(
       reject(
         new Refusal('upstream_error', {
           param: 'source.url',
-          message: `The server of the model cannot be reached: ${error.message}.`,
+          message: `The model’s server can’t be reached: ${error.message}.`,
         }),
       )
     })

@@ -28,7 +28,10 @@ export async function receive(
       if (each.type === 'finished') break
       if (each.type !== 'bytes') continue
       if (each.offset !== at || at + each.bytes.length > size)
-        refuse('invalid_parameter', { param: 'size', message: `Bytes came that do not belong at ${at} of ${size}.` })
+        refuse('invalid_parameter', {
+          param: 'size',
+          message: `The server sent bytes that don’t belong at offset ${at} of ${size}.`,
+        })
       await file.appendFile(each.bytes)
       at += each.bytes.length
       progress('downloading', at, size)
@@ -37,6 +40,7 @@ export async function receive(
     if (isFull(error)) await full(part, size - at)
     throw error
   }
-  if (at < size) refuse('interrupted', { message: `The bytes ended after ${at} of ${size}.`, details: { offset: at } })
+  if (at < size)
+    refuse('interrupted', { message: `The download ended after ${at} of ${size} bytes.`, details: { offset: at } })
   await file.sync()
 }

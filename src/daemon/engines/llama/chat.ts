@@ -67,7 +67,7 @@ async function generate(
   // Beyond it the engine would drop the beginning of the conversation without a word.
   if (prompt >= sequence.contextSize)
     throw new BadRequest(
-      `The conversation has ${prompt} tokens, and this model holds ${sequence.contextSize} here.`,
+      `The conversation has ${prompt} tokens, and the model’s context here is ${sequence.contextSize} tokens.`,
       'messages',
       'context_length_exceeded',
     )
@@ -119,7 +119,7 @@ async function generate(
 function functionsOf({ tools, tool_choice, response_format }: ChatRequest): GenerateOptions['functions'] | null {
   if (!tools || tools.length === 0 || tool_choice === 'none') return null
   if (response_format && response_format.type !== 'text')
-    throw new BadRequest('This engine takes either tools or a response format, not both.', 'response_format')
+    throw new BadRequest('This engine supports either tools or a response format, not both.', 'response_format')
   return Object.fromEntries(
     tools.map(({ function: { name, description, parameters } }) => [
       name,
@@ -138,7 +138,7 @@ async function grammarOf(
     return await llama.createGrammarForJsonSchema(format.json_schema.schema)
   } catch (error) {
     throw new BadRequest(
-      `This engine cannot hold to this schema: ${error instanceof Error ? error.message : String(error)}`,
+      `This engine doesn’t support this schema: ${error instanceof Error ? error.message : String(error)}`,
       'response_format.json_schema.schema',
     )
   }

@@ -106,7 +106,7 @@ async function embed(path: string, name: string, body: string, response: ServerR
       const { vector } = await context.getEmbeddingFor(text).catch((error: Error) => {
         if (!/longer than the .*context/i.test(error.message)) throw error
         throw new BadRequest(
-          `The text has ${model.tokenize(text).length} tokens, more than this model holds here.`,
+          `The text has ${model.tokenize(text).length} tokens, which is more than the model’s context here.`,
           texts.length === 1 ? 'input' : `input.${index}`,
           'context_length_exceeded',
         )

@@ -26,7 +26,7 @@ export async function install(folder: string, signal: AbortSignal): Promise<stri
   if (there !== null) return there
   const platform = PLATFORMS[`${process.platform}-${process.arch}`]
   if (platform === undefined)
-    refuse('not_supported', { message: `llama.cpp has no binaries for ${process.platform} on ${process.arch} here.` })
+    refuse('not_supported', { message: `llama.cpp isn’t available for ${process.platform} on ${process.arch}.` })
   const gpu = process.platform === 'linux' && process.arch === 'x64' && (await nvidia()) !== null
   const packages = [
     `node-llama-cpp@${LLAMA_VERSION}`,

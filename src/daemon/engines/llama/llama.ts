@@ -94,7 +94,7 @@ export class LlamaEngine implements Engine, AsyncDisposable {
     const found = await this.#store.find(model)
     await this.#engine.place()
     if (path === 'audio/transcriptions')
-      refuse('invalid_parameter', { param: 'model', message: `${model} answers in text: sound is not read by it.` })
+      refuse('invalid_parameter', { param: 'model', message: `${model} is a text model. It doesn’t accept audio.` })
     const response = await this.#ask(`/${path}`, found.path, model, body, signal)
     return {
       status: response.statusCode ?? 500,

@@ -72,7 +72,7 @@ export type ChatRequest = z.output<typeof ChatRequest>
 export const EmbeddingsRequest = z.object({
   input: z.union([z.string(), z.array(z.string()).min(1).max(2_048)]),
   encoding_format: z.enum(['float', 'base64']).nullish(),
-  dimensions: z.undefined({ error: 'This model has one size of vectors; leave `dimensions` out.' }).optional(),
+  dimensions: z.undefined({ error: 'This model has a fixed embedding size. Leave out `dimensions`.' }).optional(),
 })
 
 /** Reads a body. Throws `BadRequest` with the path of the first field that is wrong. */
@@ -81,7 +81,7 @@ export function read<T extends z.ZodType>(schema: T, body: string): z.output<T> 
   try {
     json = JSON.parse(body)
   } catch {
-    throw new BadRequest('The body is not well-formed JSON.', null)
+    throw new BadRequest('The request body isn’t valid JSON.', null)
   }
   const result = schema.safeParse(json)
   if (result.success) return result.data

@@ -47,7 +47,7 @@ export async function runSherpa([socket, folder]: readonly string[]): Promise<vo
     const sound = samplesOf(asked.samples)
     const seconds = sound.length / asked.sample_rate
     if (seconds > MOST_SECONDS)
-      throw new BadRequest(`At most ${MOST_SECONDS} seconds of sound are read at once.`, 'samples')
+      throw new BadRequest(`A request can contain up to ${MOST_SECONDS} seconds of audio.`, 'samples')
     const left = new AbortController()
     response.once('close', () => left.abort())
     // One after the other: two at once have the same processor, and twice the memory.
@@ -110,7 +110,7 @@ function read(body: string): z.infer<typeof TranscriptionRequest> {
     return TranscriptionRequest.parse(JSON.parse(body))
   } catch (error) {
     const param = error instanceof z.ZodError ? (error.issues[0]?.path.join('.') ?? null) : null
-    throw new BadRequest('This is not a request for a transcription.', param)
+    throw new BadRequest('This isn’t a valid transcription request.', param)
   }
 }
 

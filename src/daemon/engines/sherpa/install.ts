@@ -17,7 +17,7 @@ export async function install(folder: string, signal: AbortSignal): Promise<stri
   if (there !== null) return there
   const platform = `${process.platform}-${process.arch}`
   if (!PLATFORMS.has(platform))
-    refuse('not_supported', { message: `sherpa-onnx has no binaries for ${process.platform} on ${process.arch} here.` })
+    refuse('not_supported', { message: `sherpa-onnx isn’t available for ${process.platform} on ${process.arch}.` })
   const packages = [`sherpa-onnx-node@${SHERPA_VERSION}`, `sherpa-onnx-${platform}@${SHERPA_VERSION}`]
   return installPackages({ label: 'sherpa-onnx', place: placeIn(folder), file: FILE }, packages, signal)
 }

@@ -69,7 +69,7 @@ export class SherpaEngine implements Engine, AsyncDisposable {
   async call({ model, path, body, signal }: Call): Promise<Answer> {
     const found = await this.#store.find(model)
     if (path !== 'audio/transcriptions' || found.speech === null)
-      return refuse('invalid_parameter', { param: 'model', message: `${model} writes down speech, and nothing else.` })
+      return refuse('invalid_parameter', { param: 'model', message: `${model} supports only transcription.` })
     await this.#engine.place()
     const headers = {
       'x-model-path': encodeURIComponent(found.path),

@@ -50,7 +50,7 @@ export async function unpackSpeechModel(
   const speech = await speechModelIn([...sizes.keys()], typeOf)
   if (speech === null)
     return notKnown(
-      'it holds no model of speech that is known here: of Whisper, a transducer, Moonshine, SenseVoice, Paraformer, or CTC of NeMo, Zipformer or WeNet, with its tokens.txt',
+      'it contains no supported speech model: Whisper, a transducer, Moonshine, SenseVoice, Paraformer, or CTC of NeMo, Zipformer or WeNet, with its tokens.txt',
     )
   const needed = new Set([...Object.values(speech.files), speech.tokens])
   let bytes = 0
@@ -78,13 +78,13 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
       if (++entries > MOST_ENTRIES) notKnown(`it has more than ${MOST_ENTRIES} entries`)
       // What is left out is unpacked as well: a few packed bytes would keep a processor busy for days.
       unpackedBytes += size
-      if (unpackedBytes > MOST_UNPACKED) notKnown('it unpacks to more than any model has')
+      if (unpackedBytes > MOST_UNPACKED) notKnown('it’s too large when unpacked')
       if (type !== 'file' || !TAKEN.test(short) || sizes.has(short)) {
         entry.resume()
         continue
       }
       bytes += size
-      if (sizes.size >= MOST_FILES || bytes > MOST_BYTES) notKnown('it unpacks to more than any model has')
+      if (sizes.size >= MOST_FILES || bytes > MOST_BYTES) notKnown('it’s too large when unpacked')
       await checkRoom(folder, size, 0)
       await pipeline(entry, createWriteStream(join(folder, short), { flags: 'wx', mode: 0o600 }), { signal })
       sizes.set(short, (await stat(join(folder, short))).size)
@@ -95,7 +95,7 @@ async function filesOf(path: string, folder: string, signal: AbortSignal): Promi
     signal.throwIfAborted()
     if (error instanceof Refusal) throw error
     if (isFull(error)) await full(folder, bytes)
-    notKnown(`its archive cannot be read to its end (${error instanceof Error ? error.message : String(error)})`)
+    notKnown(`its archive is damaged (${error instanceof Error ? error.message : String(error)})`)
   } finally {
     input.destroy()
   }
@@ -119,7 +119,7 @@ async function unpacked(path: string, signal: AbortSignal): Promise<{ input: Rea
       reject(
         'code' in error && error.code === 'ENOENT'
           ? new Refusal('not_supported', {
-              message: 'The archive is unpacked by `bzip2`, which is not installed on the computer: install it there.',
+              message: '`bzip2` is required to unpack the archive. Install it on the computer.',
             })
           : error,
       ),
@@ -133,5 +133,5 @@ async function unpacked(path: string, signal: AbortSignal): Promise<{ input: Rea
 }
 
 function notKnown(why: string): never {
-  return refuse('invalid_parameter', { param: 'source', message: `This is not a model that can be used: ${why}.` })
+  return refuse('invalid_parameter', { param: 'source', message: `This model can’t be used: ${why}.` })
 }

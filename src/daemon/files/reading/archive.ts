@@ -228,5 +228,5 @@ function zipWriter(): Writer {
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 
 function shrunk(name: string): Error {
-  return new Refusal('stale_update', { param: 'path', message: `${name} became shorter while it was read.` })
+  return new Refusal('stale_update', { param: 'path', message: `${name} was truncated while it was being read.` })
 }

@@ -32,13 +32,13 @@ export async function read(
     if (format === null)
       refuse('invalid_parameter', {
         param: 'path',
-        message: 'The path names a folder: ask for it with `archive=zip` or `archive=tar`.',
+        message: 'The path is a folder. Set `archive=zip` or `archive=tar` to download it.',
       })
     stream.event({ type: 'head', entry, length: null, etag: null })
     return { bytes: await archive(roots, real, format, stream, signal) }
   }
   if (format !== null)
-    refuse('invalid_parameter', { param: 'archive', message: 'Only a folder is sent as an archive.' })
+    refuse('invalid_parameter', { param: 'archive', message: 'Only folders can be downloaded as an archive.' })
   if (size === null) {
     stream.event({ type: 'head', entry, length: null, etag: null })
     return { bytes: await sendToEnd(file, { offset, length, path }, stream, signal) }
@@ -78,7 +78,7 @@ async function send(
       if (piece.length === 0)
         refuse('stale_update', {
           param: 'path',
-          message: 'The file became shorter while it was read.',
+          message: 'The file was truncated while it was being read.',
           details: { bytes_read: at },
         })
       at += piece.length

@@ -22,7 +22,7 @@ export async function takeTurn(part: string, stream: Stream, signal: AbortSignal
     signal.throwIfAborted()
   }
   return register(part, {
-    stop: () => stream.reset('another one goes on with this upload'),
+    stop: () => stream.reset('another request continues this upload'),
     hasStopped: () => signal.aborted,
   })
 }

@@ -148,16 +148,16 @@ function checkPlace(
   { overwrite }: Pick<Input<'fs.write'>, 'overwrite'>,
 ): void {
   const at = { param: 'path', details: { path: pathText(path) } }
-  if (there?.isDirectory()) refuse('invalid_state', { ...at, message: 'The path names a folder.' })
+  if (there?.isDirectory()) refuse('invalid_state', { ...at, message: 'The path is a folder.' })
   if ((there || followed) && !overwrite)
     refuse('already_exists', {
       ...at,
       message: followed
-        ? 'There is a symlink at this path already; say `overwrite=true` to write the file that it names.'
-        : 'There is a file at this path already; say `overwrite=true` to replace it.',
+        ? 'A symlink already exists at this path. Set `overwrite=true` to write to its target.'
+        : 'A file already exists at this path. Set `overwrite=true` to replace it.',
     })
   if (there && !there.isFile() && !there.isSymbolicLink())
-    refuse('invalid_state', { ...at, message: 'The path names a device, a socket or a pipe, which is kept as it is.' })
+    refuse('invalid_state', { ...at, message: 'The path is a device, socket or pipe, which can’t be replaced.' })
 }
 
 async function receive(
@@ -171,7 +171,11 @@ async function receive(
   // A new upload begins at 0 and drops what an earlier one with its key left.
   if (from === 0 && there > 0) await file.truncate(0)
   else if (from !== there)
-    refuse('stale_update', { param: 'offset', message: `The upload goes on at ${there}.`, details: { offset: there } })
+    refuse('stale_update', {
+      param: 'offset',
+      message: `The upload must continue at offset ${there}.`,
+      details: { offset: there },
+    })
   if (size !== null) await checkRoom(folder, size - from)
   stream.event({ type: 'offset', offset: from })
   let at = from
@@ -182,7 +186,7 @@ async function receive(
       if (each.type === 'finished') break
       if (each.type !== 'bytes') continue
       if (size !== null && at + each.bytes.length > size)
-        refuse('invalid_parameter', { param: 'size', message: `More bytes came than the ${size} that were said.` })
+        refuse('invalid_parameter', { param: 'size', message: `More than the declared ${size} bytes were sent.` })
       await writeWhole(file, each.bytes, at)
       at += each.bytes.length
       if (at - told < TELL_BYTES) continue

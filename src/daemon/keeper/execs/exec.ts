@@ -61,7 +61,7 @@ export class Exec {
   /** Gives a caller all that it does not have, until the end; one that called before is sent away. */
   async attach(stream: Stream, from: { stdout: number; stderr: number }, signal: AbortSignal): Promise<ExecEnd> {
     const { child, stdin, stdout, stderr } = this.parts
-    this.#stream?.lose('the command is followed by a newer call')
+    this.#stream?.lose('the command is followed by a newer request')
     this.#stream = stream
     if (this.#alone) clearTimeout(this.#alone)
     if (signal.aborted) this.#leftAlone()

@@ -77,12 +77,12 @@ export class Execs {
     stream: Stream,
   ): Promise<{ arrived: number; running: boolean }> {
     const exec = await this.#byKey.get(key)
-    if (!exec) return refuse('not_found', { message: 'No command with this id is known here.' })
+    if (!exec) return refuse('not_found', { message: 'No command with this ID is known here.' })
     const { stdin } = exec.parts
-    if (stdin === null) return refuse('invalid_state', { message: 'This command was begun without an open stdin.' })
+    if (stdin === null) return refuse('invalid_state', { message: 'This command was started without an open stdin.' })
     if (offset > stdin.arrived)
       refuse('stale_update', {
-        message: 'What comes before this offset has not arrived.',
+        message: 'The bytes before this offset haven’t arrived.',
         details: { offset: stdin.arrived },
       })
     const all = exec.end === null && (await stdin.takePart(stream, TAKES_MS))
@@ -109,10 +109,10 @@ export class Execs {
     if (record !== undefined)
       refuse('interrupted', {
         message:
-          'What kept this command was killed while it ran. How it ended is not known, and it does not run again.',
+          'The process that kept this command was killed. The command’s result is unknown, and it isn’t run again.',
         details: { lost: true },
       })
-    if (input.joins) refuse('not_found', { message: 'No command with this key has begun.' })
+    if (input.joins) refuse('not_found', { message: 'No command with this key was started.' })
     const starting = this.#start(input)
     this.#byKey.set(key, starting)
     starting.catch(() => this.#byKey.delete(key))

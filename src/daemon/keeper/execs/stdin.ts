@@ -30,7 +30,7 @@ export class Stdin {
   async take(stream: Stream): Promise<void> {
     for await (const incoming of stream) {
       if (incoming.type === 'finished') return this.finish()
-      if (!this.#take(incoming)) return stream.reset('stdin goes on at an offset that was never reached')
+      if (!this.#take(incoming)) return stream.reset('stdin continues at an offset that was never reached')
       await this.#writer.written()
     }
   }

@@ -47,13 +47,13 @@ export async function launch(
   const other = user === null || user === self.name ? null : await accountOf(user)
   if (other && self.uid !== 0)
     refuse('not_supported', {
-      message: `The daemon runs as ${self.name}, not as root, so a command can only run as ${self.name}.`,
+      message: `The daemon runs as ${self.name}, not as root, so commands can run only as ${self.name}.`,
       param: 'user',
     })
   const account = other ?? self
   const folder = cwd ?? account.home
   if (!isFolder(folder)) {
-    if (cwd !== null) refuse('invalid_parameter', { message: `The folder ${cwd} does not exist.`, param: 'cwd' })
+    if (cwd !== null) refuse('invalid_parameter', { message: `The folder ${cwd} doesn’t exist.`, param: 'cwd' })
     return launch({ argv, cwd: '/', env, user }, mark, gives)
   }
   const asked = argv ?? [account.shell, '-l']
@@ -70,7 +70,7 @@ export async function launch(
 function setpriv(): string {
   const found = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path))
   return (
-    found ?? refuse('not_supported', { message: 'The computer has no setpriv, so a command can only run as root.' })
+    found ?? refuse('not_supported', { message: 'The computer has no `setpriv`, so commands can run only as root.' })
   )
 }
 
@@ -81,7 +81,7 @@ function own(): Account {
 
 async function accountOf(name: string): Promise<Account> {
   const unknown = (): never =>
-    refuse('invalid_parameter', { message: `The computer has no user ${name}.`, param: 'user' })
+    refuse('invalid_parameter', { message: `The user ${name} doesn’t exist on this computer.`, param: 'user' })
   if (!/^[a-z_][a-z0-9_.-]{0,31}\$?$/i.test(name)) unknown()
   const { stdout } = await run('getent', ['passwd', '--', name]).catch(unknown)
   const [found = '', , uid, gid, , home = '/', shell] = stdout.trim().split(':')

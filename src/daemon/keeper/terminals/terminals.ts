@@ -80,7 +80,7 @@ export class Terminals {
     if (key !== undefined && terminal.knows(key)) return terminal.row()
     const bytes = Buffer.from(data, 'base64')
     if ((terminal.live?.writer.waiting ?? 0) + bytes.length > TYPED_AHEAD)
-      refuse('limit_reached', { message: 'The program in the terminal has not read what was typed before.' })
+      refuse('limit_reached', { message: 'The program in the terminal hasn’t read the previous input yet.' })
     terminal.type(viewer, bytes, seq)
     if (key !== undefined) terminal.know(key)
     return terminal.row()
@@ -193,7 +193,7 @@ export class Terminals {
   }
 
   #known(id: string): Terminal {
-    return this.#byId.get(id) ?? refuse('not_found', { message: 'The terminal does not exist on this computer.' })
+    return this.#byId.get(id) ?? refuse('not_found', { message: 'The terminal doesn’t exist on this computer.' })
   }
 
   #open(id: string): Terminal {

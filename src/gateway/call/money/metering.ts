@@ -170,7 +170,7 @@ export class Metering {
       const field = tokens > 0 && most > 0 && call.payer.runId === undefined ? limitField : null
       const param = whole.param ?? field
       const told = new Refusal(whole.code, {
-        message: field === null ? whole.message : `${whole.message} Or set \`${field}\` to at most ${tokens}.`,
+        message: field === null ? whole.message : `${whole.message} Or set \`${field}\` to ${tokens} or less.`,
         ...(param !== null && { param }),
         details: { ...whole.details, affordable_output_tokens: tokens },
         ...(whole.headers && { headers: whole.headers }),

@@ -20,21 +20,21 @@ export function guardPrice(
   if (billing === 'free') return
   const [where, alone] =
     billing === 'credits'
-      ? ['where the instance pays', 'on one’s own key only']
-      : ['under a cap', 'with an API key and a workspace that have no cap only']
+      ? ['when the instance pays', 'only with your own provider key']
+      : ['under a spend cap', 'only with an API key and a workspace that have no cap']
   for (const [name, words] of plainPricesOf(endpoint)) {
     const value = field(name)
     if (value === undefined || value === null || (words as readonly unknown[]).includes(value)) continue
     const may = words.length === 0 ? 'not be set' : `be ${words.map((one) => `\`${one}\``).join(', ')}`
     refuse('invalid_parameter', {
       param: name,
-      message: `\`${name}\` may ${may} ${where}: others cost more than the price of the model.`,
+      message: `\`${name}\` can ${may} ${where}, because other values cost more than the model’s price.`,
     })
   }
   const refuseField = (param: string, vendor: string, words = param): never =>
     refuse('invalid_parameter', {
       param,
-      message: `\`${words}\` travels to ${vendor} ${alone}: what it costs there is not the price of the model.`,
+      message: `\`${words}\` can be sent to ${vendor} ${alone}, because its cost isn’t included in the model’s price.`,
     })
   for (const [name, vendor] of pricedApartBy(endpoint)) if (isSaid(field(name))) refuseField(name, vendor)
   if (isAggregator({ endpoint })) {
@@ -50,7 +50,7 @@ export function guardPrice(
   if (tool !== null)
     refuse('unpriced_model', {
       param: tool.field,
-      message: `\`${tool.name}\` is carried out by the provider, at a fee that no price here bounds: it runs on a provider key of your own only.`,
+      message: `\`${tool.name}\` is run by the provider for a fee that isn’t known here. Use it with your own provider key.`,
     })
 }
 

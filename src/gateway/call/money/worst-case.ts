@@ -61,7 +61,7 @@ export function worstCaseOf(
   if (uncounted !== null)
     refuse('invalid_parameter', {
       param: uncounted,
-      message: `\`${uncounted}\` may change what the call costs and isn't counted here. Leave it out, or use a provider key of your own without a spend cap.`,
+      message: `\`${uncounted}\` might change the cost of the request and isn’t priced here. Leave it out, or use your own provider key without a spend cap.`,
     })
   let highest: { field: string; tokens: number } | null = null
   for (const field of format.limitFields) {

@@ -13,7 +13,7 @@ export function checkCharacters(input: string, { slug, media: { abilities } }: M
   if (count > most)
     refuse('invalid_parameter', {
       param: 'input',
-      message: `\`input\` has ${count} characters, and \`${slug}\` takes at most ${most}. Shorten it, or send it in several requests.`,
+      message: `\`input\` has ${count} characters, and \`${slug}\` accepts up to ${most}. Shorten it, or split it into several requests.`,
       details: { limit: most, characters: count },
     })
 }
@@ -28,6 +28,6 @@ export function amountToHold(request: MediaRequest, offer: MediaOffer, guarded: 
   if (worstCase({ ...request, seconds: 1 }, offer) === null) return null
   return refuse('missing_parameter', {
     param: 'seconds',
-    message: `\`seconds\` is missing: the price of \`${offer.slug}\` depends on the length of the video, which your spend cap or balance has to cover. Send \`seconds\`.`,
+    message: `\`seconds\` is required, because the price of \`${offer.slug}\` depends on the length of the video.`,
   })
 }

@@ -70,7 +70,7 @@ async function recognized(wire: MediaWire, { samples, startSeconds }: Piece, lan
     withinMs: PIECE_MS,
   })
   const said = await jsonOf(answer)
-  if (typeof said['text'] !== 'string') throw badAnswer('The computer answered no text.')
+  if (typeof said['text'] !== 'string') throw badAnswer('The computer returned no text.')
   const seconds = (value: unknown): number => startSeconds + (typeof value === 'number' ? value : 0)
   return {
     text: said['text'].trim(),
@@ -113,7 +113,7 @@ function told({ sampleRate, bytes }: Pcm): Pcm {
         yield* bytes
       } catch (error) {
         if (!(error instanceof ProgramFailed)) throw error
-        refuse('invalid_parameter', { param: 'audio', message: `The sound cannot be read: ${error.message}` })
+        refuse('invalid_parameter', { param: 'audio', message: `The audio can’t be read: ${error.message}` })
       }
     })(),
   }

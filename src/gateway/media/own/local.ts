@@ -45,7 +45,9 @@ async function spoken(
   } catch (error) {
     if (error instanceof NoSuchVoice) return refuse('invalid_parameter', { param: error.param, message: error.message })
     if (error instanceof Busy)
-      return refuse('unavailable', { message: 'Too much is being spoken already. Ask again soon.' })
+      return refuse('unavailable', {
+        message: 'The server is generating too much speech right now. Try again in a few seconds.',
+      })
     if (error instanceof ProgramFailed) return refuse('provider_error', { message: error.message })
     throw error
   }
@@ -56,10 +58,10 @@ function notHere(model: string): never {
     return refuse('no_route', {
       param: 'model',
       message:
-        '`local/espeak-ng` is not installed on the server: install it (on Debian: apt-get install espeak-ng) and start the server again.',
+        '`local/espeak-ng` isn’t installed on the server. Install it (on Debian: apt-get install espeak-ng) and restart the server.',
     })
   return refuse('no_route', {
     param: 'model',
-    message: `\`local/${model}\` is not a voice of this server: it has \`local/flite\`, and \`local/espeak-ng\` where that is installed.`,
+    message: `\`local/${model}\` isn’t available on this server. It has \`local/flite\`, and \`local/espeak-ng\` if installed.`,
   })
 }

@@ -131,7 +131,7 @@ function videoSize({ size, resolution, aspectRatio }: VideoRequest): PixelSize {
   // `720p` names the shorter side.
   const short = Number(/^(\d{3,4})p$/.exec(resolution ?? '')?.[1] ?? 720)
   if (resolution !== null && !/^\d{3,4}p$/.test(resolution))
-    refuse('invalid_parameter', { param: 'resolution', message: '`resolution` is written like `720p`.' })
+    refuse('invalid_parameter', { param: 'resolution', message: '`resolution` must look like `720p`.' })
   const { width, height } =
     size === null ? sizeOfShort(short, aspectRatio ?? '16:9') : sizeFor(size, null, 0, LONGEST_VIDEO_SIDE)
   const longest = Math.max(width, height)
@@ -169,13 +169,13 @@ function ratioOf(aspectRatio: string): number {
   if (!(ratio >= 0.1 && ratio <= 10))
     refuse('invalid_parameter', {
       param: 'aspect_ratio',
-      message: '`aspect_ratio` is two whole numbers like `16:9`, neither more than ten times the other.',
+      message: '`aspect_ratio` must be two whole numbers such as `16:9`, with neither more than 10 times the other.',
     })
   return ratio
 }
 
 const tooLarge = (pixels: number, most: number, param: string): never =>
-  refuse('invalid_parameter', { param, message: `${pixels} pixels on a side are too many: ${most} are the most here.` })
+  refuse('invalid_parameter', { param, message: `A side can have up to ${most} pixels here, not ${pixels}.` })
 
 /** The part of a request that makes a difference, its files by their digests. */
 async function wordsOf(request: ImageRequest | VideoRequest): Promise<string> {

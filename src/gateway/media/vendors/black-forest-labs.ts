@@ -29,7 +29,7 @@ async function submit(
     withinMs: SHORT_MS,
   })
   const { id, polling_url: polling } = await jsonOf(answer)
-  if (!isWord(polling) || !isWord(id)) throw badAnswer('The provider named no job.')
+  if (!isWord(polling) || !isWord(id)) throw badAnswer('The provider returned no job ID.')
   return { kind, id, polling }
 }
 
@@ -39,7 +39,7 @@ async function poll(wire: MediaWire, { polling, kind }: VendorJob): Promise<Poll
   switch (status) {
     case 'Ready': {
       const { sample } = objectOf(result)
-      if (!isWord(sample)) throw badAnswer('The provider called the job ready and named no result.')
+      if (!isWord(sample)) throw badAnswer('The provider reported success without a result.')
       const bytes = wire.download(sample, kind === 'video' ? VIDEO_BYTES : pictureBytes)
       return {
         status: 'done',
@@ -53,11 +53,14 @@ async function poll(wire: MediaWire, { polling, kind }: VendorJob): Promise<Poll
     }
     case 'Request Moderated':
     case 'Content Moderated':
-      return { status: 'refused', message: said(details) ?? `The provider’s moderation refused it: ${status}.` }
+      return {
+        status: 'refused',
+        message: said(details) ?? `The provider’s moderation rejected the request: ${status}.`,
+      }
     case 'Error':
     case 'Failed':
     case 'Task not found':
-      return { status: 'failed', message: said(details) ?? `The provider ended the job: ${status}.` }
+      return { status: 'failed', message: said(details) ?? `The provider stopped the job: ${status}.` }
     default:
       return {
         status: 'pending',

@@ -79,7 +79,7 @@ const transcription: Immediate<TranscriptionRequest> = {
     const channel = objectOf(listOf(objectOf(results)['channels'])[0])
     const best = objectOf(listOf(channel['alternatives'])[0])
     const text = best['transcript']
-    if (typeof text !== 'string') throw badAnswer('The provider answered no transcript.')
+    if (typeof text !== 'string') throw badAnswer('The provider returned no transcript.')
     const words = listOf(best['words']).map((row) => spoken(objectOf(row)))
     const utterances = listOf(objectOf(results)['utterances']).map((row) => spoken(objectOf(row)))
     const { duration } = objectOf(metadata)

@@ -71,7 +71,7 @@ const transcription: Immediate<TranscriptionRequest> = {
       withinMs: MAKING_MS,
     })
     const said = await jsonOf(answer)
-    if (typeof said['text'] !== 'string') throw badAnswer('The provider answered no text.')
+    if (typeof said['text'] !== 'string') throw badAnswer('The provider returned no text.')
     const words = wordsIn(said)
     return {
       kind: 'transcript',

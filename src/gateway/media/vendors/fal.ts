@@ -122,7 +122,7 @@ const queued = <R extends MediaRequest>(asked: Asked<R>): Deferred<R> => ({
       withinMs: SHORT_MS,
     })
     const { request_id: id, status_url: status, response_url: response, cancel_url: cancel } = await jsonOf(answer)
-    if (!isWord(status) || !isWord(response)) throw badAnswer('The provider named no job.')
+    if (!isWord(status) || !isWord(response)) throw badAnswer('The provider returned no job ID.')
     return {
       job: {
         kind: request.kind,
@@ -208,7 +208,7 @@ function deliveredBy(wire: MediaWire, job: VendorJob, made: Json): Polled {
   const held = [made['has_nsfw_concepts'], made['nsfw_content_detected']].flatMap(listOf)
   // Its safety checker answers a black picture.
   if (held.length > 0 && held.every((one) => one === true))
-    return { status: 'refused', message: 'The provider’s safety checker held the picture back.' }
+    return { status: 'refused', message: 'The provider’s safety checker blocked the image.' }
   if (job['kind'] === 'speech') return { status: 'done', delivered: soundOf(wire, job, made, urls) }
   const most = job['kind'] === 'video' ? VIDEO_BYTES : pictureBytes
   const files = urls.map((url) => ({ bytes: bytesAt(wire, url, most), revisedPrompt: null }))
@@ -247,7 +247,7 @@ function bytesAt(wire: MediaWire, url: string, most: number): AsyncIterable<Uint
 }
 
 function soundOf(wire: MediaWire, { characters }: VendorJob, made: Json, [url]: string[]): Delivered {
-  if (url === undefined) throw badAnswer('The provider answered no sound.')
+  if (url === undefined) throw badAnswer('The provider returned no audio.')
   const { content_type: type } = objectOf(made['audio'])
   const isWav = /wav/i.test(String(type)) || /\.wav(?:$|\?)/i.test(url)
   return {
@@ -264,7 +264,7 @@ function soundOf(wire: MediaWire, { characters }: VendorJob, made: Json, [url]: 
 
 function transcriptOf({ timestamps, language }: VendorJob, made: Json): Delivered {
   const { text, chunks, inferred_languages: languages } = made
-  if (typeof text !== 'string') throw badAnswer('The provider answered no text.')
+  if (typeof text !== 'string') throw badAnswer('The provider returned no text.')
   const pieces = listOf(chunks).map(objectOf).map(pieceOf)
   const isWords = timestamps === 'word'
   return {

@@ -44,7 +44,7 @@ async function submit(
   const answer = await wire.ask({ method: 'POST', path, ...body, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
   const { id, urls } = await jsonOf(answer)
   const { get, cancel } = objectOf(urls)
-  if (!isWord(get)) throw badAnswer('The provider named no prediction.')
+  if (!isWord(get)) throw badAnswer('The provider returned no prediction ID.')
   return { job: { kind, get, ...(isWord(id) && { id }), ...(isWord(cancel) && { cancel }) }, losses }
 }
 
@@ -60,12 +60,12 @@ async function poll(wire: MediaWire, { get, kind }: VendorJob): Promise<Polled> 
       }
     }
     case 'failed': {
-      const message = isWord(error) ? error : 'The provider did not say why it failed.'
+      const message = isWord(error) ? error : 'The provider didn’t say why it failed.'
       return { status: isRefusal(message) ? 'refused' : 'failed', message }
     }
     case 'canceled':
     case 'aborted':
-      return { status: 'cancelled', message: 'The prediction was cancelled.' }
+      return { status: 'cancelled', message: 'The prediction was canceled.' }
     default:
       return { status: 'pending', progress: null, retryAfterSeconds: retryAfter(answer.headers) }
   }

@@ -27,7 +27,7 @@ const image: Immediate<ImageRequest> = {
     const { service, named } = serviceOf(model)
     const masked = mask !== null && images.length > 0
     if (images.length > 0 && service === 'core' && !masked)
-      throw new MediaFault('bad_request', `${model} changes no pictures; ultra and the models of sd3 do.`, {
+      throw new MediaFault('bad_request', `${model} can’t edit images. Use ultra or an sd3 model.`, {
         sent: false,
       })
     const wanted = aspectRatio ?? (size === null ? null : ratioOf(size))
@@ -61,7 +61,7 @@ const image: Immediate<ImageRequest> = {
     const bytes = await wholeOf(answer)
     // It answers a blurred picture and 200.
     if (answer.headers['finish-reason'] === 'CONTENT_FILTERED')
-      throw new MediaFault('refused_content', 'The provider’s content filter held the picture back.', { sent: false })
+      throw new MediaFault('refused_content', 'The provider’s content filter blocked the image.', { sent: false })
     return {
       kind: 'files',
       files: [{ bytes: inOne(bytes), revisedPrompt: null }],

@@ -13,7 +13,7 @@ export const workflowImages: Immediate<ImageRequest> = {
   async run(wire, request) {
     const { model, prompt, aspectRatio, size, seed, images, outputFormat, providerOptions } = request
     if (images.length > 0)
-      throw new MediaFault('bad_request', 'This provider’s models that change pictures are not served here.', {
+      throw new MediaFault('bad_request', 'This provider’s image editing models aren’t supported.', {
         sent: false,
       })
     const png = outputFormat !== 'jpeg'

@@ -53,7 +53,7 @@ function eventOf(message: Buffer): string {
     const name = String(exception.value)
     const type = words[name.charAt(0).toLowerCase() + name.slice(1)] ?? 'api_error'
     const said = isObject(payload) ? textOf(payload['message']) : textOf(headers[':error-message']?.value)
-    const error = { type, message: said || 'The provider broke off.' }
+    const error = { type, message: said || 'The provider aborted the response.' }
     return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`
   }
   const name = textOf(headers[':event-type']?.value)

@@ -13,8 +13,7 @@ export function azureTransport({ baseUrl, headers }: ProviderEndpoint, base: str
       if (version === undefined || version === '')
         throw new TransportFailed({
           kind: 'model_not_found',
-          message:
-            'This address of Azure needs an `api-version`: give it as the header x-uk-api-version, or use …/openai/v1.',
+          message: 'This Azure URL requires an `api-version`. Set the header x-uk-api-version, or use …/openai/v1.',
         })
       const [path = '', query] = send.path.slice(base.length).split('?')
       const asked = new URLSearchParams(query)

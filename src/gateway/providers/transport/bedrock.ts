@@ -38,7 +38,7 @@ export function bedrockTransport({ apiKey, headers, shape, baseUrl }: ProviderEn
       if (region === null)
         throw new TransportFailed({
           kind: 'upstream_key',
-          message: 'The host of this endpoint names no region of AWS: give it as the header x-uk-region.',
+          message: 'The host of this endpoint doesn’t include an AWS region. Set the header x-uk-region.',
         })
       return sign(plain, { accessKeyId, secretAccessKey, sessionToken: token.join(':'), region })
     },

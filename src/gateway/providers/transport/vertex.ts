@@ -150,7 +150,7 @@ async function askToken(
   try {
     signingKey = createPrivateKey(key)
   } catch {
-    return refused('The key of this endpoint is not a key file of a Google service account.')
+    return refused('The key of this endpoint isn’t a Google service account key file.')
   }
   const assertion = await new SignJWT({ scope: SCOPE })
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: keyId })
@@ -179,9 +179,9 @@ async function askToken(
     if (status === 200 && token !== '')
       return { token, seconds: isObject(json) ? Number(json['expires_in']) || 3600 : 3600 }
     if (status >= 500) throw new TransportFailed(readFault(status, headers, ''))
-    return refused('Google gave no access token for the key of this endpoint.')
+    return refused('Google returned no access token for the key of this endpoint.')
   } catch (error) {
     if (!(error instanceof RetrieveFailed)) throw error
-    throw new TransportFailed({ kind: 'unreachable', message: 'Google’s token service cannot be reached.' })
+    throw new TransportFailed({ kind: 'unreachable', message: 'Google’s token service can’t be reached.' })
   }
 }

@@ -41,4 +41,4 @@ export const unknownModel = (
   model: string,
   offered: Names,
   suffixed = false,
-): string => `${noSuchModel(model, offered, suffixed)} GET ${root}/models lists what you can call.`
+): string => `${noSuchModel(model, offered, suffixed)} \`GET ${root}/models\` lists the available models.`

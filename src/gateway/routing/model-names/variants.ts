@@ -14,10 +14,10 @@ const virtual: Readonly<Record<string, Partial<RoutingConstraints>>> = {
 
 /** Suffixes of variants that are listed as models of their own, with what would be right where they are not. */
 const listed: Readonly<Record<string, string>> = {
-  free: 'Nobody serves this model for nothing.',
-  extended: 'There is no variant with a larger context here.',
-  thinking: 'There is no reasoning variant of it here: send `reasoning: {effort}` with the plain name.',
-  batch: 'There are no batch endpoints here: call the plain name.',
+  free: 'No provider offers this model for free.',
+  extended: 'It has no variant with a larger context.',
+  thinking: 'It has no reasoning variant. Send `reasoning: {effort}` with the plain name.',
+  batch: 'It has no batch endpoint. Use the plain name.',
 }
 
 /** Splits `model:suffix` where the suffix is one of OpenRouter's; `suffix` empty: it is part of the name, if there is one. */
@@ -32,7 +32,7 @@ export function splitVariant(name: string): { base: string; suffix: string } {
 /** Why a name with a suffix leads nowhere, where something can be said about it. */
 export function variantHint(name: string): string {
   const { base, suffix } = splitVariant(name)
-  return suffix !== '' && Object.hasOwn(listed, suffix) ? ` ${listed[suffix]} \`${base}\` is another name.` : ''
+  return suffix !== '' && Object.hasOwn(listed, suffix) ? `${listed[suffix]} Use \`${base}\` instead.` : ''
 }
 
 /**

@@ -46,7 +46,7 @@ export const compatACompact: Surface = {
   decode: () =>
     refuse('invalid_parameter', {
       message:
-        'Only what the request itself holds is compacted, and no thoughts of another vendor: send the conversation as `input`.',
+        'Only the request’s own content can be compacted, without reasoning of another provider. Send the conversation as `input`.',
       param: 'input',
     }),
 }

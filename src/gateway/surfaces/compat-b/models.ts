@@ -53,5 +53,5 @@ export function writeModels(rows: readonly Listed[], query: URLSearchParams): ob
 function at(rows: readonly Listed[], id: string | null, param: string): number {
   if (id === null) return -1
   const index = rows.findIndex(({ slug }) => slug === id)
-  return index >= 0 ? index : refuse('invalid_parameter', { message: `${param}: there is no model ${id}`, param })
+  return index >= 0 ? index : refuse('invalid_parameter', { message: `${param}: the model ${id} doesn’t exist`, param })
 }

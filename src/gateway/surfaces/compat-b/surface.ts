@@ -47,7 +47,7 @@ function versionOf(header: unknown): AnthropicVersion {
   return (
     VERSIONS.find((version) => version === header) ??
     refuse('invalid_parameter', {
-      message: `anthropic-version: "${String(header)}" is not one of ${VERSIONS.join(', ')}`,
+      message: `anthropic-version: "${String(header)}" must be one of ${VERSIONS.join(', ')}`,
       param: 'anthropic-version',
     })
   )

@@ -34,7 +34,7 @@ const withModels = (request: GatewayRequest, work: (rows: readonly Listed[]) => 
 function showKey(request: GatewayRequest): void {
   const { principal } = request.caller
   request.after(request.gateway.usageLookup.key(principal), (usage) => {
-    if (usage === null) return refuse('not_found', { message: 'This credential is not a key.' })
+    if (usage === null) return refuse('not_found', { message: 'This credential isn’t an API key.' })
     request.json(200, { data: writeKey(usage, principal) })
   })
 }
@@ -67,7 +67,7 @@ function writeKey(
     is_provisioning_key: false,
     expires_at: credential.kind === 'key' && credential.expiresAt !== null ? iso(credential.expiresAt) : null,
     creator_user_id: accountId,
-    rate_limit: { requests: -1, interval: '10s', note: 'Deprecated: the RateLimit headers say it.' },
+    rate_limit: { requests: -1, interval: '10s', note: 'Deprecated. Use the RateLimit headers instead.' },
   }
 }
 
@@ -79,7 +79,7 @@ function showCredits(request: GatewayRequest): void {
   // The account's balance is not for whoever holds a key that only runs models.
   if (!hasScope(principal, 'usage:read'))
     refuse('missing_scope', {
-      message: 'Credits are shown to keys with the scope `usage:read`.',
+      message: 'Credits are visible only to keys with the scope `usage:read`.',
       details: { required_scope: 'usage:read' },
     })
   request.after(request.gateway.usageLookup.credits(principal), ({ granted, used }) =>
@@ -93,7 +93,7 @@ function showGeneration(request: GatewayRequest): void {
   if (asked === null || asked === '')
     refuse('missing_parameter', { message: 'You must provide an `id` parameter.', param: 'id' })
   const id = parseId(asked.replace(/^gen-/, ''))
-  const none = { message: `There is no generation ${shorten(asked, 64)}.`, param: 'id' }
+  const none = { message: `The generation ${shorten(asked, 64)} doesn’t exist.`, param: 'id' }
   if (id === null) return refuse('not_found', none)
   request.after(request.gateway.usageLookup.call(request.caller.principal, id), (row) =>
     row === null ? refuse('not_found', none) : request.json(200, { data: writeGeneration(row) }),

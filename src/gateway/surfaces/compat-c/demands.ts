@@ -52,7 +52,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
   if (models.length === 0)
     refuse('missing_parameter', { message: 'You must provide a `model` or `models` parameter.', param: 'model' })
   if (models.length > MOST_MODELS)
-    refuse('invalid_parameter', { message: `\`models\` may name ${MOST_MODELS} models at most.`, param: 'models' })
+    refuse('invalid_parameter', { message: `\`models\` can have up to ${MOST_MODELS} models.`, param: 'models' })
   const preferences = readPreferences(json['provider'], () => parametersIn(json))
   const lost = lossesOf(json, own)
   const plain = new Map<string, Body>()

@@ -91,7 +91,7 @@ const bytesOf = (source: MediaSource): Json =>
   source.kind === 'base64'
     ? { bytes: source.data }
     : refuse('unsupported_model', {
-        message: `\`${fieldOf(source)}\` is an address. The model accepts images and files as bytes only.`,
+        message: `\`${fieldOf(source)}\` is a URL. The model accepts images and files only as bytes.`,
         param: fieldOf(source),
       })
 

@@ -122,7 +122,7 @@ function finishChunk(native: string, calls: number): Chunk {
   if (reason === 'error')
     return {
       type: 'error',
-      error: { kind: 'server_error', message: `The provider failed while it answered: ${native}.` },
+      error: { kind: 'server_error', message: `The provider failed during the response: ${native}.` },
     }
   return { type: 'finish', reason: reason === 'stop' && calls > 0 ? 'tool_calls' : reason, native }
 }
@@ -170,7 +170,7 @@ export class StreamReader extends ChunkStream {
 export function readAnswer(body: unknown): Chunk[] {
   const message = objectOf(objectOf(objectOf(body)['output'])['message'])
   if (!Array.isArray(message['content'])) {
-    const error = { kind: 'garbage' as const, message: 'The provider answered with something that is no message.' }
+    const error = { kind: 'garbage' as const, message: 'The provider returned something other than a message.' }
     return [{ type: 'error', error }]
   }
   const blocks = new Blocks()

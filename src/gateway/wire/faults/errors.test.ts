@@ -62,7 +62,7 @@ test('a fault shows the provider’s message, but no key and no proxy page', () 
   assert.equal(messageOf(400, JSON.stringify(openai(null, 'key sk-proj-abcdefgh12345 is odd'))), 'key [key] is odd')
   assert.equal(
     messageOf(502, '<html><body>nginx 10.0.0.7</body></html>'),
-    'The provider answered 502 with an HTML page.',
+    'The provider returned status 502 with an HTML page.',
   )
 })
 
@@ -229,7 +229,7 @@ test('errors have our type on compat-b, and on compat-c whether they are tempora
     type: 'error',
     error: {
       type: 'billing_error',
-      message: 'The budget does not cover this call.',
+      message: 'The budget doesn’t cover this request.',
       details: { error_code: 'budget_reached' },
     },
     request_id: 'req_1',

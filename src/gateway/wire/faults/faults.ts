@@ -74,8 +74,8 @@ export function kindOfWord(words: string): FaultKind | null {
 
 /** Our own messages where the provider's would reveal credentials or say nothing. */
 const instead: Partial<Record<FaultKind, string>> = {
-  upstream_key: 'The provider did not accept the key of this endpoint.',
-  upstream_payment: 'The account at the provider cannot pay for this call.',
+  upstream_key: 'The provider rejected the API key of this endpoint.',
+  upstream_payment: 'The provider account can’t pay for this request.',
 }
 
 export function fault(
@@ -130,7 +130,7 @@ export function readFault(status: number, headers: AnswerHeaders, body: string):
   const isPage = /^\s*<[a-z!?]/i.test(body)
   const plain = json === undefined && !isPage ? body.trim() : ''
   const message = sentence || plain
-  const bare = `The provider answered ${status}${isPage ? ' with an HTML page' : ''}.`
+  const bare = `The provider returned status ${status}${isPage ? ' with an HTML page' : ''}.`
   const result = fault(kindOf(status, `${words} ${message}`), message || bare, status, {
     ...delayIn(error),
     ...headers,
@@ -167,7 +167,7 @@ function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'detail
 /** Reads an error object in a stream. A numeric code counts as the status. */
 export function readStreamFault(error: unknown): UpstreamFault {
   const { words, sentence, status } = readError(error)
-  return fault(kindOf(status, `${words} ${sentence}`), sentence || 'The provider broke off.', status)
+  return fault(kindOf(status, `${words} ${sentence}`), sentence || 'The provider aborted the response.', status)
 }
 
 function readError(error: unknown): { words: string; sentence: string; status: number | null } {

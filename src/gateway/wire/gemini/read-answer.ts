@@ -9,7 +9,7 @@ export function readAnswer(body: unknown): Chunk[] {
   const chunks: Chunk[] = []
   for (const piece of Array.isArray(body) ? (body as unknown[]) : [body]) {
     if (!isObject(piece)) {
-      const message = 'The provider answered with something that is not an answer.'
+      const message = 'The provider returned something other than a response.'
       return [...chunks, { type: 'error', error: { kind: 'garbage', message } }]
     }
     if (piece['error']) return [...chunks, { type: 'error', error: readStreamFault(piece['error']) }]

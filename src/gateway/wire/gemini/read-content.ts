@@ -51,13 +51,15 @@ export class ContentReader {
     const chunks = [...this.#endThought(), ...text(this.#text.rest())]
     const native = this.#native ?? this.#blocked
     if (native === null) {
-      const message = this.#spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.'
+      const message = this.#spoke
+        ? 'The provider’s response ended early.'
+        : 'The provider ended the stream without a response.'
       return [...chunks, { type: 'error', error: { kind: 'garbage', message } }]
     }
     const reason = this.#native === null ? 'content_filter' : readFinish(native, this.#ids.size > 0)
     if (reason !== 'error') return [...chunks, { type: 'finish', reason, native }]
     const why = this.#why === '' ? '' : ` ${shorten(withoutKeys(this.#why), 500)}`
-    const message = `The provider failed while it answered: ${shorten(native, 60)}.${why}`
+    const message = `The provider failed during the response: ${shorten(native, 60)}.${why}`
     return [...chunks, { type: 'error', error: { kind: 'server_error', message } }]
   }
 

@@ -55,9 +55,9 @@ test('blocked answers count as filtered, failed and truncated ones are errors', 
   assert.deepEqual(last('safety'), ['content_filter', 'SAFETY'])
   assert.deepEqual(last('malformed-call'), [
     'server_error',
-    'The provider failed while it answered: MALFORMED_FUNCTION_CALL.',
+    'The provider failed during the response: MALFORMED_FUNCTION_CALL.',
   ])
-  assert.deepEqual(last('cut'), ['garbage', 'The answer of the provider broke off.'])
+  assert.deepEqual(last('cut'), ['garbage', 'The provider’s response ended early.'])
   assert.deepEqual(last('error'), ['overloaded', 'The model is overloaded. Please try again later.'])
   assert.equal(last('garbage')[0], 'garbage')
 })

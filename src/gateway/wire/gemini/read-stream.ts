@@ -15,7 +15,7 @@ export class StreamReader extends ChunkStream {
   protected event({ data }: SseEvent): Chunk[] {
     if (data.trim() === '') return []
     const answer = parseJson(data)
-    if (!isObject(answer)) return [malformedChunk('The stream of the provider holds something that is not an answer.')]
+    if (!isObject(answer)) return [malformedChunk('The provider’s stream contains something other than a response.')]
     if (answer['error']) return [{ type: 'error', error: readStreamFault(answer['error']) }]
     return this.#content.read(answer)
   }

@@ -55,13 +55,13 @@ export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] 
         break
       case 'item_reference':
         refuse('not_found', {
-          message: `Item with id '${textOf(item['id'])}' not found: it is not kept here. Set \`store: false\`, and send the items themselves.`,
+          message: `Item with id '${textOf(item['id'])}' not found: it isn’t stored here. Set \`store: false\`, and send the items themselves.`,
           param: at,
         })
         break
       case 'compaction':
         refuse('invalid_parameter', {
-          message: 'Only the vendor that has compacted a conversation can read it again: send the conversation itself.',
+          message: 'Only the provider that compacted a conversation can read it. Send the conversation itself.',
           param: at,
         })
         break

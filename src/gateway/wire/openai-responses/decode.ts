@@ -63,13 +63,13 @@ function refuseStored(body: Json): void {
   const previous = string(body['previous_response_id'], 'previous_response_id')
   if (previous)
     refuse('invalid_parameter', {
-      message: `Previous response with id '${previous}' not found: responses are not stored for this model. Send the whole conversation as \`input\`.`,
+      message: `Previous response with id '${previous}' not found: responses aren’t stored for this model. Send the whole conversation as \`input\`.`,
       param: 'previous_response_id',
       details: { code: 'previous_response_not_found' },
     })
   for (const field of ['conversation', 'prompt', 'background'])
     if (matters(body[field]))
-      refuse('invalid_parameter', { message: `\`${field}\` is not supported with this model.`, param: field })
+      refuse('invalid_parameter', { message: `\`${field}\` isn’t supported by this model.`, param: field })
 }
 
 function formatOf(body: Json, losses: Losses): CanonicalRequest['response_format'] {

@@ -7,6 +7,6 @@ import { ItemReader } from './read-items.ts'
 export function readAnswer(body: unknown): Chunk[] {
   if (isObject(body) && Array.isArray(body['output'])) return new ItemReader().over(body)
   const error = isObject(body) && body['error'] ? readStreamFault(body['error']) : null
-  const message = 'The provider answered with something that is not a response.'
+  const message = 'The provider returned something other than a response.'
   return [{ type: 'error', error: error ?? { kind: 'garbage', message } }]
 }

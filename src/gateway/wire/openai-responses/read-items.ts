@@ -216,7 +216,7 @@ function causeIn(response: Json): Json | null {
   return {
     type: 'invalid_request_error',
     code: code || 'refusal',
-    message: refusal ?? `The provider stopped the answer: ${shorten(code, 60)}.`,
+    message: refusal ?? `The provider stopped the response: ${shorten(code, 60)}.`,
   }
 }
 
@@ -227,7 +227,7 @@ export function readFailure(error: Json, response: Json = {}): UpstreamFault {
   const code = textOf(error['code'])
   const message = textOf(error['message'])
   const ended =
-    response['status'] === 'failed' || !hasFailed(response) ? 'failed while it answered' : 'canceled the answer'
+    response['status'] === 'failed' || !hasFailed(response) ? 'failed during the response' : 'canceled the response'
   return fault(
     kindOf(null, `${textOf(error['type'])} ${code} ${message}`),
     message || `The provider ${ended}${code === '' ? '' : `: ${shorten(code, 60)}`}.`,

@@ -13,7 +13,7 @@ export class StreamReader extends ChunkStream {
   protected event({ event: name, data }: SseEvent): Chunk[] {
     if (data.trim() === '[DONE]') return this.#unexplained === null ? [] : [this.#unexplained]
     const event = parseJson(data)
-    if (!isObject(event)) return [malformedChunk('The stream of the provider holds something that is not an event.')]
+    if (!isObject(event)) return [malformedChunk('The provider’s stream contains something other than an event.')]
     return this.#read(textOf(event['type']) || name, event)
   }
 

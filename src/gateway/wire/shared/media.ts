@@ -125,7 +125,7 @@ export function mediaPart(
   }
   const data = tidyBase64(given.data)
   if (data === null)
-    return refuse('invalid_parameter', { param: at, message: `\`${at}\` must be base64: the data can't be decoded.` })
+    return refuse('invalid_parameter', { param: at, message: `\`${at}\` must be base64. The data can’t be decoded.` })
   const source: Bytes = { kind: 'base64', media_type: typeOf({ ...given, data }), data }
   fields.set(source, at)
   return { type: kindOf(source.media_type), source }

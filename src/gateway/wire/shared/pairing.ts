@@ -94,7 +94,7 @@ function withIds(message: CanonicalMessage, calls: readonly Call[], unique: read
 const missingResult = (id: string): Result => ({
   type: 'tool_result',
   id,
-  content: [{ type: 'text', text: 'This call was not carried out.' }],
+  content: [{ type: 'text', text: 'This call was not made.' }],
   is_error: true,
 })
 

@@ -7,6 +7,7 @@ import type { CanonicalMessage } from '../../model/canonical-request.ts'
 export function askToGoOn(messages: CanonicalMessage[]): CanonicalMessage[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return messages
-  const text = 'Go on with your last message exactly where it ends. Repeat nothing of it and put nothing in front.'
+  const text =
+    "Continue your last message exactly where it ends. Don't repeat any of it, and don't put anything in front."
   return [...messages, { role: 'user', content: [{ type: 'text', text }] }]
 }

@@ -29,7 +29,7 @@ for (const [name, Reader] of Object.entries(readers)) {
   test(`${name}: an event with too many values or too much nesting is refused before it is parsed`, () => {
     for (const [text, excess] of [
       [`{"x":[${'{},'.repeat(300_000)}1]}`, 'more than 200000 values'],
-      [`{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'JSON that nests deeper than 512 levels'],
+      [`{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'JSON nested more than 512 levels deep'],
     ])
       assert.equal(
         last(new Reader().feed(Buffer.from(`event: x\ndata: ${text}\n\n`))),

@@ -67,7 +67,7 @@ export abstract class ChunkStream {
       return read()
     } catch (error) {
       if (error instanceof RangeError)
-        return this.#said([malformedChunk(`The provider sent too much: ${error.message}.`)])
+        return this.#said([malformedChunk(`The provider sent too much data: ${error.message}.`)])
       throw error
     }
   }
@@ -76,4 +76,4 @@ export abstract class ChunkStream {
 export const malformedChunk = (message: string): Chunk => ({ type: 'error', error: { kind: 'garbage', message } })
 /** `spoke`: part of an answer had arrived. */
 export const brokenOffChunk = (spoke: boolean): Chunk =>
-  malformedChunk(spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.')
+  malformedChunk(spoke ? 'The provider’s response ended early.' : 'The provider ended the stream without a response.')

@@ -57,8 +57,9 @@ export abstract class EventWriter {
   end(): string {
     if (this.#over) return ''
     const finish = this.#finish
-    if (!finish) return this.fail({ kind: 'garbage', message: 'The answer of the provider broke off.' })
-    if (!isWhole(finish)) return this.fail({ kind: 'server_error', message: 'The provider failed while it answered.' })
+    if (!finish) return this.fail({ kind: 'garbage', message: 'The provider’s response ended early.' })
+    if (!isWhole(finish))
+      return this.fail({ kind: 'server_error', message: 'The provider failed during the response.' })
     this.#over = true
     return this.begin() + this.closing(finish)
   }

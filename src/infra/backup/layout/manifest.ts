@@ -74,15 +74,15 @@ export interface ReadManifest {
 
 export function readManifest(bytes: Buffer, from: string): ReadManifest {
   const [words = '', sum = '', signature = ''] = bytes.toString('utf8').split('\n')
-  if (sumOf(words) !== sum) throw new BackupRefused(`the manifest of ${from} is damaged: take another backup`)
+  if (sumOf(words) !== sum) throw new BackupRefused(`the manifest of ${from} is damaged. Create a new backup`)
   const manifest = JSON.parse(words) as Manifest
-  if (manifest.product !== 'ukiyo') throw new BackupRefused(`${from} is not a backup of Ukiyo`)
+  if (manifest.product !== 'ukiyo') throw new BackupRefused(`${from} isn’t a Ukiyo backup`)
   if (manifest.format > FORMAT)
     throw new BackupRefused(
-      `${from} was written by Ukiyo ${manifest.version} in format ${manifest.format}, and this program reads up to ${FORMAT}: restore it with that version or a newer one`,
+      `${from} was created by Ukiyo ${manifest.version} in format ${manifest.format}, but this version reads only up to format ${FORMAT}. Restore it with that version or a newer one`,
     )
   for (const { name } of piecesOf(manifest))
-    if (!isWithin(name)) throw new BackupRefused(`the manifest of ${from} names a file outside the backup`)
+    if (!isWithin(name)) throw new BackupRefused(`the manifest of ${from} refers to a file outside the backup`)
   return { manifest, words, signature: readSignature(signature, from) }
 }
 

@@ -67,7 +67,7 @@ export async function packedPiece(source: Source, { name, bytes, sha256 }: Piece
   }
   const frame = Buffer.concat(parts)
   if (createHash('sha256').update(frame).digest('hex') !== sha256)
-    throw new BackupRefused(`${name} in this backup is damaged: take another backup`)
+    throw new BackupRefused(`${name} in this backup is damaged. Create a new backup`)
   return frame
 }
 

@@ -20,7 +20,7 @@ const LEAST_PASSPHRASE = 12
 
 export function checkPassphrase(passphrase: string): string {
   if (passphrase.length >= LEAST_PASSPHRASE) return passphrase
-  throw new BackupRefused(`the passphrase needs ${LEAST_PASSPHRASE} characters or more`)
+  throw new BackupRefused(`the passphrase must have at least ${LEAST_PASSPHRASE} characters`)
 }
 
 const keyOf = (passphrase: string, salt: Buffer, { n, r, p }: Pick<SealedKeys, 'n' | 'r' | 'p'>): Buffer =>
@@ -35,7 +35,7 @@ export function sealKeys(keys: readonly string[], passphrase: string): SealedKey
 
 export function openKeys(sealedKeys: SealedKeys, passphrase: string): string[] {
   const { n, r, p } = sealedKeys
-  if (n > MOST_N || r > 32 || p > 16) throw new BackupRefused('the root key in this backup asks for too much memory')
+  if (n > MOST_N || r > 32 || p > 16) throw new BackupRefused('the root key in this backup requires too much memory')
   const body = Buffer.from(sealedKeys.body, 'base64')
   const key = keyOf(passphrase, Buffer.from(sealedKeys.salt, 'base64'), sealedKeys)
   const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(sealedKeys.iv, 'base64'), { authTagLength: 16 })
@@ -46,6 +46,6 @@ export function openKeys(sealedKeys: SealedKeys, passphrase: string): string[] {
     ])
     return JSON.parse(plain.toString('utf8')) as string[]
   } catch {
-    throw new BackupRefused('this is not the passphrase that the root key was kept under in this backup')
+    throw new BackupRefused('the passphrase of this backup’s root key is wrong')
   }
 }

@@ -27,7 +27,7 @@ export const signatureOf = (words: string, root: string): string =>
 export function readSignature(line: string, from: string): Signature | null {
   if (line === '') return null
   const [, keyId, mac] = FORM.exec(line) ?? []
-  if (keyId === undefined) throw new BackupRefused(`the signature of ${from} is damaged: take another backup`)
+  if (keyId === undefined) throw new BackupRefused(`the signature of ${from} is damaged. Create a new backup`)
   return { keyId, mac: Buffer.from(mac!, 'hex') }
 }
 

@@ -26,13 +26,11 @@ export interface Source extends AsyncDisposable {
  */
 export async function openSource(path: string): Promise<Source> {
   const stats = await stat(path).catch(() => null)
-  if (stats === null) throw new BackupRefused(`${path} does not exist`)
+  if (stats === null) throw new BackupRefused(`${path} doesn’t exist`)
   if (!stats.isDirectory()) return tarSource(path)
   const folder = (await isWhole(path)) ? path : await newestIn(path)
   if (folder !== null) return folderSource(folder)
-  throw new BackupRefused(
-    `${path} does not hold a whole backup: it has no ${MANIFEST}, which is written last; a backup that was cut off is not one`,
-  )
+  throw new BackupRefused(`${path} doesn’t contain a complete backup: ${MANIFEST}, which is written last, is missing`)
 }
 
 const isWhole = async (folder: string): Promise<boolean> =>
@@ -56,7 +54,7 @@ async function newestIn(folder: string): Promise<string | null> {
   }
   if (names.length > 1)
     throw new BackupRefused(
-      `${folder} holds backups of ${names.length} instances: name one of them. The newest of each: ${names.join(', ')}`,
+      `${folder} contains backups of ${names.length} instances. Choose one of them. The newest of each: ${names.join(', ')}`,
     )
   return names[0] ?? null
 }
@@ -78,9 +76,7 @@ async function folderSource(folder: string): Promise<Source> {
   // The newest backup is found by its name: an old one under a new name must not pass for it.
   const [name, stamp] = [basename(resolve(folder)), stampOf(new Date(manifest.at))]
   if (STAMP.test(name) && name !== stamp)
-    throw new BackupRefused(
-      `${folder} holds a backup of ${manifest.at}: rename it to ${stamp} if you want to restore it`,
-    )
+    throw new BackupRefused(`${folder} contains a backup from ${manifest.at}. To restore it, rename it to ${stamp}`)
   const read = (name: string, within = folder): AsyncIterable<Uint8Array> => partsOf(join(within, name), name)
   return {
     path: folder,
@@ -102,7 +98,7 @@ async function* partsOf(path: string, name: string): AsyncGenerator<Uint8Array> 
 }
 
 const missing = (name: string): BackupRefused =>
-  new BackupRefused(`${name} is missing in this backup: take another backup`)
+  new BackupRefused(`${name} is missing in this backup. Create a new backup`)
 
 async function tarSource(path: string): Promise<Source> {
   await using stack = new AsyncDisposableStack()
@@ -113,9 +109,7 @@ async function tarSource(path: string): Promise<Source> {
     return tar.read(entry)
   }
   if (!tar.entries.has(MANIFEST))
-    throw new BackupRefused(
-      `${path} is not a whole backup: it has no ${MANIFEST}, which is written last; a backup that was cut off is not one`,
-    )
+    throw new BackupRefused(`${path} isn’t a complete backup: ${MANIFEST}, which is written last, is missing`)
   const manifest = readManifest(Buffer.concat(await Array.fromAsync(read(MANIFEST))), path)
   const running = stack.move()
   return {

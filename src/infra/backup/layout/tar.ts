@@ -62,7 +62,7 @@ async function entriesOf(file: FileHandle, path: string): Promise<Map<string, En
     await file.read(header, 0, BLOCK, at)
     if (header.equals(ZEROS)) break
     if (header.toString('latin1', 257, 262) !== 'ustar')
-      throw new BackupRefused(`${path} is not a backup of Ukiyo, or it is damaged`)
+      throw new BackupRefused(`${path} isn’t a Ukiyo backup, or it’s damaged`)
     const size = sizeIn(header)
     const name = header.toString('ascii', 0, 100).replace(/\0.*$/s, '')
     // What is cut off here is no entry, and a backup without its last one is not whole.

@@ -41,8 +41,8 @@ export const cannotWrite =
   (error: NodeJS.ErrnoException): never => {
     throw new BackupRefused(
       error.code === 'ENOSPC' || error.code === 'EDQUOT'
-        ? `there is no space left on the disk that holds ${path}: nothing of this backup was kept`
-        : `${path} cannot be written: ${error.message}`,
+        ? `there is no space left on the disk of ${path}. The incomplete backup was removed`
+        : `${path} can’t be written: ${error.message}`,
     )
   }
 
@@ -62,7 +62,7 @@ async function folderTarget(to: string, at: Date): Promise<Target> {
       await rm(join(to, name), { recursive: true, force: true })
   for (const name of await readdir(join(to, 'blobs')).catch(() => []))
     if (name.startsWith('incoming-')) await rm(join(to, 'blobs', name), { force: true })
-  if (await stat(final).catch(() => null)) throw new BackupRefused(`${final} is there already`)
+  if (await stat(final).catch(() => null)) throw new BackupRefused(`${final} already exists`)
   await mkdir(partial, { mode: 0o700 }).catch(onError)
   await mkdir(join(partial, 'database'), { mode: 0o700 }).catch(onError)
   let isFinished = false
@@ -102,7 +102,8 @@ async function folderTarget(to: string, at: Date): Promise<Target> {
 
 async function fileTarget(to: string, at: Date): Promise<Target> {
   const onError = cannotWrite(to)
-  if (await stat(to).catch(() => null)) throw new BackupRefused(`${to} is there already: a backup overwrites nothing`)
+  if (await stat(to).catch(() => null))
+    throw new BackupRefused(`${to} already exists, and backups don’t overwrite files`)
   const partial = `${to}${PARTIAL}`
   await rm(partial, { force: true }).catch(onError)
   const file = await open(partial, 'wx', 0o600).catch(onError)

@@ -20,7 +20,7 @@ export async function connectNats(url: string, { name, log, take }: DriverParts)
     pingInterval: 5_000,
     maxPingOut: 2,
   }).catch((error: unknown) => {
-    throw new StartRefused(`UK_BUS: NATS at ${host} cannot be reached`, { cause: error })
+    throw new StartRefused(`UK_BUS: NATS at ${host} can’t be reached`, { cause: error })
   })
   connection.subscribe(name, { callback: (_, message) => take(message.string()) })
   void tellOf(connection.status())

@@ -22,14 +22,14 @@ export async function connectRedis(url: string, { name, log, take }: DriverParts
   const speaks = new Redis(url, options)
   const listens = new Redis(url, options)
   for (const connection of [speaks, listens])
-    connection.on('error', (error) => log.debug({ error }, 'the connection to Redis broke'))
+    connection.on('error', (error) => log.debug({ error }, 'the connection to Redis was lost'))
   try {
     await Promise.all([speaks.connect(), listens.connect()])
     await listens.subscribe(name)
   } catch (error) {
     speaks.disconnect()
     listens.disconnect()
-    throw new StartRefused(`UK_BUS: Redis at ${new URL(url).host} cannot be reached`, { cause: error })
+    throw new StartRefused(`UK_BUS: Redis at ${new URL(url).host} can’t be reached`, { cause: error })
   }
   listens.on('message', (_, message) => take(message))
   const asking = setInterval(() => void Promise.all([speaks, listens].map(ask)), ASK_MS).unref()

@@ -178,12 +178,12 @@ export class Connection implements AnswerSink {
     const order = this.#order
     if (order === null) {
       this.#waited += ms
-      if (this.#waited >= idleMs) this.#close(new ConnectionClosed('nobody used the connection'))
+      if (this.#waited >= idleMs) this.#close(new ConnectionClosed('the connection was idle for too long'))
     } else if (!this.#paused) {
       this.#waited += ms
       order.elapsedMs += ms
       if (order.elapsedMs > this.#mostMs || (this.#answering && this.#waited > order.limits.idleMs))
-        this.#close(new AnswerTimeout('the other side took too long'))
+        this.#close(new AnswerTimeout('the other side took too long to respond'))
     }
   }
 
@@ -268,7 +268,7 @@ export class Connection implements AnswerSink {
     this.#size += bytes.length
     const most = this.#order?.limits.mostBytes
     if (most !== undefined && this.#size > most)
-      return this.#close(new AnswerTooLarge('the other side sends more than is read'))
+      return this.#close(new AnswerTooLarge('the response of the other side is too large'))
     try {
       this.#parser.push(Buffer.from(bytes))
     } catch (error) {

@@ -64,7 +64,7 @@ export function createConnector(
       : connect(how)
     const wire: Wire = { socket, read: null }
     const timer = setTimeout(
-      () => socket.destroy(new ConnectTimeout(`${hostname}:${port} did not take the connection in time`)),
+      () => socket.destroy(new ConnectTimeout(`the connection to ${hostname}:${port} timed out`)),
       timeoutMs,
     )
     const onOpen = (): void => over(null)

@@ -85,7 +85,7 @@ export class Lane {
       if (order.elapsedMs <= Math.min(order.limits.headMs, order.withinMs)) at++
       else {
         this.#waiting.splice(at, 1)
-        fail(order, new AnswerTimeout(`no connection to ${this.#host} was free in time`))
+        fail(order, new AnswerTimeout(`no connection to ${this.#host} became available in time`))
       }
     }
   }

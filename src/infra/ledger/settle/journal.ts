@@ -73,11 +73,15 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
       const bytesWritten = writeSync(file, text)
       bytes += bytesWritten
       if (bytesWritten < Buffer.byteLength(text)) throw new Error('the disk is full')
-      if (full) log.info('calls are kept in a file again')
+      if (full) log.info('calls are written to a journal file again')
       full = false
     } catch (error) {
       // The database has the books; this only covers for a crash.
-      if (!full) log.error({ error }, 'calls are not kept in a file for now: what a crash interrupts will not be known')
+      if (!full)
+        log.error(
+          { error },
+          'calls cannot be written to a journal file; the results of calls interrupted by a crash will be unknown',
+        )
       full = true
       closeSync(file)
       file = null
@@ -121,7 +125,7 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
       try {
         next = openSync(pathOf(number + 1), 'a', 0o600)
       } catch (error) {
-        if (!full) log.error({ error }, 'no further file of calls can be begun')
+        if (!full) log.error({ error }, 'no new journal file for calls can be created')
         return null
       }
       const before = pathOf(number)

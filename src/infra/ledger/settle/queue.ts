@@ -70,7 +70,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
         await settle(batch)
       } catch (error) {
         failing = true
-        log.error({ error, calls: count }, 'calls cannot be settled now; they are tried again')
+        log.error({ error, calls: count }, 'calls cannot be settled right now and are retried')
         throw error
       }
       failing = false

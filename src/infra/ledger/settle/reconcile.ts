@@ -61,7 +61,7 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
     all += endedCount
     if (endedCount < BATCH) break
   }
-  if (all > 0) log.warn({ calls: all }, 'reservations of processes that ended were reconciled')
+  if (all > 0) log.warn({ calls: all }, 'reservations of stopped processes were reconciled')
   return all
 }
 
@@ -91,10 +91,10 @@ export async function recover(
         calls += batch.count
       }
       remove()
-      if (calls > 0) log.warn({ calls }, 'calls that a process had not settled when it ended were read from its file')
+      if (calls > 0) log.warn({ calls }, 'unsettled calls of a stopped process were read from its journal file')
     } catch (error) {
       // The files of the others are not to wait for it.
-      log.error({ error, process: processId }, 'what a process had not settled cannot be read')
+      log.error({ error, process: processId }, 'a journal file of unsettled calls cannot be read')
     }
   }
 }
@@ -106,7 +106,7 @@ export function startReconciler(
   before: () => Promise<void>,
 ): AsyncDisposable & { first: Promise<void> } {
   const run = async (): Promise<void> => {
-    await before().catch((error: unknown) => log.error({ error }, 'what processes had not settled cannot be read'))
+    await before().catch((error: unknown) => log.error({ error }, 'journal files of unsettled calls cannot be read'))
     await reconcile(postgres, log).catch((error: unknown) => log.error({ error }, 'reservations cannot be reconciled'))
   }
   const first = run()

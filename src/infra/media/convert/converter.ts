@@ -83,7 +83,7 @@ export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: st
         case 'flac': {
           if (ffmpeg === null)
             throw new FormatNotMade(
-              `Sound as ${format} is made by \`ffmpeg\`, which is not installed on the server: install it (on Debian: apt-get install ffmpeg), or ask for mp3, opus, wav or pcm.`,
+              `\`ffmpeg\` is required for audio in the format ${format}, and it isn’t installed on the server. Install it (on Debian: apt-get install ffmpeg), or use mp3, opus, wav or pcm.`,
             )
           const input = ['-f', 's16le', '-ar', String(pcm.sampleRate), '-ac', '1', '-i', 'pipe:0']
           const comment = options.comment === undefined ? [] : ['-metadata', `comment=${options.comment}`]
@@ -96,7 +96,7 @@ export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: st
     toPcm(file, sampleRate, options) {
       if (ffmpeg === null)
         throw new FormatNotMade(
-          'Sound of this format is read by `ffmpeg`, which is not installed on the server: install it (on Debian: apt-get install ffmpeg).',
+          '`ffmpeg` is required to read audio in this format, and it isn’t installed on the server. Install it (on Debian: apt-get install ffmpeg).',
         )
       const output = ['-vn', '-f', 's16le', '-ar', String(sampleRate), '-ac', '1', 'pipe:1']
       return { sampleRate, bytes: samples(file, output, options) }

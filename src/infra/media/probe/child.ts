@@ -12,7 +12,7 @@ async function answer(request: ProbeRequest): Promise<void> {
       const { reason, message } =
         error instanceof UnreadableMedia
           ? error
-          : { reason: 'damaged' as const, message: 'It is damaged: it cannot be read as what it begins as.' }
+          : { reason: 'damaged' as const, message: 'It’s damaged: its content doesn’t match its format.' }
       return { reason, message }
     }),
   )
@@ -25,7 +25,7 @@ async function read({ path, want }: ProbeRequest): Promise<ProbeResult> {
     const { readPicture, barePicture } = await import('./picture.ts')
     return want === 'bare' ? barePicture(path, start) : { facts: await readPicture(path, start), bytes: null }
   }
-  if (want === 'bare') throw new UnreadableMedia('other_kind', `It is ${start.type}, not a picture.`)
+  if (want === 'bare') throw new UnreadableMedia('other_kind', `It’s ${start.type}, not an image.`)
   const { readRecording } = await import('./recording.ts')
   const facts: MediaFacts = await readRecording(path, start)
   return { facts, bytes: null }

@@ -27,14 +27,14 @@ const RECORDINGS = new Set(
 /** A file's kind by its first bytes. Throws `UnreadableMedia` for a format that is neither made nor read here. */
 export async function readBeginning(path: string): Promise<Beginning> {
   const { size } = await stat(path)
-  if (size === 0) throw new UnreadableMedia('empty', 'It is empty: it has no bytes.')
+  if (size === 0) throw new UnreadableMedia('empty', 'It’s empty.')
   const fileType = await fileTypeFromFile(path)
   if (fileType === undefined) throw new UnreadableMedia('other_kind', await describeFile(path))
   const type = fileType.mime.split(';')[0]!
   if (type.startsWith('image/apng')) return { kind: 'image', type: 'image/png', extension: 'png', sizeBytes: size }
   const kind = PICTURES.has(fileType.ext) ? 'image' : RECORDINGS.has(fileType.ext) ? 'recording' : null
   if (kind === null)
-    throw new UnreadableMedia('other_kind', `It is ${type}, which is not a picture, video or sound that is read here.`)
+    throw new UnreadableMedia('other_kind', `It’s ${type}, which isn’t a supported image, video or audio format.`)
   return { kind, type, extension: fileType.ext, sizeBytes: size }
 }
 
@@ -49,6 +49,6 @@ async function describeFile(path: string): Promise<string> {
       ? 'JSON'
       : /^[\t\n\r\x20-\x7e]+$/.test(head)
         ? 'text'
-        : 'of no kind that is known'
-  return `It is ${what}, not a picture, video or sound.`
+        : 'of an unknown type'
+  return `It’s ${what}, not an image, video or audio file.`
 }

@@ -45,11 +45,11 @@ async function openPicture(path: string, start: Beginning): Promise<{ picture: S
   if (start.sizeBytes > MOST_BYTES)
     throw new UnreadableMedia(
       'too_large',
-      `It has ${Math.ceil(start.sizeBytes / (1 << 20))} MiB: a picture has 64 at most.`,
+      `It has ${Math.ceil(start.sizeBytes / (1 << 20))} MiB. Images can have up to 64 MiB.`,
     )
   const sharpModule = await import('sharp').catch(() => null)
   if (sharpModule === null)
-    throw new UnreadableMedia('missing', 'Pictures are read by `sharp`, which is not installed here.')
+    throw new UnreadableMedia('missing', 'Images require `sharp`, which isn’t installed on the server.')
   const sharp = sharpModule.default
   sharp.concurrency(1)
   sharp.cache(false)
@@ -57,9 +57,12 @@ async function openPicture(path: string, start: Beginning): Promise<{ picture: S
   const metadata = await sharp(path, { limitInputPixels: false }).metadata()
   const { width, height, pages = 1 } = metadata
   if (width * height > MOST_PIXELS)
-    throw new UnreadableMedia('too_large', `It has ${width} × ${height} pixels: 100 million are the most.`)
+    throw new UnreadableMedia(
+      'too_large',
+      `It has ${width} × ${height} pixels. Images can have up to 100 million pixels.`,
+    )
   if (pages > MOST_FRAMES)
-    throw new UnreadableMedia('too_large', `It has ${pages} frames: ${MOST_FRAMES} are the most.`)
+    throw new UnreadableMedia('too_large', `It has ${pages} frames. Images can have up to ${MOST_FRAMES} frames.`)
   return {
     // Line by line: the whole of it is never in memory, where its format allows.
     picture: sharp(path, { limitInputPixels: MOST_PIXELS, failOn: 'truncated', sequentialRead: true }),
@@ -74,7 +77,7 @@ async function whole(picture: Sharp): Promise<void> {
     .raw()
     .toBuffer()
     .catch(() => {
-      throw new UnreadableMedia('damaged', 'It is damaged or cut off: its pixels cannot be decoded.')
+      throw new UnreadableMedia('damaged', 'It’s damaged or incomplete: its pixels can’t be decoded.')
     })
 }
 

@@ -92,9 +92,9 @@ test('a file that is empty, of another kind, cut off or damaged is refused as su
   assert.match(await probe.why(Buffer.from('#EXTM3U\n#EXTINF:1\nhttp://10.0.0.1/secret.ts\n')), /^other_kind:/)
   assert.match(await probe.why(Buffer.from('%PDF-1.7\n%âãÏÓ\n')), /^other_kind: It is application\/pdf/)
   assert.match(await probe.why(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), /^other_kind:/)
-  assert.match(await probe.why(png.subarray(0, png.length / 2)), /^damaged: It is damaged or cut off/)
-  assert.match(await probe.why(jpeg.subarray(0, jpeg.length / 2)), /^damaged: It is damaged or cut off/)
-  assert.match(await probe.why(video.subarray(0, video.length / 2)), /^damaged: .*damaged or cut off/)
+  assert.match(await probe.why(png.subarray(0, png.length / 2)), /^damaged: It’s damaged or incomplete/)
+  assert.match(await probe.why(jpeg.subarray(0, jpeg.length / 2)), /^damaged: It’s damaged or incomplete/)
+  assert.match(await probe.why(video.subarray(0, video.length / 2)), /^damaged: .*damaged or incomplete/)
   assert.match(await probe.why(wave(2).subarray(0, 40_000)), /^damaged: It is cut off: 24044 bytes/)
   // A beginning of MP4, and its index nowhere.
   const headOnly = video.subarray(0, video.readUInt32BE(0))
@@ -116,7 +116,7 @@ test('pixels and hours beyond all measure are refused, and nothing is unpacked f
   // stts: its one row of the same length each; a frame now lasts for years.
   const at = video.indexOf('stts')
   video.writeUInt32BE(0xffff_ffff, at + 16)
-  assert.match(await probe.why(video), /^(too_large: It says to last|damaged)/)
+  assert.match(await probe.why(video), /^(too_large: Its duration is|damaged)/)
 })
 
 test('a picture that is sent on says nothing of where it was taken, and is seen as before', async () => {

@@ -36,8 +36,8 @@ export function createMediaProbe(limits: Partial<PoolLimits> = {}): MediaProbe {
   // The library that decodes pictures is native code.
   const pool: Pool<ProbeRequest, ProbeResult> = createPool(program, most, ['--allow-addons'])
   const messages: Record<'too_slow' | 'too_large', string> = {
-    too_slow: `It takes longer to read than ${most.timeMs / 1000} s.`,
-    too_large: 'It takes more memory to read than one file may, or breaks what reads it.',
+    too_slow: `It takes longer than ${most.timeMs / 1000} s to read.`,
+    too_large: 'It needs too much memory to read, or crashes the reader.',
   }
 
   async function ask(account: string, request: ProbeRequest, signal?: AbortSignal) {
@@ -48,7 +48,7 @@ export function createMediaProbe(limits: Partial<PoolLimits> = {}): MediaProbe {
         throw error
       })
     if ('lost' in outcome) {
-      if (outcome.lost === 'unsent') throw new UnreadableMedia('busy', 'It cannot be read now.')
+      if (outcome.lost === 'unsent') throw new UnreadableMedia('busy', 'It can’t be read right now. Try again later.')
       throw new UnreadableMedia(outcome.lost, messages[outcome.lost])
     }
     const { said } = outcome

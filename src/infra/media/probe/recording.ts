@@ -36,11 +36,11 @@ export async function readRecording(path: string, start: Beginning): Promise<Med
       throw new UnreadableMedia('damaged', cutOff(start))
     })
     if (tracks.length > MOST_TRACKS)
-      throw new UnreadableMedia('too_large', `It has ${tracks.length} tracks: ${MOST_TRACKS} are the most.`)
+      throw new UnreadableMedia('too_large', `It has ${tracks.length} tracks. The limit is ${MOST_TRACKS}.`)
     const video = await input.getPrimaryVideoTrack()
     const sound = await input.getPrimaryAudioTrack()
     const track = video ?? sound
-    if (track === null) throw new UnreadableMedia('damaged', `It is ${start.type} without any picture or sound in it.`)
+    if (track === null) throw new UnreadableMedia('damaged', `It’s ${start.type} without any image or audio in it.`)
     await checkEnd(track, path, start)
     const declaredSeconds = durationOf(await input.computeDuration().catch(() => null))
     const durationSeconds =
@@ -52,7 +52,7 @@ export async function readRecording(path: string, start: Beginning): Promise<Med
     if (video === null) return { kind: 'audio', ...facts, width: null, height: null }
     const [width, height] = [await video.getDisplayWidth(), await video.getDisplayHeight()]
     if (width * height > MOST_PIXELS)
-      throw new UnreadableMedia('too_large', `It has ${width} × ${height} pixels: 100 million are the most.`)
+      throw new UnreadableMedia('too_large', `It has ${width} × ${height} pixels. The limit is 100 million pixels.`)
     return { kind: 'video', ...facts, width, height }
   } finally {
     input.dispose()
@@ -81,12 +81,15 @@ async function isWholeOgg(path: string, size: number): Promise<boolean> {
 }
 
 const cutOff = ({ type }: Beginning): string =>
-  `It begins as ${type} and is damaged or cut off: ${/mp4|quicktime|m4a/.test(type) ? 'its index (moov), or what the index tells of, is missing' : 'its parts do not reach to its end'}.`
+  `It starts as ${type} but is damaged or incomplete: ${/mp4|quicktime|m4a/.test(type) ? 'its index (moov), or data that the index refers to, is missing' : 'its data ends early'}.`
 
 function durationOf(seconds: number | null): number | null {
   if (seconds === null || !Number.isFinite(seconds) || seconds <= 0) return null
   if (seconds > LONGEST_SECONDS)
-    throw new UnreadableMedia('too_large', `It says to last ${Math.round(seconds / 3_600)} hours: 24 are the most.`)
+    throw new UnreadableMedia(
+      'too_large',
+      `Its duration is ${Math.round(seconds / 3_600)} hours. The limit is 24 hours.`,
+    )
   return Math.round(seconds * 1_000) / 1_000
 }
 
@@ -103,11 +106,11 @@ async function checkWave(path: string, size: number): Promise<void> {
     if (head.toString('latin1', at, at + 4) === 'data') {
       // Streamed ones: 0, or some 2 GiB and more.
       if (length < 0x7fff_0000 && at + 8 + length > size)
-        throw new UnreadableMedia('damaged', `It is cut off: ${at + 8 + length - size} bytes of its sound are missing.`)
+        throw new UnreadableMedia('damaged', `It’s incomplete: ${at + 8 + length - size} bytes of audio are missing.`)
       // Who hears it may read on: its length is not what its head says.
       const behind = size - at - 8 - length
       if (length > 0 && length < 0x7fff_0000 && behind > length + NOTES_BYTES)
-        throw new UnreadableMedia('damaged', `Its head tells of ${length} bytes of sound, and ${behind} more follow.`)
+        throw new UnreadableMedia('damaged', `Its header declares ${length} bytes of audio, but ${behind} more follow.`)
       return
     }
     at += 8 + length + (length % 2)

@@ -40,7 +40,7 @@ test('sound whose container says that it is short lasts as long as its packets; 
     assert.equal((await facts(Buffer.concat([head, samples]))).durationSeconds, 10)
     const liar = Buffer.concat([head, samples])
     liar.writeUInt32LE(100, 40)
-    await assert.rejects(facts(liar), /Its head tells of 100 bytes of sound, and 479900 more follow/)
+    await assert.rejects(facts(liar), /Its header declares 100 bytes of audio, but 479900 more follow/)
   } finally {
     await rm(folder, { recursive: true })
   }

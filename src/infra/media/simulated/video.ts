@@ -24,7 +24,7 @@ export async function drawVideo({ width, height, seconds, fps, words }: Simulate
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: 'in-memory' }), target })
   const track = new EncodedVideoPacketSource('avc')
   output.addVideoTrack(track, { frameRate: fps })
-  output.setMetadataTags({ title: 'Simulated', comment: 'A simulated video: no model has made it.' })
+  output.setMetadataTags({ title: 'Simulated', comment: 'A simulated video, not made by a model.' })
   await output.start()
   const frames = Math.max(1, Math.round(seconds * fps))
   const { codec, description } = encoder

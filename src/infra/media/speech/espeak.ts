@@ -36,7 +36,7 @@ export function createEspeak(program: string): Espeak {
   }
   async function voices(): Promise<readonly LocalVoice[]> {
     const stats = await stat(program).catch(() => null)
-    if (stats === null) throw new ProgramFailed('espeak-ng is not installed any more.')
+    if (stats === null) throw new ProgramFailed('espeak-ng is no longer installed.')
     const version = `${program} ${stats.mtimeMs}`
     const listing = voicesByVersion.get(version) ?? list()
     voicesByVersion.set(version, listing)
@@ -69,7 +69,7 @@ export function createEspeak(program: string): Espeak {
         const format = readWaveHead(head)
         if (format !== null) return { sampleRate: format.sampleRate, bytes: chain(head.subarray(format.start), parts) }
       }
-      throw new ProgramFailed('espeak-ng said nothing.')
+      throw new ProgramFailed('espeak-ng returned no audio.')
     },
     [Symbol.dispose]: () => turns[Symbol.dispose](),
   }

@@ -38,7 +38,7 @@ async function speak({ text, voice, speed }: FliteRequest): Promise<FliteAnswer>
     'out.wav',
   ])
   const head = code === 0 ? readWaveHead(file) : null
-  if (head === null) return { error: `flite ended with ${code}: ${shorten(said.trim(), 200)}` }
+  if (head === null) return { error: `flite exited with ${code}: ${shorten(said.trim(), 200)}` }
   // A copy: of a view the whole that it looks at would be sent.
   return { sampleRate: head.sampleRate, pcm: new Uint8Array(file.subarray(head.start)) }
 }

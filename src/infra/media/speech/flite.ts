@@ -132,7 +132,7 @@ export function createFlite(): Flite {
       if (!/[A-Za-z0-9]/.test(readable))
         throw new NoSuchVoice(
           'input',
-          'Flite reads English in Latin letters and digits, of which the text has none; espeak-ng and other models read more.',
+          'Flite supports only English in Latin letters and digits, and the text has none. Use espeak-ng or another model.',
         )
       const pieces = piecesOf(readable)
       const waiting: Promise<SpokenAnswer>[] = []

@@ -40,14 +40,14 @@ export function voiceFor(
   if (voice !== null) {
     const match = voices.find(({ name }) => name === voice || `${engine}/${name}` === voice)
     if (match !== undefined) return match
-    throw new NoSuchVoice('voice', `The voice ${JSON.stringify(voice)} does not exist at ${engine}.`)
+    throw new NoSuchVoice('voice', `The voice ${JSON.stringify(voice)} doesn’t exist in ${engine}.`)
   }
   if (language === null) return voices[0]!
   const languageMatch = voices.find(({ languages }) =>
     languages.some((spokenLanguage) => speaks(spokenLanguage, language)),
   )
   if (languageMatch !== undefined) return languageMatch
-  throw new NoSuchVoice('language', `${engine} has no voice that speaks ${JSON.stringify(language)}.`)
+  throw new NoSuchVoice('language', `${engine} has no voice for ${JSON.stringify(language)}.`)
 }
 
 /** `en` asks for any English, `en-GB` for that of Britain; a voice that names no region speaks for all. */

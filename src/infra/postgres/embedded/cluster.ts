@@ -33,7 +33,7 @@ export async function openCluster(binaries: Binaries, place: Place, log: (line: 
   const major = binaries.version.split('.')[0]
   if (version !== major)
     throw new StartRefused(
-      `the database in ${cluster} was made by PostgreSQL ${version}, and this is ${major}: move its data with that version's pg_dump`,
+      `the database in ${cluster} was created by PostgreSQL ${version}, and this is ${major}. Migrate its data with that version’s pg_dump`,
     )
   try {
     const file = openSync(join(cluster, passwordFile), constants.O_RDONLY | constants.O_NOFOLLOW)
@@ -41,10 +41,9 @@ export async function openCluster(binaries: Binaries, place: Place, log: (line: 
     closeSync(file)
     return password
   } catch (error) {
-    throw new StartRefused(
-      `the password of the database cannot be read (${join(cluster, passwordFile)}): put it back`,
-      { cause: error },
-    )
+    throw new StartRefused(`the database password can’t be read (${join(cluster, passwordFile)}). Restore the file`, {
+      cause: error,
+    })
   }
 }
 
@@ -52,7 +51,7 @@ export async function openCluster(binaries: Binaries, place: Place, log: (line: 
 async function makeCluster(binaries: Binaries, place: Place, log: (line: string) => void): Promise<void> {
   const { cluster, user } = place
   if (existsSync(cluster) && readdirSync(cluster).length > 0)
-    throw new StartRefused(`${cluster} is not empty and holds no database: move it away`)
+    throw new StartRefused(`${cluster} isn’t empty and contains no database. Move it away`)
   await sweep(cluster)
   const making = mkdtempSync(`${cluster}.init-`)
   const password = join(making, 'password')
@@ -100,9 +99,9 @@ async function initialise(
     if (end.code === 0) return
     if (type === 'C' || !program.lines.some((line) => line.includes('invalid locale name')))
       throw new StartRefused(
-        `the database could not be made in ${dirname(place.cluster)}: ${explainEnd('initdb', program, end, place.cluster)}`,
+        `the database couldn’t be created in ${dirname(place.cluster)}: ${explainEnd('initdb', program, end, place.cluster)}`,
       )
-    log('this machine has no locale C.UTF-8: similarity search will see only ASCII letters')
+    log('this machine has no locale C.UTF-8, so similarity search supports only ASCII letters')
   }
 }
 

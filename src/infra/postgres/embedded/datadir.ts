@@ -17,9 +17,9 @@ export function lockDataDir(dataDir: string): DataDir {
   const dir = resolve(dataDir)
   try {
     makeDataDir(dir)
-    return { dir, [Symbol.dispose]: takeOnlyLock(join(dir, 'lock'), `the data dir ${dir}`) }
+    return { dir, [Symbol.dispose]: takeOnlyLock(join(dir, 'lock'), `the data directory ${dir}`) }
   } catch (error) {
-    throw explainStart(error, `the data dir ${dir} cannot be used`)
+    throw explainStart(error, `the data directory ${dir} can’t be used`)
   }
 }
 
@@ -41,11 +41,11 @@ export function takeOnlyLock(path: string, what: string): () => void {
   } catch (error) {
     if (error instanceof Error && 'errcode' in error)
       throw new StartRefused(
-        `${what} cannot be locked (${path}: ${error.message}); is it ours to write, and a local disk?`,
+        `${what} can’t be locked (${path}: ${error.message}). Check that it’s writable and on a local disk`,
       )
     throw error
   }
   if (lock.held) return lock.release
   const holder = lock.by === null ? 'another process' : `process ${lock.by}`
-  throw new StartRefused(`${what} is in use by ${holder}; one server at a time may use it`)
+  throw new StartRefused(`${what} is in use by ${holder}. Only one server can use it at a time`)
 }

@@ -18,7 +18,7 @@ export async function clearLeftover(cluster: string, log: (line: string) => void
   const [first = '', , , , socketDir = ''] = note.split('\n')
   const postmaster = Number.parseInt(first, 10)
   if (holders(cluster).includes(postmaster)) {
-    log(`stopping the PostgreSQL (process ${postmaster}) that an earlier server left behind`)
+    log(`stopping the PostgreSQL (process ${postmaster}) left behind by an earlier server`)
     signal(postmaster, 'SIGINT')
     if (!(await waitUntilGone(cluster, 20_000))) signal(postmaster, 'SIGQUIT')
     await waitUntilGone(cluster, 2_000)
@@ -26,7 +26,7 @@ export async function clearLeftover(cluster: string, log: (line: string) => void
   killHolders(cluster)
   if (!(await waitUntilGone(cluster, 2_000)))
     throw new StartRefused(
-      `the database in ${cluster} is in use by process ${holders(cluster).join(', ')}, which does not stop`,
+      `the database in ${cluster} is in use by process ${holders(cluster).join(', ')}, which doesn’t stop`,
     )
   removeSocketDir(socketDir)
   if (signal(postmaster, 0)) disown(cluster)

@@ -27,10 +27,10 @@ export function placeCluster(dataDir: string, user: OsUser | null, log: (line: s
   mkdirSync(home, { recursive: true, mode: 0o755 })
   if (!canPass(user, home))
     throw new StartRefused(
-      `the user ${user.name} can reach neither ${dataDir} nor ${home}: set UK_DATA_DIR to a folder it can reach`,
+      `the user ${user.name} can access neither ${dataDir} nor ${home}. Set UK_DATA_DIR to a folder it can access`,
     )
   setAside(join(home, 'postgres'), log)
-  log(`the database lives in ${home}, because its user ${user.name} cannot reach ${dataDir}`)
+  log(`the database is stored in ${home}, because its user ${user.name} can’t access ${dataDir}`)
   return { cluster: join(home, 'postgres'), link: path, user }
 }
 
@@ -38,13 +38,13 @@ function existing(path: string, dataDir: string, user: OsUser | null, log: (line
   const entry = statSync(path, { throwIfNoEntry: false })
   if (!entry)
     throw new StartRefused(
-      `the database of ${dataDir} is gone: ${path} is a link to nothing; put it back, or remove the link to start empty`,
+      `the database of ${dataDir} is missing: ${path} is a broken link. Restore its target, or remove the link to start with an empty database`,
     )
   const cluster = realpathSync(path)
   if (!user) {
     if (entry.uid === process.getuid?.()) return { cluster, link: null, user }
     const owner = findUser(entry.uid)?.name ?? `uid ${entry.uid}`
-    throw new StartRefused(`the database in ${cluster} belongs to ${owner}: start as that user or as root`)
+    throw new StartRefused(`the database in ${cluster} belongs to ${owner}. Start as that user or as root`)
   }
   if (entry.uid === 0) giveTo(cluster, user)
   // The user who made it could reach it then: a server started by a plain user and later by root goes on as that user.
@@ -52,7 +52,7 @@ function existing(path: string, dataDir: string, user: OsUser | null, log: (line
     entry.uid === 0 || entry.uid === user.uid ? user : (findUser(entry.uid) ?? { ...entry, name: `uid ${entry.uid}` })
   if (!canPass(owner, dirname(cluster)) && !(dirname(cluster) === dataDir && letPass(dataDir, owner)))
     throw new StartRefused(
-      `the database in ${cluster} cannot be reached by its user ${owner.name}: open the folders above it, or move it`,
+      `the database in ${cluster} can’t be accessed by its user ${owner.name}. Change the permissions of its parent folders, or move it`,
     )
   if (dirname(cluster) !== dataDir) log(`the database runs as the user ${owner.name} in ${dirname(cluster)}`)
   return { cluster, link: null, user: owner }
@@ -76,7 +76,7 @@ function setAside(cluster: string, log: (line: string) => void): void {
   if (!lstatSync(cluster, { throwIfNoEntry: false })) return
   const aside = `${cluster}.${new Date().toISOString().replaceAll(':', '')}`
   renameSync(cluster, aside)
-  log(`an older database of a data dir that is gone was set aside as ${aside}`)
+  log(`the old database of a missing data directory was moved to ${aside}`)
 }
 
 /** A cluster restored by root from a backup. */

@@ -55,14 +55,14 @@ function explainSpawn(error: Error, path: string, user: OsUser | null): Error {
   const code = 'code' in error ? error.code : null
   if (code === 'ENOENT')
     return new StartRefused(
-      `${path} does not run here (it needs Linux with glibc): set DATABASE_URL to a PostgreSQL of yours`,
+      `${path} doesn’t run here (it requires Linux with glibc). Set DATABASE_URL to your own PostgreSQL`,
     )
   if (code === 'EPERM' && user)
     return new StartRefused(
-      `this process may not become the user ${user.name}: start it as a plain user, or set DATABASE_URL`,
+      `this process isn’t allowed to switch to the user ${user.name}. Start it as a regular user, or set DATABASE_URL`,
     )
   if (code === 'EACCES')
-    return new StartRefused(`${path} may not be run by ${user?.name ?? 'this user'}: permission is denied`)
+    return new StartRefused(`${path} can’t be run by ${user?.name ?? 'this user'}: permission denied`)
   return error
 }
 
@@ -74,11 +74,10 @@ export function explainEnd(
   where: string,
 ): string {
   const text = program.lines.join('\n')
-  if (/No space left on device|Disk quota exceeded/i.test(text))
-    return `there is no space left on the disk that holds ${where}`
+  if (/No space left on device|Disk quota exceeded/i.test(text)) return `there is no space left on the disk of ${where}`
   const complaint =
     program.lines.findLast((line) => /^(PANIC|FATAL|ERROR)|error:|cannot|could not/.test(line)) ??
     program.lines.findLast((line) => !line.startsWith('LOG:'))
-  const how = end.signal ? `${name} was ended by ${end.signal}` : `${name} ended with code ${end.code}`
+  const how = end.signal ? `${name} was terminated by ${end.signal}` : `${name} exited with code ${end.code}`
   return complaint ? `${how}: ${complaint.replace(/^(PANIC|FATAL|ERROR):\s+/, '')}` : how
 }

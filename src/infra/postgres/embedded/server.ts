@@ -54,7 +54,7 @@ export async function startServer(
       }
     })
   const first = await Promise.race([ready.promise, exited])
-  if (first !== 'ready') throw new StartRefused(`the database in ${place.cluster} does not start: ${first.reason}`)
+  if (first !== 'ready') throw new StartRefused(`the database in ${place.cluster} doesn’t start: ${first.reason}`)
 
   return {
     pid: child.pid!,
@@ -79,7 +79,7 @@ const ways: [signal: NodeJS.Signals, milliseconds: number][] = [
 
 async function stopChild(pid: number, exited: Promise<Exit>, log: (line: string) => void): Promise<void> {
   for (const [signal, milliseconds] of ways) {
-    if (signal === 'SIGQUIT') log('PostgreSQL does not stop in time; it will recover at the next start')
+    if (signal === 'SIGQUIT') log('PostgreSQL doesn’t stop in time. It recovers at the next start')
     try {
       process.kill(pid, signal)
     } catch {

@@ -33,7 +33,7 @@ export function makeSocketDir(user: OsUser | null): string {
     }
   }
   throw new StartRefused(
-    `no folder for the database's socket could be made in ${attempts.join(', ')}: set TMPDIR to a short path`,
+    `no folder for the database’s socket could be created in ${attempts.join(', ')}. Set TMPDIR to a short path`,
   )
 }
 

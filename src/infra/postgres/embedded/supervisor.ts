@@ -32,7 +32,7 @@ export async function startPostgres(options: Options): Promise<EmbeddedPostgres>
   try {
     return await start(options)
   } catch (error) {
-    throw explainStart(error, 'the database does not start')
+    throw explainStart(error, 'the database doesn’t start')
   }
 }
 

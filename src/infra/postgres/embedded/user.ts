@@ -34,13 +34,13 @@ export function findUser(nameOrUid: string | number): OsUser | null {
 function makeUser(log: (line: string) => void): OsUser | null {
   const args = ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'ukiyo']
   const { status } = spawnSync('useradd', args, { stdio: 'ignore', timeout: 10_000 })
-  if (status === 0) log('made the system user "ukiyo" for the database, which does not run as root')
+  if (status === 0) log('created the system user "ukiyo" for the database, which doesn’t run as root')
   return findUser('ukiyo')
 }
 
 function refuseRoot(): never {
   throw new StartRefused(
-    'PostgreSQL does not run as root, and there is no user "ukiyo" or "nobody": start as a plain user, or set DATABASE_URL',
+    'PostgreSQL doesn’t run as root, and there is no user "ukiyo" or "nobody". Start as a regular user, or set DATABASE_URL',
   )
 }
 

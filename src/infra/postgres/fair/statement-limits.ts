@@ -122,5 +122,5 @@ function watchStatement(client: pg.ClientBase, checkout: Checkout, readMs: numbe
 
 const tooSlow = (readMs: number): Refusal =>
   new Refusal('timeout', {
-    message: `The database needed more than ${readMs / 1000} seconds to read this. Ask for less, such as a shorter time span or one folder.`,
+    message: `This query took longer than ${readMs / 1000} seconds. Request less, such as a shorter time span or a single folder.`,
   })

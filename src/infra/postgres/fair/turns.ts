@@ -166,10 +166,10 @@ const comesBefore = (one: Share, other: Share): boolean =>
 const refusalOf = ({ taken }: Share): Refusal =>
   taken > 0
     ? new Refusal('concurrency_limited', {
-        message: 'Your other calls are using all of your database connections. Wait for some of them to finish.',
+        message: 'Your other requests are using all of your database connections. Wait for some of them to finish.',
         headers: { 'retry-after': '5' },
       })
     : new Refusal('unavailable', {
-        message: 'The server is busy with calls of other accounts. Try again in a few seconds.',
+        message: 'The server is busy with requests from other accounts. Try again in a few seconds.',
         headers: { 'retry-after': '5' },
       })

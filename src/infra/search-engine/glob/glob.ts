@@ -44,7 +44,7 @@ export function compileGlobs(globs: readonly string[], options: { fold?: boolean
 }
 
 function parse(glob: string, { fold = false }: { fold?: boolean }): One {
-  if (glob.length > MOST_GLOB) throw new InvalidGlob(`A glob may have up to ${MOST_GLOB} characters.`)
+  if (glob.length > MOST_GLOB) throw new InvalidGlob(`A glob can have up to ${MOST_GLOB} characters.`)
   const isAnchored = glob.replace(/\/$/, '').includes('/')
   const words = glob.replace(/^\//, '').replace(/\/$/, '/**')
   const tokens = tokensOf(fold ? words.toLowerCase() : words)

@@ -27,7 +27,7 @@ class Reader {
 
   read(): Token[] {
     this.#sequence(0)
-    if (this.#at < this.#chars.length) throw new InvalidGlob('A `}` has no `{` before it.')
+    if (this.#at < this.#chars.length) throw new InvalidGlob('A `}` has no matching `{`.')
     return this.#tokens
   }
 
@@ -43,7 +43,7 @@ class Reader {
       else if (char === '{') this.#choice(depth)
       else if (char === '\\') {
         const next = this.#chars[this.#at++]
-        if (next === undefined) throw new InvalidGlob('A `\\` at the end has no character after it.')
+        if (next === undefined) throw new InvalidGlob('A `\\` at the end isn’t followed by a character.')
         this.#char(next)
       } else this.#char(char)
     }
@@ -101,7 +101,7 @@ class Reader {
   }
 
   #choice(depth: number): void {
-    if (depth >= 10) throw new InvalidGlob('Braces may be nested ten deep.')
+    if (depth >= 10) throw new InvalidGlob('Braces can be nested up to 10 levels deep.')
     const split: Token & { on: 'split' } = { on: 'split', to: [] }
     this.#tokens.push(split)
     const ends: (Token & { on: 'go' })[] = []

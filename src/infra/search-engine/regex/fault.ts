@@ -26,8 +26,8 @@ const LONGEST_EXCERPT = 40
 
 /** Why a pattern doesn't compile, in words that start after a colon. The compiler's own message is never passed on. */
 export function faultOf(error: unknown): string {
-  if (!(error instanceof RE2JSSyntaxException)) return 'it cannot be compiled'
+  if (!(error instanceof RE2JSSyntaxException)) return 'it can’t be compiled'
   const { error: code, input } = error as RE2JSSyntaxException & { error: string; input: string | null }
-  const cause = causes[code] ?? 'a part of it is not understood'
+  const cause = causes[code] ?? 'part of it isn’t valid'
   return typeof input === 'string' && input !== '' ? `${cause} (at \`${shorten(input, LONGEST_EXCERPT)}\`)` : cause
 }

@@ -23,8 +23,8 @@ export function compileLine({ line, case: how }: LineSpec): RE2JS {
     throw invalid(faultOf(error))
   }
   if (regex.programSize() <= MOST_STATES) return regex
-  throw invalid(`its repetitions make it ${regex.programSize()} states long, up to ${MOST_STATES} are allowed`)
+  throw invalid(`its repetitions expand to ${regex.programSize()} states, and the limit is ${MOST_STATES}`)
 }
 
 const invalid = (reason: string): InvalidPattern =>
-  new InvalidPattern(`The pattern is not a valid regular expression (RE2 syntax): ${reason}.`)
+  new InvalidPattern(`The pattern isn’t a valid regular expression (RE2 syntax): ${reason}.`)

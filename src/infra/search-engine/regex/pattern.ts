@@ -49,7 +49,7 @@ export function compile(spec: PatternSpec): Pattern {
   const regex = compileRegex(source, 0)
   const node = spec.fixed ? wordNode(spec.pattern) : parsePattern(spec.pattern)
   if (!spec.multiline && (node === null ? /\\n|\n/.test(spec.pattern) : namesBreak(node)))
-    throw new InvalidPattern('A line break is matched only with `multiline`.')
+    throw new InvalidPattern('Line breaks can be matched only with `multiline`.')
   const fold = spec.case === 'insensitive' || (spec.case === 'smart' && !hasCapital(node, spec.pattern))
   const flags = RE2JS.MULTILINE | (fold ? RE2JS.CASE_INSENSITIVE : 0)
   const need = node === null ? null : needOf(node)
@@ -78,7 +78,7 @@ function compileRegex(source: string, flags: number): RE2JS {
     return RE2JS.compile(source, flags)
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error
-    throw new InvalidPattern(`The pattern is not a valid regular expression (RE2 syntax): ${faultOf(error)}.`)
+    throw new InvalidPattern(`The pattern isn’t a valid regular expression (RE2 syntax): ${faultOf(error)}.`)
   }
 }
 

@@ -98,5 +98,8 @@ export function checkParts(parts: ReadonlyMap<string, Buffer>, bounds: Bounds): 
   const counts: TagCounts = { elements: 0, attributes: 0 }
   for (const [name, part] of parts)
     if (/\.(xml|rels)$/i.test(name) && overAt(part.toString('latin1'), bounds, counts, 'xml') !== null)
-      throw new Unreadable('too_large', 'It holds more elements or attributes than one document may, or too deep ones.')
+      throw new Unreadable(
+        'too_large',
+        'The document has too many elements or attributes, or they are nested too deeply.',
+      )
 }

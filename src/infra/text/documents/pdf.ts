@@ -22,8 +22,8 @@ export async function readPdf({ bytes }: DocumentInput): Promise<DocumentText> {
   try {
     const pdf = await getDocumentProxy(new Uint8Array(bytes), { ...places, verbosity: 1 }).catch((error: unknown) => {
       if (error instanceof Error && error.name === 'PasswordException')
-        throw new Unreadable('encrypted', 'The PDF needs a password.')
-      throw new Unreadable('damaged', 'It is not a PDF that can be read.')
+        throw new Unreadable('encrypted', 'The PDF is password-protected.')
+      throw new Unreadable('damaged', 'The PDF can’t be read.')
     })
     const { text: pages, totalPages } = await extractText(pdf, { mergePages: false })
     const { info } = await getMeta(pdf).catch(() => ({ info: {} as Record<string, unknown> }))

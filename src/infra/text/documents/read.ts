@@ -49,8 +49,7 @@ async function checkSlow(db: Db, sha256: string, kind: DocumentKind): Promise<vo
     .where('reader', '=', READER_VERSION)
     .where('at', '>', sql<Date>`now() - make_interval(days => ${DAYS})`)
     .executeTakeFirst()
-  if (before !== undefined)
-    throw new Unreadable(before.reason, 'It took more time or memory to read than one document may.')
+  if (before !== undefined) throw new Unreadable(before.reason, 'The document needs too much time or memory to read.')
 }
 
 async function remember(

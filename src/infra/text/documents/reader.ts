@@ -26,8 +26,8 @@ type ReaderReply = { read: DocumentText } | { reason: UnreadableReason; message:
 export function createDocumentReader(limits: Partial<PoolLimits> = {}): DocumentReader {
   const most = { ...LIMITS, ...limits }
   const messages = {
-    too_slow: `It takes longer to read than ${most.timeMs / 1000} s.`,
-    too_large: 'It takes more memory to read than one document may.',
+    too_slow: `The document takes longer than ${most.timeMs / 1000} s to read.`,
+    too_large: 'The document needs too much memory to read.',
   }
   const pool: Pool<DocumentInput, ReaderReply> = createPool(program, most)
   return {
@@ -44,7 +44,7 @@ export function createDocumentReader(limits: Partial<PoolLimits> = {}): Document
         if ('read' in outcome.said) return outcome.said.read
         throw new Unreadable(outcome.said.reason, outcome.said.message)
       }
-      if (outcome.lost === 'unsent') throw new Unreadable('busy', 'It cannot be read now.')
+      if (outcome.lost === 'unsent') throw new Unreadable('busy', 'The document can’t be read right now.')
       throw new Unreadable(outcome.lost, messages[outcome.lost])
     },
     [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),

@@ -9,7 +9,7 @@ export const looksBinary = (bytes: Uint8Array): boolean =>
 
 /** Plain text, Markdown, CSV, code, JSON: as it is, in UTF-8, without a byte order mark. */
 export function readText({ bytes, charset }: DocumentInput): DocumentText {
-  if (looksBinary(bytes)) throw new Unreadable('binary', 'It holds binary data.')
+  if (looksBinary(bytes)) throw new Unreadable('binary', 'The content is binary data.')
   const { text, truncated } = clip(decode(bytes, charset, charsetWithin(bytes)))
   return plainRead(text.replaceAll('\0', ''), { truncated })
 }

@@ -20,27 +20,27 @@ export type Parts = Map<string, Buffer>
 export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name: string) => boolean): Promise<Parts> {
   const zip = await new Promise<ZipFile>((resolve, reject) =>
     fromBuffer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), { lazyEntries: true }, (error, file) =>
-      error ? reject(new Unreadable('damaged', 'It is not a ZIP archive that can be read.')) : resolve(file),
+      error ? reject(new Unreadable('damaged', 'The ZIP archive can’t be read.')) : resolve(file),
     ),
   )
-  if (zip.entryCount > MOST_ENTRIES) throw tooLarge(`It holds more than ${MOST_ENTRIES} parts.`)
+  if (zip.entryCount > MOST_ENTRIES) throw tooLarge(`The archive has more than ${MOST_ENTRIES} entries.`)
   const selection: Entry[] = []
   let all = 0
   for await (const entry of entries(zip)) {
     const { compressedSize, uncompressedSize, fileName } = entry
     if (!wants(fileName)) continue
     all += uncompressedSize
-    if (uncompressedSize > MOST_PART || all > MOST_ALL) throw tooLarge('Unpacked it would be too large.')
+    if (uncompressedSize > MOST_PART || all > MOST_ALL) throw tooLarge('The archive is too large when unpacked.')
     if (uncompressedSize > RATIO_FROM && uncompressedSize > compressedSize * MOST_RATIO)
-      throw tooLarge('It is packed as only a decompression bomb is.')
-    if ((entry.generalPurposeBitFlag & 1) === 1) throw new Unreadable('encrypted', 'It needs a password.')
+      throw tooLarge('The archive’s compression ratio is too high.')
+    if ((entry.generalPurposeBitFlag & 1) === 1) throw new Unreadable('encrypted', 'The archive is password-protected.')
     selection.push(entry)
   }
   const parts: Parts = new Map()
   for (const entry of selection) {
     const part = await unpackEntry(zip, entry)
     // Office files never declare entities (ECMA-376, part 2, 9.1.4), and who does means them to multiply.
-    if (part.includes('<!DOCTYPE')) throw new Unreadable('damaged', 'One of its parts declares what it may not.')
+    if (part.includes('<!DOCTYPE')) throw new Unreadable('damaged', 'An entry of the archive isn’t valid.')
     parts.set(entry.fileName, part)
   }
   checkParts(parts, bounds)
@@ -59,7 +59,7 @@ async function* entries(zip: ZipFile): AsyncGenerator<Entry> {
       }
       const onError = (): void => {
         off()
-        reject(new Unreadable('damaged', 'Its list of parts is damaged.'))
+        reject(new Unreadable('damaged', 'The archive’s directory is damaged.'))
       }
       zip.once('entry', (entry: Entry) => {
         off()
@@ -79,7 +79,7 @@ async function unpackEntry(zip: ZipFile, entry: Entry): Promise<Buffer> {
     )
     for await (const piece of stream) pieces.push(piece as Buffer)
   } catch {
-    throw new Unreadable('damaged', 'One of its parts is damaged.')
+    throw new Unreadable('damaged', 'An entry of the archive is damaged.')
   }
   return Buffer.concat(pieces)
 }

@@ -157,7 +157,7 @@ function rootOf(bytes: Buffer): Node | undefined {
     const text = new TextDecoder(charsetOf(bytes) ?? 'utf-8').decode(bytes)
     return (parser.parse(text) as Raw[]).map(nodeOf).find(({ name }) => name !== '' && !name.startsWith('?'))
   } catch {
-    throw new Unreadable('damaged', 'One of its parts is not XML.')
+    throw new Unreadable('damaged', 'Part of the document isn’t valid XML.')
   }
 }
 

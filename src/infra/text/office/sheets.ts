@@ -30,7 +30,7 @@ function parse(file: OfficePackage, name: string | undefined): Element {
   try {
     return parser.parse(new TextDecoder(charsetOf(bytes) ?? 'utf-8').decode(bytes)) as Element
   } catch {
-    throw new Unreadable('damaged', 'One of its parts is not XML.')
+    throw new Unreadable('damaged', 'Part of the document isn’t valid XML.')
   }
 }
 
@@ -70,7 +70,7 @@ export async function readXlsx({ bytes }: DocumentInput): Promise<DocumentText> 
   const file = await OfficePackage.open(bytes, MOST)
   const main = file.main('xl/workbook.xml')
   const [workbook] = all(parse(file, main), 'workbook')
-  if (workbook === undefined) throw new Unreadable('damaged', 'It is not an XLSX that can be read.')
+  if (workbook === undefined) throw new Unreadable('damaged', 'The XLSX file can’t be read.')
   const relations = file.relations(main)
   const partOf = (type: string): Element => parse(file, file.findRelated(main, type)[0] ?? `xl/${type}.xml`)
   const book: Book = {

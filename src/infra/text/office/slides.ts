@@ -13,7 +13,7 @@ const MOST: Bounds = { elements: 500_000, attributes: 1_000_000, attributesOfOne
 export async function readPptx({ bytes }: DocumentInput): Promise<DocumentText> {
   const file = await OfficePackage.open(bytes, MOST)
   const names = slidesOf(file)
-  if (names.length === 0) throw new Unreadable('damaged', 'It is not a PPTX that can be read.')
+  if (names.length === 0) throw new Unreadable('damaged', 'The PPTX file can’t be read.')
   const slides = names.map((name, i) => {
     const notes = file.findRelated(name, 'notesSlide').flatMap((part) => notesOf(file.tree(part)!))
     const comments = file.findRelated(name, 'comments').flatMap((part) => commentsOf(file.tree(part)!))

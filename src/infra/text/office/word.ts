@@ -27,7 +27,7 @@ export async function readDocx({ bytes }: DocumentInput): Promise<DocumentText> 
   const file = await OfficePackage.open(bytes, MOST)
   const main = file.main('word/document.xml')
   const body = child(file.tree(main), 'body')
-  if (body === undefined) throw new Unreadable('damaged', 'It is not a DOCX that can be read.')
+  if (body === undefined) throw new Unreadable('damaged', 'The DOCX file can’t be read.')
   const reader = new WordReader(file, main)
   const { text, truncated } = clip(reader.read(body))
   // A document inside this one, which Word shows in its place.

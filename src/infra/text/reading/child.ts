@@ -26,7 +26,7 @@ async function answer(input: DocumentInput): Promise<void> {
     const { reason, message } =
       error instanceof Unreadable
         ? error
-        : { reason: 'damaged' as const, message: 'It cannot be read as what it says it is.' }
+        : { reason: 'damaged' as const, message: 'The content doesn’t match its file type.' }
     process.send!({ reason, message })
   }
 }

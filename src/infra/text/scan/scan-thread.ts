@@ -41,7 +41,7 @@ function workFor({ steps, cpuMs: most }: ScanLimits): Work {
   const until = cpuMs() + most
   return new Work(steps, () => {
     checkStop()
-    if (cpuMs() > until) throw new TooMuchWork('The time allowed for this pattern is used up.')
+    if (cpuMs() > until) throw new TooMuchWork('The pattern takes too long to match. Use a simpler one.')
   })
 }
 

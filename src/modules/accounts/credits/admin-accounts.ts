@@ -62,7 +62,7 @@ export async function accountNamed({ db }: Pick<Context, 'db'>, named: string): 
   if (same.length > 1)
     refuse('invalid_parameter', {
       param: 'id',
-      message: `Several accounts are called ${named}. Name one by its e-mail address.`,
+      message: `Several accounts are named ${named}. Use the email address instead.`,
       details: { accounts: same.map(({ id: one, email }) => ({ id: one, email })) },
     })
   return same[0] ?? gone()
@@ -73,7 +73,7 @@ function verified(row: AccountRow): AccountRow {
   if (row.email_verified_at !== null || row.administrator) return row
   return refuse('invalid_state', {
     param: 'id',
-    message: `The account with this address has not verified it, and may belong to somebody else. Check that first, then name the account by its ID: ${row.id}.`,
+    message: `The account with this email address hasn’t verified it, so it might belong to someone else. Check that first, then use the account ID: ${row.id}.`,
     details: { accounts: [{ id: row.id, email: row.email }] },
   })
 }

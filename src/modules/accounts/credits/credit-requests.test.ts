@@ -30,7 +30,7 @@ test('bob has nothing left and asks; alice hears of it and grants; he hears of t
   const notice = await told(alice, 'credits.requested')
   assert.deepEqual(
     [notice.title, notice.body, notice.action_url],
-    ['Bob asks for credits', '5 USD. “for the report”', '/app/accounts'],
+    ['Bob requests credits', '5 USD. “for the report”', '/app/accounts'],
   )
   const [listed] = (await alice.get('/admin/credit-requests?status=pending')).body.data
   assert.deepEqual([listed.id, listed.name, listed.email], [asked.body.data.id, 'Bob', bob.email])
@@ -42,7 +42,7 @@ test('bob has nothing left and asks; alice hears of it and grants; he hears of t
   assert.deepEqual([again.status, again.body.data.balance_usd], [200, 5], 'once')
   assert.deepEqual(code(await alice.post(`${at}/refuse`, {})), [409, 'invalid_state'])
   const answer = await told(bob, 'credits.granted')
-  assert.deepEqual([answer.title, answer.body], ['You were given 5 USD of credits', 'here you are'])
+  assert.deepEqual([answer.title, answer.body], ['You received 5 USD in credits', 'here you are'])
   assert.equal((await ask()).status, 200)
   assert.equal((await bob.get('/me/credit-requests')).body.data[0].answer, 'here you are')
 

@@ -51,7 +51,7 @@ export async function requestCredits(
   const { accountId, tier } = ctx.principal
   if (tier === 'unlimited')
     refuse('invalid_state', {
-      message: 'Your account draws on no balance, so it needs no credits.',
+      message: 'Your account has no credit balance, so it doesn’t need credits.',
       details: { status: 'unlimited', allowed: [] },
     })
   return ctx.transaction(async (ctx) => {
@@ -63,12 +63,12 @@ export async function requestCredits(
       where account_id = ${accountId} and status = 'pending'`.execute(ctx.db)
     if (open[0])
       refuse('already_exists', {
-        message: 'You have asked already. The administrator has not answered yet.',
+        message: 'You already have an open credit request. Wait for the administrator’s decision.',
         details: { id: open[0].id },
       })
     if (rows[0]!.count >= MOST_A_DAY)
       refuse('limit_reached', {
-        message: `You can ask ${MOST_A_DAY} times a day.`,
+        message: `You can make up to ${MOST_A_DAY} credit requests a day. Try again tomorrow.`,
         details: { limit: MOST_A_DAY },
       })
     const id = newId()
@@ -87,7 +87,9 @@ export async function requestCredits(
       .execute()
       .catch((error: unknown) => {
         if (sqlState(error) !== '23505') throw error
-        return refuse('already_exists', { message: 'You have asked already. The administrator has not answered yet.' })
+        return refuse('already_exists', {
+          message: 'You already have an open credit request. Wait for the administrator’s decision.',
+        })
       })
     const row = (await read(ctx.db, id))!
     const administrators = await ctx.db.selectFrom('accounts').select('id').where('administrator', '=', true).execute()
@@ -137,14 +139,14 @@ export function answerRequest(
     if (row.status === status) return show(row)
     if (row.status !== 'pending')
       refuse('invalid_state', {
-        message: `This request was ${row.status} already.`,
+        message: `This request was already ${row.status}.`,
         details: { status: row.status, allowed: [] },
       })
     const granted = status === 'refused' ? null : amount_usd === undefined ? row.amount_nano : nanoOrNull(amount_usd)
     if (status === 'granted' && granted === null)
       refuse('missing_parameter', {
         param: 'amount_usd',
-        message: '`amount_usd` is required: no amount was asked for.',
+        message: '`amount_usd` is required, because the request doesn’t name an amount.',
       })
     const by = ctx.principal.accountId
     if (granted !== null) await ctx.engine.ledger.grant(ctx.db, row.account_id, granted, note, by)

@@ -87,7 +87,7 @@ export function createProvider({
             ? await fetchUserInfo(asked, tokens.access_token, claims.sub).catch((error: unknown) => {
                 // The answer for another subject is refused. Without any answer, an ID token with an address is enough.
                 if (claims.email === undefined || isMismatch(error)) throw error
-                log.info({ error }, 'the identity provider does not answer at its userinfo endpoint')
+                log.info({ error }, 'the identity provider’s userinfo endpoint does not respond')
                 return null
               })
             : null
@@ -96,7 +96,7 @@ export function createProvider({
     async signOutUrl(backTo) {
       const { buildEndSessionUrl } = await openid()
       const asked = await configuration().catch((error: unknown) => {
-        log.warn({ error }, 'the identity provider does not say where one signs out of it')
+        log.warn({ error }, 'the identity provider has no sign-out endpoint')
         return null
       })
       if (asked?.serverMetadata().end_session_endpoint === undefined) return null
@@ -160,17 +160,16 @@ async function asking<T>(log: Log, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     const { AuthorizationResponseError, ClientError, ResponseBodyError } = await openid()
-    log.info({ error }, 'a sign-in at the identity provider failed')
+    log.info({ error }, 'a sign-in with the identity provider failed')
     if (error instanceof AuthorizationResponseError)
       return refuse('invalid_credentials', {
-        message: `The identity provider did not sign you in${/^[a-z_]{1,40}$/.test(error.error) ? `: ${error.error}` : ''}.`,
+        message: `The identity provider rejected the sign-in${/^[a-z_]{1,40}$/.test(error.error) ? `: ${error.error}` : ''}.`,
       })
     const code = error instanceof ClientError ? (error.code ?? 'OAUTH_ABORT') : null
     if (error instanceof ResponseBodyError || (code !== null && !AWAY.has(code)))
       return refuse('invalid_credentials', {
-        message:
-          'What came from the identity provider does not hold. Begin again; the log of the server says what it is.',
+        message: 'The identity provider’s response couldn’t be verified. Start again. The server log has the details.',
       })
-    return refuse('upstream_error', { message: 'The identity provider cannot be reached now.' })
+    return refuse('upstream_error', { message: 'The identity provider can’t be reached. Try again later.' })
   }
 }

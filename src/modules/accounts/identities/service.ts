@@ -80,7 +80,7 @@ export const identityService = implementWith<Ctx>()(identities, {
     return ctx.transaction(async (ctx) => {
       await requireProofAlone(ctx)
       if ((await identityStore.list(ctx.db, accountId, null, MOST_IDENTITIES)).length >= MOST_IDENTITIES)
-        refuse('limit_reached', { message: `An account is linked to ${MOST_IDENTITIES} others at most.` })
+        refuse('limit_reached', { message: `You can link up to ${MOST_IDENTITIES} identity provider accounts.` })
       const row = await add(ctx, accountId, claims)
       await tell(ctx, 'identity.linked', row)
       return showIdentity(row)
@@ -107,7 +107,9 @@ export const identityService = implementWith<Ctx>()(identities, {
 
 const providerOf = ({ engine: { identityProvider } }: Ctx): IdentityProvider =>
   identityProvider ??
-  refuse('not_supported', { message: 'This instance has no identity provider: its administrator sets UK_OIDC_ISSUER.' })
+  refuse('not_supported', {
+    message: 'This instance has no identity provider. Its administrator can set UK_OIDC_ISSUER.',
+  })
 
 /** `state` is what comes back by the browser; `secret` stays with the page that began, so that no other one can go on. */
 async function start(ctx: Ctx, purpose: Purpose, accountId: Id | null, invitationToken: string | null) {
@@ -137,10 +139,10 @@ async function comeBack(
   const waiting = taken?.kept as Waiting | undefined
   if (!taken || !waiting || !isSameText(secret, waiting.secret))
     return refuse('link_expired', {
-      message: 'This was begun too long ago, elsewhere, or is used already. Begin again.',
+      message: 'This sign-in has expired, was started in another browser, or was already used. Start again.',
     })
   if (taken.accountId !== null && taken.accountId !== ctx.principal.accountId)
-    return refuse('link_expired', { message: 'This was begun for another account. Begin again.' })
+    return refuse('link_expired', { message: 'This was started for another account. Start again.' })
   return { claims: await provider.finish({ ...waiting, state }, query), waiting }
 }
 
@@ -149,7 +151,7 @@ async function join(ctx: Ctx, claims: Claims, { invitationToken }: Waiting): Pro
   const { oidc } = ctx.engine.config
   if (await accountStore.lockFirst(ctx.db))
     refuse('setup_required', {
-      message: 'This instance has no account yet: its first one is made with a password and the setup token.',
+      message: 'This instance has no accounts yet. Create the first one with a password and the setup token.',
     })
   const { email, verified, name } = claims
   if (email === null)
@@ -182,7 +184,7 @@ async function checkFree(ctx: Ctx, email: string): Promise<void> {
   if (await accountStore.byEmail(ctx.db, email))
     refuse('already_exists', {
       message:
-        'An account with your email address exists. Sign in to it as before, then link the identity provider under Settings, Security.',
+        'An account with your email address already exists. Sign in to it, then link the identity provider under Settings > Security.',
     })
 }
 
@@ -206,7 +208,7 @@ async function mayJoin(
   } else if (invitationToken === null)
     refuse('policy_denied', {
       message:
-        'The identity provider doesn’t say whether your email address is verified, so it can’t be matched with those who may join. Ask for an invitation link, or ask the administrator.',
+        'The identity provider doesn’t say whether your email address is verified, so it can’t be checked against the list of people who can join. Ask an administrator for an invitation link.',
     })
   await requireInvitation(ctx, invitationToken ?? undefined, email)
 }
@@ -217,7 +219,7 @@ const add = (ctx: Ctx, account_id: Id, { issuer, subject, email }: Claims): Prom
     .catch((error: unknown) => {
       if (sqlState(error) !== '23505') throw error
       return refuse('already_exists', {
-        message: 'This account at the identity provider is linked to an account already.',
+        message: 'This identity provider account is already linked to an account.',
       })
     })
 

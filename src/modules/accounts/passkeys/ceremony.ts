@@ -24,12 +24,13 @@ interface Party {
 function partyOf({ caller: { origin } }: Context): Party {
   if (origin === null)
     return refuse('not_supported', {
-      message: 'Passkeys are made and used by a browser, on a page of this instance: this call names none by `Origin`.',
+      message:
+        'Passkeys can be used only from a browser page of this instance, and this request has no matching `Origin`.',
     })
   const { hostname } = new URL(origin)
   if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0)
     refuse('not_supported', {
-      message: `Passkeys are made for names, and ${hostname} is an address: open this instance by its name, such as http://localhost.`,
+      message: `Passkeys require a host name, and ${hostname} is an IP address. Open this instance by its name, such as http://localhost.`,
     })
   return { origin, id: hostname }
 }
@@ -170,9 +171,9 @@ async function taken(ctx: Context, purpose: Purpose, clientDataJSON: string): Pr
   const challenge = challengeIn(clientDataJSON)
   const known = challenge === null ? null : await takeChallenge(ctx, purpose, challenge)
   if (known === null || challenge === null)
-    return refuse('link_expired', { message: 'This was begun too long ago, or is used already. Begin again.' })
+    return refuse('link_expired', { message: 'This passkey request has expired or was already used. Start again.' })
   if (known.accountId !== null && known.accountId !== ctx.principal.accountId)
-    return refuse('link_expired', { message: 'This was begun for another account. Begin again.' })
+    return refuse('link_expired', { message: 'This was started for another account. Start again.' })
   return { ...known, challenge }
 }
 

@@ -42,7 +42,7 @@ export const passkeyService = implement(passkeys, {
         .insert(ctx.db, { id: newId(), account_id: accountId, name, ...made })
         .catch((error: unknown) => {
           if (sqlState(error) !== '23505') throw error
-          return refuse('already_exists', { message: 'This passkey is known already.' })
+          return refuse('already_exists', { message: 'This passkey is already registered.' })
         })
       await writeAudit(ctx, {
         action: 'passkey.added',
@@ -105,7 +105,7 @@ async function fewerThanMost(ctx: Context): Promise<PasskeyRow[]> {
   const present = await passkeyStore.list(ctx.db, ctx.principal.accountId, null, MOST_PASSKEYS)
   if (present.length >= MOST_PASSKEYS)
     refuse('limit_reached', {
-      message: `An account has ${MOST_PASSKEYS} passkeys at most.`,
+      message: `You can have up to ${MOST_PASSKEYS} passkeys. Remove one first.`,
       details: { limit: MOST_PASSKEYS },
     })
   return present

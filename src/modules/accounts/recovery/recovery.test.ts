@@ -149,8 +149,8 @@ test('who signed up with bob’s address and waits for him keeps no way in; what
     async () => (await bob.get('/v1/notifications?type=account.recovered')).body.data,
     (words: { body: string }[]) => words.length > 0,
   )
-  assert.match(word!.body, /1 keys were revoked, 1 webhooks .*, 1 providers .*, 1 automations .*, 1 invitations /)
-  assert.match(word!.body, /1 things shared with others/)
+  assert.match(word!.body, /1 API keys were revoked, 1 webhooks .*, 1 providers .*, 1 automations .*, 1 invitations /)
+  assert.match(word!.body, /1 shares with others/)
   const audit = async () => (await alice.get('/audit?action=account.recovered')).body.data
   const [entry] = await audit()
   assert.deepEqual([entry.actor.account_id, entry.details.first, entry.details.closed.webhooks], [mallory.id, true, 1])

@@ -30,7 +30,7 @@ interface Asked {
 /** Whether there is such an account is looked up by a job: the answer takes as long and says as much for every address. */
 export async function requestRecovery(ctx: Context, email: string): Promise<void> {
   if (!canMail(ctx.engine))
-    refuse('not_ready', { message: 'This server cannot send mail: its administrator has to set SMTP_URL.' })
+    refuse('not_ready', { message: 'This server can’t send email. Its administrator can set SMTP_URL.' })
   await takeRecovery(ctx)
   const id = newId()
   const asked: Asked = { id, email: ctx.engine.secrets.seal(email, id) }
@@ -67,13 +67,13 @@ const mayRecover = ({ email_verified_at, password_hash, administrator }: Account
 const recoveryMail = ({ email }: AccountRow, link: string, token: string) =>
   tokenMail({
     to: email,
-    subject: 'Set a new password',
-    intro: 'Somebody, most likely you, has forgotten the password of the account with this address.',
-    open: { words: 'Set a new password', link },
+    subject: 'Reset your password',
+    intro: 'We received a request to reset the password of your account.',
+    open: { words: 'Reset password', link },
     command: 'uk ways-in recover',
     token,
     further: [
-      'It is good for an hour, once, and ends every session of the account. If it was not you, ignore this mail: nothing has changed.',
+      'The link can be used once and expires in 1 hour. Resetting your password signs out all your sessions. If you didn’t ask for this, ignore this email. Your password hasn’t changed.',
     ],
   })
 
@@ -86,7 +86,7 @@ export async function recover(ctx: Context<HasDoors>, token: string, password: s
     const taken = await takeChallenge(ctx, 'recovery', token)
     if (taken?.accountId == null)
       return refuse('link_expired', {
-        message: 'This link is used already, or was sent more than an hour ago. Ask for another.',
+        message: 'This link was already used or has expired. Request a new one.',
       })
     const { email_verified_at, administrator } = await accountStore.lock(ctx.db, taken.accountId)
     const first = email_verified_at === null && !administrator

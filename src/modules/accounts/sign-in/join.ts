@@ -11,7 +11,8 @@ import { type AccountRow, accountStore } from '../store.ts'
 export async function requireInvitation(ctx: Context, token: string | undefined, email: string): Promise<void> {
   if (token && (await isInvited(ctx.db, token, email))) return
   refuse('policy_denied', {
-    message: 'Sign-up is by invitation here: ask somebody to invite you, and use the address that was invited.',
+    message:
+      'This instance requires an invitation. Ask a member to invite you, and sign up with the invited email address.',
   })
 }
 
@@ -49,7 +50,10 @@ export async function createAccount(
     })
     .catch((error: unknown) => {
       if (sqlState(error) !== '23505') throw error
-      return refuse('already_exists', { param: 'email', message: 'There is an account with this e-mail address.' })
+      return refuse('already_exists', {
+        param: 'email',
+        message: 'An account with this email address already exists. Sign in instead.',
+      })
     })
   await createPersonalWorkspace(ctx.db, personal_workspace_id, id)
   if (credits > 0n && !waits) await ctx.engine.ledger.grant(ctx.db, id, credits, 'sign-up', null)

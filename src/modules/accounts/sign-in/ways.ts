@@ -29,6 +29,6 @@ export async function checkAnotherWay(ctx: Context, taking: 'passkeys' | 'identi
   const left = Number(ways.password) + ways.passkeys + identities - 1
   if (left < 1 || (taking === 'identities' && ctx.engine.config.oidc === null && !ways.password && ways.passkeys === 0))
     refuse('invalid_state', {
-      message: 'This is the last way to sign in to the account. Set a password or add a passkey first.',
+      message: 'This is your last way to sign in. Set a password or add a passkey first.',
     })
 }

@@ -149,7 +149,7 @@ export async function readCatalogue(db: Db, log: Log, before: Catalogue): Promis
     }))
     return catalogueOf(override(base, words))
   } catch (error) {
-    log.error({ error }, 'the catalogue of models cannot be read; the one before goes on serving')
+    log.error({ error }, 'a downloaded model catalogue cannot be read; the previous one stays in use')
     return before
   }
 }

@@ -76,12 +76,12 @@ export const catalogueService = implementWith<Context<HasReader>>()(catalogues, 
     if (pricing === null && context_length === null && max_output_tokens === null)
       refuse('missing_parameter', {
         param: 'pricing',
-        message: 'Give `pricing`, `context_length` or `max_output_tokens`.',
+        message: 'Send `pricing`, `context_length` or `max_output_tokens`.',
       })
     return change(ctx, async (ctx) => {
       if ((await overrideStore.count(ctx.db)) >= MOST_OVERRIDES)
         refuse('limit_reached', {
-          message: `There may be ${MOST_OVERRIDES} overrides at most.`,
+          message: `You can have up to ${MOST_OVERRIDES} overrides. Delete one first.`,
           details: { limit: MOST_OVERRIDES },
         })
       const row = await overrideStore.put(ctx.db, {
@@ -101,7 +101,7 @@ export const catalogueService = implementWith<Context<HasReader>>()(catalogues, 
     requireAdministrator(ctx)
     await change(ctx, async (ctx) => {
       if (!(await overrideStore.delete(ctx.db, slug)))
-        refuse('not_found', { param: 'slug', message: `Nothing was set for ${slug}.` })
+        refuse('not_found', { param: 'slug', message: `There is no override for ${slug}.` })
       await tell(ctx, 'model_override.removed', idFor(slug), { slug })
     })
     return { id: idFor(slug) }
@@ -123,7 +123,7 @@ async function tell(ctx: Context, action: string, id: Id, details: Record<string
 
 function requireAdministrator(ctx: Context): void {
   if (!isInstanceAdmin(ctx))
-    refuse('insufficient_role', { message: 'Only the administrator of this instance may do this.' })
+    refuse('insufficient_role', { message: 'Only an administrator of this instance can do this.' })
 }
 
 const idFor = (slug: string): Id => idOf('model override', slug)

@@ -38,7 +38,7 @@ export async function fetchCatalogue({ engine, signal, now }: Context): Promise<
       // A catalogue from another address is expected to differ.
       if (!force && newest?.source_url === url.href && priced * 2 < newest.priced_count)
         refuse('provider_error', {
-          message: `It has prices of ${priced} models where it had ${newest.priced_count}. Set \`force\` to take it all the same.`,
+          message: `The new catalogue has prices for ${priced} models, and the previous one had ${newest.priced_count}. Set \`force\` to use it anyway.`,
         })
       const before = newest === undefined ? null : (JSON.parse(newest.snapshot) as Snapshot)
       return {
@@ -65,7 +65,7 @@ async function bytesAt(engine: Context['engine'], url: URL, signal: AbortSignal)
       party: 'catalogue',
       signal,
     })
-    if (status !== 200) refuse('provider_error', { message: `The catalogue’s address answered ${status}.` })
+    if (status !== 200) refuse('provider_error', { message: `The catalogue URL returned status ${status}.` })
     return bytes
   } catch (error) {
     if (!(error instanceof RetrieveFailed)) throw error
@@ -75,13 +75,14 @@ async function bytesAt(engine: Context['engine'], url: URL, signal: AbortSignal)
 
 function understood(bytes: Buffer, day: string, version: string): Fetched {
   const excess = excessOf(bytes, CATALOGUE)
-  if (excess !== null) refuse('provider_error', { message: `What was fetched is not a catalogue. It holds ${excess}.` })
+  if (excess !== null)
+    refuse('provider_error', { message: `The downloaded file isn’t a catalogue. It contains ${excess}.` })
   try {
     return readFetched(JSON.parse(bytes.toString()), day, version)
   } catch (error) {
     if (!(error instanceof NoCatalogue || error instanceof SyntaxError)) throw error
     return refuse('provider_error', {
-      message: `What was fetched is not a catalogue. ${error instanceof NoCatalogue ? error.message : 'It is not JSON.'}`,
+      message: `The downloaded file isn’t a catalogue. ${error instanceof NoCatalogue ? error.message : 'It isn’t valid JSON.'}`,
     })
   }
 }

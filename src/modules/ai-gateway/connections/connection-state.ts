@@ -230,9 +230,9 @@ export function reasonWords(reason: Reason | null): string | null {
     case null:
       return null
     case 'no_list':
-      return 'It answers, and does not say which models it serves: whether its key is accepted is seen at the next call.'
+      return 'The provider responds but doesn’t list its models. The next request shows whether its key is accepted.'
     case 'unproven':
-      return 'It refused calls, and lists its models again: whether it answers calls is seen at the next one.'
+      return 'The provider rejected requests, but lists its models again. The next request shows whether it works.'
     default:
       return `It ${faultWords[reason]}.`
   }

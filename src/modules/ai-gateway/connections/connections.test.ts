@@ -36,7 +36,7 @@ test('bob brings a dead key: he is told at once, nothing of it is offered, and a
   const { id } = await bring(bob, vendor, 'dead', { api_key: 'sk-dead-0123456789' })
   // The answer has it already, but where this machine took longer than a caller is kept waiting.
   const made = await until(() => one(bob, id), isFailing)
-  assert.deepEqual([made.status, made.status_reason], ['failing', 'It did not accept its key.'])
+  assert.deepEqual([made.status, made.status_reason], ['failing', 'It rejected its API key.'])
   assert.match(made.last_error, /^The provider answered 401/)
   assert.ok(!JSON.stringify(made).includes('sk-dead'))
   assert.ok(made.last_error_at !== null && made.last_success_at === null)
@@ -86,16 +86,16 @@ test('a key that the vendor takes back is failing in every process after one cal
   await rest(made.id)
   for (const who of [bob, beyond]) {
     const failing = await until(() => one(who, made.id), isFailing)
-    assert.equal(failing.status_reason, 'It did not accept its key.')
+    assert.equal(failing.status_reason, 'It rejected its API key.')
     await until(
       () => slugs(who),
       (all) => !all.includes('fading/gpt-4o'),
     )
     const model = (await who.get('/models/fading/gpt-4o')).body.data
-    assert.deepEqual([model.status, model.status_reason], ['failing', 'It did not accept its key.'])
+    assert.deepEqual([model.status, model.status_reason], ['failing', 'It rejected its API key.'])
     assert.ok((await slugs(who, '&status=failing')).includes('fading/gpt-4o'))
     const preview = (await who.post('/ai-gateway/routing-preview', { model: 'fading/gpt-4o' })).body.data
-    assert.match(preview.candidates[0].reason, /^it is failing, so it is asked last: It did not accept its key\.$/)
+    assert.match(preview.candidates[0].reason, /^it’s failing, so it’s tried last: It rejected its API key\.$/)
   }
   // Asked last is asked all the same where nobody else is left.
   assert.equal((await beyond.post('/inference/text', hello('fading/gpt-4o'))).status, 200)
@@ -125,7 +125,7 @@ test('bob hears once that a provider of his fails and that it works again; one r
     (await bob.get('/notifications?limit=100')).body.data
       .filter(({ resource }: any) => resource?.id === made.id)
       .map(({ type, title }: any) => `${type}: ${title}`)
-  const fails = 'provider.failing: The provider paid fails'
+  const fails = 'provider.failing: The provider paid is failing'
   await until(told, (all) => all.includes(fails))
   assert.equal((await bob.post('/inference/text', hello('paid/gpt-4o'))).status, 200)
   const works = 'provider.working: The provider paid works again'
@@ -275,7 +275,7 @@ test('strangers and viewers test nothing, and a provider’s own words are for t
   assert.match(made.last_error, /acme-corp/)
   assert.ok(!made.last_error.includes('sk-team'), made.last_error)
   const seen = await one(carol, made.id)
-  assert.deepEqual([seen.status, seen.last_error], ['failing', 'It did not accept its key.'])
+  assert.deepEqual([seen.status, seen.last_error], ['failing', 'It rejected its API key.'])
   const listed = (await carol.get(`${at}?workspace_id=${id}`)).text
   assert.ok(!listed.includes('acme-corp') && !(await carol.get('/ai-gateway/providers')).text.includes('acme-corp'))
   assert.equal((await carol.post(`${at}/${made.id}/test`)).body.error.code, 'insufficient_role')

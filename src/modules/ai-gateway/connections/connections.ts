@@ -75,7 +75,7 @@ export class Connections implements AsyncDisposable {
       for (const [id, state] of states) this.#hear(id, state)
       await this.#refused.learn(this.#parts.postgres.db, missing)
     } catch (error) {
-      this.#parts.log.warn({ error }, 'how provider endpoints do cannot be read')
+      this.#parts.log.warn({ error }, 'provider endpoint status cannot be read')
     }
   }
 
@@ -184,7 +184,7 @@ export class Connections implements AsyncDisposable {
       try {
         if (await connectionStore.write(this.#parts.postgres.db, states)) this.#parts.bus.poke('outbox')
       } catch (error) {
-        this.#parts.log.warn({ error }, 'how provider endpoints do cannot be written down')
+        this.#parts.log.warn({ error }, 'provider endpoint status cannot be written')
         this.#gathering ??= setTimeout(() => void this.#flush(), POLL_MS).unref()
         return
       }
@@ -206,7 +206,7 @@ export class Connections implements AsyncDisposable {
         for (const [id, state] of states) this.#hear(id, state)
         this.#since = new Date(at.getTime() - OVERLAP_MS)
       } catch (error) {
-        this.#parts.log.warn({ error }, 'how provider endpoints do cannot be read')
+        this.#parts.log.warn({ error }, 'provider endpoint status cannot be read')
       }
     }
   }

@@ -145,7 +145,7 @@ export class RefusedModels implements AsyncDisposable {
   #queue(work: (db: Db) => Promise<void>): void {
     this.#work = this.#work
       .then(() => work(this.#parts.postgres.db))
-      .catch((error: unknown) => this.#parts.log.warn({ error }, 'refused models cannot be read or written'))
+      .catch((error: unknown) => this.#parts.log.warn({ error }, 'rejected models cannot be read or written'))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -40,7 +40,7 @@ export function startRetests({ db, log, own, test }: RetestParts): AsyncDisposab
   const turn = (): void => {
     if (running.size < AT_ONCE)
       looking ??= look()
-        .catch((error: unknown) => log.warn({ error }, 'provider endpoints cannot be tested now'))
+        .catch((error: unknown) => log.warn({ error }, 'provider endpoints cannot be tested right now'))
         .finally(() => (looking = null))
   }
   const timer = setInterval(turn, LOOK_MS)

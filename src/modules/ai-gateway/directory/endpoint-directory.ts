@@ -133,7 +133,7 @@ export async function createDirectory({
       watchers.owns(row.owner_id, source.endpoint)
       return source
     } catch (error) {
-      log.error({ error, provider_endpoint: row.id }, 'the key of a provider endpoint cannot be opened')
+      log.error({ error, provider_endpoint: row.id }, 'a provider endpoint’s key cannot be decrypted')
       return null
     }
   }
@@ -269,7 +269,7 @@ export async function createDirectory({
     if (names.length > 0)
       refuse('not_found', {
         param: 'model',
-        message: `Several computers have a model of this name, and it is not known to be the same one. Choose: ${names.map((one) => `\`${one}\``).join(', ')}.`,
+        message: `Several computers have a model with this name. Choose one: ${names.map((one) => `\`${one}\``).join(', ')}.`,
       })
     // Whether there is such a model is not known: to say that there is none would be final.
     for (const source of named.filter(needsModelList)) {
@@ -280,7 +280,7 @@ export async function createDirectory({
   }
 
   const running = resealAll(postgres.db, secrets, log).catch((error: unknown) =>
-    log.warn({ error }, 'keys of provider endpoints were not sealed again'),
+    log.warn({ error }, 'provider endpoint keys were not re-encrypted'),
   )
   // Loaded ahead, so that the first call waits for one owner less; and engines are looked for while the server starts.
   void Promise.resolve(offersBy(INSTANCE)).then(look, (error: unknown) =>

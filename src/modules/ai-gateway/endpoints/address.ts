@@ -9,10 +9,10 @@ import type { Shape } from '#gateway/model/offer.ts'
 export function checkBaseUrl(words: string, shape: Shape, policy: AddressPolicy | null, administers = false): string {
   const url = URL.parse(words)
   const wrong = (message: string): never => refuse('invalid_parameter', { param: 'base_url', message })
-  if (url === null || !/^https?:$/.test(url.protocol)) return wrong('`base_url` must begin with https:// or http://.')
+  if (url === null || !/^https?:$/.test(url.protocol)) return wrong('`base_url` must start with https:// or http://.')
   if (url.username !== '' || url.password !== '')
-    return wrong('`base_url` must not hold a user or a password: give the key as `api_key`.')
-  if (url.search !== '' || url.hash !== '') return wrong('`base_url` must not have a query or a fragment.')
+    return wrong('`base_url` can’t include a user or password. Send the key as `api_key`.')
+  if (url.search !== '' || url.hash !== '') return wrong('`base_url` can’t have a query or a fragment.')
   if (policy !== null) checkAddress(url, policy, administers)
   const path = url.pathname.replace(/\/+$/, '')
   // Paths that clients of these two append begin with the version.
@@ -27,11 +27,11 @@ function checkAddress({ hostname, port, protocol }: URL, policy: AddressPolicy, 
   if (!local && !/^[\d.]+$/.test(host) && !host.includes(':')) return
   if (policy.permits(host, local ? '127.0.0.1' : host, number)) return
   const remedy = administers
-    ? 'As the administrator you may add the endpoint with `instance: true`, and it serves everybody here; or allow the address'
-    : 'The administrator can allow it'
+    ? 'As an administrator, add the endpoint with `instance: true` to make it available to all users, or allow the address'
+    : 'An administrator can allow it'
   refuse('policy_denied', {
     param: 'base_url',
-    message: `${hostname} is a private address, and those are not allowed here. ${remedy} with UK_UPSTREAM_ALLOW=${hostname}:${number}.`,
+    message: `${hostname} is a private address, which isn’t allowed. ${remedy} with UK_UPSTREAM_ALLOW=${hostname}:${number}.`,
   })
 }
 

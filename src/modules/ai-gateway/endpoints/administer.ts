@@ -35,12 +35,12 @@ export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Own
     if (asked !== null)
       refuse('invalid_parameter', {
         param: 'workspace_id',
-        message: 'An endpoint of the instance belongs to no workspace.',
+        message: 'An instance endpoint can’t belong to a workspace. Leave out `workspace_id`.',
       })
     if (!isInstanceAdmin(ctx))
       refuse('insufficient_role', {
         param: 'instance',
-        message: 'Only the administrator of this instance may do this.',
+        message: 'Only an administrator of this instance can do this.',
       })
     return { owner_id: INSTANCE, account_id: null, workspace_id: null }
   }

@@ -63,7 +63,7 @@ function fromPreset(
     const baseUrl = checkBaseUrl(given ?? '', shape, null)
     return instanceSource('environment', { slug: id, name, shape, baseUrl, apiKey, preset: id }, at)
   } catch {
-    log.warn({ variable: `${env}_BASE_URL` }, 'a provider of the instance has no usable address and is left out')
+    log.warn({ variable: `${env}_BASE_URL` }, 'an instance provider has an invalid URL and is ignored')
     return null
   }
 }

@@ -34,7 +34,7 @@ test('a vendor whose API needs a key is not added without one, and what it needs
     const refused = await nora.post(at, { preset, ...(['azure', 'bedrock', 'vertex'].includes(preset) && place) })
     const { code, param, message } = refused.body.error
     assert.deepEqual([refused.status, code, param], [400, 'missing_parameter', 'api_key'])
-    assert.match(message, new RegExp(`^The preset \`${preset}\` needs a key: give \`api_key\`, or `))
+    assert.match(message, new RegExp(`^The preset \`${preset}\` requires a key. Send \`api_key\`, or `))
   }
   // A header of another vendor's opens nothing here.
   const other = await nora.post(at, { preset: 'openai', headers: { 'x-api-key': 'sk-0123456789' } })
@@ -85,7 +85,7 @@ test('an endpoint whose vendor needs a key and that was stored without one serve
     const renamed = await olga.patch(`${at}/${id}`, { name: `${name}, old` })
     const { status, status_reason, enabled } = renamed.body.data
     assert.deepEqual([renamed.status, status, enabled], [200, 'needs_key', true])
-    assert.match(status_reason, /^The preset `(openai|azure)` needs a key: give `api_key`, or /)
+    assert.match(status_reason, /^The preset `(openai|azure)` requires a key. Send `api_key`, or /)
     const { ok, error, models_count } = (await olga.post(`${at}/${id}/test`)).body.data
     assert.deepEqual([ok, error, models_count], [false, status_reason, null])
   }
@@ -120,7 +120,7 @@ test('an endpoint whose key cannot be opened any more serves nothing, and says s
   for (const { status, status_reason } of [renamed, ...(await pia.get(at)).body.data])
     assert.deepEqual(
       [status, status_reason],
-      ['unreadable_key', 'Its key cannot be opened with the root keys of this instance: give it again.'],
+      ['unreadable_key', 'The key can’t be decrypted with this instance’s root keys. Enter it again.'],
     )
   const tested = await pia.post(`${at}/${made.id}/test`)
   assert.deepEqual([tested.status, tested.body.data?.ok, tested.body.data?.error], [200, false, renamed.status_reason])
@@ -128,7 +128,7 @@ test('an endpoint whose key cannot be opened any more serves nothing, and says s
 
   const keyed = await again({ api_key: 'sk-0123456789' })
   assert.deepEqual(
-    [keyed.status, keyed.status_reason.startsWith('Its headers cannot be opened')],
+    [keyed.status, keyed.status_reason.startsWith('The headers can’t be decrypted')],
     ['unreadable_key', true],
   )
   const given = await again({ headers: {} })
@@ -222,7 +222,7 @@ test('what a provider said of a key is told to whoever brought it, and to nobody
   assert.match(hers.body.data.error, /401/)
   const his = await (await bob.key()).post('/compat-a/v1/chat/completions', hello('house/gpt-4o'))
   assert.equal(his.status, 502, his.text)
-  assert.match(his.text, /`house` does not say which models it serves\. Whoever brought it can test it/)
+  assert.match(his.text, /`house` doesn’t list its models\. Its owner can test it/)
   assert.doesNotMatch(his.text, /401|Incorrect|sk-/)
   assert.equal((await alice.delete(`${at}/${id}`)).status, 200)
 })

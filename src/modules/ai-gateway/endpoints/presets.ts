@@ -63,5 +63,5 @@ export function whyKeyless(endpoint: Keyed): string | null {
   if (hasKey(endpoint)) return null
   const { id, key_headers, base_url } = presetOf(endpoint.preset)!
   const names = key_headers.map((name) => `\`${name}\``).join(' or ')
-  return `The preset \`${id}\` needs a key: give \`api_key\`, or ${names} in \`headers\`.${base_url === null ? '' : ' A server of your own that takes none is named by `base_url`.'}`
+  return `The preset \`${id}\` requires a key. Send \`api_key\`, or ${names} in \`headers\`.${base_url === null ? '' : ' For your own server without a key, set `base_url`.'}`
 }

@@ -35,9 +35,9 @@ export const openSecrets = (secrets: Secrets, row: EndpointRow): { apiKey: strin
 /** The step that would make its secrets readable again; null: they are. */
 export function whyUnreadable(secrets: Secrets, row: EndpointRow): string | null {
   if (!opens(() => openKey(secrets, row)))
-    return 'Its key cannot be opened with the root keys of this instance: give it again.'
+    return 'The key can’t be decrypted with this instance’s root keys. Enter it again.'
   if (!opens(() => openHeaders(secrets, row)))
-    return 'Its headers cannot be opened with the root keys of this instance: give them again.'
+    return 'The headers can’t be decrypted with this instance’s root keys. Enter them again.'
   return null
 }
 
@@ -67,7 +67,7 @@ export async function resealAll(db: Db, secrets: Secrets, log: Log): Promise<voi
           await endpointStore.reseal(db, id, 'sealed_headers', sealed_headers, again)
         }
       } catch (error) {
-        log.error({ error, provider_endpoint: id }, 'the key of a provider endpoint cannot be opened')
+        log.error({ error, provider_endpoint: id }, 'a provider endpoint’s key cannot be decrypted')
       }
     }
     if (rows.length < AT_ONCE) return

@@ -41,11 +41,10 @@ export async function getJson(
   try {
     const { status, text } = await exchange(outbound, endpoint, path, body, timeoutMs)
     const excess = excessOf(text, FOREIGN)
-    if (excess !== null) fail(`The provider answered with ${excess}.`, null, 'garbage')
+    if (excess !== null) fail(`The provider’s response contains ${excess}.`, null, 'garbage')
     const json = parse(text)
-    if (status >= 200 && status < 300)
-      return json ?? fail('The provider answered something that is not JSON.', null, 'garbage')
-    return fail(`The provider answered ${status}${saidIn(json, text)}.`, status)
+    if (status >= 200 && status < 300) return json ?? fail('The provider’s response isn’t valid JSON.', null, 'garbage')
+    return fail(`The provider returned status ${status}${saidIn(json, text)}.`, status)
   } catch (error) {
     if (error instanceof AskFailed) throw error
     return error instanceof TransportFailed ? fail(error.message, null, error.fault.kind) : fail(why(error))
@@ -67,7 +66,7 @@ export function exchange(
   let status = 0
   let abort: (reason: Error) => void = () => {}
   const timer = setTimeout(() => {
-    const late = new AskFailed(`The provider did not answer within ${timeoutMs / 1000} s.`, null, 'timeout')
+    const late = new AskFailed(`The provider didn’t respond within ${timeoutMs / 1000} s.`, null, 'timeout')
     abort(late)
     reject(late)
   }, timeoutMs)
@@ -96,7 +95,7 @@ export function exchange(
       },
       onResponseData(controller, piece) {
         size += piece.length
-        if (size > MOST_BYTES) controller.abort(new AskFailed('The provider’s answer is too large.', null, 'garbage'))
+        if (size > MOST_BYTES) controller.abort(new AskFailed('The provider’s response is too large.', null, 'garbage'))
         else pieces.push(piece)
       },
       onResponseEnd() {
@@ -131,7 +130,7 @@ export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint, t
   }
   const { status, text } = answer
   if (status !== 400 && status !== 404)
-    fail(`The provider answered ${status}${saidIn(parseForeign(text) ?? null, text)}.`, status)
+    fail(`The provider returned status ${status}${saidIn(parseForeign(text) ?? null, text)}.`, status)
 }
 
 function nothingAsked({ preset, shape }: ProviderEndpoint): { path: string; body: object } {
@@ -164,22 +163,22 @@ function saidIn(json: unknown, text: string): string {
 }
 
 const reasons: Record<string, string> = {
-  ECONNREFUSED: 'Nothing listens at this address.',
-  ECONNRESET: 'The provider broke the connection.',
-  ENOTFOUND: 'There is no host of this name.',
-  EAI_AGAIN: 'The name of the host cannot be looked up now.',
-  EHOSTUNREACH: 'The host cannot be reached.',
-  ENETUNREACH: 'The network of the host cannot be reached.',
-  UK_CONNECT_TIMEOUT: 'The provider did not take the connection in time.',
-  UK_ANSWER_TIMEOUT: 'The provider did not answer in time.',
-  UK_ANSWER_TOO_LARGE: 'The provider’s answer is too large.',
-  UK_CONNECTION_CLOSED: 'The provider broke the connection.',
+  ECONNREFUSED: 'No server is listening at this address.',
+  ECONNRESET: 'The provider closed the connection.',
+  ENOTFOUND: 'The host name doesn’t exist.',
+  EAI_AGAIN: 'The host name can’t be resolved right now.',
+  EHOSTUNREACH: 'The host can’t be reached.',
+  ENETUNREACH: 'The host’s network can’t be reached.',
+  UK_CONNECT_TIMEOUT: 'The connection to the provider timed out.',
+  UK_ANSWER_TIMEOUT: 'The provider didn’t respond in time.',
+  UK_ANSWER_TOO_LARGE: 'The provider’s response is too large.',
+  UK_CONNECTION_CLOSED: 'The provider closed the connection.',
 }
 
 function why(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'UK_ADDRESS_REFUSED')
-    return `${(error as Error).message} The administrator can allow it with UK_UPSTREAM_ALLOW.`
-  if (/CERT|SSL|TLS/.test(code)) return `The provider’s certificate is not accepted (${code}).`
-  return reasons[code] ?? `The provider cannot be reached${/^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''}.`
+    return `${(error as Error).message} An administrator can allow it with UK_UPSTREAM_ALLOW.`
+  if (/CERT|SSL|TLS/.test(code)) return `The provider’s TLS certificate isn’t trusted (${code}).`
+  return reasons[code] ?? `The provider can’t be reached${/^[A-Z_]{3,40}$/.test(code) ? ` (${code})` : ''}.`
 }

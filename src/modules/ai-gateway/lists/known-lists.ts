@@ -84,7 +84,7 @@ export class KnownLists {
       })
       .catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error)
-        entry.failure = error instanceof AskFailed ? error : new AskFailed('It cannot be asked.')
+        entry.failure = error instanceof AskFailed ? error : new AskFailed('It can’t be tested.')
         entry.failures += 1
         this.#heard(source, entry.failure)
         this.#log.debug({ provider: source.endpoint.slug, why }, 'a provider does not say what it serves')

@@ -96,8 +96,7 @@ const beside = (endpoint: ProviderEndpoint, end: string | undefined): ProviderEn
 
 export function rowsIn(answer: unknown, key: string): Json[] {
   const rows = (answer as Json | null)?.[key]
-  if (!Array.isArray(rows))
-    throw new AskFailed('The provider’s list of models has a form that is not known.', 200, 'garbage')
+  if (!Array.isArray(rows)) throw new AskFailed('The provider’s model list has an unknown format.', 200, 'garbage')
   return (rows as unknown[]).filter((row): row is Json => row !== null && typeof row === 'object').slice(0, MOST)
 }
 

@@ -35,7 +35,7 @@ test('a provider that does not say what it serves is not said to lack a model', 
   ] as const) {
     const { status, text, headers } = await key.post(path, body)
     assert.equal(status, 502, `${path}: ${text}`)
-    assert.match(text, /`silent` does not say which models it serves\. The provider answered 401.*Mend its key/)
+    assert.match(text, /`silent` doesn’t list its models\. The provider returned status 401.*Fix its key/)
     assert.equal(headers.get('x-should-retry'), 'false')
   }
   assert.equal((await key.post('/compat-a/v1/chat/completions', hello('nobody/gpt-4o'))).status, 404)
@@ -106,7 +106,7 @@ test('what a provider redirects to is not followed, and an answer that is none i
   const origin = `http://127.0.0.1:${(odd.address() as AddressInfo).port}`
   const { id } = (await alice.post(at, { name: 'odd', slug: 'odd', shape: 'openai-chat', base_url: `${origin}/moved` }))
     .body.data
-  assert.equal((await alice.post(`${at}/${id}/test`)).body.data.error, 'The provider answered 302.')
+  assert.equal((await alice.post(`${at}/${id}/test`)).body.data.error, 'The provider returned status 302.')
   await alice.patch(`${at}/${id}`, { base_url: `${origin}/page` })
   assert.match((await alice.post(`${at}/${id}/test`)).body.data.error, /not JSON/)
   await alice.delete(`${at}/${id}`)

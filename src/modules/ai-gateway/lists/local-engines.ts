@@ -38,7 +38,7 @@ export async function askDiscovered(
 ): Promise<ListedModel[]> {
   const engine = providerOf(endpoint.preset)?.engine
   if (engine === undefined) return fetchModels(outbound, endpoint, timeoutMs)
-  const somebodyElse = `What answers at ${endpoint.baseUrl} is not ${endpoint.name}.`
+  const somebodyElse = `The server at ${endpoint.baseUrl} isn’t ${endpoint.name}.`
   if ('page' in engine) {
     const { path, says, model } = engine.page
     const { text } = await exchange(outbound, endpoint, path, undefined, timeoutMs)

@@ -35,7 +35,7 @@ export async function gatewayUsage(
   const to = filters.to ?? periodKey('day', today)
   const from = filters.from ?? daysBefore(to, DAYS - 1)
   if (from > to || from < daysBefore(to, MOST_DAYS))
-    refuse('invalid_parameter', { param: 'from', message: '`from` must lie before `to`, ten years at most.' })
+    refuse('invalid_parameter', { param: 'from', message: '`from` must be before `to`, by up to 10 years.' })
   await ctx.engine.ledger.flush()
   const named = { ...filters, from, to, keyId: key_id }
   const sets = [
@@ -96,7 +96,7 @@ export function viewOf(
     if (!isInstanceAdmin(ctx))
       refuse('insufficient_role', {
         param: 'instance',
-        message: 'Only the administrator of this instance may do this.',
+        message: 'Only an administrator of this instance can do this.',
       })
     return { whose: workspaceId === undefined ? {} : { workspaceIds: [workspaceId] }, of: 'instance' }
   }

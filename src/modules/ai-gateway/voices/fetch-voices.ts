@@ -34,7 +34,7 @@ async function ask(outbound: Outbound, endpoint: ProviderEndpoint): Promise<Foun
 
 function rows(answer: unknown, key: string): Json[] {
   const all = isObject(answer) ? answer[key] : undefined
-  if (!Array.isArray(all)) throw new AskFailed('The provider’s list of voices has a form that is not known.')
+  if (!Array.isArray(all)) throw new AskFailed('The provider’s voice list has an unknown format.')
   return all.filter(isObject)
 }
 
@@ -110,7 +110,7 @@ const KOKORO: Readonly<Record<string, string>> = {
 
 function kokoroVoices(answer: unknown): FoundVoice[] {
   const voices = isObject(answer) ? answer.voices : undefined
-  if (!Array.isArray(voices)) throw new AskFailed('The server’s list of voices has a form that is not known.')
+  if (!Array.isArray(voices)) throw new AskFailed('The server’s voice list has an unknown format.')
   return (voices as unknown[]).map((row): FoundVoice => {
     const id = text(isObject(row) ? (row.id ?? row.name) : row)
     const [, language = '', sex = ''] = /^([a-z])([fm])_/.exec(id) ?? []

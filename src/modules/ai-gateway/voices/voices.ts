@@ -132,7 +132,7 @@ export function createVoices({
       const others = ((await foundAt(source)) ?? []).filter((voice) => speaksWith(voice, offer)).slice(0, MOST_TOLD)
       return refuse('invalid_parameter', {
         param: 'voice',
-        message: `\`${slug}\` has no voice ${JSON.stringify(shorten(named, 100))}. Some that it has: ${others.map(({ id }) => `\`${id}\``).join(', ')}. GET /audio/voices lists all of them.`,
+        message: `\`${slug}\` has no voice ${JSON.stringify(shorten(named, 100))}. Available voices include ${others.map(({ id }) => `\`${id}\``).join(', ')}. \`GET /audio/voices\` lists all voices.`,
       })
     },
   }

@@ -68,11 +68,11 @@ function endOf({ status, result, error }: Ended): End {
   if (status === 'expired' || timed_out === true)
     return {
       status: 'timed_out',
-      error: { type: 'timeout', message: 'The command took longer than `timeout_seconds`.' },
+      error: { type: 'timeout', message: 'The command ran longer than `timeout_seconds`.' },
       cost: null,
     }
   if (exit_code === 0) return { status: 'succeeded', error: null, cost: null }
-  const how = exit_code == null ? `was ended by ${signal ?? 'a signal'}` : `ended with exit code ${exit_code}`
+  const how = exit_code == null ? `was terminated by ${signal ?? 'a signal'}` : `exited with code ${exit_code}`
   return {
     status: 'failed',
     error: {

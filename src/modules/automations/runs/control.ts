@@ -39,8 +39,8 @@ async function letGoOn(ctx: Context, locked: AutomationRow): Promise<AutomationR
     refuse('consent_required', {
       message:
         locked.paused_reason === 'account_recovered'
-          ? 'Its account came to the owner of its address. A person lets it go on.'
-          : 'Its agent was changed by somebody with fewer rights than its account. A person lets it go on.',
+          ? 'The automation’s account was recovered by the owner of its email address. A person must resume the automation.'
+          : 'The automation’s agent was changed by someone with fewer permissions than its account. A person must resume the automation.',
       details: { endpoint: 'automations.test_fire' },
     })
   const going = { paused_reason: null, paused_at: null }
@@ -120,8 +120,8 @@ export function checkActive(locked: AutomationRow): void {
   refuse('invalid_state', {
     message:
       status === 'archived'
-        ? 'What is archived, or in an archived workspace, does not fire.'
-        : 'It is paused, because its agent was changed by somebody with fewer rights than its account: its account lets it go on.',
+        ? 'Archived automations, and automations in archived workspaces, don’t run. Unarchive it first.'
+        : 'The automation is paused because its agent was changed by someone with fewer permissions than its account. Its account must resume it.',
     details: { status, allowed: ['unarchive'] },
   })
 }
@@ -129,7 +129,7 @@ export function checkActive(locked: AutomationRow): void {
 export async function runOf(ctx: Context, automationId: Id, runId: Id): Promise<AutomationRunRow> {
   const run = await runStore.get(ctx.db, runId)
   if (run?.automation_id !== automationId)
-    return refuse('not_found', { param: 'runId', message: 'The run does not exist in this automation.' })
+    return refuse('not_found', { param: 'runId', message: 'The run doesn’t exist in this automation.' })
   return run
 }
 
@@ -141,4 +141,7 @@ const allowed: Partial<Record<AutomationRunRow['status'], string[]>> = {
   cancelled: ['retry'],
 }
 const refuseIn = ({ status }: AutomationRunRow): never =>
-  refuse('invalid_state', { message: `This run is ${status}.`, details: { status, allowed: allowed[status] ?? [] } })
+  refuse('invalid_state', {
+    message: `This run’s status is ${status}.`,
+    details: { status, allowed: allowed[status] ?? [] },
+  })

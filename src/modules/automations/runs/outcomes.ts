@@ -108,7 +108,7 @@ async function settle(db: Db, run: AutomationRunRow, { runId, outcome, cost }: T
   else if (outcome === null)
     await end(db, run, {
       status: 'failed',
-      error: { type: 'not_found', message: 'The chat of this run is gone.' },
+      error: { type: 'not_found', message: 'The chat of this run was deleted.' },
       cost,
     })
   else if (outcome.status in status)
@@ -143,9 +143,7 @@ export async function tendRuns(engine: Engine<ChatHandles>): Promise<void> {
     const left = [...all]
     const lane = async (): Promise<void> => {
       for (let one = left.pop(); one !== undefined; one = left.pop())
-        await work(one).catch((error: unknown) =>
-          engine.log.error({ error }, 'a run of an automation cannot be tended'),
-        )
+        await work(one).catch((error: unknown) => engine.log.error({ error }, 'an automation run cannot be processed'))
     }
     await Promise.all(Array.from({ length: LANES }, lane))
   }

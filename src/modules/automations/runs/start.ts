@@ -70,7 +70,7 @@ export async function startSome(engine: Engine<ChatHandles>, { after, but, signa
     if (locked.length > 0) engine.bus.poke('outbox')
     return { locked: locked.length, alone, after: next }
   } catch (error) {
-    engine.log.warn({ error }, 'runs of automations could not be started together, so they are started one by one')
+    engine.log.warn({ error }, 'automation runs could not be started in a batch and are started individually')
     return { locked: locked.length, alone: locked, after: next }
   }
 }

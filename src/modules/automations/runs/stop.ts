@@ -42,7 +42,7 @@ export const giveWayTo = (ctx: Context<ChatHandles>, ids: readonly Id[]): void =
   ctx.afterCommit(
     () =>
       void stopRuns(ctx.engine, ids, 'cancelled').catch((error: unknown) =>
-        ctx.log.warn({ error }, 'runs of automations cannot be stopped now'),
+        ctx.log.warn({ error }, 'automation runs cannot be stopped right now'),
       ),
   )
 

@@ -25,7 +25,7 @@ export function cronFault(pattern: string): string | null {
   if (text.startsWith('@'))
     return NICKNAMES.includes(text.toLowerCase())
       ? null
-      : `\`schedule\`: \`${shorten(text, LONGEST)}\` is unknown. Accepted: ${NICKNAMES.join(', ')}.`
+      : `\`schedule\`: \`${shorten(text, LONGEST)}\` isn’t a known nickname. Accepted: ${NICKNAMES.join(', ')}.`
   const parts = text === '' ? [] : text.split(/\s+/)
   if (parts.length !== 5 && parts.length !== 6)
     return `\`schedule\` must have 5 fields (minute, hour, day of month, month, day of week) or 6 (with seconds first), such as \`0 9 * * 1-5\`, or be a local time such as \`2026-12-24T09:00\`. \`${shorten(text, LONGEST)}\` has ${parts.length}.`
@@ -34,9 +34,9 @@ export function cronFault(pattern: string): string | null {
   for (const [i, { name, accepted }] of own.entries()) {
     // Alone among fields that accept everything, only a wrong one fails.
     if (isCron(parts.map((part, at) => (at === i ? part : '*')).join(' '))) continue
-    return `\`schedule\`: \`${shorten(parts[i]!, LONGEST)}\` is not a valid ${name}. Accepted: ${accepted}, \`*\`, ${LISTS}.`
+    return `\`schedule\`: \`${shorten(parts[i]!, LONGEST)}\` isn’t a valid ${name}. Accepted: ${accepted}, \`*\`, ${LISTS}.`
   }
-  return `\`schedule\`: the fields of \`${shorten(text, LONGEST)}\` cannot be combined.`
+  return `\`schedule\`: the fields of \`${shorten(text, LONGEST)}\` can’t be combined.`
 }
 
 function isCron(pattern: string): boolean {

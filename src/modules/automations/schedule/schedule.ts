@@ -47,7 +47,7 @@ export function firstTick(pattern: string, timeZone: string, now: Date): Date {
   if (first !== null) return first
   return refuse('invalid_cron', {
     param: 'schedule',
-    message: `\`schedule\` must be in the future: \`${shorten(pattern, 100)}\` has passed in ${timeZone}.`,
+    message: `\`schedule\` must be in the future: \`${shorten(pattern, 100)}\` has already passed in ${timeZone}.`,
   })
 }
 
@@ -62,7 +62,7 @@ function wallOf(pattern: string): number {
   if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(pattern))
     refuse('invalid_cron', {
       param: 'schedule',
-      message: `\`schedule\` must be a time that exists: \`${shorten(pattern, 100)}\` does not.`,
+      message: `\`schedule\`: the local time \`${shorten(pattern, 100)}\` doesn’t exist in this time zone.`,
     })
   return wall
 }
@@ -126,7 +126,7 @@ export function zoneOf(name: string): Zone {
     if (!(error instanceof RangeError)) throw error
     return refuse('invalid_time_zone', {
       param: 'time_zone',
-      message: `\`time_zone\`: \`${shorten(name, 60)}\` is not an IANA time zone, such as Europe/Berlin or UTC.`,
+      message: `\`time_zone\`: \`${shorten(name, 60)}\` isn’t an IANA time zone, such as Europe/Berlin or UTC.`,
     })
   }
 }

@@ -52,7 +52,7 @@ async function uncoded(bytes: Buffer, coding: string | null, most: number): Prom
     plain = await CODINGS[one]!(plain, { maxOutputLength: most }).catch((error: NodeJS.ErrnoException) =>
       error.code === 'ERR_BUFFER_TOO_LARGE'
         ? refuse('payload_too_large', {
-            message: `A decoded webhook may hold ${most} bytes at most.`,
+            message: `A decoded webhook body can have up to ${most} bytes.`,
             details: { limit_bytes: most },
           })
         : refuse('invalid_parameter', { message: `The body isn't \`${one}\`, which its \`Content-Encoding\` names.` }),

@@ -84,13 +84,13 @@ async function checkSender(
   if (bearer !== undefined) {
     const known = isToken(bearer, [present.token_hash!, ...former.map(({ token_hash }) => token_hash)])
     if (known && row !== null) return
-    return refuse('invalid_signature', { message: 'This is not the token of this webhook.' })
+    return refuse('invalid_signature', { message: 'The webhook token is wrong.' })
   }
   const { webhook_id, webhook_timestamp, webhook_signature } = given
   if (webhook_id === undefined || webhook_timestamp === undefined || webhook_signature === undefined)
     return refuse('invalid_signature', {
       message:
-        'Send `Authorization: Bearer ukw_…`, or the headers webhook-id, webhook-timestamp and webhook-signature of Standard Webhooks.',
+        'Send `Authorization: Bearer ukw_…`, or the Standard Webhooks headers `webhook-id`, `webhook-timestamp` and `webhook-signature`.',
     })
   const known = [{ id, sealed_secret: present.sealed_secret! }, ...former].map(({ id, sealed_secret }) =>
     secrets.open(sealed_secret, id),
@@ -98,7 +98,7 @@ async function checkSender(
   const signed = { id: webhook_id, timestamp: webhook_timestamp, signature: webhook_signature, body }
   if (!isSigned(signed, known, ctx.now()) || row === null)
     refuse('invalid_signature', {
-      message: 'The signature was not made over these bytes with this secret, or more than 5 minutes ago.',
+      message: 'The signature doesn’t match the body and secret, or `webhook-timestamp` is more than 5 minutes off.',
     })
 }
 
@@ -113,7 +113,10 @@ async function wholeOf({ upload }: Context): Promise<Buffer> {
   for await (const part of upload?.bytes ?? []) {
     size += part.length
     if (size > LARGEST)
-      refuse('payload_too_large', { message: 'A webhook may hold 1 MiB at most.', details: { limit_bytes: LARGEST } })
+      refuse('payload_too_large', {
+        message: 'A webhook body can have up to 1 MiB.',
+        details: { limit_bytes: LARGEST },
+      })
     // A copy: the line only lends them.
     parts.push(Uint8Array.from(part))
   }

@@ -13,7 +13,7 @@ export function mismatch(schema: Record<string, unknown>, text: string): string 
   try {
     value = JSON.parse(text)
   } catch {
-    return 'it is not JSON'
+    return 'it isn’t valid JSON'
   }
   if (valuesIn(schema, schema, [], MOST_VALUES) * text.length > MOST_WORK) return null
   const checked = checkerOf(schema)?.safeParse(value, { error: sayFault })
@@ -22,7 +22,7 @@ export function mismatch(schema: Record<string, unknown>, text: string): string 
   const fault = firstOf(issues)
   const field = fault.path.length === 0 ? 'the answer' : `\`${fault.path.join('.')}\``
   return fault.code === 'unrecognized_keys'
-    ? `${field} has a field that is not in the schema: \`${fault.keys[0]}\``
+    ? `${field} has a field that isn’t in the schema: \`${fault.keys[0]}\``
     : `${field}${goesOn(fault.message)}`
 }
 

@@ -27,7 +27,7 @@ test('alice sees which model answers where she chose none, and it does: the one 
     content: 'Hello',
   })
   assert.deepEqual([lost.status, lost.body.error.param], [404, 'model'], lost.text)
-  assert.match(lost.body.error.message, /`sim\/eco` does not exist.* It is the default model of your settings/)
+  assert.match(lost.body.error.message, /`sim\/eco` doesn’t exist.* This is the default model in your settings/)
   await alice.patch('/settings', { default_model: null })
 
   // Where a run would find none, none is named.

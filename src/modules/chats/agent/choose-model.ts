@@ -28,7 +28,7 @@ async function agentOf(ctx: Context, { agent_id, workspace_id }: ChatRow): Promi
   const agent = await agentBehind(ctx, agent_id, workspace_id)
   if (agent === null)
     refuse('invalid_state', {
-      message: 'The agent of this chat is gone or in the trash. Restore it, or give the chat another `agent_id`.',
+      message: 'The agent of this chat was deleted or is in the trash. Restore it, or set another `agent_id`.',
       param: 'agent_id',
     })
   return agent
@@ -50,7 +50,7 @@ export async function chooseModel(
       (await serversChoice(ctx, workspaceId)) ??
       refuse('missing_parameter', {
         param: 'model',
-        message: 'Name a `model`: none is set, and none can be used here.',
+        message: '`model` is required: no default model is set, and no model is available to you.',
       })
     )
   const { endpoints } = ctx.engine
@@ -60,7 +60,7 @@ export async function chooseModel(
       param: 'model',
       message:
         noSuchModel(first, await visibleModels(endpoints, ctx.principal)) +
-        (given === undefined ? ' It is the default model of your settings: change `default_model` there.' : ''),
+        (given === undefined ? 'This is the default model in your settings. Change `default_model` there.' : ''),
     })
   return first
 }

@@ -167,7 +167,7 @@ export async function generate(
       }
       if (turns >= most)
         refuse('limit_reached', {
-          message: `The agent has called its model ${most} times without coming to an end.`,
+          message: `The agent reached its limit of ${most} model calls without finishing.`,
           details: { limit: most },
         })
       answer.next()
@@ -192,7 +192,7 @@ export async function generate(
       if (toolset.empty || openCalls(answer.parts).length === 0) {
         const wrong = agent?.output_schema ? mismatch(agent.output_schema, finalText(answer.parts)) : null
         if (wrong === null) return await ending('completed', null)
-        refuse('provider_error', { message: `The answer does not match the \`output_schema\` of its agent: ${wrong}.` })
+        refuse('provider_error', { message: `The answer doesn’t match the agent’s \`output_schema\`: ${wrong}.` })
       }
       await keep()
     }
@@ -227,16 +227,16 @@ async function askAnew(engine: Engine<AgentHandles>, { run }: Claim, signal: Abo
     lineageOf(engine.postgres, run.id),
   ])
   if (ctx === null)
-    return refuse('not_found', { message: 'Who asked is gone: the account, or the key that it asked with.' })
+    return refuse('not_found', { message: 'The account or API key that started this run no longer exists.' })
   await placeNow(ctx, run)
   const agent = run.agent_id === null ? null : await agentBehind(ctx, run.agent_id, run.workspace_id)
-  if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat is gone.' })
+  if (run.agent_id !== null && agent === null) refuse('not_found', { message: 'The agent of this chat was deleted.' })
   // Asked behind the agent: whoever reads the change reads the pause that came with it.
   const automated = lineage.flatMap(({ automation_run_id }) => automation_run_id ?? [])
   if (automated.length > 0 && (await engine.isPausedByAgent(automated)))
     refuse('invalid_state', {
       message:
-        'Its automation was paused meanwhile: its agent was changed by somebody with fewer rights, or its account came to another.',
+        'The automation was paused in the meantime: its agent was changed by someone with fewer permissions, or it was transferred to another account.',
       details: { status: 'paused', allowed: ['unarchive'] },
     })
   return { principal: ctx.principal, agent, said, lineage }

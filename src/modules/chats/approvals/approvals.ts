@@ -64,13 +64,13 @@ export async function approve(ctx: Context, run: RunRow, action: PendingAction, 
   if (action.can_remember !== true || run.agent_id === null)
     refuse('invalid_parameter', {
       param,
-      message: `\`${action.tool}\` is asked about every time: \`can_remember\` of the action is false.`,
+      message: `\`${action.tool}\` requires approval for every call: the action’s \`can_remember\` is false.`,
     })
   const key = keyOf(principal)
   if (principal.accountId !== run.account_id || (key !== null && key !== run.key_id))
     refuse('consent_required', {
       param,
-      message: `\`${action.tool}\` is done in the rights of whoever sent the message: only they can allow it from here on, signed in or by the key that it was sent with.`,
+      message: `\`${action.tool}\` runs with the permissions of the user who sent the message. Only they can allow it for the rest of the chat, signed in or with the API key they sent it with.`,
     })
   await sql`delete from chat_approvals where chat_id = ${run.chat_id} and account_id = ${run.account_id}
     and agent_id = ${run.agent_id} and tool = ${action.tool} and key_id is not distinct from ${key}`.execute(db)
@@ -81,7 +81,7 @@ export async function approve(ctx: Context, run: RunRow, action: PendingAction, 
   if (rows.length === 0)
     refuse('invalid_state', {
       param,
-      message: `The agent was changed since it asked for \`${action.tool}\`, so it can be allowed this once: decide without \`remember\`.`,
+      message: `The agent changed since it asked for \`${action.tool}\`, so it can be allowed only once. Decide without \`remember\`.`,
       details: { status: run.status, allowed: ['actions'] },
     })
 }
@@ -113,6 +113,6 @@ export const approvals = {
     const { rows } = await sql`delete from chat_approvals
       where id = ${id} and chat_id = ${chatId} and account_id = ${principal.accountId} returning id`.execute(db)
     if (rows.length === 0)
-      refuse('not_found', { param: 'approval_id', message: 'You have given no such approval in this chat.' })
+      refuse('not_found', { param: 'approval_id', message: 'You have no such approval in this chat.' })
   },
 }

@@ -43,7 +43,7 @@ async function acceptHeld(
     const parentId = sent.parent_id === undefined ? locked.head_message_id : sent.parent_id
     const parent = parentId === null ? null : await messageStore.parent(ctx.db, locked.id, parentId)
     if (parentId !== null && parent === null)
-      refuse('not_found', { param: 'parent_id', message: 'The message does not exist in this chat.' })
+      refuse('not_found', { param: 'parent_id', message: 'The message doesn’t exist in this chat.' })
     const above = await runAbove(ctx)
     const busy = locked.busy ? await makeRoom(ctx, locked.id, sent.on_busy) : []
     const at = ctx.now()
@@ -88,7 +88,7 @@ async function runAbove({ db, principal: { credential } }: Context): Promise<Pic
   const [run] = id === undefined ? [] : await runStore.byIds(db, [id])
   if (run !== undefined && run.depth >= MOST_DEPTH)
     refuse('limit_reached', {
-      message: `Agents have handed this on ${MOST_DEPTH} times; it goes no further.`,
+      message: `The task was delegated ${MOST_DEPTH} times, which is the limit.`,
       details: { limit: MOST_DEPTH },
     })
   return run ?? null
@@ -102,7 +102,7 @@ async function makeRoom(ctx: Context, chatId: Id, onBusy: OnBusy): Promise<RunRo
   if (onBusy === 'interrupt') return stopAll(ctx, busy)
   if (busy.length > MOST_WAITING)
     refuse('limit_reached', {
-      message: `${MOST_WAITING} messages wait in this chat. Wait for an answer, or stop its runs.`,
+      message: `${MOST_WAITING} messages are already waiting in this chat. Wait for an answer, or stop its runs.`,
       details: { limit: MOST_WAITING },
     })
   return busy

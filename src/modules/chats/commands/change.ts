@@ -30,13 +30,13 @@ export async function changeChat(
   if (max_cost_usd !== undefined && membershipIn(outer.principal, chat.workspace_id) === null)
     refuse('insufficient_role', {
       param: 'max_cost_usd',
-      message: 'This chat is shared with you; only members of its workspace set its budget.',
+      message: 'This chat is shared with you. Only members of its workspace can set its budget.',
     })
   if (agent_id) await agentFor(outer, agent_id)
   return outer.transaction(async (ctx) => {
     const register = await touchResource(ctx, 'chat', id)
     if (head_message_id !== undefined && !(await messageStore.get(ctx.db, id, head_message_id)))
-      refuse('not_found', { param: 'head_message_id', message: 'The message does not exist in this chat.' })
+      refuse('not_found', { param: 'head_message_id', message: 'The message doesn’t exist in this chat.' })
     await chatStore.update(ctx.db, id, {
       ...(title !== undefined && { title, title_source: 'user' }),
       ...(agent_id !== undefined && { agent_id }),

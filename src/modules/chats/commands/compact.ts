@@ -17,9 +17,9 @@ import { type ChatRow, chatStore } from '../store.ts'
 import { messageEvent } from '../runs/transitions.ts'
 import type { ChatHandles } from '../worker/runs.ts'
 
-const INSTRUCTION = `Summarise the conversation above so that it can go on from your summary alone. Keep the aims, what was
-decided and why, facts, names, figures, file names and open questions; leave out pleasantries and detours. Write in the
-language of the conversation, and nothing but the summary.`
+const INSTRUCTION = `Summarize the conversation above so that it can continue from your summary alone. Keep the goals, what was
+decided and why, facts, names, figures, file names and open questions. Leave out pleasantries and digressions. Write in
+the language of the conversation. Output only the summary.`
 
 /**
  * Begins the chat anew with a summary of its active branch, which a model writes; the old branch stays as it is. The
@@ -30,7 +30,7 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
   const head = chat.head_message_id
   if (head === null)
     return refuse('invalid_state', {
-      message: 'There is nothing to compact: the chat is empty.',
+      message: 'This chat is empty, so there is nothing to compact.',
       details: { status: 'empty', allowed: ['send'] },
     })
   await outer.transaction((ctx) => lockActiveChat(ctx, chat.id))
@@ -61,14 +61,14 @@ export async function compact(outer: Context<ChatHandles>, chat: ChatRow, model:
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('')
     .trim()
-  if (summary === '') refuse('provider_error', { message: 'The model wrote no summary.' })
+  if (summary === '') refuse('provider_error', { message: 'The model returned no summary.' })
   const { served } = completion
   const row = await outer.transaction(async (ctx) => {
     const locked = await lockActiveChat(ctx, chat.id)
     await checkIdle(ctx, chat)
     if (locked.head_message_id !== head)
       refuse('stale_update', {
-        message: 'The chat went on while it was summarised.',
+        message: 'The chat changed while it was being summarized. Try again.',
         details: { head_message_id: locked.head_message_id },
       })
     const at = ctx.now()

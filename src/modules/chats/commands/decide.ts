@@ -24,10 +24,10 @@ export async function decide(
     await lockActiveChat(ctx, chatId)
     const run =
       (await runStore.get(ctx.db, chatId, runId)) ??
-      refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
+      refuse('not_found', { param: 'run_id', message: 'The run doesn’t exist in this chat.' })
     if (run.status !== 'requires_action')
       return refuse('invalid_state', {
-        message: `The run does not wait for a decision: it is ${run.status}.`,
+        message: `The run isn’t waiting for a decision. Its status is ${run.status}.`,
         details: { status: run.status, allowed: allowedMoves(run) },
       })
     for (const decision of decisions) checkDecider(ctx, run, decision)
@@ -75,7 +75,7 @@ async function remember(ctx: Context, run: RunRow, decisions: readonly Decision[
     if (remember === undefined || action === undefined) continue
     const param = `actions.${i}.remember`
     if (decision !== 'allow' || output !== undefined)
-      refuse('invalid_parameter', { param, message: 'Only a call that is allowed can be allowed from here on.' })
+      refuse('invalid_parameter', { param, message: 'Only an allowed call can be remembered.' })
     await approve(ctx, run, action, param)
     tools.add(action.tool)
   }
@@ -94,12 +94,12 @@ function checkDecider({ engine, principal }: Context<ChatHandles>, run: RunRow, 
   if (!consent || decision !== 'allow') return
   if (principal.accountId !== run.account_id)
     refuse('consent_required', {
-      message: `\`${action.tool}\` is done in the rights of whoever sent the message: only they can allow it.`,
+      message: `\`${action.tool}\` runs with the permissions of the user who sent the message. Only they can allow it.`,
       details: { endpoint: action.tool },
     })
   if (consent.scope !== null && !hasScope(principal, consent.scope))
     refuse('missing_scope', {
-      message: `The key lacks the scope \`${consent.scope}\`, which what it would allow needs.`,
+      message: `The key is missing the scope \`${consent.scope}\`, which the approved call requires.`,
       details: { required_scope: consent.scope },
     })
 }

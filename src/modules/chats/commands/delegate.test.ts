@@ -93,7 +93,7 @@ test('nobody gets by way of another agent what he may not do himself, and no tas
   const [byName, byDo, allowed, back] = results(answer)
   for (const { output } of [byName!, byDo!]) assert.match(output.error.message, /may not use `chats.create`/)
   assert.equal(allowed!.is_error, false)
-  assert.match(back!.output.error.message, /works above this task already/)
+  assert.match(back!.output.error.message, /already working on a parent task/)
   const titles = (await alice.get('/chats?limit=100')).body.data.map(({ title }: { title: string }) => title)
   assert.ok(!titles.includes('forbidden'))
 

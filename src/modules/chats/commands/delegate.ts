@@ -46,7 +46,7 @@ export const delegate =
       }
     const ended = await untilSettled(engine, child.id, EVER_MS, signal)
     if (ended === undefined) return mistake('The chat of this task was deleted.')
-    if (ended === null) return mistake('Nobody waited for the end of this task.')
+    if (ended === null) return mistake('No run was waiting for this task’s result.')
     if (ended.status === 'requires_action') return { waits: { chat_id: ended.chat_id, run_id: ended.id } }
     const said = await messageStore.get(db, ended.chat_id, ended.output_message_id)
     return {
@@ -71,7 +71,7 @@ async function handOn(
 ): Promise<RunRow> {
   const { run } = use
   const acting = await actingFor(engine, run, run.held_to, { ...use, consented: false })
-  if (acting === null) return refuse('not_found', { message: 'Who asked is gone.' })
+  if (acting === null) return refuse('not_found', { message: 'The account that started this run no longer exists.' })
   try {
     return await acting.transaction((ctx) => begin(ctx, run, agentId, task, key))
   } catch (error) {
@@ -89,7 +89,7 @@ async function begin(ctx: Context<ChatHandles>, run: RunRow, agentId: Id, task: 
   const agent = await agentWithin(ctx, agentId, run.workspace_id)
   if ((await runStore.tasks(ctx.db, run)) >= MOST_TASKS)
     refuse('limit_reached', {
-      message: `A run hands on ${MOST_TASKS} tasks at most.`,
+      message: `A run can delegate up to ${MOST_TASKS} tasks.`,
       details: { limit: MOST_TASKS },
     })
   const title = shorten(`${agent.name}: ${titleOf(task)}`, 200).toWellFormed()

@@ -58,7 +58,7 @@ export async function postMessage(
   await agentFor(ctx, agentId)
   const chat = chatId === null ? await insertChat(ctx, workspaceId, agentId, title) : await chatFor(ctx, chatId)
   if (chat.workspace_id !== workspaceId)
-    return refuse('not_found', { param: 'chat_id', message: 'The chat was moved away.' })
+    return refuse('not_found', { param: 'chat_id', message: 'The chat was moved.' })
   return accept(ctx, chat, {
     content: text.map((each) => ({ type: 'text' as const, text: each })),
     on_busy: 'enqueue',

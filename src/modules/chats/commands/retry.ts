@@ -48,11 +48,11 @@ export async function retry(outer: Context<ChatHandles>, chat: ChatRow, runId: I
 
 async function failedRun({ db }: Context, chatId: Id, runId: Id): Promise<{ run: RunRow; input: Parent }> {
   const run = await runStore.get(db, chatId, runId)
-  if (!run) return refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
+  if (!run) return refuse('not_found', { param: 'run_id', message: 'The run doesn’t exist in this chat.' })
   const input = await messageStore.parent(db, chatId, run.input_message_id)
   if (run.status !== 'failed' || !input)
     return refuse('invalid_state', {
-      message: `Only a failed run can be tried again; this one is ${run.status}.`,
+      message: `Only failed runs can be retried. The status of this run is ${run.status}.`,
       details: { status: run.status, allowed: allowedMoves(run) },
     })
   return { run, input }

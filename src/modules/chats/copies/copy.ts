@@ -34,13 +34,13 @@ export async function copyChat(outer: Context, source: ChatRow, { workspaceId, a
     // Held, so that no branch grows while it is copied.
     const locked = (await chatStore.lock(ctx.db, source.id)) ?? refuse('not_found', { param: 'id' })
     if (upTo !== undefined && !(await messageStore.get(ctx.db, source.id, upTo)))
-      refuse('not_found', { param: 'message_id', message: 'The message does not exist in this chat.' })
+      refuse('not_found', { param: 'message_id', message: 'The message doesn’t exist in this chat.' })
     const end = upTo ?? locked.head_message_id
     const whole = kind === 'copy' && upTo === undefined
     const old =
       end === null ? [] : whole ? await messageStore.ids(ctx.db, source.id) : await messageStore.pathIds(ctx.db, end)
     if (old.length > MOST)
-      refuse('limit_reached', { message: `A copy holds ${MOST} messages at most.`, details: { limit: MOST } })
+      refuse('limit_reached', { message: `A copy can have up to ${MOST} messages.`, details: { limit: MOST } })
     const id = newId()
     const register = await insertResource(ctx, { id, kind: 'chat', workspace_id: workspaceId })
     await chatStore.insert(ctx.db, {

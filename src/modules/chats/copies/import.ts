@@ -41,7 +41,7 @@ export async function importChat(outer: Context, workspaceId: Id, given: GivenCh
   if (named > MOST_FILES)
     refuse('invalid_parameter', {
       param: 'messages',
-      message: `The messages name ${named} files; those of one chat may name ${MOST_FILES}.`,
+      message: `The messages reference ${named} files. A chat can reference up to ${MOST_FILES}.`,
     })
   const now = outer.now()
   const began = given.created_at ?? given.messages.find(({ created_at }) => created_at !== undefined)?.created_at
@@ -52,8 +52,7 @@ export async function importChat(outer: Context, workspaceId: Id, given: GivenCh
   const rows = treeOf(outer, id, begun, given)
   const head =
     given.head_id === undefined ? rows.at(-1)! : rows[given.messages.findIndex((one) => one.id === given.head_id)]
-  if (head === undefined)
-    refuse('invalid_parameter', { param: 'head_id', message: 'None of the messages has this id.' })
+  if (head === undefined) refuse('invalid_parameter', { param: 'head_id', message: 'No message has this ID.' })
   const before = await thereAlready(outer, origin, begun)
   if (before) return { ...before, created: false }
   if (given.dry_run) return { id: null, created: true, status: 'active' as const, message_count: rows.length }
@@ -132,14 +131,14 @@ function treeOf(ctx: Context, chatId: Id, begun: Date, { messages }: GivenChat):
   messages.forEach((given, i) => {
     const param = `messages.${i}`
     if (placed.has(given.id))
-      refuse('invalid_parameter', { param: `${param}.id`, message: 'Another message above has this id.' })
+      refuse('invalid_parameter', { param: `${param}.id`, message: 'An earlier message already has this ID.' })
     const parent =
       given.parent_id === null
         ? null
         : (placed.get(given.parent_id) ??
           refuse('invalid_parameter', {
             param: `${param}.parent_id`,
-            message: 'No message above has this id: each stands behind the one that it answers.',
+            message: 'No earlier message has this ID. A message must come after its parent.',
           }))
     const at = past(given.created_at, begun, now)
     const id = idAt(at.getTime(), chatId, given.id)

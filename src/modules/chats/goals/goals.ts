@@ -37,7 +37,7 @@ export async function startGoal(outer: Context<ChatHandles>, { id: chatId, works
     const before = await goalStore.active(ctx.db, locked.id)
     if (before)
       refuse('invalid_state', {
-        message: 'This chat has a goal already. End it before you set another.',
+        message: 'This chat already has an active goal. End it before you start another.',
         details: { status: 'active', allowed: ['end'], goal_id: before.id },
       })
     const goal = await goalStore.insert(ctx.db, {
@@ -60,7 +60,7 @@ export async function startGoal(outer: Context<ChatHandles>, { id: chatId, works
   })
 }
 
-const noGoal = () => refuse('not_found', { message: 'No goal governs the active branch of this chat.' })
+const noGoal = () => refuse('not_found', { message: 'The active branch of this chat has no goal.' })
 
 export const readGoal = async (ctx: Context, chat: ChatRow) => (await goalOrNone(ctx, chat)) ?? noGoal()
 
@@ -78,7 +78,7 @@ export async function endGoalOf(outer: Context<ChatHandles>, { id: chatId }: Cha
       const last = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
       if (last.status === 'ended') return [last, []] as const
       return refuse('invalid_state', {
-        message: `The goal is over: it is ${last.status}.`,
+        message: `The goal has already ended. Its status is ${last.status}.`,
         details: {
           status: last.status,
           allowed: last.status === 'exhausted' || last.status === 'stalled' ? ['resume'] : [],
@@ -102,13 +102,16 @@ export function resumeGoal(outer: Context, { id: chatId }: ChatRow, caps: Caps) 
     const goal = (await goalStore.governing(ctx.db, chatId)) ?? noGoal()
     if (goal.status !== 'exhausted' && goal.status !== 'stalled')
       refuse('invalid_state', {
-        message: `Only a goal that is exhausted or stalled can be resumed; this one is ${goal.status}.`,
+        message: `Only exhausted or stalled goals can be resumed. The status of this goal is ${goal.status}.`,
         details: { status: goal.status, allowed: goal.status === 'active' ? ['end'] : [] },
       })
     const bigger = biggerCaps(goal, caps)
     const other = await goalStore.active(ctx.db, chatId)
     if (other)
-      refuse('invalid_state', { message: 'Another goal is active.', details: { status: 'active', allowed: [] } })
+      refuse('invalid_state', {
+        message: 'Another goal is already active.',
+        details: { status: 'active', allowed: [] },
+      })
     const resumed = (await goalStore.resume(ctx.db, goal.id, { ...behalfOf(ctx.principal), ...bigger })) ?? noGoal()
     await pursueSoon(ctx, resumed.id)
     await ctx.emit(goalEvent(resumed, 'resumed'))
@@ -132,13 +135,13 @@ function biggerCaps(goal: GoalRow, { max_turns, max_cost_usd, max_duration_secon
       if (param === needed)
         refuse('missing_parameter', {
           param,
-          message: `The goal is exhausted by this cap: give a bigger \`${param}\`.`,
+          message: `The goal was exhausted by this limit. Send a higher \`${param}\`.`,
         })
     } else if (before !== null && cap <= before)
-      refuse('invalid_parameter', { param, message: `\`${param}\` must be bigger than it was.` })
+      refuse('invalid_parameter', { param, message: `\`${param}\` must be higher than before.` })
   }
   if (given.every(([, cap]) => cap === undefined))
-    refuse('missing_parameter', { param: 'max_turns', message: 'Give a bigger cap: of turns, cost or time.' })
+    refuse('missing_parameter', { param: 'max_turns', message: 'Send a higher limit for turns, cost or time.' })
   return {
     max_turns: max_turns ?? goal.max_turns,
     max_cost_nano: cost ?? goal.max_cost_nano,

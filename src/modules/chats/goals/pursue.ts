@@ -174,7 +174,7 @@ async function judgedTurn(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { error: body } = errorBody(error)
-    return failedTurn(engine, goal, { ...body, message: `The judge could not be asked: ${body.message}` })
+    return failedTurn(engine, goal, { ...body, message: `The judge’s model call failed: ${body.message}` })
   }
 }
 
@@ -259,16 +259,16 @@ async function actingFor<H>(engine: Engine<H>, goal: GoalRow, signal: AbortSigna
     payingKeyId: goal.key_id,
     signal,
   })
-  return ctx ?? refuse('not_found', { message: 'Who set this goal is gone: the account, or the key.' })
+  return ctx ?? refuse('not_found', { message: 'The account or API key that set this goal no longer exists.' })
 }
 
 const wordsOf = ({ objective, criteria, last_feedback, turns_used }: GoalRow): Part[] => {
-  const measure = criteria === null ? [] : ['\n\nIt is achieved when:\n\n', criteria]
+  const measure = criteria === null ? [] : ['\n\nIt’s achieved when:\n\n', criteria]
   const words =
     turns_used === 0
       ? [objective, ...measure]
       : [
-          'Go on towards the goal:\n\n',
+          'Continue working toward the goal:\n\n',
           objective,
           ...measure,
           ...(last_feedback === null || last_feedback === '' ? [] : ['\n\nWhat is missing:\n\n', last_feedback]),

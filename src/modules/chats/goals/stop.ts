@@ -23,7 +23,7 @@ export async function stop(outer: Context<ChatHandles>, chatId: Id, runId: Id | 
     if (run.status === 'cancelled') return run
     if (run.status === 'completed' || run.status === 'failed')
       return refuse('invalid_state', {
-        message: `There is nothing to stop: the run has ${run.status}.`,
+        message: `There is nothing to stop. The run’s status is ${run.status}.`,
         details: { status: run.status, allowed: run.status === 'failed' ? ['retry'] : [] },
       })
     await stopAll(ctx, [run])
@@ -41,12 +41,13 @@ async function theOne(ctx: Context, chatId: Id, runId: Id | undefined): Promise<
   if (runId !== undefined)
     return (
       (await runStore.get(ctx.db, chatId, runId)) ??
-      refuse('not_found', { param: 'run_id', message: 'The run does not exist in this chat.' })
+      refuse('not_found', { param: 'run_id', message: 'The run doesn’t exist in this chat.' })
     )
   const [first] = await runStore.unfinished(ctx.db, chatId)
   const run = first ?? (await runStore.newest(ctx.db, chatId))
   return (
-    run ?? refuse('invalid_state', { message: 'This chat has no run to stop.', details: { status: null, allowed: [] } })
+    run ??
+    refuse('invalid_state', { message: 'This chat has no active run to stop.', details: { status: null, allowed: [] } })
   )
 }
 

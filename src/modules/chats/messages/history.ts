@@ -70,7 +70,7 @@ function withResults(messages: readonly CanonicalMessage[]): CanonicalMessage[] 
         content: open.map(({ id }) => ({
           type: 'tool_result' as const,
           id,
-          content: [{ type: 'text' as const, text: 'The call was not carried out.' }],
+          content: [{ type: 'text' as const, text: 'The call was not made.' }],
           is_error: true,
         })),
       },

@@ -41,7 +41,7 @@ async function forModel(
   const { media_type, size_bytes, name } = source
   const picture = PICTURE.test(media_type)
   if (picture || media_type === 'application/pdf') {
-    if (size_bytes > room.bytes) return note(source, 'it has no room beside the newer files')
+    if (size_bytes > room.bytes) return note(source, 'it doesn’t fit next to newer files')
     const bytes = await bytesAttached(engine, source)
     if (bytes === null) return note(source, 'it was deleted')
     room.bytes -= bytes.length
@@ -51,8 +51,7 @@ async function forModel(
   }
   try {
     const text = await textAttached(engine, source, signal)
-    if (Math.min(text.length, LONGEST_TEXT) > room.characters)
-      return note(source, 'it has no room beside the newer files')
+    if (Math.min(text.length, LONGEST_TEXT) > room.characters) return note(source, 'it doesn’t fit next to newer files')
     const cut = shorten(text, LONGEST_TEXT).toWellFormed()
     room.characters -= cut.length
     const more = text.length > cut.length ? `\n[The first ${cut.length} of ${text.length} characters.]` : ''
@@ -65,7 +64,7 @@ async function forModel(
   }
 }
 
-const note = ({ name }: Attachment, why: string): Part => ({ type: 'text', text: `[${name} is not shown: ${why}]` })
+const note = ({ name }: Attachment, why: string): Part => ({ type: 'text', text: `[${name} isn’t shown: ${why}]` })
 
 /** A part as a transcript holds it: with its bytes. */
 export async function embedded(engine: Engine, part: Part): Promise<Part> {

@@ -50,7 +50,7 @@ export function bounded({ output, is_error }: Result): Result {
   return {
     output: {
       truncated: true,
-      message: `The result has ${json.length} characters; these are the first ${MOST_OUTPUT}. Ask for less.`,
+      message: `The result has ${json.length} characters, and only the first ${MOST_OUTPUT} are included. Ask for less.`,
       text,
     },
     is_error,

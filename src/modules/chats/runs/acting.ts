@@ -52,7 +52,7 @@ export async function placeNow(
     membershipIn(principal, workspace_id) ?? (await sharedPlace(db, principal, 'chat', { id: chat_id, workspace_id }))
   if (place === null)
     return refuse('insufficient_role', {
-      message: 'Who asked is no longer in this workspace, and the chat is not shared with them.',
+      message: 'The user who started this run is no longer in this workspace, and the chat isn’t shared with them.',
     })
   checkPlace(place, 'chat:run')
   return place

@@ -39,7 +39,7 @@ function refusedBy({ status, body }: Answer, budget: string, subject: string): {
   assert.equal(param, budget === 'agent' || budget === 'workspace' ? 'spend_cap_usd' : 'max_cost_usd')
   assert.deepEqual([details.budget, details.subject], [budget, subject])
   assert.ok(details.needed_usd > details.available_usd)
-  assert.match(message, new RegExp(`budget of the ${budget} .* USD of it are left`))
+  assert.match(message, new RegExp(`budget of the ${budget} .* USD are left`))
   return details
 }
 
@@ -228,7 +228,7 @@ test('what is left to the sender is told to them, and to nobody else who reads t
       ['spend_cap_reached', 'affordable_output_tokens', 'available_usd', 'cap_usd', 'needed_usd', 'period'],
     ],
   )
-  assert.match(over.body.error.message, /USD of it are left/)
+  assert.match(over.body.error.message, /USD are left/)
   // The sender reads it again, in every process.
   const { run_id: capless, ...details } = over.body.error.details
   const there = caller(twin.origin, bob.headers)
@@ -252,7 +252,7 @@ test('what is left to the sender is told to them, and to nobody else who reads t
     ...(await Promise.all(runs.map(({ id }) => allEvents(alice, `/chats/${chat.id}/runs/${id}/events`)))),
   ]
   assert.equal(runs.length, 5)
-  assert.doesNotMatch(JSON.stringify(read), /available_usd|cap_usd"|affordable|are left|at most|week/)
+  assert.doesNotMatch(JSON.stringify(read), /available_usd|cap_usd"|affordable|are left|or less|week/)
   // Another attempt has an error of its own.
   assert.equal((await bob.post(`/chats/${chat.id}/runs/${capless}/retry`)).status, 200)
   assert.equal((await bob.get(`/chats/${chat.id}/runs/${capless}`)).body.data.error, null)

@@ -17,8 +17,8 @@ export interface Decision {
   remember?: 'chat' | undefined
 }
 
-const DENIED = mistake('A person denied this call.').output
-const UNANSWERED = mistake('Nobody decided about this call in time, so it was not allowed.').output
+const DENIED = mistake('The user denied this call.').output
+const UNANSWERED = mistake('No one approved this call in time, so it wasn’t made.').output
 
 /**
  * Decides calls that a run waits with, in a transaction that holds its chat; once none is left it is queued. Refuses for
@@ -36,7 +36,7 @@ export async function decideCalls(db: Db, run: RunRow, decisions: readonly Decis
     const action = waiting.get(id)
     waiting.delete(id)
     if (!action || !call)
-      refuse('not_found', { param: `actions.${i}.id`, message: 'The run does not wait for this action.' })
+      refuse('not_found', { param: `actions.${i}.id`, message: 'The run isn’t waiting for this action.' })
     if (decision === 'allow' && output === undefined) {
       // A step of this call that had begun is done with: to do it again was allowed once.
       await stepStore.interrupt(db, run, call.index)

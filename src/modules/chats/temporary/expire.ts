@@ -42,7 +42,7 @@ export const deleteNow = (outer: Context, id: Id): Promise<{ id: Id }> =>
     const { status } = await lockResource(ctx, 'chat', id)
     if (status !== 'trashed')
       refuse('invalid_state', {
-        message: `This chat is ${status}, which does not allow this.`,
+        message: `This chat is ${status}, so this isn’t possible.`,
         details: { status, allowed: ['trash'] },
       })
     await deleteTemporary(ctx.db, [id])

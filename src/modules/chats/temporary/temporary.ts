@@ -18,7 +18,7 @@ export const isHidden = (
 export function checkKept({ temporary }: Pick<ChatRow, 'temporary'>, what: string): void {
   if (temporary)
     refuse('invalid_state', {
-      message: `This chat is temporary, so it cannot be ${what}. Keep it first: \`PATCH /chats/:id\` with \`temporary: false\`.`,
+      message: `This chat is temporary, so it can’t be ${what}. Keep it first: send \`PATCH /chats/:id\` with \`temporary: false\`.`,
       details: { temporary: true, allowed: ['keep'] },
     })
 }

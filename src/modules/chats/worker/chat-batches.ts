@@ -29,7 +29,7 @@ export const createChatBatches = ({ postgres, log }: { postgres: Postgres; log: 
       // Nobody tries again where it is not known whether they are there.
       if (sqlState(error) === null) throw error
       // One whose words cannot be stored must not keep the others out.
-      log.debug({ error, messages: messages.length }, 'messages were not taken in together')
+      log.debug({ error, messages: messages.length }, 'messages were not processed in a batch')
       return messages.map(() => null)
     }
   }),

@@ -79,7 +79,7 @@ export function createEventWriter({ postgres: { pool }, log }: { postgres: Postg
       } catch (error) {
         // Data that the database does not take: whoever it belongs to is told, the others go on.
         if (/^2[23]/.test(sqlState(error) ?? '')) return storeApart(batch, error)
-        log.warn({ error }, 'events of runs cannot be written now')
+        log.warn({ error }, 'run events cannot be written right now')
         if (closed) return drop(batch)
         await sleep(AGAIN_MS)
       }

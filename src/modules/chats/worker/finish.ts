@@ -26,7 +26,7 @@ export function createFinisher({ postgres, processId, log }: { postgres: Postgre
     try {
       return await db.transaction().execute((tx) => finishAll(tx, items))
     } catch (error) {
-      log.debug({ error, runs: items.length }, 'ends of runs were not written together')
+      log.debug({ error, runs: items.length }, 'run results were not written in a batch')
       return items.map(() => 'alone')
     }
   })

@@ -19,7 +19,7 @@ export function follow(engine: Engine<HasRuns>, runId: Id, after: number, signal
   const attach = (sink: Sink): Disposable => {
     const left = new AbortController()
     pour(engine, runId, sink, after, AbortSignal.any([signal, left.signal, engine.runs.closing]))
-      .catch((error: unknown) => engine.log.warn({ error, run: runId }, 'a reader of a run was left'))
+      .catch((error: unknown) => engine.log.warn({ error, run: runId }, 'a run’s event reader was dropped'))
       .finally(() => sink.end())
     return { [Symbol.dispose]: () => left.abort() }
   }

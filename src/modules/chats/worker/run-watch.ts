@@ -90,7 +90,7 @@ export class RunWatch {
         for (const watcher of this.#watchers)
           if (moved.has(keyOf({ id: watcher.runId, seq: watcher.seq }))) watcher.wake()
       } catch (error) {
-        this.#log.warn({ error }, 'runs cannot be watched now')
+        this.#log.warn({ error }, 'runs cannot be watched right now')
       }
     }
     this.#looking = false

@@ -83,7 +83,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
     active.set(run.id, entry)
     const caller = { name: run.account_id, signal: null, reads: false }
     entry.done = asCaller(caller, () => carryOut(entry))
-      .catch((error: unknown) => log.error({ error, run: run.id }, 'a run was left without an end'))
+      .catch((error: unknown) => log.error({ error, run: run.id }, 'a run was left unfinished'))
       .finally(() => {
         active.delete(run.id)
         runLog.tail.end()
@@ -111,7 +111,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
       await durably(() => finish(claim.run, final, runLog))
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      log.error({ error, run: claim.run.id }, 'the end of a run cannot be written')
+      log.error({ error, run: claim.run.id }, 'a run’s result cannot be written')
       await durably(() => finish(claim.run, withoutFigures(final), runLog))
     }
   }
@@ -170,7 +170,7 @@ export function startRuns(engine: Engine<AgentHandles>, delegate: Delegate): Run
         return await write()
       } catch (error) {
         if (closing.signal.aborted || isUnstorable(error)) throw error
-        log.warn({ error }, 'the end of a run cannot be written now')
+        log.warn({ error }, 'a run’s result cannot be written right now')
         await sleep(AGAIN_MS)
       }
     }

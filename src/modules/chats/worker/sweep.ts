@@ -47,7 +47,8 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
     }
   }
   /** Logs a run that cannot be taken over now, and goes on with the others. */
-  const left = (runId: Id) => (error: unknown) => log.warn({ error, run: runId }, 'a run cannot be taken over now')
+  const left = (runId: Id) => (error: unknown) =>
+    log.warn({ error, run: runId }, 'a run cannot be taken over right now')
 
   /** A run whose process is gone begins again where its readers cannot tell, or goes on from what was kept; else it has failed. */
   async function adopt(orphan: RunRow): Promise<void> {
@@ -96,6 +97,6 @@ export function startSweeping({ postgres: { db }, bus, log, processId }: Engine,
     async () => {
       if (!here.closing.aborted) await sweep()
     },
-    (error) => log.warn({ error }, 'runs cannot be swept now'),
+    (error) => log.warn({ error }, 'runs cannot be swept right now'),
   )
 }

@@ -29,9 +29,9 @@ export async function create(ctx: Ctx, given: Input<Create>) {
   const { driver, probe } = await chosen(ctx, given.driver)
   const image = wanted ?? probe.images[0]!
   if (!probe.images.includes(image))
-    unknown('image', `\`${image}\` is not an image of \`${driver.name}\` here.`, probe.images)
+    unknown('image', `\`${image}\` isn’t an available image of \`${driver.name}\`.`, probe.images)
   if (!probe.network.includes(network))
-    unknown('network', `\`${driver.name}\` has no \`${network}\` here. ${probe.reason ?? ''}`, probe.network)
+    unknown('network', `\`${driver.name}\` doesn’t support \`${network}\` here. ${probe.reason ?? ''}`, probe.network)
   const workspaceId = ctx.workspace!.id
   const started = await ctx.transaction(async (ctx) => {
     await checkRoom(ctx, workspaceId, 'cloud')
@@ -100,14 +100,15 @@ async function chosen(ctx: Ctx, name: string | undefined) {
   if (found === undefined && name !== undefined)
     unknown(
       'driver',
-      `\`${name}\` is not a driver here.`,
+      `\`${name}\` isn’t an available driver.`,
       probes.map(({ driver }) => driver.name),
     )
   if (found?.probe.available) return found
   const reasons = Object.fromEntries(probes.map(({ driver, probe }) => [driver.name, probe.reason]))
   return refuse('not_supported', {
     param: 'driver',
-    message: `Cloud computers cannot be made here. ${found?.probe.reason ?? Object.values(reasons).join(' ')}`.trim(),
+    message:
+      `Cloud computers aren’t available on this instance. ${found?.probe.reason ?? Object.values(reasons).join(' ')}`.trim(),
     details: { reasons },
   })
 }
@@ -125,7 +126,7 @@ async function checkSnapshot(ctx: Ctx, id: Id, diskMb: number | null): Promise<v
   if (row.status !== 'ready')
     refuse('invalid_state', {
       param: 'from_snapshot',
-      message: `The snapshot is \`${row.status}\`, not \`ready\`.`,
+      message: `The snapshot’s status is \`${row.status}\`. It must be \`ready\`.`,
       details: { status: row.status, allowed: ['ready'] },
     })
   const needed = Number(row.home_bytes ?? 0)
@@ -133,7 +134,7 @@ async function checkSnapshot(ctx: Ctx, id: Id, diskMb: number | null): Promise<v
   if (needed > room)
     refuse('storage_full', {
       param: 'from_snapshot',
-      message: `The home in this snapshot takes ${needed} bytes, and there is room for ${room}.`,
+      message: `The home in this snapshot needs ${needed} bytes, and ${room} are available.`,
       details: { free_bytes: room, needed_bytes: needed },
     })
 }
@@ -147,9 +148,12 @@ export const createOperation = defineOperation<{ computer_id: Id }, HasLinks & H
       // Whoever looks after the computer wakes this; a poke may be lost.
       const woken = nextPoke(ctx, operation.signal)
       const row = await computerStore.get(ctx.db, computer_id)
-      if (row === null) return refuse('not_found', { message: 'The computer was deleted while it was made.' })
+      if (row === null) return refuse('not_found', { message: 'The computer was deleted while it was being created.' })
       if (row.lifecycle === 'error')
-        throw new Refusal('not_supported', { message: row.reason ?? 'It could not be made.', details: { computer_id } })
+        throw new Refusal('not_supported', {
+          message: row.reason ?? 'The computer couldn’t be created.',
+          details: { computer_id },
+        })
       if (row.lifecycle !== 'provisioning' && row.lifecycle !== 'starting')
         return { result: showComputer(ctx.principal, row), resource: { type: 'computer', id: computer_id } }
       await woken
@@ -189,7 +193,7 @@ async function ask(ctx: Ctx, id: Id, to: Lifecycle, from: readonly Lifecycle[], 
     await checkAttended(ctx.db, cloud, host, before.lifecycle)
     if (!(await move(ctx.db, id, from, to)))
       refuse('invalid_state', {
-        message: `It is \`${before.lifecycle}\`: wait until it is one of \`${from.join('`, `')}\`.`,
+        message: `The computer is \`${before.lifecycle}\`. It must be one of \`${from.join('`, `')}\`.`,
         details: { status: before.lifecycle, allowed: from },
       })
     ctx.afterCommit(() => {

@@ -8,7 +8,7 @@ import { cloudStore } from './store.ts'
 export function checkCloud({ kind }: ComputerRow, verb: string): void {
   if (kind !== 'cloud')
     refuse('not_supported', {
-      message: `A paired machine is not ${verb} from here: its owner does that on the machine itself.`,
+      message: `Only cloud computers can be ${verb}. A paired computer is managed on the computer itself.`,
     })
 }
 
@@ -17,7 +17,7 @@ export async function checkAttended(db: Db, { hostId }: Cloud, host: string, sta
   if (host !== hostId && !(await cloudStore.isAttended(db, host)))
     refuse('invalid_state', {
       message:
-        'The host that has its home is not there: no server runs on it. Start one there, or delete the computer; a snapshot of it begins another one elsewhere.',
+        'The host that has this computer’s home is offline: no server process runs on it. Start one there, or delete the computer. You can create a new computer elsewhere from a snapshot.',
       details: { status, allowed: ['delete'] },
     })
 }

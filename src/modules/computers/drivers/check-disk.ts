@@ -10,7 +10,7 @@ export async function checkDisk(ctx: Context, computerId: Id, needed: number): P
   const free = Math.max(0, disk.limit - disk.used)
   if (needed > free)
     refuse('storage_full', {
-      message: `The computer may keep ${disk.limit} bytes on its disk and has ${disk.used}: ${needed} more do not fit.`,
+      message: `The computer’s disk limit is ${disk.limit} bytes and ${disk.used} are used, so ${needed} more don’t fit.`,
       details: { free_bytes: free, needed_bytes: needed },
     })
 }

@@ -76,7 +76,7 @@ async function probeOf(driver: Driver, log: Engine['log']): Promise<Probe> {
   } catch (error) {
     log.error({ error, driver: driver.name }, 'a driver of cloud computers could not be tried')
     const reason =
-      error instanceof DriverFault ? error.message : 'It could not be tried: the log of the server says why.'
+      error instanceof DriverFault ? error.message : 'The driver couldn’t be tested. The server log has the details.'
     return { available: false, reason, images: [], network: [], limitsEnforced: false, diskLimitsEnforced: false }
   }
 }

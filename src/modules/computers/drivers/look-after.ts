@@ -104,7 +104,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
       for (const id of await driver.found()) {
         const row = await cloudStore.get(db, id)
         if (row?.driver === driver.name && !RESTS.includes(row.lifecycle)) continue
-        engine.log.warn({ computer_id: id, driver: driver.name }, 'a computer ran that nobody wanted to run')
+        engine.log.warn({ computer_id: id, driver: driver.name }, 'a computer was running that should be stopped')
         await driver.stop({ id, number: row?.number ?? 0n })
       }
   }
@@ -133,7 +133,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
   function attempt(id: Id, work: () => Promise<boolean>): Promise<void> {
     const done = work()
       .catch((error: unknown) => {
-        engine.log.error({ error, computer_id: id }, 'a cloud computer could not be looked after')
+        engine.log.error({ error, computer_id: id }, 'a cloud computer could not be checked')
         return false
       })
       .then((again) => {
@@ -157,7 +157,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     const driver = drivers.get(row.driver)
     if (driver === undefined) {
       if (row.lifecycle !== 'running')
-        await fail(row, `The driver \`${row.driver}\` is not available on this host any more.`)
+        await fail(row, `The driver \`${row.driver}\` is no longer available on this host.`)
       return false
     }
     switch (row.lifecycle) {
@@ -202,9 +202,11 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
         const now = await cloudStore.get(db, id)
         if (now?.lifecycle !== row.lifecycle || stopping.signal.aborted) return true
         if (!(await driver.lives(box)))
-          throw new DriverFault(`It ended while it started: ${await driver.lastWords(box)}`)
+          throw new DriverFault(`The computer exited while starting: ${await driver.lastWords(box)}`)
         if (performance.now() > until)
-          throw new DriverFault(`Its daemon did not come within 30 seconds: ${await driver.lastWords(box)}`)
+          throw new DriverFault(
+            `The computer’s daemon didn’t connect within 30 seconds: ${await driver.lastWords(box)}`,
+          )
       }
       await to(id, [row.lifecycle], 'running')
       return true
@@ -247,7 +249,10 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     const deaths = lasted || !known.has(id) ? 1 : row.deaths + 1
     await cloudStore.set(db, id, { deaths })
     if (deaths >= MOST_DEATHS)
-      return fail(row, `It ended by itself ${deaths} times in a row: ${await driver.lastWords(boxOf(row))}`)
+      return fail(
+        row,
+        `The computer exited unexpectedly ${deaths} times in a row: ${await driver.lastWords(boxOf(row))}`,
+      )
     return to(id, ['running'], 'starting')
   }
 
@@ -260,7 +265,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
     known.delete(row.computer_id)
     return fail(
       row,
-      `It has ${used} bytes on its disk and may have ${row.disk_mb! * 1_048_576} (\`disk_mb: ${row.disk_mb}\`): it was ended. Start it and remove what it needs no more.`,
+      `The computer used ${used} bytes of its disk limit of ${row.disk_mb! * 1_048_576} (\`disk_mb: ${row.disk_mb}\`) and was stopped. Start it and delete files that you don’t need.`,
     )
   }
 
@@ -304,7 +309,7 @@ export function lookAfter({ engine, leases, hostId, drivers }: LookAfterParts): 
   }
 
   const rounds = startRounds({ bus: engine.bus, poke: POKE, pollMs: POLL_MS }, round, (error) =>
-    engine.log.error({ error }, 'cloud computers could not be looked after'),
+    engine.log.error({ error }, 'cloud computers could not be checked'),
   )
   return {
     async [Symbol.asyncDispose]() {

@@ -48,10 +48,10 @@ export async function supervise({ lock, pidFile, log, cgroups, line }: Supervise
   child.once('exit', (ended) => (code = ended)).once('error', () => (code = null))
   for (const until = performance.now() + STARTS_MS; performance.now() < until; await sleep(2)) {
     if (supervisorOf(pidFile) !== null) return
-    if (code === 75) throw new DriverFault('Another sandbox of this computer has not ended yet.')
-    if (code !== undefined) throw new DriverFault(`The sandbox ended at once (${code}): ${tail(log)}`)
+    if (code === 75) throw new DriverFault('Another sandbox of this computer is still running.')
+    if (code !== undefined) throw new DriverFault(`The sandbox exited immediately (${code}): ${tail(log)}`)
   }
-  throw new DriverFault('The sandbox did not start within 5 seconds.')
+  throw new DriverFault('The sandbox didn’t start within 5 seconds.')
 }
 
 /** The pid of the process that holds the sandbox, while it lives. */
@@ -86,7 +86,8 @@ export async function endAll(pidFile: string, folder: string): Promise<void> {
     // All processes of the host are looked through only once these have ended: that holds up everybody whom the server
     // serves.
     do {
-      if (performance.now() > until) throw new DriverFault(`Processes of the computer do not end: ${left.join(', ')}.`)
+      if (performance.now() > until)
+        throw new DriverFault(`Processes of the computer can’t be terminated: ${left.join(', ')}.`)
       await sleep(2)
     } while (left.some(lives))
   }

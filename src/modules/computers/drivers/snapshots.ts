@@ -24,17 +24,17 @@ const WHOLE = ['running', 'stopped', 'error']
 export async function snapshot(ctx: Context<HasCloud>, id: Id, name: string | null) {
   const { cloud } = ctx.engine
   return change(ctx, id, 'member', async (ctx, row) => {
-    checkCloud(row, 'kept in snapshots')
+    checkCloud(row, 'saved in snapshots')
     const { made, host } = (await cloudStore.get(ctx.db, id))!
     await checkAttended(ctx.db, cloud, host, row.lifecycle)
     if (!made || !WHOLE.includes(row.lifecycle))
       refuse('invalid_state', {
-        message: `It is \`${row.lifecycle}\`: wait until it is one of \`${WHOLE.join('`, `')}\`.`,
+        message: `The computer is \`${row.lifecycle}\`. It must be one of \`${WHOLE.join('`, `')}\`.`,
         details: { status: row.lifecycle, allowed: WHOLE },
       })
     if (await snapshotStore.underWay(ctx.db, id))
       refuse('invalid_state', {
-        message: 'A snapshot of it is being made: the first to end would let it go on under the other.',
+        message: 'A snapshot of this computer is already being created. Wait for it to finish.',
         details: { status: 'creating', allowed: ['ready', 'failed'] },
       })
     const kept = await snapshotStore.insert(ctx.db, {
@@ -78,7 +78,7 @@ async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: Abor
   const driver = await engine.cloud.driver(row.driver)
   if (driver === null || row.host !== engine.cloud.hostId)
     return refuse('not_supported', {
-      message: 'The home of this computer is on another host, or its driver is not available.',
+      message: 'The computer’s home is on another host, or its driver isn’t available.',
     })
   const packed = await pack(engine, driver, boxOf(row), signal)
   try {
@@ -88,7 +88,7 @@ async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: Abor
     // The snapshot is read from where it is kept, not from what is still in memory.
     const found = await verify(engine, sha256)
     if (found.hash !== packed.hash || found.entries !== packed.entries)
-      throw new DriverFault(`The snapshot is not whole: ${found.entries} entries of ${packed.entries} were found.`)
+      throw new DriverFault(`The snapshot is incomplete: it has ${found.entries} of ${packed.entries} entries.`)
     return await ctx.transaction(async (ctx) => {
       const ready = {
         status: 'ready',
@@ -98,7 +98,7 @@ async function make(ctx: Context<HasCloud>, computerId: Id, id: Id, signal: Abor
         home_bytes: BigInt(found.bytes),
       } as const
       const done = await snapshotStore.finish(ctx.db, id, ready)
-      return done ?? refuse('not_found', { message: 'The snapshot was deleted while it was made.' })
+      return done ?? refuse('not_found', { message: 'The snapshot was deleted while it was being created.' })
     })
   } catch (error) {
     await packed.staged.discard().catch(() => {})
@@ -167,7 +167,7 @@ export async function readSnapshot(
 ): Promise<void> {
   const row = await snapshotStore.get(engine.postgres.db, id)
   if (row?.status !== 'ready' || row.sha256 === null)
-    throw new DriverFault('The snapshot that it was to begin with is gone.')
+    throw new DriverFault('The snapshot to create the home from was deleted.')
   const tar = createZstdDecompress()
   await Promise.all([pipeline(Readable.from(readBlob(engine, row.sha256)), tar), take(tar)])
 }

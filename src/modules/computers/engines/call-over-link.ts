@@ -25,7 +25,7 @@ export function callOverLink(
   const path = PATHS[send.path.split('?')[0]!]
   void new LinkCall(handler, send.withinMs).run(async (signal) => {
     if (path === undefined)
-      throw new Refusal('not_found', { message: `A local model is not asked at ${send.path.split('?')[0]}.` })
+      throw new Refusal('not_found', { message: `Local models don’t support ${send.path.split('?')[0]}.` })
     const stream = await links.open(computerId, 'engine.call', { model, path }, { signal })
     const body = Buffer.concat([Buffer.from(send.lead ?? '', 'latin1'), bytesOf(send.body)])
     void stream
@@ -50,8 +50,8 @@ const broken = (message: string): TransportFailed => new TransportFailed({ kind:
 function told(error: Error): Error {
   if (error instanceof CallTimeout || error instanceof TransportFailed) return error
   if (error instanceof LinkLost)
-    return new TransportFailed({ kind: 'unreachable', message: 'The connection to the computer broke.' })
-  return broken(error instanceof Refusal ? error.message : 'The computer broke the answer off.')
+    return new TransportFailed({ kind: 'unreachable', message: 'The connection to the computer was lost.' })
+  return broken(error instanceof Refusal ? error.message : 'The computer aborted the response.')
 }
 
 /** An answer on its way; its handler's hold on it. */
@@ -91,7 +91,7 @@ class LinkCall implements Dispatcher.DispatchController {
       }
       await stream.output
       if (this.aborted) return
-      if (!this.#begun) throw broken('The computer answered without a head.')
+      if (!this.#begun) throw broken('The computer sent a response without headers.')
       this.#finish()
       this.#handler.onResponseEnd?.(this, {})
     } catch (error) {
@@ -107,9 +107,9 @@ class LinkCall implements Dispatcher.DispatchController {
   }
 
   #data(bytes: Buffer): void {
-    if (!this.#begun) throw broken('The computer answered without a head.')
+    if (!this.#begun) throw broken('The computer sent a response without headers.')
     this.#size += bytes.length
-    if (this.#size > LIMITS.mostBytes) throw broken('The computer answers without end.')
+    if (this.#size > LIMITS.mostBytes) throw broken('The computer’s response is too long.')
     this.#handler.onResponseData?.(this, bytes)
   }
 

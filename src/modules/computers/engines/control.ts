@@ -140,7 +140,7 @@ const modelOf = async (ctx: Ctx, computerId: Id, id: Id): Promise<LocalModelRow>
 function checkReady({ status }: LocalModelRow): void {
   if (status === 'installing')
     refuse('invalid_state', {
-      message: 'The model is being installed: cancel that, or wait for its end.',
+      message: 'The model is being installed. Wait for it to finish, or cancel it.',
       details: { status, allowed: ['ready', 'broken'] },
     })
 }
@@ -173,7 +173,7 @@ export async function cancelInstallation(ctx: Ctx, { id }: ComputerRow, operatio
   const [shown] = await showLocalOperations(ctx.db, [row])
   if (['succeeded', 'failed', 'expired'].includes(shown!.status))
     refuse('invalid_state', {
-      message: `The installation has ended: it ${shown!.status === 'expired' ? 'has expired' : shown!.status}.`,
+      message: `The installation has already ended. Its status is ${shown!.status}.`,
       details: { status: shown!.status, allowed: [] },
     })
   return shown!

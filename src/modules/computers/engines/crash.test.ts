@@ -108,7 +108,7 @@ test('an engine that is killed under load breaks off what it had begun, and answ
   for (const chunks of begun)
     await assert.rejects(async () => {
       while (!(await chunks.next()).done);
-    }, /engine ended in the middle/)
+    }, /engine exited in the middle/)
   for (const answer of await Promise.all(waiting)) assert.equal(answer.choices[0]!.message.content, expected)
   for (const answer of await Promise.all(streams)) assert.deepEqual(answer, [expected, ['length']])
   assert.notEqual(await box.engine(), engine)

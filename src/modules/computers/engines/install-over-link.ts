@@ -40,13 +40,13 @@ export async function installOverLink(
       signal.throwIfAborted()
       // Only this server's own end leaves the installation to the next one.
       if (error instanceof StreamReset || (error instanceof Refusal && error.code === 'shutting_down'))
-        refuse('interrupted', { message: `The installation was broken off: ${error.message.replace(/\.$/, '')}.` })
+        refuse('interrupted', { message: `The installation failed: ${error.message.replace(/\.$/, '')}.` })
       if (!(error instanceof LinkLost || (lostAt !== null && isOffline(error)))) throw error
       lostAt ??= Date.now()
       const left = lostAt + PATIENCE_MS - Date.now()
       if (left <= 0 || !(await back(links, computerId, left, signal)))
         refuse('computer_offline', {
-          message: 'The computer was lost while a model was installed, and has not come back.',
+          message: 'The connection to the computer was lost during the installation and wasn’t restored.',
         })
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }

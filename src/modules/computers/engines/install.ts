@@ -62,8 +62,7 @@ export async function installModel(
   const name = await nameOf(outer, source, given)
   return outer.transaction(async (ctx) => {
     const { length } = await localModels.list(ctx.db, row.id, null, MOST_MODELS)
-    if (length >= MOST_MODELS)
-      refuse('limit_reached', { message: `A computer has at most ${MOST_MODELS} models that are known here.` })
+    if (length >= MOST_MODELS) refuse('limit_reached', { message: `A computer can have up to ${MOST_MODELS} models.` })
     const model =
       (await localModels.claim(ctx.db, {
         id: newId(),
@@ -73,7 +72,7 @@ export async function installModel(
       })) ??
       refuse('already_exists', {
         param: 'name',
-        message: `The computer has a model ${name}, or is installing it. Remove that first, or give another name.`,
+        message: `The computer already has a model named ${name}, or is installing it. Remove it first, or use another name.`,
       })
     return begin(ctx, row, { kind: 'model', model_id: model.id, name, source })
   })
@@ -119,7 +118,7 @@ async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Pr
   const cloud = await cloudStore.get(db, row.id)
   if (cloud?.network === 'none')
     refuse('not_supported', {
-      message: `The computer has no network (\`network: none\`), so ${what} cannot be brought there. Make a computer with \`network: internet\` for it.`,
+      message: `The computer has no network access (\`network: none\`), so ${what} can’t be downloaded. Create a computer with \`network: internet\` instead.`,
     })
 }
 
@@ -127,7 +126,7 @@ async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Pr
 async function nameOf(ctx: Context, source: Source, given: string | undefined): Promise<string> {
   if ('ollama' in source) {
     if (given !== undefined)
-      refuse('invalid_parameter', { param: 'name', message: 'Models of Ollama keep their own names: leave it out.' })
+      refuse('invalid_parameter', { param: 'name', message: 'Ollama models keep their own names. Leave out `name`.' })
     // Ollama itself lists a model with its tag.
     return /:[^/]+$/.test(source.ollama) ? source.ollama : `${source.ollama}:latest`
   }
@@ -145,7 +144,7 @@ async function nameOf(ctx: Context, source: Source, given: string | undefined): 
     ? name
     : refuse('missing_parameter', {
         param: 'name',
-        message: 'Give a `name`: that of the file is not one that a model can have.',
+        message: '`name` is required, because the file’s name isn’t a valid model name.',
       })
 }
 
@@ -183,7 +182,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   }
   const row = await localModels.named(engine.postgres.db, computer_id, what.name)
   if (row === null || row.status !== 'ready')
-    return refuse('upstream_error', { message: 'The computer installed the model and does not list it.' })
+    return refuse('upstream_error', { message: 'The computer installed the model but doesn’t list it.' })
   return { result: showLocalModel(row), resource: { type: 'local_model', id: row.id } }
 }
 

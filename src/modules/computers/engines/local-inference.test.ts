@@ -325,7 +325,7 @@ test('an installation lives through `kill -9` of the daemon; a computer that is 
     .catch((error: unknown) => error)
   assert.ok(refused instanceof OpenAI.APIError, String(refused))
   assert.equal(refused.status, 503)
-  assert.match(refused.message, /not connected; it was last heard of at/)
+  assert.match(refused.message, /isn’t connected. It was last seen at/)
   await box.start()
   const done = await ended(begun)
   assert.equal(done.status, 'succeeded', JSON.stringify(done.error))

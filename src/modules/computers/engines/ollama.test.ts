@@ -269,7 +269,7 @@ test('an Ollama that is away for a while takes neither its models nor their mapp
   await assert.rejects(openai().chat.completions.create(ask()), (error: unknown) => {
     assert.ok(error instanceof OpenAI.APIError, String(error))
     assert.equal(error.status, 503)
-    assert.match(error.message, /Ollama does not answer/)
+    assert.match(error.message, /Ollama doesn’t respond/)
     return true
   })
   // Nobody can say otherwise: whoever has no Ollama any more tidies up by removing it.

@@ -53,7 +53,7 @@ function keptOf(room: { head: number; tail: number }) {
         room.tail === 0
           ? [head.bytes()]
           : left > 0
-            ? [head.bytes(), Buffer.from(`\n[${left} bytes are left out here]\n`), end]
+            ? [head.bytes(), Buffer.from(`\n[${left} bytes were left out here]\n`), end]
             : [head.bytes(), end]
       return { bytes: Buffer.concat(parts), truncated: lost || left > 0 || came < size }
     },

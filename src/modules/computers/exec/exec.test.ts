@@ -112,7 +112,7 @@ test('8 MiB of each output are answered, or the beginning and the end of less', 
   assert.ok(truncated)
   assert.match(stdout, /^1\n2\n/)
   assert.match(stdout, /\n99999\n100000\n$/)
-  assert.match(stdout, /\n\[\d+ bytes are left out here\]\n/)
+  assert.match(stdout, /\n\[\d+ bytes were left out here\]\n/)
   assert.ok(stdout.length < 2_200)
 })
 

@@ -83,10 +83,10 @@ export function commandOf(
   if ((command === undefined) === (argv === undefined))
     return refuse(command === undefined ? 'missing_parameter' : 'invalid_parameter', {
       param: 'command',
-      message: 'Give either `command` or `argv`.',
+      message: 'Send either `command` or `argv`.',
     })
   if (stdin !== undefined && stdin_base64 !== undefined)
-    return refuse('invalid_parameter', { param: 'stdin', message: 'Give either `stdin` or `stdin_base64`.' })
+    return refuse('invalid_parameter', { param: 'stdin', message: 'Send either `stdin` or `stdin_base64`.' })
   return {
     key,
     argv: argv ?? ['/bin/sh', '-c', command!],

@@ -28,7 +28,7 @@ export async function* follow(
     if (ended !== undefined) {
       const error = ended.error ?? {
         type: 'cancelled',
-        message: 'The operation was cancelled before the command began.',
+        message: 'The operation was canceled before the command started.',
       }
       return yield { event: 'exec.failed', data: { id, error } }
     }

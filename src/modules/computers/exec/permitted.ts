@@ -17,7 +17,7 @@ export async function checkPermitted(
 ): Promise<void> {
   const row = await computerStore.get(db, computerId)
   if (row === null || waysTo(principal, row).length === 0)
-    return refuse('not_found', { message: 'The computer is gone, or is no longer yours to use.' })
+    return refuse('not_found', { message: 'The computer was deleted, or you no longer have access to it.' })
   checkMayUse(principal, row, capability)
 }
 
@@ -43,7 +43,7 @@ export function whilePermitted(
       lenders: credential.kind === 'server' ? (credential.lenders ?? []) : [],
       signal: ctx.signal,
     })
-    if (present === null) return refuse('not_found', { message: 'The account or the key is gone.' })
+    if (present === null) return refuse('not_found', { message: 'The account or API key no longer exists.' })
     await checkPermitted(present, computerId, capability)
   }
   let looking = Promise.resolve()

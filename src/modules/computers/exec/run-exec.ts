@@ -143,7 +143,8 @@ async function kill(links: Links, computerId: Id, key: string, waitMs: number): 
 
 const lost = (lostAt: Date): never =>
   refuse('computer_offline', {
-    message: 'The computer was lost while the command was running, and has not come back. It is ended when it does.',
+    message:
+      'The connection to the computer was lost while the command was running and wasn’t restored. The command is terminated when the computer reconnects.',
     details: { last_seen_at: iso(lostAt) },
   })
 

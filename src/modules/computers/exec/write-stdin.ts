@@ -18,11 +18,14 @@ export async function writeStdin(
   { id, exec_id, offset, data, data_base64, end }: Input<typeof endpoint>,
 ) {
   if (data !== undefined && data_base64 !== undefined)
-    refuse('invalid_parameter', { param: 'data', message: 'Give either `data` or `data_base64`.' })
+    refuse('invalid_parameter', { param: 'data', message: 'Send either `data` or `data_base64`.' })
   const bytes = data_base64 === undefined ? Buffer.from(data ?? '') : Buffer.from(data_base64, 'base64')
   const whose = await openStdins.of(ctx.db, id, exec_id)
   if (whose === null || !isTheirs(ctx.principal, whose))
-    refuse('not_found', { param: 'exec_id', message: 'You have begun no command with this id and an open stdin here.' })
+    refuse('not_found', {
+      param: 'exec_id',
+      message: 'You have no command with this ID and an open stdin on this computer.',
+    })
   await using permitted = whilePermitted(ctx, id, 'exec', ctx.signal)
   const { links } = ctx.engine
   using limit = links.limit(id, permitted.signal, links.limits.answerMs)

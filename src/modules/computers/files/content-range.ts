@@ -18,7 +18,7 @@ export function partIn(header: string | undefined, length: number | null): Part 
   const [, whole] = /^bytes\s+\*\/(\d{1,15})$/i.exec(header.trim()) ?? []
   if (whole !== undefined) {
     if (length !== null && length > 0)
-      refuse('invalid_parameter', { param: 'Content-Range', message: 'With `bytes */SIZE` comes no body.' })
+      refuse('invalid_parameter', { param: 'Content-Range', message: '`bytes */SIZE` must be sent without a body.' })
     return { start: Number(whole), end: Number(whole), size: Number(whole) }
   }
   const [, first, last, total] = /^bytes\s+(\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/i.exec(header.trim()) ?? []
@@ -27,12 +27,12 @@ export function partIn(header: string | undefined, length: number | null): Part 
   if (first === undefined || end <= start || (size !== null && end > size))
     return refuse('invalid_parameter', {
       param: 'Content-Range',
-      message: '`Content-Range` is such as `bytes 100-299/300`: the first and the last byte sent, and the size of all.',
+      message: '`Content-Range` must look like `bytes 100-299/300`: the first and last byte sent, and the total size.',
     })
   if (length !== null && length !== end - start)
     return refuse('invalid_parameter', {
       param: 'Content-Range',
-      message: `\`Content-Range\` says ${end - start} bytes, \`Content-Length\` ${length}.`,
+      message: `\`Content-Range\` declares ${end - start} bytes, but \`Content-Length\` is ${length}.`,
     })
   return { start, end, size }
 }

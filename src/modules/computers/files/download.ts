@@ -75,7 +75,7 @@ async function headOf(ctx: Ctx, id: Id, asked: Read): Promise<Head> {
 
 const headIn = (event: unknown): Head =>
   Head.safeParse(event).data ??
-  refuse('upstream_error', { message: 'The computer answered something else than a file.' })
+  refuse('upstream_error', { message: 'The computer returned something other than a file.' })
 
 /** The bytes of a range, over as many links as it takes; of the file that has this tag, or none. */
 async function* readFile(
@@ -121,9 +121,11 @@ async function* readFile(
 }
 
 const isSame = (head: Head, etag: string): boolean =>
-  head.etag === etag || refuse('stale_update', { param: 'path', message: 'The file was changed while it was read.' })
+  head.etag === etag ||
+  refuse('stale_update', { param: 'path', message: 'The file was changed while it was being read.' })
 
-const refuseOther = (): never => refuse('upstream_error', { message: 'The computer sent other bytes than it said.' })
+const refuseOther = (): never =>
+  refuse('upstream_error', { message: 'The computer sent a different number of bytes than announced.' })
 
 /**
  * Reads an archive or a file without a true size. Both are generated while they are sent, so a lost connection can't be

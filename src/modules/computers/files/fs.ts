@@ -30,7 +30,7 @@ export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given)
   checkFields(given)
   const { links } = ctx.engine
   if (given.path === undefined && !isRead)
-    refuse('missing_parameter', { param: 'path', message: `\`${op}\` needs \`path\`.` })
+    refuse('missing_parameter', { param: 'path', message: `\`path\` is required for \`${op}\`.` })
   const path = given.path ?? (await startOf(ctx, id))
   // A large folder takes long to remove, and a right that is withdrawn meanwhile ends that.
   await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
@@ -53,7 +53,7 @@ function checkFields(given: Given): void {
   const others = (['recursive', 'parents', 'cursor'] as const).filter((one) => !TAKES[given.op].includes(one))
   const other = others.find((field) => given[field] !== undefined)
   if (other !== undefined)
-    refuse('unknown_parameter', { param: other, message: `\`${given.op}\` does not take \`${other}\`.` })
+    refuse('unknown_parameter', { param: other, message: `\`${given.op}\` doesn’t accept \`${other}\`.` })
 }
 
 /** Returns the folder where browsing starts. Earlier daemons don't know it: there it is their home. */

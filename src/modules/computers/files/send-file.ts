@@ -58,7 +58,7 @@ export async function sendFile({
         kept = replay.kept.from
         if (stale > MOST_STALE)
           refuse('interrupted', {
-            message: 'The computer says of this upload again and again that it goes on elsewhere.',
+            message: 'The computer keeps reporting a different offset for this upload.',
           })
         await sleep(STALE_MS * 2 ** stale, undefined, { signal })
         continue
@@ -73,7 +73,7 @@ export async function sendFile({
     if (!isKept(replay, offset))
       return refuse('stale_update', {
         param: 'offset',
-        message: `The computer was lost, and has ${offset} bytes of this upload. Send the rest.`,
+        message: `The connection to the computer was lost. ${offset} bytes of this upload have arrived. Send the rest.`,
         details: { offset },
       })
     return offset

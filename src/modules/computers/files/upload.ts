@@ -33,7 +33,7 @@ export async function upload(ctx: Ctx, given: Given) {
   if (given.drive_source === undefined)
     return refuse('missing_parameter', {
       param: 'drive_source',
-      message: 'Send the bytes with `path` in the query, or `drive_source`.',
+      message: 'Send the bytes with `path` in the query, or use `drive_source`.',
     })
   return fromDrive(ctx, { ...given, path }, given.drive_source.file_id)
 }
@@ -105,7 +105,7 @@ async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGe
   if (left !== 0)
     refuse('invalid_parameter', {
       param: 'Content-Range',
-      message: `\`Content-Range\` says ${size} bytes, and ${left < 0 ? 'more' : size - left} came.`,
+      message: `\`Content-Range\` declares ${size} bytes, but ${left < 0 ? 'more' : size - left} were sent.`,
     })
 }
 
@@ -132,7 +132,9 @@ async function fromDrive(
     signal: ctx.signal,
   })
   return entry === null
-    ? refuse('upstream_error', { message: 'The computer did not say what became of it.' })
+    ? refuse('upstream_error', {
+        message: 'The computer didn’t confirm the upload. Check whether the file exists before you try again.',
+      })
     : shown(entry)
 }
 

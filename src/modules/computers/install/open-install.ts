@@ -24,7 +24,7 @@ export async function openInstall(
   origin: string,
 ): Promise<Bytes> {
   if (method !== 'GET' && method !== 'HEAD')
-    refuse('method_not_allowed', { message: 'This path takes GET, HEAD.', headers: { allow: 'GET, HEAD' } })
+    refuse('method_not_allowed', { message: 'This path supports GET and HEAD.', headers: { allow: 'GET, HEAD' } })
   const [, , what, which, ...more] = url.split('?')[0]!.split('/')
   if (!/^\/install(\/|\?|$)/.test(url) || more.length > 0) return nothing()
   if (what === undefined) return plain(SCRIPT.replaceAll('@origin@', origin))
@@ -32,7 +32,7 @@ export async function openInstall(
   if (which === 'node') {
     const file = await releases.node(what)
     return file === null
-      ? nothing(`This server has no Node for ${shorten(what, 40)}: it gives out its own only.`)
+      ? nothing(`This server has no Node.js for ${shorten(what, 40)}, only for its own platform.`)
       : plain(`${file.sha256}  node\n`)
   }
   if (which !== undefined) return nothing()
@@ -41,17 +41,17 @@ export async function openInstall(
   if (release !== null) return plain(release.manifest)
   return nothing(
     (PLATFORMS as readonly string[]).includes(what)
-      ? `This server could not bring the program for ${what}: its log says why.`
-      : `There is no program for ${shorten(what, 40)}: only for ${PLATFORMS.join(', ')}.`,
+      ? `This server couldn’t get the program for ${what}. The server log has the details.`
+      : `There is no program for ${shorten(what, 40)}. Available: ${PLATFORMS.join(', ')}.`,
   )
 }
 
-const nothing = (message = 'This path does not exist.'): never => refuse('not_found', { message })
+const nothing = (message = 'This path doesn’t exist.'): never => refuse('not_found', { message })
 
 const plain = (body: string): Bytes => ({ headers: { ...TEXT, 'cache-control': 'no-store' }, body })
 
 function stored(file: File | null, network: string): Bytes {
-  if (file === null) return nothing('This server gives out no file of this SHA-256 any more.')
+  if (file === null) return nothing('This server no longer has a file with this SHA-256.')
   const { path, size, sha256, modifiedAt } = file
   return {
     headers: {

@@ -38,8 +38,7 @@ export function linkMount(engine: Engine, links: LiveLinks, offers: Offers): Upg
   const open = new Map<Id, number>()
   function count({ computerId }: Machine, socket: Duplex): void {
     const others = open.get(computerId) ?? 0
-    if (others >= MOST_OF_ONE)
-      refuse('unavailable', { message: 'This computer has many connections that have not ended yet.' })
+    if (others >= MOST_OF_ONE) refuse('unavailable', { message: 'This computer has too many open connections.' })
     open.set(computerId, others + 1)
     socket.once('close', () => {
       const left = open.get(computerId)! - 1
@@ -76,7 +75,7 @@ async function machineOf(engine: Engine, { headers }: IncomingMessage): Promise<
   return (
     (await machineBy(engine.postgres.db, credential)) ??
     refuse('invalid_credentials', {
-      message: 'This credential is not one of a computer, or not any more: the computer was removed, or paired anew.',
+      message: 'This credential isn’t valid. The computer was deleted, or paired again.',
     })
   )
 }

@@ -85,7 +85,7 @@ export async function silentRefusal(engine: Engine, computerId: Id): Promise<Ref
   const seen = place?.last_seen_at ?? null
   return new Refusal('timeout', {
     message:
-      "The computer is connected, but it didn't answer in time. If this call changes something, check whether it did before you try again.",
+      'The computer is connected but didn’t respond in time. If this request changes something, check whether it was done before you try again.',
     details: { last_seen_at: seen === null ? null : iso(seen) },
   })
 }

@@ -219,7 +219,7 @@ export async function startLinks(engine: Engine, given: Partial<UseLimits> = {})
     limit: UseLimit,
   ): Promise<Output<O>> {
     const { signal } = limit
-    const gone = LOOKS.has(op) ? {} : { gone: () => interrupted('The connection to the computer broke.') }
+    const gone = LOOKS.has(op) ? {} : { gone: () => interrupted('The connection to the computer was lost.') }
     const losses = lossesOf(links, computerId, { signal, patienceMs: BACK_MS, ...gone })
     for (;;) {
       try {
@@ -240,7 +240,7 @@ export async function startLinks(engine: Engine, given: Partial<UseLimits> = {})
         if (error instanceof LinkLost && error.message === SILENT && ONCE.has(op))
           throw await silentRefusal(engine, computerId)
         if (error instanceof StreamReset) interrupted(error.message)
-        if (error instanceof LinkLost && ONCE.has(op)) interrupted('The connection to the computer broke.')
+        if (error instanceof LinkLost && ONCE.has(op)) interrupted('The connection to the computer was lost.')
         await losses.outlast(error)
       }
     }
@@ -276,17 +276,17 @@ function openHere(
 
 const unreached = (): never =>
   refuse('unavailable', {
-    message: 'The server process that holds the connection to this computer cannot be reached.',
+    message: 'The server process connected to this computer can’t be reached. Try again.',
     headers: { 'retry-after': '1' },
   })
 
 const interrupted = (message: string): never =>
-  refuse('interrupted', { message: `${message} Whether it was done is not known.` })
+  refuse('interrupted', { message: `${message} It’s unknown whether the request was carried out.` })
 
 /** Checks an answer: a daemon may answer anything. */
 function checked<O extends OperationName>(op: O, answered: unknown): Output<O> {
   const { data, error } = operations[op].output.safeParse(answered)
-  if (error) throw new Refusal('upstream_error', { message: `The computer answered \`${op}\` with something else.` })
+  if (error) throw new Refusal('upstream_error', { message: `The computer sent an unexpected response to \`${op}\`.` })
   return data as Output<O>
 }
 

@@ -92,7 +92,7 @@ export class LiveLinks implements AsyncDisposable {
       return false
     }
     if ((this.#links.get(computerId)?.epoch ?? -1) > epoch) return false
-    this.#links.get(computerId)?.mux.close(CLOSE.replaced, 'the computer has linked anew')
+    this.#links.get(computerId)?.mux.close(CLOSE.replaced, 'the computer opened a new connection')
     greet(epoch)
     this.#links.set(computerId, { ...machine, epoch, mux, noted: mux.heard, asked: false, movable: 0 })
     keepAlive(mux, { answers: true })
@@ -128,7 +128,7 @@ export class LiveLinks implements AsyncDisposable {
 
   #replace(computerId: Id, epoch: number): void {
     const link = this.#links.get(computerId)
-    if (link !== undefined && link.epoch < epoch) link.mux.close(CLOSE.replaced, 'the computer has linked anew')
+    if (link !== undefined && link.epoch < epoch) link.mux.close(CLOSE.replaced, 'the computer opened a new connection')
   }
 
   /** Ends links whose credential has ended, or in whose place there is a newer one. */
@@ -141,8 +141,8 @@ export class LiveLinks implements AsyncDisposable {
       ])) {
         const link = this.#links.get(computerId)
         if (link?.credentialId !== credentialId) continue
-        if (replaced) link.mux.close(CLOSE.replaced, 'the computer has linked anew')
-        else link.mux.close(CLOSE.unauthorized, 'the credential has ended')
+        if (replaced) link.mux.close(CLOSE.replaced, 'the computer opened a new connection')
+        else link.mux.close(CLOSE.unauthorized, 'the credential is no longer valid')
       }
       await this.#noteUse()
     } catch (error) {
@@ -186,7 +186,7 @@ export class LiveLinks implements AsyncDisposable {
     this.#draining = true
     const closeIdle = (): void => {
       for (const { mux, movable } of this.#links.values())
-        if (mux.streams <= movable) mux.close(CLOSE.restart, 'the server restarts')
+        if (mux.streams <= movable) mux.close(CLOSE.restart, 'the server is restarting')
     }
     closeIdle()
     this.#timers.push(setInterval(closeIdle, 100).unref())
@@ -196,7 +196,7 @@ export class LiveLinks implements AsyncDisposable {
   end(): void {
     this.#draining = this.#over = true
     for (const waiting of this.#waiting.values()) for (const wake of waiting) wake()
-    for (const { mux } of this.#links.values()) mux.close(CLOSE.restart, 'the server restarts')
+    for (const { mux } of this.#links.values()) mux.close(CLOSE.restart, 'the server is restarting')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

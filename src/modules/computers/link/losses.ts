@@ -40,7 +40,7 @@ export function lossesOf(
     async outlast(error) {
       signal.throwIfAborted()
       if (error instanceof StreamReset)
-        refuse('interrupted', { message: `The computer broke it off: ${error.message}.` })
+        refuse('interrupted', { message: `The computer aborted the transfer: ${error.message}.` })
       // A computer that was not there to begin with is not waited for; one whose process has died was there just now.
       const waits = error instanceof LinkLost || isUnreached(error) || (since !== null && isOffline(error))
       if (!waits) throw error
@@ -64,6 +64,6 @@ const isUnreached = (error: unknown): boolean => error instanceof Refusal && err
 
 const lost = (lostAt: Date): never =>
   refuse('computer_offline', {
-    message: 'The computer was lost in the middle of it, and has not come back.',
+    message: 'The connection to the computer was lost during the transfer and wasn’t restored.',
     details: { last_seen_at: lostAt.toISOString() },
   })

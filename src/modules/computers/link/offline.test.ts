@@ -135,7 +135,7 @@ const lostAt = async (id: string) =>
 test('a call waits for a computer whose link broke just now, and asks it once', async () => {
   const { id, credential } = await pairedComputer(alice)
   const first = await linkUp(server.origin, credential)
-  first.mux.close(CLOSE.restart, 'the server restarts')
+  first.mux.close(CLOSE.restart, 'the server is restarting')
   await until(
     () => lostAt(id),
     (at) => at !== null,

@@ -35,9 +35,7 @@ export function offline(computer: Away | null): never {
 }
 
 const unheard = (seen: Date | null): string =>
-  seen === null
-    ? 'The computer is not connected.'
-    : `The computer is not connected; it was last heard of at ${iso(seen)}.`
+  seen === null ? 'The computer is not connected.' : `The computer isn’t connected. It was last seen at ${iso(seen)}.`
 
 /** The words for a cloud computer that does not run; null where it should. */
 function resting({ id, lifecycle }: Away): string | null {
@@ -46,12 +44,12 @@ function resting({ id, lifecycle }: Away): string | null {
     case 'stopped':
       return `The computer is stopped. ${start}`
     case 'error':
-      return `The computer does not run: its \`lifecycle_reason\` says why. ${start}`
+      return `The computer isn’t running. \`lifecycle_reason\` says why. ${start}`
     case 'stopping':
-      return 'The computer is being stopped.'
+      return 'The computer is stopping.'
     case 'starting':
     case 'provisioning':
-      return 'The computer is being started: it is there in a moment.'
+      return 'The computer is starting. Try again in a moment.'
     default:
       return null
   }

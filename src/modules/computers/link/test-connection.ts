@@ -21,7 +21,7 @@ export async function testConnection(ctx: Context<HasLinks>, row: ComputerRow) {
     .catch((error: unknown) => {
       if (!(error instanceof Refusal && error.code === 'timeout')) throw error
       return refuse('computer_offline', {
-        message: 'The computer seems to be connected, and did not answer within 10 seconds.',
+        message: 'The computer is connected but didn’t respond within 10 seconds.',
         ...(error.details && { details: error.details }),
       })
     })

@@ -29,5 +29,5 @@ export async function wholeList<O extends Lists>(
     if (part.next <= from) break
     from = part.next
   }
-  return refuse('upstream_error', { message: `The computer answers \`${op}\` without end.` })
+  return refuse('upstream_error', { message: `The computer’s response to \`${op}\` is too long.` })
 }

@@ -64,7 +64,7 @@ export const pairingService = implement(
       const code = letters(8)
       if ((await pairingStore.countWaiting(ctx.db, ctx.principal.accountId)) >= MOST_WAITING)
         refuse('limit_reached', {
-          message: `At most ${MOST_WAITING} pairings may wait at once.`,
+          message: `You can have up to ${MOST_WAITING} pending pairings.`,
           details: { limit: MOST_WAITING },
         })
       const row = await pairingStore.insert(ctx.db, {
@@ -93,7 +93,7 @@ export const pairingService = implement(
       const { row } = pairing.of(ctx)
       if (!(await pairingStore.cancel(ctx.db, id)) && statusOf(ctx, row) === 'paired')
         refuse('invalid_state', {
-          message: 'A machine has redeemed it. Delete the computer instead.',
+          message: 'A computer already redeemed this pairing. Delete the computer instead.',
           details: { status: 'paired', allowed: [], computer_id: row.computer_id },
         })
       return { id }

@@ -66,7 +66,7 @@ async function pairingBy(ctx: Context, given: string): Promise<PairingRow> {
 
 const wrong = {
   param: 'token',
-  message: 'This is not the token or the code of a pairing. A code ends after ten minutes, or ten wrong ones.',
+  message: 'The pairing token or code is wrong. A code expires after 10 minutes or 10 wrong attempts.',
 }
 
 /** Acts as the maker of a pairing, who may no longer be allowed to bring computers in. */
@@ -88,5 +88,5 @@ async function actAsMaker(ctx: Context, pairing: PairingRow): Promise<Context> {
 const over = (): never =>
   refuse('link_expired', {
     param: 'token',
-    message: 'This pairing was redeemed, has expired or was cancelled. Make another one.',
+    message: 'This pairing was redeemed, canceled or has expired. Create a new one.',
   })

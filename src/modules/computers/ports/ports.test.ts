@@ -249,7 +249,7 @@ test('a port that does not answer is explained on a page of ours, as text where 
   await new Promise((resolve) => brief.close(resolve))
   const page = await ask('/', { of, headers: { cookie: closed, accept: 'text/html' } })
   assert.deepEqual([page.status, page.headers['content-type']], [502, 'text/html; charset=utf-8'])
-  assert.match(page.text, new RegExp(`Nothing answers on port ${of}`))
+  assert.match(page.text, new RegExp(`No program responds on port ${of}`))
   const script = await ask('/main.js', { of, headers: { cookie: closed } })
   assert.deepEqual([script.status, script.headers['content-type']], [502, 'text/plain; charset=utf-8'])
   const cookie = cookieOf(await enter(alice))

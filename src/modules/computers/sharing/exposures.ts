@@ -23,7 +23,7 @@ export async function expose(outer: Context, { id, workspace_id, capabilities }:
   const row = await change(outer, id, 'admin', async (ctx, before) => {
     checkTarget(ctx, workspace_id, 'computer:write')
     if (workspace_id === before.workspace_id)
-      refuse('invalid_parameter', { param: 'workspace_id', message: 'The computer belongs to this workspace.' })
+      refuse('invalid_parameter', { param: 'workspace_id', message: 'The computer already belongs to this workspace.' })
     const made =
       (await exposureStore.insert(ctx.db, {
         computer_id: id,
@@ -31,7 +31,10 @@ export async function expose(outer: Context, { id, workspace_id, capabilities }:
         capabilities,
         created_by: ctx.principal.accountId,
       })) ??
-      refuse('already_exists', { param: 'workspace_id', message: 'This workspace may use it already. Use PATCH.' })
+      refuse('already_exists', {
+        param: 'workspace_id',
+        message: 'The computer is already shared with this workspace. Use `PATCH` to change its capabilities.',
+      })
     await granted(ctx, 'exposed', await touch(ctx, id), workspace_id, { capabilities })
     return made
   })

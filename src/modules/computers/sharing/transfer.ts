@@ -47,7 +47,7 @@ async function targetOf(ctx: Context, userId: Id | undefined, workspaceId: Id | 
   if ((userId === undefined) === (workspaceId === undefined))
     refuse(userId === undefined ? 'missing_parameter' : 'invalid_parameter', {
       param: 'user_id',
-      message: 'Name either `user_id` or `workspace_id`.',
+      message: 'Send either `user_id` or `workspace_id`.',
     })
   if (workspaceId !== undefined) {
     checkTarget(ctx, workspaceId, 'computer:write')

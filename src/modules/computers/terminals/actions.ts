@@ -82,7 +82,7 @@ function checkFields(given: Given): void {
     (field) => given[field] !== undefined && !allowed.has(field),
   )
   if (other !== undefined)
-    refuse('unknown_parameter', { param: other, message: `\`${given.action}\` takes no \`${other}\`.` })
+    refuse('unknown_parameter', { param: other, message: `\`${given.action}\` doesn’t accept \`${other}\`.` })
 }
 
 function open(
@@ -91,7 +91,7 @@ function open(
   signal: AbortSignal,
 ): Promise<Terminal> {
   if (shell !== undefined && argv !== undefined)
-    refuse('invalid_parameter', { param: 'shell', message: 'Give either `shell` or `argv`.' })
+    refuse('invalid_parameter', { param: 'shell', message: 'Send either `shell` or `argv`.' })
   const input = {
     // The id is made here: asked twice, one terminal is opened.
     terminal_id: newId(),
@@ -183,7 +183,7 @@ async function gather(stream: AskedStream<'terminal.read'>, mostBytes: number): 
     to.add(item.bytes)
     if (to.size <= (drawn ? MOST_SNAPSHOT_BYTES : mostBytes)) continue
     stream.reset('more came than was asked for')
-    refuse('upstream_error', { message: 'The computer sent more of the terminal than was asked for.' })
+    refuse('upstream_error', { message: 'The computer sent more terminal output than requested.' })
   }
   return { output: await stream.output, body, snapshot }
 }

@@ -133,7 +133,7 @@ async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator
         continue
       }
       if (event.bytes > MOST_SNAPSHOT_BYTES)
-        refuse('upstream_error', { message: 'The computer draws a screen that is too large.' })
+        refuse('upstream_error', { message: 'The computer’s terminal screen is too large.' })
       drawing = { at: event.at, left: event.bytes, parts: new Gathered() }
       if (event.bytes > 0) continue
     } else if (item.type === 'bytes') {

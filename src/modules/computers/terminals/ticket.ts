@@ -24,7 +24,7 @@ export async function redeemTicket(
   const place = computerId === null ? null : { computerId, terminalId }
   const token = place !== null && FORM.test(ticket) ? await ticketStore.redeem(engine.postgres.db, place, ticket) : null
   if (place === null || token === null)
-    return refuse('link_expired', { message: 'This ticket was used already, or is over. Ask for another one.' })
+    return refuse('link_expired', { message: 'This ticket was already used or has expired. Create a new one.' })
   const find = async (): Promise<NonNullable<Awaited<ReturnType<typeof holderOf>>>> => {
     const holder = await holderOf(engine, place, token, never)
     return holder && holder.until > new Date() ? holder : refuse('session_expired', { message: ENDED })
@@ -35,4 +35,4 @@ export async function redeemTicket(
 
 const FORM = /^[0-9A-Za-z]{43}$/
 const never = new AbortController().signal
-const ENDED = 'What this ticket was made with has ended.'
+const ENDED = 'The session or key that created this ticket is no longer valid.'

@@ -27,7 +27,7 @@ export async function listUsers(
 
 export const getUser = async (ctx: Ctx, { id, username }: Input<typeof userEndpoints.user>): Promise<User> =>
   (await all(ctx, id)).find((user) => user.username === username) ??
-  refuse('not_found', { param: 'username', message: 'The computer has no user of this name.' })
+  refuse('not_found', { param: 'username', message: 'The user doesn’t exist on this computer.' })
 
 export const createUser = (
   { engine, signal }: Ctx,

@@ -22,7 +22,7 @@ export async function bytesOf(
   const { sha256, size_bytes, content_updated_at } = row
   if (sha256 === null)
     return refuse('invalid_state', {
-      message: 'A folder has no bytes: download its archive.',
+      message: 'A folder has no content. Download its archive instead.',
       details: { status: 'active', allowed: ['archive'] },
     })
   return {
@@ -40,7 +40,8 @@ async function* reading(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   try {
     yield* parts
   } catch (error) {
-    if (error instanceof BlobMissing) refuse('unavailable', { message: 'The bytes of this file cannot be read now.' })
+    if (error instanceof BlobMissing)
+      refuse('unavailable', { message: 'The content of this file can’t be read right now. Try again later.' })
     throw error
   }
 }

@@ -82,7 +82,7 @@ const sign = (
 /** Opens a link: 401 if it wasn't signed here or has been revoked, 410 if it has expired, 404 if the file was deleted. */
 export async function openLink(engine: Engine, method: string, url: string): Promise<Bytes> {
   if (method !== 'GET' && method !== 'HEAD')
-    refuse('method_not_allowed', { message: 'A link takes GET, HEAD.', headers: { allow: 'GET, HEAD' } })
+    refuse('method_not_allowed', { message: 'Links support GET and HEAD.', headers: { allow: 'GET, HEAD' } })
   const { pathname, searchParams } = new URL(url, 'http://link')
   const id = parseId(pathname.slice(LINK_PREFIX.length).split('/')[0]!)
   const { db } = engine.postgres
@@ -116,9 +116,9 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
   if (!(await makerMayRead(engine, terms, row))) refuseLink()
   const version =
     (await fileStore.version(db, row.id, { version: terms.version, id: null })) ??
-    refuse('content_expired', { message: 'The version this link shows is no longer kept. Ask for a new link.' })
+    refuse('content_expired', { message: 'The file version of this link is no longer kept. Ask for a new link.' })
   if (terms.once !== '' && method === 'GET' && !(await spend(engine, terms)))
-    refuse('link_expired', { message: 'This link held once and has been used.' })
+    refuse('link_expired', { message: 'This one-time link has already been used.' })
   const { sha256, size_bytes, mime_type, created_at } = version
   return bytesOf(
     engine,
@@ -127,8 +127,7 @@ export async function openLink(engine: Engine, method: string, url: string): Pro
   )
 }
 
-const refuseLink = (): never =>
-  refuse('invalid_signature', { message: 'This link was not made here, or it has been revoked.' })
+const refuseLink = (): never => refuse('invalid_signature', { message: 'This link isn’t valid, or it was revoked.' })
 
 /**
  * The hashes that stand for the secrets of the link's key, the newest first: two while a rotation overlaps, none once

@@ -33,7 +33,7 @@ export async function checkRoom(ctx: Context, workspaceId: Id, more: number, how
   const used = Number(await storedIn(ctx.db, workspaceId))
   if (used + more > limit)
     refuse('storage_full', {
-      message: `The files of a workspace may take ${limit} bytes; ${used} are taken.`,
+      message: `A workspace can store up to ${limit} bytes, and ${used} are used. Delete files permanently to free space.`,
       details: { limit_bytes: limit, used_bytes: used, asked_bytes: more },
     })
 }

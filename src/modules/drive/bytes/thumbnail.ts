@@ -44,7 +44,7 @@ export async function thumbnailOf(ctx: Context<HasThumbnails>, row: FileRow, pix
 
 const none = (): never =>
   refuse('unsupported_media_type', {
-    message: 'There is no small picture of this file: it is not a picture that can be read.',
+    message: 'This file has no thumbnail because it isn’t a readable image.',
   })
 
 /** Pictures that are being made or wait for it, by account, content and size: equal requests wait for the same. */
@@ -126,17 +126,18 @@ async function drawn(ctx: Context, sha256: string, pixels: number, signal: Abort
   const load = async () => ({ bytes: await wholeBlob(ctx.engine, sha256), pixels })
   const outcome = await ctx.engine.pictures.draw(ctx.principal.accountId, load, signal).catch((error: unknown) => {
     if (!(error instanceof Busy)) throw error
-    return refuse('unavailable', { message: 'Too many small pictures wait to be made. Ask again soon.' })
+    return refuse('unavailable', { message: 'Too many thumbnails are being created. Try again in a few seconds.' })
   })
   if ('lost' in outcome) {
-    if (outcome.lost === 'unsent') return refuse('unavailable', { message: 'No small picture can be made now.' })
+    if (outcome.lost === 'unsent')
+      return refuse('unavailable', { message: 'Thumbnails can’t be created right now. Try again later.' })
     ctx.log.debug({ sha256, lost: outcome.lost }, 'a small picture could not be made')
     return null
   }
   const { said } = outcome
   if ('bytes' in said) return said.bytes
   if ('missing' in said)
-    return refuse('unavailable', { message: 'Small pictures need `sharp`, which is not installed here.' })
+    return refuse('unavailable', { message: 'Thumbnails require `sharp`, which isn’t installed on the server.' })
   ctx.log.debug({ sha256, words: said.none }, 'a small picture could not be made')
   return null
 }

@@ -129,7 +129,7 @@ function filterOf({ glob, type }: Pick<GrepQuery, 'glob' | 'type'>): (path: stri
     if (!Object.hasOwn(fileTypes, name))
       refuse('invalid_parameter', {
         param: 'type',
-        message: `There is no file type ${name}. There are: ${Object.keys(fileTypes).join(', ')}.`,
+        message: `The file type ${name} doesn’t exist. Available types: ${Object.keys(fileTypes).join(', ')}.`,
       })
     return compileGlobs(fileTypes[name]!)
   })

@@ -97,7 +97,7 @@ async function whereOf(ctx: Context, workspaceId: Id | undefined, parentId: Id |
     if (folder.kind !== 'folder')
       refuse('invalid_parameter', { param: 'parent_id', message: 'This is a file, not a folder.' })
     if (workspaceId !== undefined && workspaceId !== folder.workspace_id)
-      refuse('invalid_parameter', { param: 'workspace_id', message: 'The folder lies in another workspace.' })
+      refuse('invalid_parameter', { param: 'workspace_id', message: 'The folder is in another workspace.' })
     const { id, created_at, updated_at } = folder
     return {
       workspaceId: folder.workspace_id,

@@ -35,13 +35,13 @@ export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: s
   if (row.trashed)
     refuse('invalid_state', {
       param,
-      message: 'This file is in the trash.',
+      message: 'This file is in the trash. Restore it first.',
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
   if (Number(row.size_bytes) > MOST_BYTES)
     refuse('payload_too_large', {
       param,
-      message: `A file of ${row.size_bytes} bytes is too large for a message; it may have ${MOST_BYTES}.`,
+      message: `The file has ${row.size_bytes} bytes, and message attachments can have up to ${MOST_BYTES} bytes.`,
       details: { limit_bytes: MOST_BYTES },
     })
   const held = attachmentOf(row)
@@ -49,7 +49,8 @@ export async function attach(ctx: Context, fileId: Id, workspaceId: Id, param: s
   if (membershipIn(ctx.principal, workspaceId) === null)
     refuse('insufficient_role', {
       param,
-      message: 'The file lies in another workspace, and you write no files where it would go: send its bytes instead.',
+      message:
+        'The file is in another workspace, and you can’t write files to the chat’s workspace. Send its bytes instead.',
     })
   return (await carry(ctx, [held], workspaceId))[0]!
 }
@@ -63,7 +64,7 @@ export async function carry(ctx: Context, attachments: readonly Attachment[], wo
   checkTarget(ctx, workspaceId, 'drive:write')
   if (attachments.length > MOST_CARRIED)
     refuse('limit_reached', {
-      message: `${attachments.length} files would go along; ${MOST_CARRIED} may.`,
+      message: `A message can have up to ${MOST_CARRIED} files, and this one has ${attachments.length}.`,
       details: { limit: MOST_CARRIED },
     })
   return ctx.transaction(async (ctx) => {
@@ -124,7 +125,10 @@ export async function textAttached(
 
 function checkScope({ principal }: Context, scope: Scope): void {
   if (!hasScope(principal, scope))
-    refuse('missing_scope', { message: `The key lacks the scope \`${scope}\`.`, details: { required_scope: scope } })
+    refuse('missing_scope', {
+      message: `The key is missing the scope \`${scope}\`.`,
+      details: { required_scope: scope },
+    })
 }
 
 const attachmentOf = ({ id, name, mime_type, size_bytes, sha256 }: FileRow): Attachment => ({

@@ -53,7 +53,7 @@ export async function readText(
   asked: TextQuery,
 ): Promise<Text & { extracted: boolean; reason: Missing | null }> {
   const { sha256, mime_type } = row
-  if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'A folder has no text.' })
+  if (sha256 === null) return refuse('invalid_parameter', { param: 'id', message: 'Folders have no text.' })
   const parts: Parts = (range = {}) => until(readBlob(ctx.engine, sha256, { ...range, reuse: true }), ctx.signal)
   if (asked.kind === 'pattern') await hitsIn(ctx, asked.pattern, [])
   const document = await documentText(ctx, row)
@@ -68,7 +68,7 @@ export async function readText(
   // A file that only calls itself a document may be text.
   if (encoding === null || (document !== null && encoding !== 'utf-8'))
     return refuse('unsupported_media_type', {
-      message: `This is not text but ${mime_type}${document === null ? '' : ` that cannot be read (${document})`}: download it.`,
+      message: `This file isn’t text. Its type is ${mime_type}${document === null ? '' : `, and it can’t be read (${document})`}. Download it instead.`,
       details: { mime_type, ...(document !== null && { reason: document }) },
     })
   return { ...(await linesOf(ctx, parts, encoding, asked)), extracted: false, reason: null }
@@ -88,7 +88,7 @@ async function documentText(
     throw error
   })
   if (learnt.pending.size > 0)
-    refuse('unavailable', { message: 'The text of this document is being read. Ask again soon.' })
+    refuse('unavailable', { message: 'The text of this document is being extracted. Try again in a few seconds.' })
   const { text, reason } = await findStore.learnt(ctx.db, of.sha256)
   return text === null ? (reason ?? 'binary') : { text, missing: reason as Missing | null }
 }

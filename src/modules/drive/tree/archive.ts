@@ -16,7 +16,7 @@ export async function archiveOf(ctx: Context, row: FileRow): Promise<Bytes> {
   const rows = await fileStore.below(ctx.db, row, MOST_ENTRIES)
   if (rows.length === MOST_ENTRIES)
     refuse('limit_reached', {
-      message: `An archive holds ${MOST_ENTRIES - 1} entries at most.`,
+      message: `An archive can have up to ${MOST_ENTRIES - 1} entries.`,
       details: { limit: MOST_ENTRIES - 1 },
     })
   const { ZipFile } = await import('yazl')

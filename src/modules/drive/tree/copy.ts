@@ -17,7 +17,7 @@ const MOST_COPIED = 5_000
 export function copy(ctx: Context, row: FileRow, to: Target, name: string): Promise<FileRow> {
   if (row.trashed)
     refuse('invalid_state', {
-      message: `This ${row.kind} is in the trash, so it is not copied.`,
+      message: `This ${row.kind} is in the trash, so it can’t be copied. Restore it first.`,
       details: { status: 'trashed', allowed: ['restore'] },
     })
   return ctx.transaction(async (ctx) => {
@@ -50,7 +50,7 @@ async function withAllBelow(ctx: Context, row: FileRow): Promise<FileRow[]> {
   const rows = await fileStore.below(ctx.db, row, MOST_COPIED)
   if (rows.length >= MOST_COPIED)
     refuse('limit_reached', {
-      message: `A folder is copied with ${MOST_COPIED - 1} things in it at most.`,
+      message: `A folder with more than ${MOST_COPIED - 1} entries can’t be copied.`,
       details: { limit: MOST_COPIED - 1 },
     })
   return [row, ...rows]

@@ -18,7 +18,7 @@ export interface Edit {
 export async function edit(ctx: Context, before: FileRow, change: Edit): Promise<FileRow> {
   const { name, content } = change
   if (content !== null && before.kind === 'folder')
-    refuse('invalid_parameter', { param: 'content', message: 'A folder has no content.' })
+    refuse('invalid_parameter', { param: 'content', message: 'Folders have no content.' })
   checkFresh(before, change)
   if (name === null && content === null) return before
   if (content === null) return ctx.transaction((ctx) => write(ctx, before, change))
@@ -43,7 +43,7 @@ export function checkFresh(row: FileRow, { name, content, expected }: Edit): voi
   if (expected === null || present === null || present.getTime() === expected.getTime()) return
   refuse('stale_update', {
     param: 'expected_updated_at',
-    message: `\`${field}\` is ${iso(present)}: it was changed meanwhile. Read it again and decide.`,
+    message: `The file was changed in the meantime: \`${field}\` is now ${iso(present)}. Read it again, then retry.`,
     details: {
       updated_at: iso(row.updated_at),
       content_updated_at: row.content_updated_at && iso(row.content_updated_at),

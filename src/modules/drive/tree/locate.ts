@@ -42,11 +42,11 @@ export async function targetOf(
   if (parent_id !== undefined) {
     const folder = checkFolder(await fileFor(ctx, parent_id, 'drive:write', 'parent_id'))
     if (workspace_id !== undefined && workspace_id !== folder.workspace_id)
-      refuse('invalid_parameter', { param: 'workspace_id', message: 'The folder lies in another workspace.' })
+      refuse('invalid_parameter', { param: 'workspace_id', message: 'The folder is in another workspace.' })
     return { workspaceId: folder.workspace_id, folder }
   }
   if (workspace_id === undefined)
-    return refuse('missing_parameter', { param: 'workspace_id', message: 'Give `workspace_id` or `parent_id`.' })
+    return refuse('missing_parameter', { param: 'workspace_id', message: 'Send `workspace_id` or `parent_id`.' })
   checkTarget(ctx, workspace_id, 'drive:write')
   return { workspaceId: workspace_id, folder: null }
 }
@@ -56,7 +56,7 @@ export function checkFolder(row: FileRow, param = 'parent_id'): FileRow {
   if (row.trashed)
     refuse('invalid_state', {
       param,
-      message: 'This folder is in the trash, so it is read-only.',
+      message: 'This folder is in the trash. Restore it before you change it.',
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
   return row

@@ -19,7 +19,7 @@ export async function lockFile(ctx: Context, id: Id): Promise<FileRow> {
   const row = await readFile(ctx, id)
   if (row.trashed)
     refuse('invalid_state', {
-      message: `This ${row.kind} is in the trash, so it is read-only.`,
+      message: `This ${row.kind} is in the trash. Restore it before you change it.`,
       details: { status: 'trashed', allowed: ['restore', 'permanent-delete'] },
     })
   return row
@@ -54,7 +54,7 @@ export function move(ctx: Context, before: FileRow, target: Target): Promise<Fil
     const row = await lockFile(ctx, before.id)
     const { workspaceId, folder } = await lockTarget(ctx, target)
     if (folder !== null && (folder.id === row.id || folder.ancestors.includes(row.id)))
-      refuse('invalid_parameter', { param: 'parent_id', message: 'A folder cannot be moved into itself.' })
+      refuse('invalid_parameter', { param: 'parent_id', message: 'A folder can’t be moved into itself.' })
     if (row.parent_id === (folder?.id ?? null) && !crossing) return row
     await place(ctx, row, { workspaceId, folder }, row.name, 'parent_id')
     if (crossing) await crossOver(ctx, row.id, workspaceId)
@@ -199,7 +199,7 @@ export const remove = (ctx: Context, before: FileRow): Promise<void> =>
     const row = await readFile(ctx, before.id)
     if (!row.trashed)
       refuse('invalid_state', {
-        message: `Only what is in the trash can be deleted for good.`,
+        message: 'Only files and folders in the trash can be permanently deleted. Move it to the trash first.',
         details: { status: row.status, allowed: ['trash'] },
       })
     const unit = await unitOf(ctx, row)

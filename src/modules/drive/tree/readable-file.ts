@@ -19,7 +19,7 @@ export interface ReadableFile {
 export async function readableFile(ctx: Context, id: Id, param: string): Promise<ReadableFile> {
   if (!hasScope(ctx.principal, 'drive:read'))
     refuse('missing_scope', {
-      message: 'The key lacks the scope `drive:read`.',
+      message: 'The key is missing the scope `drive:read`.',
       details: { required_scope: 'drive:read' },
     })
   const { name, sha256, size_bytes } = await fileFor(ctx, id, 'drive:read', param)

@@ -16,13 +16,13 @@ export async function versionOf(
   { version, version_id }: { version?: number | undefined; version_id?: Id | undefined },
 ): Promise<FileVersionRow> {
   if (version === undefined && version_id === undefined)
-    return refuse('missing_parameter', { param: 'version', message: 'Give `version` or `version_id`.' })
+    return refuse('missing_parameter', { param: 'version', message: 'Send `version` or `version_id`.' })
   const row = await fileStore.version(ctx.db, fileId, { version: version ?? null, id: version_id ?? null })
   return (
     row ??
     refuse('not_found', {
       param: version === undefined ? 'version_id' : 'version',
-      message: 'The file has no version of this id, or it is no longer kept.',
+      message: 'The version doesn’t exist, or it’s no longer kept.',
     })
   )
 }

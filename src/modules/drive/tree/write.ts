@@ -210,7 +210,7 @@ export async function refuseTaken(
   const there = await fileStore.named(ctx.engine.postgres.db, workspaceId, parentId, name)
   return refuse('already_exists', {
     param,
-    message: `There is a ${there?.kind ?? 'file'} of this name already.`,
+    message: `A ${there?.kind ?? 'file'} with this name already exists.`,
     details: { id: there?.id ?? null, kind: there?.kind ?? null },
   })
 }

@@ -27,7 +27,7 @@ export function checkLength(ctx: Context, length: number): void {
   const most = ctx.engine.config.storage.file || MOST_BYTES
   if (length > most)
     refuse('payload_too_large', {
-      message: `A file may hold ${most} bytes at most.`,
+      message: `A file can have up to ${most} bytes.`,
       details: { limit_bytes: most },
       headers: { 'tus-max-size': String(most) },
     })
@@ -35,5 +35,5 @@ export function checkLength(ctx: Context, length: number): void {
 
 export function checkKept(row: Pick<UploadRow, 'expires_at'>): void {
   if (row.expires_at.getTime() <= Date.now())
-    refuse('content_expired', { message: 'The upload was not finished in time. Begin again.' })
+    refuse('content_expired', { message: 'The upload has expired. Start a new one.' })
 }

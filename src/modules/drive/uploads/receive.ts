@@ -44,7 +44,7 @@ export async function begin(ctx: Context, given: Begin): Promise<UploadRow> {
   await checkRoom(ctx, target.workspaceId, length ?? 1, 'now')
   if ((await uploadStore.open(ctx.db, ctx.principal.accountId)) >= MOST_OPEN)
     refuse('limit_reached', {
-      message: `An account may have ${MOST_OPEN} unfinished uploads.`,
+      message: `You can have up to ${MOST_OPEN} unfinished uploads. Finish or cancel some first.`,
       details: { limit: MOST_OPEN },
     })
   const row = await uploadStore.insert(ctx.db, {
@@ -68,7 +68,7 @@ function idIn(about: Map<string, string>, key: string): Id | undefined {
   if (words === undefined || words === '') return undefined
   return (
     parseId(words) ??
-    refuse('invalid_parameter', { param: `Upload-Metadata.${key}`, message: `\`${key}\` must be an id.` })
+    refuse('invalid_parameter', { param: `Upload-Metadata.${key}`, message: `\`${key}\` must be an ID.` })
   )
 }
 
@@ -77,7 +77,7 @@ function conflictIn(about: Map<string, string>): OnConflict {
   if (words === 'fail' || words === 'rename' || words === 'version') return words
   return refuse('invalid_parameter', {
     param: 'Upload-Metadata.on_conflict',
-    message: '`on_conflict` is `fail`, `rename` or `version`.',
+    message: '`on_conflict` must be `fail`, `rename` or `version`.',
   })
 }
 
@@ -115,7 +115,7 @@ export async function append(ctx: Context, given: Append): Promise<{ offset: num
     for await (const { bytes, left } of cutUp(ctx.upload.bytes)) {
       hash?.update(bytes)
       if (length !== null && at + bytes.length > length)
-        refuse('payload_too_large', { message: `\`Upload-Length\` is ${length}, and more came.` })
+        refuse('payload_too_large', { message: `\`Upload-Length\` is ${length}, but more bytes were sent.` })
       checkLength(ctx, at + bytes.length)
       if (bytes.length > 0) pending.push({ start: at, staged: await ctx.engine.blobs.stage(once(bytes)) })
       at += bytes.length
@@ -159,7 +159,10 @@ async function lengthOf(ctx: Context, row: UploadRow, given: number | undefined)
   if (length === given) return given
   return refuse('invalid_parameter', {
     param: 'Upload-Length',
-    message: length === null ? 'More than that has come already.' : `\`Upload-Length\` is ${length} already.`,
+    message:
+      length === null
+        ? 'More bytes than that have already been received.'
+        : `\`Upload-Length\` was already set to ${length}.`,
   })
 }
 
@@ -245,7 +248,7 @@ async function overtaken(ctx: Context, id: Id): Promise<never> {
 function mismatch(offset: number): never {
   return refuse('stale_update', {
     param: 'Upload-Offset',
-    message: `The upload stands at ${offset}. Ask for its offset, and go on from there.`,
+    message: `The upload is at offset ${offset}. Get its current offset and continue from there.`,
     details: { offset_bytes: offset },
     headers: { 'upload-offset': String(offset) },
   })

@@ -31,7 +31,7 @@ export function checksumIn(header: string | undefined): { algorithm: string; dig
   if (algorithm === undefined || digest === undefined)
     return refuse('invalid_parameter', {
       param: 'Upload-Checksum',
-      message: '`Upload-Checksum` is `sha1`, `sha256` or `md5`, a space, and the digest in base64.',
+      message: '`Upload-Checksum` must be `sha1`, `sha256` or `md5`, a space, and the digest in base64.',
     })
   return { algorithm, digest: Buffer.from(digest, 'base64') }
 }

@@ -66,7 +66,7 @@ export async function collect(
       return { files, transcript: null, units: sound.units(), losses }
     }
     if (delivered.files.length === 0)
-      throw new MediaFault('bad_answer', 'The provider calls it done and has no result.')
+      throw new MediaFault('bad_answer', 'The provider reported success without a result.')
     for (const { bytes, revisedPrompt } of delivered.files) files.push(await probed(bytes, revisedPrompt))
     return { files, transcript: null, units: delivered.units, losses: delivered.losses }
   } catch (error) {
@@ -78,7 +78,7 @@ export async function collect(
     await using file = await media.stage(bytes, { mostBytes: MOST_BYTES[kind], signal }).catch(tooLarge)
     const facts = await media.probe.facts(account, file.path, signal).catch(unusable)
     if (facts.kind !== WANTED[kind])
-      throw new MediaFault('bad_answer', `The provider answered with ${facts.type}, which is not what was asked for.`)
+      throw new MediaFault('bad_answer', `The provider returned ${facts.type}, which isn’t what was requested.`)
     return { staged: await blobs.stage(file.read(), { signal }), facts, revisedPrompt }
   }
 
@@ -88,7 +88,7 @@ export async function collect(
     const begins = staged.head.toString('latin1', 0, 64).trimStart()
     if (staged.size < SAMPLE_BYTES || /^(<|\{")/.test(begins)) {
       await staged.discard()
-      throw new MediaFault('bad_answer', 'The provider answered with something that is not sound.')
+      throw new MediaFault('bad_answer', 'The provider’s response isn’t audio.')
     }
     const rate = sampleRate ?? 24_000
     const durationSeconds = staged.size / SAMPLE_BYTES / rate
@@ -111,7 +111,7 @@ export async function discard(files: readonly CollectedFile[]): Promise<void> {
 
 function tooLarge(error: unknown): never {
   if (error instanceof Refusal && error.code === 'payload_too_large')
-    throw new MediaFault('bad_answer', 'The provider’s result is larger than is kept.')
+    throw new MediaFault('bad_answer', 'The provider’s result is too large to store.')
   throw error
 }
 
@@ -120,5 +120,5 @@ function unusable(error: unknown): never {
   // That nobody could look at it here is not the provider's fault, and it may be fetched again.
   if (error.reason === 'busy' || error.reason === 'missing')
     throw new Refusal('unavailable', { message: error.message })
-  throw new MediaFault('bad_answer', `The provider’s result cannot be used. ${error.message}`)
+  throw new MediaFault('bad_answer', `The provider’s result can’t be used. ${error.message}`)
 }

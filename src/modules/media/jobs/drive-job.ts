@@ -33,7 +33,7 @@ export async function driveJob(ctx: Context<HasMediaGateway>, job: MediaJob, dri
   return made
 }
 
-const gone = (): never => refuse('not_found', { message: 'The call is gone.' })
+const gone = (): never => refuse('not_found', { message: 'The call no longer exists.' })
 
 /** Asks one candidate after the other, for as long as none has taken it up. */
 async function begin(ctx: Context<HasMediaGateway>, job: MediaJob, driving: Driving): Promise<void> {

@@ -137,7 +137,7 @@ test(
     try {
       const refused = await key.post('/inference/speech', book)
       assert.deepEqual(code(refused), [507, 'storage_full'], refused.text)
-      assert.match(refused.body.error.message, /counts as paid.*no room left/)
+      assert.match(refused.body.error.message, /counted as billed.*no storage space left/)
     } finally {
       execFileSync('umount', ['-l', folder])
     }

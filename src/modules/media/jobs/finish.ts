@@ -45,7 +45,7 @@ export async function finish(
     await endWith(errorOf(ends))
   } catch (error) {
     if (!(error instanceof JobLeft))
-      log.error({ error, media_job: job.id }, 'what came of a call of media could not be written')
+      log.error({ error, media_job: job.id }, 'the result of a media call could not be written')
     throw error
   }
 
@@ -67,7 +67,8 @@ async function save(
   const target = { workspaceId: job.workspace_id, folderId: request.folderId }
   if (files.length > 0) {
     const now =
-      (await actingNow(ctx.engine, job, ctx.signal)) ?? refuse('not_found', { message: 'The account is gone.' })
+      (await actingNow(ctx.engine, job, ctx.signal)) ??
+      refuse('not_found', { message: 'The account no longer exists.' })
     await checkGeneratedTarget(now, target)
   }
   await ctx.transaction(async (tx) => {

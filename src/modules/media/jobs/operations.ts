@@ -55,7 +55,7 @@ export async function showAsOperation(
       { workspaceId: job.workspace_id, isAccepted: true },
     )
     if (!(await mediaJobs.showBy(tx.db, job.id, started.operation.id)))
-      refuse('invalid_state', { message: 'It is shown by another operation already.' })
+      refuse('invalid_state', { message: 'Another operation already returned this result.' })
     return started
   })
 }
@@ -91,8 +91,9 @@ async function claimed(ctx: Context<HasMediaGateway>, jobId: Id, signal: AbortSi
   for (;;) {
     const job = await mediaJobs.claim(postgres.db, jobId, processId)
     if (job !== null) return job
-    if ((await mediaJobs.get(postgres.db, jobId)) === null) return refuse('not_found', { message: 'The call is gone.' })
-    if (performance.now() > until) return refuse('unavailable', { message: 'Another server process works on it.' })
+    if ((await mediaJobs.get(postgres.db, jobId)) === null)
+      return refuse('not_found', { message: 'The call no longer exists.' })
+    if (performance.now() > until) return refuse('unavailable', { message: 'Another server process is working on it.' })
     await sleep(AGAIN_MS, undefined, { signal })
   }
 }
@@ -151,7 +152,7 @@ async function adopt(engine: Engine<HasMediaGateway>, signal: AbortSignal): Prom
         await driveJob(ctx, job, { cancelled, leaving: signal, progress() {} })
       }
     } catch (error) {
-      log.warn({ error, media_job: id }, 'a call of media that was left alone could not be ended')
+      log.warn({ error, media_job: id }, 'an abandoned media call could not be finished')
     } finally {
       await mediaJobs.leave(postgres.db, id, processId, null)
     }

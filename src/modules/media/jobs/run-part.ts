@@ -139,13 +139,14 @@ const isFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 
 function noRoom(): PartEnd {
-  const message = 'The provider made it, and it counts as paid, but there is no room left on this server to keep it.'
+  const message =
+    'The provider generated the result, which is counted as billed, but this server has no storage space left to keep it.'
   return { end: 'failed', error: new Refusal('storage_full', { message }), cost: 'asked' }
 }
 
 export function unclear(error: unknown): PartEnd {
   const why = error instanceof MediaFault ? ` ${error.message}` : ''
-  const message = `It is not known whether the provider got the request, so it is not sent again; it counts as paid.${why}`
+  const message = `The connection to the provider failed before it confirmed the request. It isn’t retried, and it’s counted as billed.${why}`
   return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
 }
 
@@ -205,13 +206,16 @@ export async function follow<R extends MediaRequest>(
 }
 
 function withdrawn(): never {
-  throw new MediaFault('not_found', 'Its provider endpoint was disabled or deleted, or is not yours to use any more.')
+  throw new MediaFault(
+    'not_found',
+    'The provider endpoint was disabled or deleted, or you no longer have access to it.',
+  )
 }
 
 /** The vendor knows it no more, or cannot be asked. */
 function lost(error: unknown): PartEnd {
-  const why = error instanceof MediaFault ? error.message : 'The provider answered what cannot be understood.'
-  const message = `The provider could not be asked what became of it, so it counts as paid. ${why}`
+  const why = error instanceof MediaFault ? error.message : 'The provider’s response can’t be understood.'
+  const message = `The provider couldn’t be asked for the result, so it’s counted as billed. ${why}`
   return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
 }
 

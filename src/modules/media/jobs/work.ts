@@ -42,7 +42,7 @@ export class MediaWork implements AsyncDisposable {
       })
       .finally(() => this.#jobs.delete(job.id))
     // Who waited for it may have left.
-    ended.catch((error: unknown) => this.#log.debug({ error, media_job: job.id }, 'a call of media came to nothing'))
+    ended.catch((error: unknown) => this.#log.debug({ error, media_job: job.id }, 'a media call had no result'))
     const inline: InlineJob = { ended, cancel: () => cancelled.abort(), leave: () => leaving.abort() }
     this.#jobs.set(job.id, inline)
     return inline

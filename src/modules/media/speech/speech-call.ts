@@ -109,7 +109,7 @@ class SpeechAttempt {
     this.#leaving.signal.addEventListener('abort', () => place[Symbol.dispose](), { once: true })
     this.#place = place
     this.#watch = ctx.engine.endpoints.watch(candidate.offer.endpoint, () => {
-      const message = 'The provider’s endpoint was disabled or deleted while it spoke.'
+      const message = 'The provider endpoint was disabled or deleted while generating speech.'
       this.#leaving.abort(new Refusal('no_route', { message }))
     })
   }
@@ -127,7 +127,7 @@ class SpeechAttempt {
       if (maker?.how !== 'immediate') return refuse('unsupported_model', { param: 'model' })
       const wire = mediaGateway.wireTo(offer, `${accountId} speech ${this.#call.id}`, leave, this.#place)
       const delivered = await maker.run(wire, this.#request)
-      if (delivered.kind !== 'sound') throw new MediaFault('bad_answer', 'The provider answered no sound.')
+      if (delivered.kind !== 'sound') throw new MediaFault('bad_answer', 'The provider returned no audio.')
       const { format } = this.#request
       const comment = offer.endpoint.slug === 'sim' ? { comment: 'Simulated' } : {}
       const options = { account: accountId, signal: leave, ...comment }
@@ -242,8 +242,8 @@ function checkSound(format: SpeechRequest['format'], first: Buffer): void {
       : format === 'opus'
         ? head === 'OggS'
         : !/^(?:<[!a-z?]|\{["\s])/i.test(head)
-  if (first.length === 0) throw new MediaFault('bad_answer', 'The provider answered no sound.')
-  if (!fits) throw new MediaFault('bad_answer', `The provider’s answer is not ${format}.`)
+  if (first.length === 0) throw new MediaFault('bad_answer', 'The provider returned no audio.')
+  if (!fits) throw new MediaFault('bad_answer', `The provider’s response isn’t in the format ${format}.`)
 }
 
 async function* behind(first: Buffer, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {

@@ -72,7 +72,7 @@ async function mailDue(engine: Engine, accountId: Id): Promise<void> {
     const due = await deliveryStore.due(db, accountId, 'email')
     if (due.length === 0) return
     const person = await personOf(db, accountId)
-    if (!person?.mailable) return deliveryStore.close(db, idsOf(due), 'skipped', 'The address is not verified.')
+    if (!person?.mailable) return deliveryStore.close(db, idsOf(due), 'skipped', 'The email address isn’t verified.')
     const rows = await wanted(db, accountId, due)
     const ids = new Set(rows.map(({ id }) => id))
     const goes = Map.groupBy(due, ({ notification_id }) => ids.has(notification_id))
@@ -122,7 +122,7 @@ async function pushAll(
   for (const delivery of due) {
     const row = rows.get(delivery.notification_id)
     if (row === undefined || browsers.length === 0) {
-      await deliveryStore.close(db, [delivery.id], 'skipped', row && 'No browser takes your pushes.')
+      await deliveryStore.close(db, [delivery.id], 'skipped', row && 'No browser is registered for push notifications.')
       continue
     }
     const outcomes = await Promise.all(
@@ -141,9 +141,10 @@ async function pushAll(
     const refused = outcomes.find((outcome) => typeof outcome === 'object' && 'refused' in outcome)
     if (outcomes.includes('sent')) await deliveryStore.close(db, [delivery.id], 'sent')
     else if (failed && !lastAttempt) again = failed.failed
-    else if (failed) await deliveryStore.close(db, [delivery.id], 'failed', 'The push service did not take it.')
+    else if (failed)
+      await deliveryStore.close(db, [delivery.id], 'failed', 'The push service rejected the notification.')
     else if (refused) await deliveryStore.close(db, [delivery.id], 'failed', refused.refused)
-    else await deliveryStore.close(db, [delivery.id], 'skipped', 'No browser takes your pushes.')
+    else await deliveryStore.close(db, [delivery.id], 'skipped', 'No browser is registered for push notifications.')
   }
   if (again !== null) throw again
 }

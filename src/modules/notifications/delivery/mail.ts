@@ -25,10 +25,10 @@ export function notificationMail(
     to,
     // A line break in a subject would begin another header.
     subject: shorten(subject.replaceAll(/\s+/g, ' '), 200),
-    text: `${text}\n\n--\nChoose what you hear of by e-mail: ${settings}\n`,
+    text: `${text}\n\n--\nManage your email notifications: ${settings}\n`,
     html: htmlOf(
       ...html,
-      `<p><small><a href="${escapeHtml(settings)}">Choose what you hear of by e-mail</a></small></p>`,
+      `<p><small><a href="${escapeHtml(settings)}">Manage your email notifications</a></small></p>`,
     ),
   }
 }

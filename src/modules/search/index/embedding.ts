@@ -61,8 +61,8 @@ export async function embedQuestion(
     return { model, vector: vectors[0]! }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    ctx.log.warn({ model, reason: error.message }, 'a question was not embedded')
-    return error.status === 402 ? `semantic: ${error.message}` : 'semantic: the embedding model does not answer now'
+    ctx.log.warn({ model, reason: error.message }, 'a search query was not embedded')
+    return error.status === 402 ? `semantic: ${error.message}` : 'semantic: the embedding model isn’t responding'
   }
 }
 

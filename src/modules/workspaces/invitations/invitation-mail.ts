@@ -15,13 +15,13 @@ export interface InvitationMail {
 export const invitationMail = ({ to, workspace, inviter, role, link, token, expiresAt }: InvitationMail): Mail =>
   tokenMail({
     to,
-    subject: `${inviter} invites you to ${workspace}`,
-    intro: `${inviter} invites you to the workspace “${workspace}” as ${role}.`,
-    open: { words: 'Accept the invitation', link },
+    subject: `${inviter} invited you to ${workspace}`,
+    intro: `${inviter} invited you to join the workspace “${workspace}” with the role ${role}.`,
+    open: { words: 'Accept invitation', link },
     command: 'uk invitations accept',
     token,
     further: [
-      `The invitation is good until ${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC.`,
-      'If you do not know what this is about, ignore it: nothing happens until you accept.',
+      `The invitation expires on ${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC.`,
+      'If you don’t know what this is about, you can ignore this email.',
     ],
   })

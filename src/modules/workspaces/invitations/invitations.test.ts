@@ -114,7 +114,7 @@ test('with a mail server a token of its own goes to the address alone, and verif
   assert.equal(invited.token, null)
   const mail = await post.next()
   assert.deepEqual([mail.to, mail.from], [[bob.email], 'ukiyo@localhost'])
-  assert.match(mail.text, /^Subject: Alice invites you to Team\r$/m)
+  assert.match(mail.text, /^Subject: Alice invited you to Team\r$/m)
   assert.match(mail.text, /text\/plain/)
   assert.match(mail.text, /text\/html/)
   const [, token] = /invitations#token=3D([\w-]{43})|invitations#token=([\w-]{43})/.exec(

@@ -41,14 +41,17 @@ export const invitationService = implement(invitations, {
   create: (ctx, { id, email, role, permissions, spend_cap_usd, spend_cap_period }) =>
     changeWithin(ctx, async (ctx, locked) => {
       checkManager(locked)
-      refusePersonal(locked.workspace, 'A personal workspace has one member. Create a workspace to work with others.')
+      refusePersonal(
+        locked.workspace,
+        'A personal workspace has only one member. Create a workspace to collaborate with others.',
+      )
       checkGrant(locked.me, { role, permissions })
       if (await memberStore.byEmail(ctx.db, id, email))
-        refuse('already_exists', { param: 'email', message: 'There is a member with this e-mail address already.' })
+        refuse('already_exists', { param: 'email', message: 'A member with this email address already exists.' })
       await invitationStore.revokeOpen(ctx.db, id, email)
       if ((await invitationStore.countOpen(ctx.db, id)) >= MOST_OPEN)
         refuse('limit_reached', {
-          message: `A workspace has ${MOST_OPEN} open invitations at most. Revoke some first.`,
+          message: `A workspace can have up to ${MOST_OPEN} open invitations. Revoke some first.`,
           details: { limit: MOST_OPEN },
         })
       const handed = newClaimToken()
@@ -95,7 +98,7 @@ export const invitationService = implement(invitations, {
       if (row === undefined || row.workspace_id !== workspace.id) return refuse('not_found', { param: 'invitation_id' })
       if (row.status === 'accepted')
         refuse('invalid_state', {
-          message: 'The invitation was accepted. Remove the member instead.',
+          message: 'The invitation was already accepted. Remove the member instead.',
           details: { status: 'accepted', allowed: [] },
         })
       if (row.status === 'revoked') return
@@ -143,7 +146,7 @@ export const invitationService = implement(invitations, {
         token === undefined
           ? await addressedTo(ctx, invitation_id!, account)
           : await invitationStore.byToken(ctx.db, hashSecret(token))
-      const gone = { param: token === undefined ? 'invitation_id' : 'token', message: 'The invitation does not exist.' }
+      const gone = { param: token === undefined ? 'invitation_id' : 'token', message: 'The invitation doesn’t exist.' }
       if (presented === undefined) return refuse('not_found', gone)
       // Held, and only then judged: nobody revokes or takes it meanwhile.
       const workspace = await lockWorkspace(ctx, presented.workspace_id)
@@ -180,10 +183,10 @@ export const invitationService = implement(invitations, {
 })
 
 const over = {
-  accepted: 'The invitation was accepted already.',
-  revoked: 'The invitation was revoked.',
-  expired: 'The invitation has expired. Ask for another.',
-  withdrawn: 'Who invited you may not invite any more. Ask for another invitation.',
+  accepted: 'The invitation was already accepted.',
+  revoked: 'The invitation was revoked. Ask for a new one.',
+  expired: 'The invitation has expired. Ask for a new one.',
+  withdrawn: 'The person who invited you can no longer invite members. Ask for a new invitation.',
 }
 
 /** An invitation to the address of this account, if that is known to be its own. */

@@ -20,7 +20,7 @@ export async function previewInvitation(ctx: Context, token: string): Promise<Pr
   await takeLogin(ctx, subjects)
   const found = (await previewOf(ctx, token)) ?? (await sharePreview(ctx, token))
   if (found === null)
-    return refuse('not_found', { param: 'token', message: 'The invitation does not exist, or was taken back.' })
+    return refuse('not_found', { param: 'token', message: 'The invitation doesn’t exist or was revoked.' })
   await refundLogin(ctx, subjects)
   return found
 }

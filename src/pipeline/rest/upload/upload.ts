@@ -39,15 +39,15 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
     form.on('field', (rawName, value, nameCut, valueCut) => {
       const name = decodeName(rawName)
       if (upload !== null) return fail(invalid(name, `\`${name}\` must come before the part \`file\`.`))
-      if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
-      if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
+      if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` can have up to ${MOST_FIELD_BYTES} bytes.`))
+      if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` was sent twice.`))
       fields[name] = value
     })
     form.on('file', (part, stream, name, _, mimeType) => {
       stream.on('error', fail)
       if (upload !== null) {
         stream.resume()
-        return fail(invalid(part, 'Send the bytes once, as the part `file`.'))
+        return fail(invalid(part, 'Send the file exactly once, as the part `file`.'))
       }
       const decodedName = fileName(name)
       if (decodedName === undefined) {
@@ -63,12 +63,12 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
       }
       resolve({ fields, upload })
     })
-    form.on('fieldsLimit', () => fail(invalid('file', `A form may have ${MOST_FIELDS} fields at most.`)))
+    form.on('fieldsLimit', () => fail(invalid('file', `A form can have up to ${MOST_FIELDS} fields.`)))
     form.on('finish', () => {
       whole.resolve()
       resolve({ fields, upload })
     })
-    form.on('error', () => fail(invalid('file', 'The body is not a well-formed form.')))
+    form.on('error', () => fail(invalid('file', 'The body isn’t a valid multipart form.')))
     whole.promise.catch(reject)
     request.pipe(form)
   })
@@ -105,9 +105,9 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
   }
   form.on('field', (rawName, value, nameCut, valueCut) => {
     const name = decodeName(rawName)
-    if (hasStarted) return fail(invalid(name, `\`${name}\` must come before the parts that are files.`))
-    if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` may hold ${MOST_FIELD_BYTES} bytes at most.`))
-    if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` comes twice.`))
+    if (hasStarted) return fail(invalid(name, `\`${name}\` must come before the file parts.`))
+    if (nameCut || valueCut) return fail(invalid(name, `\`${name}\` can have up to ${MOST_FIELD_BYTES} bytes.`))
+    if (Object.hasOwn(fields, name)) return fail(invalid(name, `\`${name}\` was sent twice.`))
     fields[name] = value
   })
   form.on('file', (part, stream, name, _, mimeType) => {
@@ -123,9 +123,9 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
     waiting.push({ name: decodedName, mimeType: mimeType || null, size: null, part, bytes, next })
     wake()
   })
-  form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_FIELDS} fields at most.`)))
-  form.on('filesLimit', () => fail(invalid(parts[0]!, `A form may have ${MOST_PARTS} files at most.`)))
-  form.on('error', () => fail(invalid(parts[0]!, 'The body is not a well-formed form.')))
+  form.on('fieldsLimit', () => fail(invalid(parts[0]!, `A form can have up to ${MOST_FIELDS} fields.`)))
+  form.on('filesLimit', () => fail(invalid(parts[0]!, `A form can have up to ${MOST_PARTS} files.`)))
+  form.on('error', () => fail(invalid(parts[0]!, 'The body isn’t a valid multipart form.')))
   form.on('finish', () => {
     over = true
     wake()
@@ -148,7 +148,7 @@ function fileName(packedName: string | undefined): string | null | undefined {
 }
 
 const notUtf8 = (part: string): Refusal =>
-  invalid(part, `The file name of the part \`${part}\` must be UTF-8, or \`filename*\` in the form of RFC 8187.`)
+  invalid(part, `The file name of the part \`${part}\` must be UTF-8, or be sent as \`filename*\` (RFC 8187).`)
 
 /** Of the form's parser, the events before it reads a part's headers. */
 interface PartEvents {
@@ -199,7 +199,7 @@ function formOf(request: IncomingMessage, files: readonly string[], most = 2): B
       }),
     )
   } catch {
-    return refuse('invalid_parameter', { message: '`Content-Type: multipart/form-data` needs its `boundary`.' })
+    return refuse('invalid_parameter', { message: '`Content-Type: multipart/form-data` requires a `boundary`.' })
   }
 }
 
@@ -305,7 +305,7 @@ function watchSender(request: IncomingMessage, onLeave: (error: Error) => void):
 /** The sender has gone: the server is not at fault, and nobody is there to be told. */
 export class SenderGone extends Refusal {
   constructor() {
-    super('invalid_parameter', { message: 'The body ended before it was whole.' })
+    super('invalid_parameter', { message: 'The request body ended early.' })
   }
 }
 

@@ -234,7 +234,7 @@ test('what balance and caps do not leave is left out of the preview, and by a li
   asked = []
   const refused = await tiny.post('/compat-a/v1/chat/completions', body('paid'))
   assert.deepEqual([refused.status, asked], [402, []], refused.text)
-  assert.match(refused.body.error.message, /may cost up to 0\.2/)
+  assert.match(refused.body.error.message, /can cost up to 0\.2/)
   const { ledger, postgres } = world.server.app.engine
   await ledger.flush()
   const { rows } = await postgres.pool.query('select from reservations')

@@ -184,7 +184,7 @@ test('the list of providers tells who is set aside, why and until when, until it
   const from = Date.now()
   assert.equal((await call({ model: 'north/one' })).status, 503)
   const aside = await row('north')
-  assert.deepEqual([aside.serving, aside.status_reason], [true, 'It was overloaded lately, so it is asked last.'])
+  assert.deepEqual([aside.serving, aside.status_reason], [true, 'It recently was overloaded, so it’s tried last.'])
   const ends = Date.parse(aside.set_aside_until)
   assert.ok(ends >= from + 29_000 && ends <= Date.now() + 30_000, `${ends} after ${from}`)
   assert.equal((await row('east')).set_aside_until, null)

@@ -117,7 +117,7 @@ test('what passes by itself is tried again at the only provider; what does not i
   first.script({ status: 401, message: 'who are you' })
   const refused = await ask('first/gpt-4o')
   assert.equal(refused.status, 502)
-  assert.equal(refused.body.error.message, 'The provider did not accept the key of the endpoint `first`.')
+  assert.equal(refused.body.error.message, 'The provider rejected the API key of the endpoint `first`.')
   assert.equal(first.requests.length, before + 1)
   await restore()
   first.script({ status: 401, message: 'who are you' })

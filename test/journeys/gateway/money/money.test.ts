@@ -67,14 +67,14 @@ test('what cannot be afforded is refused before it is sent, and says what could 
   // 5,000 tokens at 2 USD a million and the input at 1; of 0.001 USD the input leaves less than 500.
   assert.match(
     answer.body.error.message,
-    /^The spend cap of this key does not cover this call: 0\.001 USD of it are left, and the call may cost up to 0\.0100\d* USD\. Raise `spend_cap_usd` of the key\. Or set `max_tokens` to at most 4\d\d\.$/,
+    /^The key’s spend cap doesn’t cover this request: 0\.001 USD are left, and the request can cost up to 0\.0100\d* USD\. Raise `spend_cap_usd` of the key\. Or set `max_tokens` to 4\d\d or less\.$/,
   )
   assert.equal(answer.body.error.param, 'max_tokens')
   const unbounded = await key.post(a, ask())
   assert.equal(unbounded.status, 402, 'fewer than 1,024 tokens are no answer')
   const { message, param } = unbounded.body.error
-  assert.match(message, /may cost up to 0\.03279\d* USD.* Or set `max_tokens` to at most 4\d\d\.$/)
-  const most = Number(/at most (\d+)/.exec(message)![1])
+  assert.match(message, /can cost up to 0\.03279\d* USD.* Or set `max_tokens` to 4\d\d or less\.$/)
+  const most = Number(/to (\d+) or less/.exec(message)![1])
   const one = await capped(0.001)
   assert.equal((await one.post(a, ask({ [param]: most + 20 }))).status, 402)
   const named = await key.post(a, ask({ max_completion_tokens: 5_000 }))
@@ -84,7 +84,7 @@ test('what cannot be afforded is refused before it is sent, and says what could 
   const own = await key.post('/inference/text', ask({ max_output_tokens: 5_000 }))
   assert.match(own.body.error.message, /Or set `max_output_tokens` to at most 4\d\d\.$/)
   const input = await (await capped(0.000001)).post(a, ask())
-  assert.match(input.body.error.message, /: 0\.000001 USD of it are left.* Raise `spend_cap_usd` of the key\.$/)
+  assert.match(input.body.error.message, /: 0\.000001 USD are left.* Raise `spend_cap_usd` of the key\.$/)
   const messages = await key.post('/compat-b/v1/messages', ask({ model: 'an/claude-haiku-4-5', max_tokens: 5_000 }))
   assert.deepEqual([messages.status, messages.body.error.type], [402, 'billing_error'])
   const router = await key.post('/compat-c/v1/chat/completions', ask({ max_tokens: 5_000 }))
@@ -191,7 +191,7 @@ test('a model without a price runs freely on one’s own key, and not under a ca
   assert.deepEqual([refused.status, refused.body.error.code], [402, 'unpriced_model'])
   assert.equal(
     refused.body.error.message,
-    'The model `oa/gpt-4o-mini` has no known price, so it cannot run under a balance or a cap. Give it one in `models[].pricing` of the endpoint `oa`; an administrator can too, with `PUT /v1/admin/model-overrides`.',
+    'The model `oa/gpt-4o-mini` has no known price, so it can’t be used with a credit balance or a spend cap. Set a price in `models[].pricing` of the endpoint `oa`. An administrator can also set it with `PUT /v1/admin/model-overrides`.',
   )
 })
 
@@ -202,7 +202,7 @@ test('somebody without credits cannot use the simulated models, and with credits
   assert.equal(refused.status, 402)
   assert.match(
     refused.body.error.message,
-    /^The credit balance does not cover this call: 0 USD of it are left, and the call may cost up to 0\.2\d* USD\. Ask the administrator of this instance for credits \(.*`uk me request-credits`.*\), or add a provider key of your own .*: its calls need none\.$/,
+    /^Your credit balance doesn’t cover this request: 0 USD are left, and the request can cost up to 0\.2\d* USD\. Ask an administrator of this instance for credits \(.*`uk me request-credits`.*\), or add your own provider key .*, which doesn’t need credits\.$/,
   )
   await world.person.post(`/admin/accounts/${poor.id}/credits`, { amount_usd: 1, note: 'test' })
   const answer = await key.post(a, { model: 'sim/echo', messages: said('one two') })
@@ -220,13 +220,13 @@ test('a run that is not covered says to all its readers what it may cost, and to
   const { message, details } = failed.body.error
   assert.match(
     message,
-    /^The credit balance does not cover this call: 0\.000012345 USD of it are left, and the call may/,
+    /^Your credit balance doesn’t cover this request: 0\.000012345 USD are left, and the request can/,
   )
-  assert.doesNotMatch(message, /at most/)
+  assert.doesNotMatch(message, /or less/)
   const log = await sender.get(`/chats/${chat.id}/runs/${details.run_id}/events`)
   assert.match(
     log.text,
-    /does not cover this call, which may cost up to 0\.2\d* USD\. Ask the administrator of this instance for credits \(Usage in the app, `uk me request-credits`/,
+    /doesn’t cover this request, which can cost up to 0\.2\d* USD\. Ask an administrator of this instance for credits \(Usage in the app, `uk me request-credits`/,
   )
-  assert.doesNotMatch(log.text, /12345|at most/)
+  assert.doesNotMatch(log.text, /12345|or less/)
 })

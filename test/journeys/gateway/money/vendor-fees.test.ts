@@ -50,7 +50,7 @@ test('under a balance or a cap nothing may cost more than the price of the model
   assert.deepEqual(await status({ ...relay, plugins: [{ id: 'web' }] }), [400, 'plugins'])
   assert.deepEqual(await status({ ...relay, tools: [{ type: 'openrouter:web_search' }] }), [400, 'tools'])
   const online = await key.post('/compat-c/v1/chat/completions', ask({ model: 'relay/gpt-4o:online' }))
-  assert.match(online.body.error.message, /`:online` travels to OpenRouter on one’s own key only/)
+  assert.match(online.body.error.message, /`:online` can be sent to OpenRouter only with your own provider key/)
   assert.equal(openai.requests.length, before)
   const c = await key.post('/compat-c/v1/chat/completions', ask({ ...relay, models: ['openai/o1-pro'] }))
   assert.deepEqual([c.status, sent(openai).models], [200, undefined], c.text)
@@ -69,7 +69,7 @@ test('under a balance or a cap nothing may cost more than the price of the model
   const told = await key.post(a, ask({ service_tier: 'priority' }))
   assert.equal(
     told.body.error.message,
-    '`service_tier` may be `auto`, `default`, `flex` under a cap: others cost more than the price of the model.',
+    '`service_tier` can be `auto`, `default`, `flex` under a spend cap, because other values cost more than the model’s price.',
   )
   assert.equal(openai.requests.length, sentBefore)
   assert.deepEqual(await status({ service_tier: 'flex' }), [200])
@@ -127,7 +127,7 @@ test('where the instance pays, what the vendor carries out at a fee of its own i
   assert.deepEqual([looked.status, looked.body.error.param], [402, 'web_search_options'])
   assert.match(
     looked.body.error.message,
-    /^`web_search_options` is carried out by the provider, at a fee that no price here bounds/,
+    /^`web_search_options` is run by the provider for a fee that isn’t known here/,
   )
   assert.equal(openai.requests.length, before)
   assert.equal((await key.post(a, ask({ model: 'mine/gpt-4o', max_tokens: 20, web_search_options: {} }))).status, 200)
@@ -152,14 +152,14 @@ test('under a balance or a cap no model is fallen back to at the vendor: it may 
   for (const fallbacks of [[{ model: 'claude-opus-4-8', max_tokens: 100_000, speed: 'fast' }], 'default']) {
     const refused = await asking('claude/claude-haiku-4-5', fallbacks)
     assert.equal(refused.status, 400, refused.text)
-    assert.match(refused.body.error.message, /`fallbacks` travels to Anthropic on one’s own key only/)
+    assert.match(refused.body.error.message, /`fallbacks` can be sent to Anthropic only with your own provider key/)
   }
   assert.equal(anthropic.requests.length, before)
   assert.equal((await asking('claude/claude-haiku-4-5', [])).status, 200)
   const own = await asking('an/claude-haiku-4-5', 'default')
   assert.match(
     own.body.error.message,
-    /^`fallbacks` travels to Anthropic with an API key and a workspace that have no cap/,
+    /^`fallbacks` can be sent to Anthropic only with an API key and a workspace that have no cap/,
   )
   assert.equal((await asking('an/claude-haiku-4-5', 'default', world.key)).status, 200)
 })

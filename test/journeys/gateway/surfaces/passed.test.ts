@@ -274,7 +274,7 @@ test('under a cap only what can be bounded is made; a refusal of the vendor is t
       [code, message],
       [
         'unpriced_model',
-        `Pictures by the model \`${model}\` have no known price of their own, so they cannot be made under a balance or a cap. Give them one, \`image\` in USD per million pictures, in \`models[].pricing\` of the endpoint \`st\`; an administrator can too, with \`PUT /v1/admin/model-overrides\`.`,
+        `The model \`${model}\` has no known image price, so it can’t generate images with a credit balance or a spend cap. Set an \`image\` price in USD per million images in \`models[].pricing\` of the endpoint \`st\`. An administrator can also set it with \`PUT /v1/admin/model-overrides\`.`,
       ],
     )
   }
@@ -283,7 +283,7 @@ test('under a cap only what can be bounded is made; a refusal of the vendor is t
     [spoken.status, spoken.body.error.message],
     [
       402,
-      'What sound costs with the model `st/tts-1` is known only once it is made, so it cannot run under a balance or a cap. It does on a provider key of your own, with an API key and a workspace that have no cap.',
+      'The cost of audio from the model `st/tts-1` is known only afterwards, so it can’t be used with a credit balance or a spend cap. Use your own provider key, with an API key and a workspace that have no cap.',
     ],
   )
   assert.equal(heard.length, count + 1)

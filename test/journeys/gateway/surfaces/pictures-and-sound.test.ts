@@ -218,6 +218,6 @@ test('who cannot draw is not asked to: 400 with the field', async () => {
   const sent = claude.requests.length
   const { status, body } = await world.key.post(chat, { model: 'an/claude-haiku-4-5', messages: fox, modalities: both })
   assert.deepEqual([status, body.error.code], [400, 400])
-  assert.match(body.error.message, /^`modalities` cannot be carried to this model/)
+  assert.match(body.error.message, /^`modalities` can’t be translated for this model/)
   assert.equal(claude.requests.length, sent)
 })

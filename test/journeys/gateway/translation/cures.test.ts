@@ -192,9 +192,9 @@ test('a value of the wrong type is told every type that is right', async () => {
 
 test('a body that is no JSON is told where it stops, an empty one that it is empty', async () => {
   for (const surface of ['a', 'b', 'c', 'responses'] as const) {
-    assert.match(await cureOf(surface, '{"model": "sim/ec'), /not well-formed JSON: .*\(line 1 column 18\)/)
+    assert.match(await cureOf(surface, '{"model": "sim/ec'), /isn’t valid JSON: .*\(line 1 column 18\)/)
     for (const nothing of ['', ' \n'])
-      assert.equal(await cureOf(surface, nothing), 'The body is empty: send a JSON object.')
+      assert.equal(await cureOf(surface, nothing), 'The body is empty. Send a JSON object.')
   }
 })
 
@@ -205,12 +205,12 @@ test('a key in the wrong dress is told how it is sent, and is not shown', async 
     for (const path of [...Object.values(paths), '/v1/inference/text']) {
       const answer = await caller(origin, { authorization }).post(path, asking('a', said('hi')))
       assert.equal(answer.status, 401)
-      assert.match(answer.body.error.message, /send it as `Authorization: Bearer uk_…`/)
+      assert.match(answer.body.error.message, /Send the key as `Authorization: Bearer uk_…`/)
       assert.ok(!answer.text.includes(key))
       if (path === paths.a || path.startsWith('/v1/')) assert.equal(answer.body.error.code, 'invalid_api_key')
     }
   const wrong = await caller(origin, { authorization: 'Bearer uk_nonsense' }).post(paths.a, {})
-  assert.equal(wrong.body.error.message, 'The API key is not valid.')
+  assert.equal(wrong.body.error.message, 'The API key isn’t valid.')
 })
 
 test('a page may steer a call, and read what steering it cost', async () => {

@@ -99,7 +99,7 @@ test('an answer that the client has begun is gone on with, though GPT would begi
   assert.equal((await asked).response.headers.get('x-uk-losses'), 'messages.prefill')
   const told = sentTo(gpt)['messages']
   assert.deepEqual(told.slice(0, 2), messages)
-  assert.match(told[2].content, /^Go on with your last message/)
+  assert.match(told[2].content, /^Continue your last message/)
 })
 
 test('stop sequences that GPT takes none of, or so few, end the answer all the same, and by their name', async () => {

@@ -54,7 +54,7 @@ test('whoever asks for a model that is not there is told where those that are st
       await world.key.get(`${list}/sim/ecko`),
     ])
       assert.ok(
-        answer.body.error.message.endsWith(` Did you mean \`sim/echo\`? GET ${list} lists what you can call.`),
+        answer.body.error.message.endsWith(` Did you mean \`sim/echo\`? \`GET ${list}\` lists the available models.`),
         answer.text,
       )
     assert.equal((await world.key.get(list)).status, 200)
@@ -79,7 +79,7 @@ test('a name that is nearly one that you are offered is told wherever you ask, a
       await by.post(`/chats/${chat}/messages`, { content: 'hi', model }),
     ]) {
       const { message } = answer.body.error
-      assert.ok(message.includes(`\`${model}\` does not exist, or you have no access to it.${near}`), answer.text)
+      assert.ok(message.includes(`\`${model}\` doesn’t exist, or you don’t have access to it.${near}`), answer.text)
       assert.equal(message.includes('mean'), near !== '')
     }
   }
@@ -117,7 +117,7 @@ test('who may not list models is told no names, and neither is who reads along i
   assert.equal(answer.status, 200, answer.text)
   const refused = results(answer.body.data).map(({ output }) => output.error.message)
   for (const message of refused)
-    assert.equal(message, `The model \`${model}\` does not exist, or you have no access to it.`)
+    assert.equal(message, `The model \`${model}\` doesn’t exist, or you don’t have access to it.`)
   assert.equal(refused.length, 2)
 })
 

@@ -145,6 +145,6 @@ test('a failed response without a reason is still reported as failed', async () 
     vendor.script = streamEvents(wires.responses, [...openingEvents, ...events])
     const surface = surfaces[0]!
     const { text } = await call(world.key, surface, surface.ask(modelOf(wires.responses), 'Hello'), true)
-    assert.match(text, /The provider failed while it answered/)
+    assert.match(text, /The provider failed during the response/)
   }
 })

@@ -37,7 +37,7 @@ const text = JSON.stringify(answers.chat({ text: 'Hi' }).whole)
 const ways: Record<string, { script: Script; said: RegExp; streams?: RegExp }> = {
   gzip: {
     script: whole(gzipSync(text), 200, { 'content-encoding': 'gzip' }),
-    said: /`content-encoding: gzip`.*wasn't requested/,
+    said: /`content-encoding: gzip`.*wasn’t requested/,
   },
   br: { script: whole(brotliCompressSync(text), 200, { 'content-encoding': 'br' }), said: /`content-encoding: br`/ },
   zstd: {
@@ -52,16 +52,16 @@ const ways: Record<string, { script: Script; said: RegExp; streams?: RegExp }> =
     script: whole(gzipSync('{"error":{"message":"no"}}'), 400, { 'content-encoding': 'gzip' }),
     said: /`content-encoding: gzip`/,
   },
-  'gzip that nobody told of': { script: whole(gzipSync(text)), said: /gzip bytes, without saying so/ },
+  'gzip that nobody told of': { script: whole(gzipSync(text)), said: /gzip bytes without a `content-encoding` header/ },
   'a page': { script: whole(page, 200, as('text/html')), said: /an HTML page instead of/ },
   'a page of a proxy that failed': {
     script: whole(page, 502, as('text/html')),
-    said: /answered 502 with an HTML page/,
+    said: /returned status 502 with an HTML page/,
   },
   'nothing at all': { script: whole(''), said: /an empty body/ },
   'a status without a body': {
     script: (response) => void response.writeHead(204).end(),
-    said: /answered 204, without a body/,
+    said: /returned status 204 without a body/,
   },
   'a redirect': {
     script: (response) => void response.writeHead(308, { location: 'https://elsewhere.example/' }).end(),
@@ -69,10 +69,10 @@ const ways: Record<string, { script: Script; said: RegExp; streams?: RegExp }> =
   },
   'half of its JSON': {
     script: whole(text.slice(0, 60)),
-    said: /JSON that ends too early or is malformed \(60 bytes\)/,
+    said: /incomplete or invalid JSON \(60 bytes\)/,
   },
   'other JSON': { script: whole({ hello: 1 }), said: /It has the fields `hello`\./ },
-  'JSON that is no object': { script: whole('"ok"'), said: /JSON that is no object/ },
+  'JSON that isn’t an object': { script: whole('"ok"'), said: /JSON that isn’t an object/ },
   'UTF-16, as it says': {
     script: whole(Buffer.from(text, 'utf16le'), 200, as('application/json; charset=utf-16')),
     said: /the charset `utf-16`/,
@@ -94,7 +94,7 @@ const ways: Record<string, { script: Script; said: RegExp; streams?: RegExp }> =
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' })
       response.write(text, () => response.destroy())
     },
-    said: /closed the connection before its answer was complete/,
+    said: /closed the connection before its response was complete/,
   },
 }
 

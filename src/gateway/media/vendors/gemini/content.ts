@@ -52,12 +52,12 @@ function whyNothing(answer: Json, candidates: readonly Json[], parts: readonly J
     ...parts.map(({ text }) => text),
   ].find(isWord)
   if (isWord(blockReason) || HELD_BACK.test(reason))
-    return new MediaFault('refused_content', words ?? `The provider’s filter held it back (${reason}).`, {
+    return new MediaFault('refused_content', words ?? `The provider’s filter blocked the result (${reason}).`, {
       sent: false,
     })
   return new MediaFault(
     'bad_answer',
-    `The provider made nothing${words === undefined ? '' : `: ${shorten(words, 500)}`}.`,
+    `The provider generated nothing${words === undefined ? '' : `: ${shorten(words, 500)}`}.`,
   )
 }
 

@@ -28,9 +28,13 @@ export const geminiImages: Immediate<ImageRequest> = {
   async run(wire, request) {
     const { model, prompt, size, aspectRatio, seed, images, mask, providerOptions } = request
     if (mask !== null)
-      throw new MediaFault('bad_request', 'Gemini’s models have no masks: describe the part to change.', {
-        sent: false,
-      })
+      throw new MediaFault(
+        'bad_request',
+        'Gemini models don’t support masks. Describe the part to change in the prompt.',
+        {
+          sent: false,
+        },
+      )
     const ratio = aspectRatio ?? (size === null ? null : ratioOf(size))
     const isKnown = ratio !== null && (aspectRatio !== null || ratios.has(ratio))
     const { held, units } = await generateContent(

@@ -53,7 +53,7 @@ export const geminiVideos: Deferred<VideoRequest> = {
       withinMs: SHORT_MS,
     })
     const { name } = await jsonOf(answer)
-    if (!isWord(name) || !NAME.test(name)) throw badAnswer('The provider named no operation.')
+    if (!isWord(name) || !NAME.test(name)) throw badAnswer('The provider returned no operation ID.')
     return {
       job: { name, ...(seconds !== null && { seconds }) },
       losses: [
@@ -69,7 +69,7 @@ export const geminiVideos: Deferred<VideoRequest> = {
     if (done !== true) return { status: 'pending', progress: null, retryAfterSeconds: retryAfter(answer.headers) }
     if (error !== undefined && error !== null) {
       const { message } = objectOf(error)
-      const words = isWord(message) ? message : 'The provider did not say why it failed.'
+      const words = isWord(message) ? message : 'The provider didn’t say why it failed.'
       return { status: isRefusal(words) ? 'refused' : 'failed', message: words }
     }
     return ended(objectOf(objectOf(response)['generateVideoResponse']), job['seconds'], (uri) =>
@@ -89,7 +89,10 @@ function ended(said: Json, seconds: unknown, download: (uri: string) => AsyncIte
   // What a filter held back is counted, and explained at times.
   const reasons = listOf(said['raiMediaFilteredReasons']).filter(isWord)
   if (uris.length === 0)
-    return { status: 'refused', message: reasons[0] ?? 'The provider made no video: its filter held it back.' }
+    return {
+      status: 'refused',
+      message: reasons[0] ?? 'The provider generated no video because its filter blocked it.',
+    }
   return {
     status: 'done',
     delivered: {

@@ -27,8 +27,8 @@ export function openaiImages(quirks: ImageQuirks): Immediate<ImageRequest> {
     async run(wire, request) {
       const { edits = 'form', masks = edits === 'form' } = quirks
       if (request.mask !== null && !masks)
-        throw refusedField('This provider has no masks: describe the part to change.')
-      if (request.images.length > 0 && edits === 'none') throw refusedField('This provider changes no pictures.')
+        throw refusedField('This provider doesn’t support masks. Describe the part to change in the prompt.')
+      if (request.images.length > 0 && edits === 'none') throw refusedField('This provider can’t edit images.')
       const { fields, losses } = fieldsOf(request, quirks)
       const isEdit = request.images.length > 0
       const path = isEdit && edits !== 'image_url' ? '/images/edits' : '/images/generations'
@@ -101,9 +101,9 @@ const json = ({ images, providerOptions }: ImageRequest, fields: Json, edits: Im
 
 function delivered(wire: MediaWire, answer: Json, losses: readonly string[]): Delivered {
   const rows = listOf(answer['data']).map(objectOf)
-  if (rows.length === 0) throw badAnswer('The provider answered no picture.')
+  if (rows.length === 0) throw badAnswer('The provider returned no image.')
   if (rows.some(({ respect_moderation: passed }) => passed === false))
-    throw new MediaFault('refused_content', 'The provider’s moderation held a picture back.')
+    throw new MediaFault('refused_content', 'The provider’s moderation blocked an image.')
   return {
     kind: 'files',
     files: rows.map((row) => pictureOf(wire, row)),
@@ -115,7 +115,7 @@ function delivered(wire: MediaWire, answer: Json, losses: readonly string[]): De
 function pictureOf(wire: MediaWire, { b64_json: base64, url, revised_prompt: revised }: Json): MadeFile {
   const revisedPrompt = isWord(revised) ? revised : null
   if (isWord(base64)) return fileOf(base64.replace(/^data:[^,]*,/, ''), revisedPrompt)
-  if (!isWord(url)) throw badAnswer('The provider answered a picture without bytes or an address.')
+  if (!isWord(url)) throw badAnswer('The provider returned an image without bytes or a URL.')
   const held = dataOf(url)
   return { bytes: held === null ? wire.download(url, pictureBytes) : inOne(held), revisedPrompt }
 }

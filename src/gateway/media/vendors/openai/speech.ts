@@ -76,5 +76,5 @@ async function* inEvents({ body }: WireAnswer, units: MediaUnits): AsyncGenerato
   }
   for await (const bytes of body) for (const { data } of reader.feed(bytes)) yield* soundIn(data)
   for (const { data } of reader.end()) yield* soundIn(data)
-  if (!done) throw badAnswer('The provider’s sound broke off.')
+  if (!done) throw badAnswer('The provider’s audio ended early.')
 }

@@ -43,7 +43,7 @@ export const openaiTranscriptions = ({ path, unnamedModel }: TranscriptionQuirks
       withinMs: MAKING_MS,
     })
     const said = await jsonOf(answer)
-    if (typeof said['text'] !== 'string') throw badAnswer('The provider answered no text.')
+    if (typeof said['text'] !== 'string') throw badAnswer('The provider returned no text.')
     const segments = listOf(said['segments']).map((row) => spoken(objectOf(row), 'text'))
     const words = wordsIn(said)
     const losses = [

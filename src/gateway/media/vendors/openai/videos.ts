@@ -33,7 +33,7 @@ export const openaiVideos: Deferred<VideoRequest> = {
       withinMs: SHORT_MS,
     })
     const { id, seconds: accepted } = await jsonOf(answer)
-    if (!isWord(id) || !ID.test(id)) throw badAnswer('The provider named no job.')
+    if (!isWord(id) || !ID.test(id)) throw badAnswer('The provider returned no job ID.')
     return {
       job: { id, ...(Number(accepted) > 0 && { seconds: Number(accepted) }) },
       losses: lossesIn(
@@ -75,7 +75,7 @@ export const openaiVideos: Deferred<VideoRequest> = {
 }
 
 function failed({ code, message }: Json): { status: 'failed' | 'refused'; message: string } {
-  const words = isWord(message) ? message : 'The provider did not say why it failed.'
+  const words = isWord(message) ? message : 'The provider didn’t say why it failed.'
   return { status: isRefusal(`${String(code)} ${words}`) ? 'refused' : 'failed', message: words }
 }
 

@@ -194,12 +194,12 @@ async function awaited<R extends MediaRequest>(
         retryAfter = (fault as MediaFault).retryAfterSeconds
       }
     }
-    throw new MediaFault('timeout', 'The provider did not end the job in time.')
+    throw new MediaFault('timeout', 'The provider didn’t finish the job in time.')
   } catch (error) {
     if (!signal.aborted) throw error
     const confirmed = await maker.cancel?.(wireFor(AbortSignal.timeout(CANCEL_MS)), job).catch(() => false)
     // Then it costs nothing.
-    if (confirmed === true) throw new MediaFault('bad_request', 'The provider cancelled the job.', { sent: false })
+    if (confirmed === true) throw new MediaFault('bad_request', 'The provider canceled the job.', { sent: false })
     throw error
   }
 }
@@ -211,14 +211,14 @@ async function inMemory(delivered: Delivered, place: AnswerPlace): Promise<Deliv
   async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const part of bytes) {
       total += part.length
-      if (total > WHOLE_BYTES) throw badAnswer(`The provider’s files have more than ${WHOLE_BYTES >> 20} MiB together.`)
+      if (total > WHOLE_BYTES) throw badAnswer(`The provider’s files have more than ${WHOLE_BYTES >> 20} MiB in total.`)
       yield part
     }
   }
   const files = await Promise.all(
     delivered.files.map(async ({ bytes, revisedPrompt }) => {
       const whole = await wholeOf({ body: bounded(bytes), place })
-      if (whole.length === 0) throw new MediaFault('bad_answer', 'The provider answered with a file without bytes.')
+      if (whole.length === 0) throw new MediaFault('bad_answer', 'The provider returned a file without content.')
       return { bytes: once(whole), revisedPrompt }
     }),
   )

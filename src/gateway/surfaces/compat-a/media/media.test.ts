@@ -232,7 +232,7 @@ test('a compressed answer of a vendor of another shape is named, as an answer, a
     for (coding of ['gzip', 'br', 'zstd', 'x-gzip'])
       await assert.rejects(
         openai.images.generate({ model: 'packed/flux-pro-1.1', prompt: 'a fox' }),
-        (error: Error) => error.message.includes(`\`content-encoding: ${coding}\`, which wasn't requested`),
+        (error: Error) => error.message.includes(`\`content-encoding: ${coding}\`, which wasn’t requested`),
         `${place} in ${coding}`,
       )
 })

@@ -54,7 +54,7 @@ export async function pricedByUnits(
       : { fields: new Fields(Object.entries(body.json)), files: [] }
   const recording = isTimed ? await recordingIn(request, files) : UNSEEN
   if (isHeld && isListened && files.length === 0)
-    refuse('missing_parameter', { param: 'file', message: '`file` is missing: send a form with the sound.' })
+    refuse('missing_parameter', { param: 'file', message: '`file` is required. Send a form with the audio file.' })
   const asked = requestIn(path, {
     fields: isListened && !isHeld ? new Fields([]) : fields.without(PRICELESS),
     files,
@@ -160,7 +160,7 @@ const UNSEEN: MediaInput = {
 async function recordingIn(request: GatewayRequest, files: readonly UploadedFile[]): Promise<MediaInput> {
   const sizeBytes = files.reduce((sum, { bytes }) => sum + bytes.length, 0)
   const left = new AbortController()
-  request.onLeave(() => left.abort(new Refusal('unavailable', { message: 'The client has left.' })))
+  request.onLeave(() => left.abort(new Refusal('unavailable', { message: 'The client disconnected.' })))
   await using inputs = new StagedInputs(request.gateway.engine.media, request.caller.principal.accountId, left.signal)
   const lengths: (number | null)[] = []
   try {

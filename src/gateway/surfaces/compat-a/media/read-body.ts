@@ -15,7 +15,7 @@ export function fieldsOf(bytes: Buffer, contentType: string | undefined): { fiel
   const boundary = boundaryOf(contentType)
   if (boundary === null) {
     const json = parseJson(bytes.toString())
-    if (!isObject(json)) refuse('invalid_parameter', { message: 'The body must be a JSON object, or a form.' })
+    if (!isObject(json)) refuse('invalid_parameter', { message: 'The body must be a JSON object or a form.' })
     return { fields: new Fields(Object.entries(json)), files: [] }
   }
   const pairs: [string, string][] = []

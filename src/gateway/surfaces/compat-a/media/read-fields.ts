@@ -32,7 +32,7 @@ export class Fields {
   needed(name: string): string {
     const value = this.text(name)
     if (value !== null && value !== '') return value
-    return refuse('missing_parameter', { param: name, message: `\`${name}\` is missing.` })
+    return refuse('missing_parameter', { param: name, message: `\`${name}\` is required.` })
   }
 
   /** Of a form as text. */

@@ -65,7 +65,7 @@ const MOST_CHARACTERS = 100_000
 export function readSpeech(fields: Fields): Read<SpeechRequest, SpeechAnswer> {
   const input = fields.needed('input')
   if (input.length > MOST_CHARACTERS)
-    refuse('invalid_parameter', { param: 'input', message: `\`input\` may have ${MOST_CHARACTERS} characters.` })
+    refuse('invalid_parameter', { param: 'input', message: `\`input\` can have up to ${MOST_CHARACTERS} characters.` })
   const speed = fields.number('speed')
   if (speed !== null && (speed < 0.25 || speed > 4))
     refuse('invalid_parameter', { param: 'speed', message: '`speed` must be from 0.25 to 4.' })

@@ -79,7 +79,9 @@ class MediaAnswer {
   async #serve(path: string, bytes: Buffer): Promise<void> {
     const { gateway, caller } = this.#request
     const account = caller.principal.accountId
-    this.#request.onLeave(() => this.#leaving.abort(new Refusal('unavailable', { message: 'The client has left.' })))
+    this.#request.onLeave(() =>
+      this.#leaving.abort(new Refusal('unavailable', { message: 'The client disconnected.' })),
+    )
     using _ = this.#place
     await using inputs = new StagedInputs(gateway.engine.media, account, this.#leaving.signal)
     const { fields, files } = fieldsOf(bytes, this.#request.incoming.headers['content-type'])
@@ -97,13 +99,16 @@ class MediaAnswer {
       case '/audio/transcriptions': {
         const [sound] = await inputs.all(files, 'file', 'audio')
         if (sound === undefined)
-          refuse('missing_parameter', { param: 'file', message: '`file` is missing: send a form with the sound.' })
+          refuse('missing_parameter', {
+            param: 'file',
+            message: '`file` is required. Send a form with the audio file.',
+          })
         return await this.#transcription(model, fields, sound)
       }
       default:
         return refuse('unsupported_model', {
           param: 'model',
-          message: `\`${model}\` is served by a provider that has no ${path}: ask one that speaks OpenAI's shape.`,
+          message: `The provider of \`${model}\` doesn’t support ${path}. Use a provider with OpenAI’s API format.`,
         })
     }
   }
@@ -206,7 +211,7 @@ class MediaAnswer {
         if (isStrict && lost.length > 0)
           refuse('invalid_parameter', {
             param: lost[0]!,
-            message: `This provider has no field for ${lost.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict\` is set. Leave it out, or the header.`,
+            message: `This provider doesn’t support ${lost.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict\` is set. Leave out the field, or the header.`,
           })
         const taken = Object.entries(further).filter(([name]) => !lost.includes(name))
         const request = { ...requestFor(offer, count), providerOptions: Object.fromEntries(taken) }

@@ -38,12 +38,12 @@ export class StagedInputs implements AsyncDisposable {
       const facts = await this.#media.probe.facts(this.#account, staged.path, this.#signal)
       // Films are heard as well.
       if (facts.kind !== kind && !(kind === 'audio' && facts.kind === 'video'))
-        refuse('invalid_parameter', { param: field, message: `\`${field}\` is ${facts.type}, which is not ${kind}.` })
+        refuse('invalid_parameter', { param: field, message: `\`${field}\` is ${facts.type}, which isn’t ${kind}.` })
       return { ...facts, name: `${field}.${facts.extension}`, read: () => staged.read() }
     } catch (error) {
       if (!(error instanceof UnreadableMedia)) throw error
       if (error.reason === 'busy' || error.reason === 'missing') refuse('unavailable', { message: error.message })
-      return refuse('invalid_parameter', { param: field, message: `\`${field}\` cannot be read. ${error.message}` })
+      return refuse('invalid_parameter', { param: field, message: `\`${field}\` can’t be read. ${error.message}` })
     }
   }
 

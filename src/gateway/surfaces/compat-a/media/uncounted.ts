@@ -8,6 +8,6 @@ export function refuseUncounted({ kind, providerOptions }: Pick<MediaRequest, 'k
   if (param !== undefined)
     refuse('invalid_parameter', {
       param,
-      message: `\`${param}\` may change what the call costs and isn't counted here. Leave it out, or use a provider key of your own without a spend cap.`,
+      message: `\`${param}\` might change the cost of the request and isn’t priced here. Leave it out, or use your own provider key without a spend cap.`,
     })
 }

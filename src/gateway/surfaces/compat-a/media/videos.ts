@@ -61,7 +61,7 @@ async function answered(request: GatewayRequest, shelf: VideoShelf, path: string
 const noVideo = (name: string): never =>
   refuse('not_found', {
     param: 'video_id',
-    message: `The video \`${shorten(name, 100)}\` does not exist, or is not yours.`,
+    message: `The video \`${shorten(name, 100)}\` doesn’t exist, or you don’t have access to it.`,
   })
 
 function askIn(bytes: Buffer, contentType: string | undefined): VideoAsk {
@@ -80,7 +80,7 @@ function askIn(bytes: Buffer, contentType: string | undefined): VideoAsk {
   if (unread !== undefined)
     refuse('invalid_parameter', {
       param: unread,
-      message: `\`${unread}\` is not a field of a video here: model, prompt, seconds, size, and the file input_reference are.`,
+      message: `\`${unread}\` isn’t a supported field. Use model, prompt, seconds, size, and the file input_reference.`,
     })
   return ask
 }
@@ -102,11 +102,13 @@ async function listed(shelf: VideoShelf, principal: Principal, query: URLSearchP
 
 async function sendContent(request: GatewayRequest, shelf: VideoShelf, name: string, variant: string): Promise<void> {
   if (variant !== 'video')
-    refuse('invalid_parameter', { param: 'variant', message: 'Only the variant `video` is kept here.' })
+    refuse('invalid_parameter', { param: 'variant', message: 'Only the variant `video` is available.' })
   const { principal } = request.caller
   const video = (await shelf.get(principal, idIn(name))) ?? noVideo(name)
   if (video.status !== 'completed')
-    refuse('not_ready', { message: `The video is ${video.status}: its content is there once it is completed.` })
+    refuse('not_ready', {
+      message: `The video’s status is ${video.status}. Its content is available once it’s completed.`,
+    })
   const content = (await shelf.content(principal, video.id)) ?? noVideo(name)
   const { head, response } = request
   head.push('content-type', content.type, 'content-length', String(content.size), 'x-content-type-options', 'nosniff')

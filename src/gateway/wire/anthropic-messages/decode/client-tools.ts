@@ -13,22 +13,22 @@ const commands = (names: string[], properties: object): object => ({
 })
 const edits = {
   path: text,
-  file_text: { ...text, description: 'Of create: the text of the new file.' },
-  old_str: { ...text, description: 'Of str_replace: what is replaced. It must stand there exactly once.' },
-  new_str: { ...text, description: 'Of str_replace: what it is replaced by.' },
-  insert_line: { type: 'integer', description: 'Of insert: the line behind which it is inserted; 0 is the beginning.' },
+  file_text: { ...text, description: 'For create: the text of the new file.' },
+  old_str: { ...text, description: 'For str_replace: the text to replace. It must appear exactly once.' },
+  new_str: { ...text, description: 'For str_replace: the replacement.' },
+  insert_line: { type: 'integer', description: 'For insert: the line after which to insert; 0 is the start.' },
 }
 const range = {
   type: 'array',
   items: { type: 'integer' },
-  description: 'Of view: the first and the last line; -1 is the end.',
+  description: 'For view: the first and the last line; -1 is the end.',
 }
 
 const clientTools: readonly { type: RegExp; tool: Omit<Tool, 'name'> }[] = [
   {
     type: /^bash_20(24|25)\d{4}$/,
     tool: {
-      description: 'Runs a command in a shell that keeps its state.',
+      description: 'Runs a command in a persistent shell.',
       parameters: { type: 'object', properties: { command: text, restart: { type: 'boolean' } } },
     },
   },
@@ -46,7 +46,7 @@ const clientTools: readonly { type: RegExp; tool: Omit<Tool, 'name'> }[] = [
       description: 'Views, creates and edits files.',
       parameters: commands(['view', 'create', 'str_replace', 'insert'], {
         ...edits,
-        insert_text: { ...text, description: 'Of insert: the text.' },
+        insert_text: { ...text, description: 'For insert: the text.' },
         view_range: range,
       }),
     },
@@ -54,10 +54,10 @@ const clientTools: readonly { type: RegExp; tool: Omit<Tool, 'name'> }[] = [
   {
     type: /^memory_20250818$/,
     tool: {
-      description: 'Keeps notes in files under /memories, for later conversations.',
+      description: 'Stores notes in files under /memories for later conversations.',
       parameters: commands(['view', 'create', 'str_replace', 'insert', 'delete', 'rename'], {
         ...edits,
-        insert_text: { ...text, description: 'Of insert: the text.' },
+        insert_text: { ...text, description: 'For insert: the text.' },
         view_range: range,
         old_path: text,
         new_path: text,

@@ -33,7 +33,7 @@ test('tool results of a chat become one Anthropic user message, first in it, and
         {
           type: 'tool_result',
           tool_use_id: 'c',
-          content: [{ type: 'text', text: 'This call was not carried out.' }],
+          content: [{ type: 'text', text: 'This call was not made.' }],
           is_error: true,
         },
         { type: 'text', text: 'Result of the earlier tool call orphan:' },

@@ -12,7 +12,7 @@ export function readAnswer(body: unknown): Chunk[] {
     return [
       {
         type: 'error',
-        error: { kind: 'garbage', message: 'The provider answered with something that is no message.' },
+        error: { kind: 'garbage', message: 'The provider returned something other than a message.' },
       },
     ]
   }

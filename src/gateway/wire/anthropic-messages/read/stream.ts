@@ -21,7 +21,7 @@ export class StreamReader extends ChunkStream {
     // Vendors that adopted the shape also send OpenAI's end marker.
     if (data.trim() === '' || data.trim() === '[DONE]') return []
     const payload = parseJson(data)
-    if (!isObject(payload)) return [malformedChunk('The stream of the provider holds something that is not an event.')]
+    if (!isObject(payload)) return [malformedChunk('The provider’s stream contains something other than an event.')]
     switch (textOf(payload['type']) || event) {
       case 'message_start': {
         const message = objectOf(payload['message'])

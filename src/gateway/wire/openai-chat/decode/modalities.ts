@@ -31,7 +31,7 @@ function soundOf(body: Json): NonNullable<CanonicalRequest['audio']> {
   if (body['stream'] === true && format !== 'pcm16')
     refuse('invalid_parameter', {
       param: 'audio.format',
-      message: '`audio.format` must be `pcm16` where `stream` is true: other formats cannot be told piece by piece.',
+      message: '`audio.format` must be `pcm16` if `stream` is true, because other formats can’t be streamed.',
     })
   const { voice } = audio
   const name = typeof voice === 'string' ? voice : string(object(voice, 'audio.voice')?.['id'], 'audio.voice.id')

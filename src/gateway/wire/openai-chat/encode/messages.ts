@@ -70,7 +70,7 @@ function textOfFile({ source, name }: Extract<CanonicalPart, { type: 'file' }>):
   const field = fieldOf(source)
   return refuse('unsupported_model', {
     param: field,
-    message: `\`${field}\` is a file. The model accepts images and text only.`,
+    message: `\`${field}\` is a file. The model accepts only images and text.`,
   })
 }
 

@@ -9,7 +9,7 @@ export function readAnswer(body: unknown): Chunk[] {
     return [
       {
         type: 'error',
-        error: { kind: 'garbage', message: 'The provider answered with something that is not a completion.' },
+        error: { kind: 'garbage', message: 'The provider returned something other than a completion.' },
       },
     ]
   }

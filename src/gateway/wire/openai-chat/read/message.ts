@@ -53,13 +53,15 @@ export class MessageReader {
     chunks.push(...this.#calls.end())
     const native = this.#native ?? ((this.#calls.any && uncut) || (complete && this.#spoke) ? 'stop' : null)
     if (native === null) {
-      const message = this.#spoke ? 'The answer of the provider broke off.' : 'The provider ended without an answer.'
+      const message = this.#spoke
+        ? 'The provider’s response ended early.'
+        : 'The provider ended the stream without a response.'
       chunks.push({ type: 'error', error: { kind: 'garbage', message } })
       return chunks
     }
     const reason = readFinish(native, this.#calls.any, this.#refused)
     if (reason === 'error') {
-      const why = { kind: 'server_error' as const, message: 'The provider failed while it answered.' }
+      const why = { kind: 'server_error' as const, message: 'The provider failed during the response.' }
       chunks.push({ type: 'error', error: this.#error ?? why })
     } else chunks.push({ type: 'finish', reason, native: this.#native })
     return chunks

@@ -14,7 +14,7 @@ export class StreamReader extends ChunkStream {
     if (words === '') return []
     if (words === '[DONE]') return this.#message.end(true)
     const answer = parseJson(words)
-    if (!isObject(answer)) return [malformedChunk('The stream of the provider holds something that is not a chunk.')]
+    if (!isObject(answer)) return [malformedChunk('The provider’s stream contains something other than a chunk.')]
     if (answer['error'] || event === 'error')
       return [{ type: 'error', error: readStreamFault(answer['error'] ?? answer) }]
     return this.#message.read(answer)

@@ -25,7 +25,7 @@ export class UniqueTools {
     if (!isDeepStrictEqual(definition, same))
       refuse('invalid_parameter', {
         param: at,
-        message: `\`${at}\` is ${JSON.stringify(shorten(tool.name, 100))}, like that of an earlier tool with another definition. Tool names must be unique.`,
+        message: `\`${at}\` is ${JSON.stringify(shorten(tool.name, 100))}, which an earlier tool with a different definition already uses. Tool names must be unique.`,
       })
     const longest = longer(mark, cache)
     if (longest !== undefined) existing.cache = longest

@@ -89,7 +89,7 @@ test('what nobody decides in time is not done: the model is told, and goes on', 
   const events = await allEvents(beyond, `/chats/${chat}/runs/${run.id}/events`)
   const { message } = events.at(-3)!.data
   assert.deepEqual([message.text, results(message)[0]!.is_error], ['then not', true])
-  assert.match(results(message)[0]!.output.error.message, /Nobody decided/)
+  assert.match(results(message)[0]!.output.error.message, /No one approved/)
   const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
   assert.ok(!titles.includes('too late'))
 })

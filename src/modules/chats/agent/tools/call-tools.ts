@@ -42,7 +42,7 @@ export async function answerCalls(calling: Calling): Promise<PendingAction[]> {
   for (const open of openCalls(calling.parts)) {
     calling.signal.throwIfAborted()
     if (calling.isCut && open.call === last) {
-      await give(calling, open, mistake('The answer reached its limit of tokens within this call, so it was not made.'))
+      await give(calling, open, mistake('The tool call was cut off by the output token limit, so it wasn’t made.'))
       continue
     }
     const decided = await decide(calling, open)
@@ -64,14 +64,13 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
   const { call, index } = open
   const given = argumentsOf(call)
   const parameters = toolset.offer.find(({ name }) => name === call.name)?.parameters
-  if (given === null || isUnclear(given, parameters))
-    return mistake('The arguments are not a JSON object. Write them as one.')
+  if (given === null || isUnclear(given, parameters)) return mistake('The arguments must be a JSON object.')
   const last = before.findLast(({ input }) => (input as { part?: number } | null)?.part === index)
   // Its result was kept, its telling was not: it is not done again.
   if (last?.status === 'completed') return last.result as Result
   const tool = toolset.reach(call.name, given)
   if ('unusable' in tool) return mistake(tool.unusable)
-  if (tool.policy === 'deny') return mistake(`This agent may not use \`${tool.name}\`.`)
+  if (tool.policy === 'deny') return mistake(`This agent can’t use \`${tool.name}\`.`)
   if (tool.consent && !isWatched(run)) return unwatched(tool.name)
   const pending = (kind: string): PendingAction => ({
     id: call.id,
@@ -96,7 +95,7 @@ async function decide(calling: Calling, open: OpenCall): Promise<Result | Pendin
 const unwatched = (tool: string): Result => ({
   output: errorBody(
     new Refusal('consent_required', {
-      message: `A person has to agree before an agent calls \`${tool}\`, and nobody watches this run. Say what is to be done, so that somebody does it.`,
+      message: `\`${tool}\` requires a person’s approval, and no one is watching this run. Describe what should be done so that a person can do it.`,
       details: { endpoint: tool },
     }),
   ),
@@ -145,7 +144,7 @@ async function carryOut(
   }
   const kept = bounded(
     result ??
-      mistake(`The call took longer than ${(limitMs ?? 0) / 1000} seconds. What it had done by then is not undone.`),
+      mistake(`The call timed out after ${(limitMs ?? 0) / 1000} seconds. Its effects up to then were not undone.`),
   )
   await stepStore.end(db, run.id, step, 'completed', kept)
   return kept

@@ -22,7 +22,7 @@ test('a call that the limit of tokens cut is not made, and the model is told; wh
   assert.equal(body.data?.text, 'so be it', text)
   const [whole, half] = results(body.data)
   assert.equal(whole!.is_error, false)
-  assert.match(half!.output.error.message, /limit of tokens within this call/)
+  assert.match(half!.output.error.message, /cut off by the output token limit/)
   const titles = (await alice.get('/chats')).body.data.map(({ title }: { title: string }) => title)
   assert.ok(titles.includes('Whole'), titles.join())
   assert.ok(!titles.some((title: string) => title.startsWith('Half')), titles.join())

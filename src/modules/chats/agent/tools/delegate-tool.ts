@@ -9,14 +9,14 @@ const LONGEST_TASK = 100_000
 export const delegateTool = (agents: readonly AgentRow[]): Tool => ({
   name: DELEGATE,
   description: [
-    'Hand a task to another agent. It works in a chat of its own and answers with its result; it knows nothing of this conversation, so say all that it needs.',
+    "Delegate a task to another agent. It works in its own chat and returns its result. It can't see this conversation, so include everything it needs.",
     ...agents.map(({ id, name, description }) => `${id}: ${name}${description === null ? '' : `, ${description}`}`),
   ].join('\n'),
   parameters: {
     type: 'object',
     properties: {
       agent_id: { type: 'string', enum: agents.map(({ id }) => id) },
-      task: { type: 'string', description: 'What to do, and what to answer with.' },
+      task: { type: 'string', description: 'The task, and what to return.' },
     },
     required: ['agent_id', 'task'],
     additionalProperties: false,
@@ -26,5 +26,5 @@ export const delegateTool = (agents: readonly AgentRow[]): Tool => ({
 /** The task as it was given; a sentence for the model where there is none. */
 export const taskOf = ({ task }: Record<string, unknown>): { task: string } | { unusable: string } =>
   typeof task !== 'string' || task.trim() === '' || task.length > LONGEST_TASK
-    ? { unusable: `Say in \`task\` what is to be done, in ${LONGEST_TASK} characters at most.` }
+    ? { unusable: `\`task\` must describe the task in up to ${LONGEST_TASK} characters.` }
     : { task }

@@ -79,10 +79,10 @@ test('a listing that is too large is refused before it is parsed, and isn’t as
   for (const [kind, listing] of Object.entries(listings)) {
     await using outside = await mcpServer(listing)
     const agent = await agentOf(alice, outside.url)
-    assert.match((await problemsOf(alice, agent)).join(), /sent more than is read of it/, kind)
+    assert.match((await problemsOf(alice, agent)).join(), /response is too large/, kind)
     const changed = await alice.patch(`/agents/${agent}`, { name: `Worker of ${kind}` })
     assert.equal(changed.status, 200, changed.text)
-    assert.match((await problemsOf(alice, agent)).join(), /sent more than is read of it/, kind)
+    assert.match((await problemsOf(alice, agent)).join(), /response is too large/, kind)
     await problemsOf(alice, await agentOf(alice, outside.url))
     assert.equal(outside.seen['tools/list'], 1, kind)
   }
@@ -99,7 +99,7 @@ test('an answer of a tool with countless values is refused before it is parsed',
   const chat = (await alice.post('/chats', { agent_id: await agentOf(alice, outside.url) })).body.data.id
   const asked = await alice.post(`/chats/${chat}/messages`, { content: script([call('mcp__acme__echo')], [say('so')]) })
   const [result] = results(asked.body.data)
-  assert.match(result!.output.error.message, /sent more than is read of it/)
+  assert.match(result!.output.error.message, /response is too large/)
 })
 
 test('an account’s servers are listed one after the other', async () => {

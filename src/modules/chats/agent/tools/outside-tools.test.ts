@@ -74,8 +74,8 @@ test('an agent uses an outside server: what it may not is told, what it has to a
   assert.match(deny!.output.error.message, /may not use `mcp__acme__delete_all`/)
   assert.equal(secret!.output, 'You sent [secret].')
   assert.deepEqual([broken!.output, broken!.is_error], ['It broke.', true])
-  assert.match(refused!.output.error.message, /acme: The server says: .*no refused today/)
-  assert.match(vast!.output.error.message, /too large to be offered/)
+  assert.match(refused!.output.error.message, /acme: The server reported: .*no refused today/)
+  assert.match(vast!.output.error.message, /they are too large/)
   assert.match(garbled!.output.error.message, /not a JSON object/)
   assert.deepEqual([count!.output, count!.is_error], [{ count: 3 }, false])
   assert.deepEqual(
@@ -117,8 +117,8 @@ test('a tool that never returns is given up in time; of an answer of a hundred m
     script([call('mcp__soon__never'), call('mcp__acme__flood'), call('mcp__acme__echo', { text: 'still here' })], []),
   )
   const [never, flood, echo] = results(said.body.data)
-  assert.match(never!.output.error.message, /longer than 1 seconds|did not answer in time/)
-  assert.match(flood!.output.error.message, /more than is read of it/)
+  assert.match(never!.output.error.message, /timed out after 1 seconds|didn’t respond in time/)
+  assert.match(flood!.output.error.message, /response is too large/)
   assert.equal(echo!.output, 'still here')
   assert.ok(outside.flooded < 20 << 20, String(outside.flooded))
 })
@@ -149,7 +149,7 @@ test('a server that cannot be reached, refuses, talks nonsense or is silent is t
   assert.deepEqual(Object.keys(Object.fromEntries(errors)), ['gone', 'nonsense', 'refusing', 'inside', 'silent'])
   const { nonsense, refusing, inside, silent: late } = Object.fromEntries(errors) as Record<string, string>
   assert.match(nonsense!, /answered 40|Model Context Protocol/)
-  assert.match(refusing!, /refused the credentials/)
+  assert.match(refusing!, /rejected the credentials/)
   assert.match(inside!, /private or reserved/)
   assert.match(late!, /in time/)
 })

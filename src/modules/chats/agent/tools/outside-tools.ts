@@ -181,7 +181,7 @@ export async function outsideOf(
             return hideIn(await mcp.call(name, given, until), secrets)
           } catch (error) {
             // JSON that is nested beyond what can be written out again.
-            if (error instanceof RangeError) return mistake(`${server.name}: its answer is nested too deeply.`)
+            if (error instanceof RangeError) return mistake(`${server.name}: the response is nested too deeply.`)
             if (!(error instanceof OutsideFailed)) throw error
             return hideIn(mistake(`${server.name}: ${error.message}`), secrets)
           }
@@ -190,7 +190,10 @@ export async function outsideOf(
       if (policy !== 'deny') offer.push(hideIn({ name: as, description, parameters }, secrets))
     }
     if (hidden > 0)
-      problems.push({ server: server.name, message: `${hidden} of its tools are too many or too large to be offered.` })
+      problems.push({
+        server: server.name,
+        message: `${hidden} of its tools were left out because there are too many or they are too large.`,
+      })
   }
   return {
     offer,
@@ -201,7 +204,7 @@ export async function outsideOf(
       const server = servers.find((one) => name.startsWith(nameOf(one.name, '')))
       if (!server) return null
       const problem = problems.find((one) => one.server === server.name)
-      return { unusable: problem ? `${server.name}: ${problem.message}` : `${server.name} does not have this tool.` }
+      return { unusable: problem ? `${server.name}: ${problem.message}` : `${server.name} doesn’t have this tool.` }
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(connections.map((mcp) => mcp[Symbol.asyncDispose]()))

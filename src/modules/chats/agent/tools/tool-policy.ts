@@ -66,7 +66,7 @@ export async function agentsAbove(db: Db, lineage: readonly RunBudgets[]): Promi
   const ids = lineage.slice(1).flatMap(({ agent_id }) => agent_id ?? [])
   const rows = await agentsById(db, [...new Set(ids)])
   return ids.map(
-    (id) => rows.get(id) ?? refuse('not_found', { message: 'An agent that this was handed on by is gone.' }),
+    (id) => rows.get(id) ?? refuse('not_found', { message: 'The agent that delegated this task was deleted.' }),
   )
 }
 

@@ -135,7 +135,7 @@ test('a model that calls what is denied, unknown, or with broken arguments is to
   )
   assert.match(JSON.stringify(all[0]), /may not use/)
   assert.match(JSON.stringify(all[1]), /may not use/)
-  assert.match(JSON.stringify(all[4]), /not a JSON object/)
+  assert.match(JSON.stringify(all[4]), /must be a JSON object/)
   assert.equal(all[5]!.output.error.param, 'limit')
   assert.equal(all[7]!.output.data.length, 1)
 })

@@ -102,7 +102,7 @@ export async function toolsetOf(
   // Nobody gets by an agent, or by those above it, what they could not do themselves.
   const lenders = [agent, ...above].flatMap(({ tools_by }) => tools_by)
   const unknown = (name: string) => ({
-    unusable: `There is no tool \`${name}\` here; there are: ${offer.map((tool) => tool.name).join(', ')}.`,
+    unusable: `The tool \`${name}\` doesn’t exist. Available tools: ${offer.map((tool) => tool.name).join(', ')}.`,
   })
   return {
     version: agent.version,
@@ -150,7 +150,7 @@ const noTools: Toolset = {
   empty: true,
   offer: [],
   problems: [],
-  reach: (name) => ({ unusable: `There is no tool \`${name}\` here.` }),
+  reach: (name) => ({ unusable: `The tool \`${name}\` doesn’t exist.` }),
   async [Symbol.asyncDispose]() {},
 }
 
@@ -162,10 +162,10 @@ function handing(
   delegate: Delegate,
 ): UsableTool | { unusable: string } {
   const entry = agent.subagents.find(({ agent_id }) => agent_id === given.agent_id)
-  if (!entry) return { unusable: `Name one of these as \`agent_id\`: ${idsOf(agent.subagents).join(', ')}.` }
+  if (!entry) return { unusable: `\`agent_id\` must be one of: ${idsOf(agent.subagents).join(', ')}.` }
   const { agent_id: agentId } = entry
   if (agentId === agent.id || above.some(({ id }) => id === agentId))
-    return { unusable: 'This agent works above this task already; it cannot be handed back to it.' }
+    return { unusable: 'This agent is already working on a parent task, so this task can’t be delegated back to it.' }
   const wanted = taskOf(given)
   if ('unusable' in wanted) return wanted
   return {
@@ -194,7 +194,9 @@ async function callHere(
   lenders: readonly Lender[],
 ): Promise<Result> {
   if (run.held_to !== null && run.held_to !== run.workspace_id)
-    return mistake('The key that this run was started with does not reach this workspace.')
+    return mistake('The API key that started this run doesn’t have access to this workspace.')
   const ctx = await actingFor(engine, run, run.workspace_id, { ...use, lenders })
-  return ctx === null ? mistake('Who asked is gone.') : engine.toolbox.call(ctx, name, given)
+  return ctx === null
+    ? mistake('The account that started this run no longer exists.')
+    : engine.toolbox.call(ctx, name, given)
 }

@@ -77,7 +77,7 @@ test('alice makes a computer, runs commands in it, and it is one like any other'
 
   const engine = await alice.post(`/computers/${id}/local-inference`, { action: 'start', engine: 'llama' })
   assert.deepEqual([engine.status, engine.body.error?.code], [409, 'not_supported'], engine.text)
-  assert.match(engine.body.error.message, /has no network .*, so llama\.cpp cannot be brought there/)
+  assert.match(engine.body.error.message, /has no network access .*, so llama\.cpp can’t be downloaded/)
 
   const stopped = await alice.post(`/computers/${id}/stop`)
   assert.deepEqual([stopped.status, stopped.body.data.lifecycle], [200, 'stopping'])

@@ -79,7 +79,7 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
         await writeFileFor(join(place.etc, name), text, place.account)
       await writeFileFor(join(place.state, 'computer.json'), state, place.account).catch(
         (error: NodeJS.ErrnoException) => {
-          throw new DriverFault(`What stands in the place of its state cannot be removed: ${error.code}.`)
+          throw new DriverFault(`The old state can’t be removed: ${error.code}.`)
         },
       )
       const line = daemonLine({
@@ -140,7 +140,7 @@ export function bubblewrap({ host, program, version }: BubblewrapParts): Driver 
         const counted = await run(tool(box, ['find', '.', '!', '-type', 's', '-printf', 'x'], false), {
           timeoutMs: 600_000,
         })
-        if (counted.code !== 0) throw new DriverFault(`Its home cannot be read: ${counted.stderr.slice(-300)}`)
+        if (counted.code !== 0) throw new DriverFault(`The home can’t be read: ${counted.stderr.slice(-300)}`)
         await through(tool(box, ['tar', ...PACKING], false), null, into)
         return { entries: counted.bytes }
       } finally {
@@ -218,7 +218,7 @@ async function through(argv: readonly string[], from: Readable | null, into: Wri
       ended.then((code) => {
         if (code !== 0)
           throw new DriverFault(
-            `Packing ended with ${code ?? 'no code, as what takes longer than half an hour does'}: ${words.trim()}`,
+            `Packing failed with ${code ?? 'no exit code: it took longer than 30 minutes'}: ${words.trim()}`,
           )
       }),
     ])
@@ -232,10 +232,10 @@ async function through(argv: readonly string[], from: Readable | null, into: Wri
 /** Tries everything that a sandbox must do here before anybody is given one. */
 async function probeHost(host: Host, filter: string): Promise<Probe> {
   const none = (reason: string): Probe => ({ available: false, reason, images: [], network: [], ...UNHELD })
-  if (process.platform !== 'linux') return none('Sandboxes by bubblewrap need Linux.')
+  if (process.platform !== 'linux') return none('bubblewrap sandboxes require Linux.')
   for (const name of ['bwrap', 'prlimit', 'flock', 'tar', 'setpriv']) {
     const { code } = await run([name, '--version'])
-    if (code !== 0) return none(`The program \`${name}\` is missing: install ${PACKAGES[name] ?? name}.`)
+    if (code !== 0) return none(`The program \`${name}\` is missing. Install ${PACKAGES[name] ?? name}.`)
   }
   const account = host.accountOf(0n)
   const tried = await run(
@@ -246,7 +246,7 @@ async function probeHost(host: Host, filter: string): Promise<Probe> {
   )
   if (tried.code === null || !tried.stdout.startsWith('1')) return none(explain(tried.stderr))
   if (tried.stdout.includes('nested'))
-    return none('A sandbox could make namespaces of its own: bubblewrap is too old, 0.8 is needed.')
+    return none('bubblewrap is too old: sandboxes could create their own namespaces. Version 0.8 or newer is required.')
   const { reason, there } = await probeNetwork(account)
   return {
     available: true,
@@ -270,8 +270,8 @@ const PACKAGES: Record<string, string> = {
 function explain(words: string): string {
   const said = shorten(words.trim().split('\n').at(-1) ?? '', 300)
   if (/uid map: Permission denied|RTM_NEWADDR|Creating new namespace failed|No permissions to create/i.test(said))
-    return `The system does not let programs make sandboxes (${said}). On Ubuntu AppArmor refuses it: load the profile \`bwrap-userns-restrict\`; elsewhere set the sysctl \`kernel.unprivileged_userns_clone\` to 1.`
-  return `A sandbox could not be made: ${said || 'bwrap did not say why'}.`
+    return `The system doesn’t allow programs to create sandboxes (${said}). On Ubuntu, load the AppArmor profile \`bwrap-userns-restrict\`. Elsewhere, set the sysctl \`kernel.unprivileged_userns_clone\` to 1.`
+  return `A sandbox couldn’t be created: ${said || 'bwrap gave no reason'}.`
 }
 
 /** Tells whether the internet can be had without private addresses: tried from inside, however a socket is bound. */
@@ -281,17 +281,17 @@ async function probeNetwork(
   const no = (why: string) => ({ there: false, reason: `No internet: ${why}` })
   for (const name of ['pasta', 'ip']) {
     const { code } = await run([name, name === 'ip' ? '-V' : '--version'])
-    if (code !== 0) return no(`the program \`${name}\` is missing: install ${name === 'ip' ? 'iproute2' : 'passt'}.`)
+    if (code !== 0) return no(`the program \`${name}\` is missing. Install ${name === 'ip' ? 'iproute2' : 'passt'}.`)
   }
   if ((await run(as(account, ['sh', '-c', ': <>/dev/net/tun']))).code !== 0)
-    return no('sandboxes may not open /dev/net/tun: set its mode to 0666, as udev does.')
+    return no('sandboxes can’t open /dev/net/tun. Set its mode to 0666, as udev does.')
   const nameservers = nameserversOfHost()
   const { code, stderr } = await run(as(account, withinNetwork(nameservers, ['sh', '-c', checkScript()])))
-  if (code === 3) return no('a private address was reached although it was shut.')
+  if (code === 3) return no('a blocked private address could be reached.')
   if (code !== 0) return no(`${shorten(stderr.trim().split('\n').at(-1) ?? '', 200) || 'pasta did not start'}.`)
   return {
     there: true,
-    reason: nameservers.length === 0 ? 'The host names no name server that a sandbox can ask.' : null,
+    reason: nameservers.length === 0 ? 'The host has no name server that sandboxes can reach.' : null,
   }
 }
 
@@ -299,6 +299,6 @@ function reasonOf({ available, reason }: Probe, limited: boolean): string | null
   if (!available) return reason
   const limits = limited
     ? null
-    : 'limits: unenforced: no control groups can be made by this server (it is not root, and was given none: `Delegate=yes` of systemd does); the number of processes is limited, CPU and memory are not.'
+    : 'limits: unenforced: this server can’t create control groups (it isn’t root, and none were delegated to it, as with systemd’s `Delegate=yes`). The number of processes is limited, but CPU and memory aren’t.'
   return [reason, limits].filter(Boolean).join(' ') || null
 }

@@ -82,7 +82,7 @@ test('one that keeps more on the disk than it may is ended, and started to be cl
   await alice.post(`/computers/${id}/exec`, { command: filling, background: true })
   await settles(id, 'error')
   const { lifecycle_reason } = (await alice.get(`/computers/${id}`)).body.data
-  assert.match(lifecycle_reason, /^It has 6\d{7} bytes on its disk and may have 33554432/)
+  assert.match(lifecycle_reason, /^The computer used 6\d{7} bytes of its disk limit of 33554432/)
   assert.deepEqual(processesWith(`computers/${id}/`), [])
 
   await alice.post(`/computers/${id}/start`)

@@ -81,10 +81,10 @@ export function containerEngine(socketPath: string): ContainerEngine {
       if (!stream) return void asked.end(body)
       stream.once('error', (error) => asked.destroy(error)).pipe(asked)
     }).catch((error: unknown) => {
-      throw new DriverFault(`The container engine at ${socketPath} does not answer: ${(error as Error).message}`)
+      throw new DriverFault(`The container engine at ${socketPath} doesn’t respond: ${(error as Error).message}`)
     })
     if (status < 400 || allow.includes(status)) return { status, body: answer }
-    throw new DriverFault(`The container engine refused it (${status}): ${messageIn(answer)}`)
+    throw new DriverFault(`The container engine rejected the request (${status}): ${messageIn(answer)}`)
   }
   const named = (name: string, rest: string): string => `/containers/${encodeURIComponent(name)}${rest}`
   const json = ({ body }: Answer): unknown => JSON.parse(body.toString('utf8'))
@@ -152,7 +152,7 @@ export function containerEngine(socketPath: string): ContainerEngine {
         const asked = open('POST', `/${VERSION}${path}`, {
           headers: { host: 'engine', connection: 'Upgrade', upgrade: 'tcp' },
         })
-        const refused = (why: string) => reject(new DriverFault(`The container engine let nobody attach: ${why}`))
+        const refused = (why: string) => reject(new DriverFault(`The container engine refused to attach: ${why}`))
         asked.once('error', (error) => refused(error.message))
         asked.once('response', (response) => {
           readAll(response).then(

@@ -43,12 +43,12 @@ export async function runContainer(
     const writing = from ? feed(from, halfOf(socket)) : Promise.resolve()
     const [wrote] = await Promise.allSettled([writing, reading])
     const code = await engine.wait(name)
-    if (code !== 0) throw new DriverFault(`It ended with ${code}: ${said.stderr.trim()}`)
+    if (code !== 0) throw new DriverFault(`The command exited with ${code}: ${said.stderr.trim()}`)
     if (wrote.status === 'rejected') throw wrote.reason
     await reading
     return said.stdout
   } catch (error) {
-    if (late) throw new DriverFault(`It did not end within ${timeoutMs! / 1_000} seconds.`)
+    if (late) throw new DriverFault(`The command didn’t finish within ${timeoutMs! / 1_000} seconds.`)
     throw error
   } finally {
     clearTimeout(timer)
@@ -103,7 +103,7 @@ export function demultiplex(onStderr: (text: string) => void): Transform {
       done()
     },
     flush(done) {
-      done(left === 0 && got === 0 ? null : new DriverFault('The container engine broke off.'))
+      done(left === 0 && got === 0 ? null : new DriverFault('The container engine closed the connection.'))
     },
   })
 }

@@ -65,7 +65,7 @@ export function docker({ host, program, version, socket, images }: DockerParts):
       const path = socket ?? USUAL.find((each) => existsSync(each))
       const nothing = { images: [], network: [], limitsEnforced: false, diskLimitsEnforced: false }
       if (path === undefined)
-        return { available: false, reason: `No container engine listens at ${USUAL.join(' or ')}.`, ...nothing }
+        return { available: false, reason: `No container engine was found at ${USUAL.join(' or ')}.`, ...nothing }
       engine = containerEngine(path)
       const folder = await program()
       tools = await placeTools(join(host.folder, 'tools'), [join(folder, PROGRAM.node), join(folder, PROGRAM.addon)])

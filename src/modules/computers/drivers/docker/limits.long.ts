@@ -81,7 +81,7 @@ test(
     const command = `${churn} for i in 1 2 3 4 5 6; do head -c 10000000 /dev/urandom > fill.$i; done; sleep 100`
     await alice.post(`/computers/${id}/exec`, { command, background: true })
     await settles(id, 'error')
-    assert.match((await read(id)).lifecycle_reason, /^It has 6\d{7} bytes on its disk and may have 33554432/)
+    assert.match((await read(id)).lifecycle_reason, /^The computer used 6\d{7} bytes of its disk limit of 33554432/)
     assert.equal(await isRunning(id), false)
 
     await alice.post(`/computers/${id}/start`)

@@ -20,7 +20,7 @@ export async function ensureEmpty(engine: ContainerEngine): Promise<void> {
   if (await engine.hasImage(EMPTY)) return
   const { pack } = await import('tar-stream')
   const tar = pack()
-  tar.entry({ name: 'README' }, 'Ukiyo runs programs of its own in this image.\n')
+  tar.entry({ name: 'README' }, 'Ukiyo runs its own programs in this image.\n')
   tar.finalize()
   await engine.importImage(EMPTY, Readable.from(tar))
 }
@@ -46,13 +46,13 @@ export async function probeEngine(parts: ProbeParts): Promise<Probed> {
   const { engine, host } = parts
   const info = await engine.info()
   const no = (reason: string): Probed => ({ accounts: null, reason })
-  if (info.OSType !== 'linux') return no('The container engine does not run Linux containers.')
+  if (info.OSType !== 'linux') return no('The container engine doesn’t run Linux containers.')
   const features = info.SecurityOptions ?? []
   if (!features.some((one) => one.startsWith('name=seccomp')) || features.includes('name=seccomp,profile=unconfined'))
-    return no('The container engine filters no system calls (seccomp).')
+    return no('The container engine doesn’t filter system calls (seccomp).')
   const rootless = features.some((one) => one.startsWith('name=rootless'))
   if (rootless && host.accountOf(0n) !== null)
-    return no('The container engine is without root’s rights and the server has them: run both as one user.')
+    return no('The container engine is rootless, but the server runs as root. Run both as the same user.')
   const podman = await engine.podman()
   const accounts = accountsOf(host, rootless ? (podman ? 'podman' : 'docker') : null)
   const seccomp = podman && placeProfile(host.folder, podman.seccompProfile)
@@ -60,7 +60,7 @@ export async function probeEngine(parts: ProbeParts): Promise<Probed> {
   const closed = await tryOne({ ...parts, seccomp }, accounts(0n), 'none', CLOSED).catch(
     (error: Error) => error.message,
   )
-  if (closed !== 'closed') return no(`A container is not closed as it must be: ${closed}`)
+  if (closed !== 'closed') return no(`The container isn’t isolated as required: ${closed}`)
   const limitsEnforced = info.MemoryLimit && info.PidsLimit && info.CpuCfsQuota
   const online = await tryOne({ ...parts, seccomp }, accounts(0n), 'internet', SHUT).catch(
     (error: Error) => error.message,
@@ -68,9 +68,9 @@ export async function probeEngine(parts: ProbeParts): Promise<Probed> {
   const reasons = [
     ...(online === 'shut' ? [] : [`No internet: ${online}`]),
     ...(online === 'shut' && nameserversOfHost().length === 0
-      ? ['The host names no name server that a container can ask.']
+      ? ['The host has no name server that containers can reach.']
       : []),
-    ...(limitsEnforced ? [] : [`limits: unenforced: the container engine cannot limit ${lacking(info)} here.`]),
+    ...(limitsEnforced ? [] : [`limits: unenforced: the container engine can’t limit ${lacking(info)} here.`]),
   ]
   return {
     accounts,

@@ -26,7 +26,7 @@ export async function placeTools(place: string, others: readonly string[]): Prom
   const programs = new Map<string, string>()
   for (const [name, from] of Object.entries(TOOLS)) {
     const { code, stdout } = await run(['sh', '-c', 'command -v "$1"', 'sh', name])
-    if (code !== 0) throw new DriverFault(`The program \`${name}\` is missing: install ${from}.`)
+    if (code !== 0) throw new DriverFault(`The program \`${name}\` is missing. Install ${from}.`)
     programs.set(name, await realpath(stdout.trim()))
   }
   const libraries = new Set<string>()
@@ -37,7 +37,7 @@ export async function placeTools(place: string, others: readonly string[]): Prom
     for (const [, path = ''] of stdout.matchAll(/=> (\/\S+)/g)) libraries.add(path)
     loader ??= /^\s*(\/\S*\/ld-\S+)/m.exec(stdout)?.[1]
   }
-  if (loader === undefined) throw new DriverFault(`\`ldd ${others[0]}\` names no loader: is it linked statically?`)
+  if (loader === undefined) throw new DriverFault(`\`ldd ${others[0]}\` reports no loader. Is it statically linked?`)
   const target = join(place, await stampOf([...programs.values(), ...libraries, loader]))
   if (await isThere(target)) return target
   await mkdir(place, { recursive: true, mode: 0o755 })

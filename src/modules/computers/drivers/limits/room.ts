@@ -33,7 +33,7 @@ export async function* whileRoom(tar: AsyncIterable<Buffer>, folder: string): As
     if (since >= LOOK_BYTES) {
       since = 0
       if ((await roomIn(folder)) === 0)
-        throw new NoRoom('The host’s disk has no room left for the snapshot: what remains is kept for others.', 0)
+        throw new NoRoom('The host’s disk has no room for the snapshot. The remaining space is reserved.', 0)
     }
     yield part
   }

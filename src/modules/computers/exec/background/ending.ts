@@ -25,7 +25,7 @@ export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
     } catch (error) {
       // The row stays until the computer has said so.
       if (!stopping.signal.aborted && !(error instanceof Refusal || error instanceof LinkLost))
-        log.warn({ error, computer_id: computerId }, 'a command that was cancelled was not ended')
+        log.warn({ error, computer_id: computerId }, 'a canceled command was not terminated')
     }
   }
 
@@ -43,7 +43,7 @@ export function endUnwantedCommands(engine: Engine<HasLinks>): AsyncDisposable {
           )
       }
     },
-    (error) => log.warn({ error }, 'commands that were cancelled were not looked for'),
+    (error) => log.warn({ error }, 'canceled commands could not be checked'),
   )
   const timer = setInterval(rounds.poll, LOOK_MS)
   return {

@@ -300,7 +300,7 @@ test('previews and live terminals of a silent computer end', async () => {
   for (const caller of [alice, beyond]) {
     assert.equal((await asks['ports.dial'](id, caller)).status, 504)
     const { error } = await attached(id, caller.origin)
-    assert.match(String(error?.message), /didn't answer in time/)
+    assert.match(String(error?.message), /didn’t respond in time/)
   }
   await until(
     async () => linked.mux.streams,

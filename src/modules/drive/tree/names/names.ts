@@ -16,13 +16,13 @@ export function checkName(given: string, param = 'name', called = `\`${param}\``
 function whatIsWrong(name: string): string | null {
   if (name === '') return 'must not be empty'
   if (name === '.' || name === '..') return `must not be \`${name}\``
-  if (name.includes('/')) return 'must not contain `/`: a folder is named by `parent_id`'
+  if (name.includes('/')) return 'must not contain `/`. Use `parent_id` to choose a folder'
   if (/\p{Cc}/u.test(name)) return 'must not contain control characters'
-  if (!name.isWellFormed()) return 'must not contain half of a surrogate pair'
+  if (!name.isWellFormed()) return 'must not contain an unpaired surrogate'
   // Embeddings, overrides and isolates make `gpj.exe` read as `exe.jpg` (Unicode TR 36, 2.10). Single marks do not.
-  if (/[\u202A-\u202E\u2066-\u2069]/.test(name)) return 'must not contain characters that turn the direction of text'
-  if (name.trim() === '') return 'must not be only spaces'
-  if (Buffer.byteLength(name) > MOST_NAME_BYTES) return `may take ${MOST_NAME_BYTES} bytes in UTF-8 at most`
+  if (/[\u202A-\u202E\u2066-\u2069]/.test(name)) return 'must not contain characters that change the text direction'
+  if (name.trim() === '') return 'must not consist only of spaces'
+  if (Buffer.byteLength(name) > MOST_NAME_BYTES) return `must have at most ${MOST_NAME_BYTES} bytes in UTF-8`
   return null
 }
 
@@ -50,7 +50,7 @@ export const placeBelow = (parent: (TreePlace & { id: string }) | null, name: st
 /** Refuses what lies so deep that it could not be copied to a disk. */
 export function checkDepth({ path, ancestors }: { path: string; ancestors: { length: number } }, param: string): void {
   if (Buffer.byteLength(path) > MOST_PATH_BYTES)
-    refuse('invalid_parameter', { param, message: `The path may take ${MOST_PATH_BYTES} bytes in UTF-8 at most.` })
+    refuse('invalid_parameter', { param, message: `The path can have up to ${MOST_PATH_BYTES} bytes in UTF-8.` })
   if (ancestors.length >= MOST_DEPTH)
-    refuse('invalid_parameter', { param, message: `Folders may lie ${MOST_DEPTH} deep at most.` })
+    refuse('invalid_parameter', { param, message: `Folders can be nested up to ${MOST_DEPTH} levels deep.` })
 }

@@ -258,7 +258,7 @@ test('invalid copies fail with a hint', async () => {
     [['missing', 'box:/tmp/'], 3, /missing doesn't exist/],
     [[`box:${there}/missing`, '.'], 3, /missing doesn't exist/],
     [['file', `box:${there}/no/such/`], 3, /isn't a folder/],
-    [['file', `box:${there}/no/such`], 3, /nothing at this path/],
+    [['file', `box:${there}/no/such`], 3, /The path doesn’t exist/],
     [['file', 'file', `box:${there}/none`], 3, /isn't a folder/],
     [['-x', 'file', 'box:/'], 2, /Unknown option -x/],
     [['box:/etc', '-'], 2, /is a folder/],
