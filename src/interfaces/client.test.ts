@@ -61,7 +61,10 @@ test('a refusal of a proxy is told from one of the server', async () => {
   assert.match((await refused(418, {}, ''))[1], /^The server, or a proxy in front of it, answered 418\.$/)
   const own = JSON.stringify({ error: { type: 'payload_too_large', message: 'The body is larger than 1 MiB.' } })
   assert.deepEqual(await refused(413, {}, own), ['payload_too_large', 'The body is larger than 1 MiB.'])
-  assert.match((await refused(500, { 'x-service-version': '2026-11-21' }, 'x'))[1], /^The server returned status 500\.$/)
+  assert.match(
+    (await refused(500, { 'x-service-version': '2026-11-21' }, 'x'))[1],
+    /^The server returned status 500\.$/,
+  )
 })
 
 test('each field travels where its endpoint takes it', () => {

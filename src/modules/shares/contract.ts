@@ -113,8 +113,8 @@ export const shares = area(
       reply: one(Share),
       errors: ['insufficient_role', 'not_found', 'missing_parameter'],
     }),
-    revoke: endpoint('Revoke a share, or leave one', {
-      summary: 'Revoke a share, or give one of your own back',
+    revoke: endpoint('DELETE /shares', {
+      summary: 'Revoke a share, or leave one',
       scope: 'share:write',
       consent: 'person',
       query: namedInQuery,
