@@ -183,7 +183,7 @@ test('a data dir of 200 characters', async () => {
 test('a second instance on the same data dir is refused by name and pid, until the first is gone', async () => {
   using temp = tempDir()
   const first = await startChild(temp.dir)
-  const message = `the data dir ${temp.dir} is in use by process ${first.process.pid}. Only one server can use it at a time`
+  const message = `the data directory ${temp.dir} is in use by process ${first.process.pid}. Only one server can use it at a time`
   assert.throws(() => lockDataDir(temp.dir), { name: 'StartRefused', message })
   assert.equal((await startChild(temp.dir)).refused, `StartRefused: ${message}`)
   // A process that forgets the lock does not get to stop the other's database either.
