@@ -9,7 +9,7 @@ import { computerStore } from '../store.ts'
 
 const JOB = 'computers.drop_upload'
 
-export interface Dropped extends Input<'fs.upload_drop'> {
+interface Dropped extends Input<'fs.upload_drop'> {
   computer_id: Id
 }
 type Payload = Dropped & { tries: number }
