@@ -22,12 +22,12 @@ export interface ClientOptions {
   send?: Send
 }
 
-/** A request on its way out, and an answer on its way in, whatever carries them. */
+/** Requests and responses, independent of the transport. */
 export interface Outgoing {
   method: string
   url: string
   headers: Record<string, string>
-  /** A form says its own content type. */
+  /** A form sets its own content type. */
   body: string | FormData | Uint8Array<ArrayBuffer> | null
   signal: AbortSignal | undefined
 }
@@ -43,7 +43,7 @@ export type Send = (outgoing: Outgoing) => Promise<Incoming>
 export interface More {
   signal?: AbortSignal
   headers?: Record<string, string>
-  /** Bytes to send along, where the endpoint takes a form: `drive.upload`. */
+  /** File content for endpoints that accept a form: `drive.upload`. */
   file?: { bytes: Blob; name: string }
   /** Resumes a stream after the event with this id. */
   lastEventId?: string
@@ -53,7 +53,7 @@ const unreached = {
   type: 'unavailable',
   message: 'A proxy in front of the server could not reach it. Is the server running?',
 }
-/** Answers of something between this program and the server, by their status: they bear neither our shape nor our headers. */
+/** Responses of proxies by status: they have neither our format nor our headers. */
 const fromProxy: Readonly<Record<number, { type: string; message: string }>> = {
   413: {
     type: 'payload_too_large',
@@ -65,7 +65,7 @@ const fromProxy: Readonly<Record<number, { type: string; message: string }>> = {
   504: { type: 'timeout', message: 'A proxy in front of the server waited too long for its answer.' },
 }
 
-/** A call that the server refused, or failed at. Branch on `type`; `code` says why, `requestId` is what to quote. */
+/** A failed call. Branch on `type`; `code` gives the reason; quote `requestId` in reports. */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly status: number
@@ -107,7 +107,7 @@ export interface File {
   body: AsyncIterable<Uint8Array>
 }
 
-/** The value that a call of this endpoint resolves to. (`any`: the reply alone is looked at.) */
+/** The result type of a call. (`any`: only the reply matters.) */
 export type Answer<E> =
   E extends Endpoint<any, any, any, any, infer R>
     ? R extends { kind: 'one'; of: infer T extends z.ZodType }
@@ -132,7 +132,7 @@ type Method<E> =
     ? (input?: Call<E>, more?: More) => Promise<Answer<E>>
     : (input: Call<E>, more?: More) => Promise<Answer<E>>
 
-// Variance: areas of any endpoints.
+// `any` for variance: areas with any endpoints.
 export type Loaders = Record<string, () => Promise<Area<any>>>
 export type Client<L extends Loaders> = {
   [N in keyof L]: Awaited<ReturnType<L[N]>> extends Area<infer E> ? { [V in keyof E]: Method<E[V]> } : never
@@ -149,7 +149,7 @@ const methodsOf = (name: string, load: () => Promise<Area>, call: SendCall): obj
     {},
     {
       get: (_: object, verb: string | symbol) =>
-        // An object with a `then` would be taken for a promise.
+        // An object with a `then` would be treated as a promise.
         verb === 'then' || typeof verb !== 'string'
           ? undefined
           : async (input: Record<string, unknown> = {}, more: More = {}) => {
@@ -162,7 +162,7 @@ const methodsOf = (name: string, load: () => Promise<Area>, call: SendCall): obj
 
 export type SendCall = (endpoint: AnyEndpoint, input: Record<string, unknown>, more?: More) => Promise<Incoming>
 
-/** Makes a call and answers it raw; throws `ApiError` for what is not 2xx. */
+/** Makes a call and returns the raw response. Throws `ApiError` for a status other than 2xx. */
 export function createCall({ origin, key, version, headers, send = sendByFetch }: ClientOptions): SendCall {
   return async (endpoint, input, more = {}) => {
     const { path, query, body: json } = split(endpoint, input)
@@ -186,7 +186,7 @@ export function createCall({ origin, key, version, headers, send = sendByFetch }
   }
 }
 
-/** The error that an answer which is not 2xx tells of. */
+/** Converts a failed response to an `ApiError`. */
 export const failureOf = async (answer: Incoming): Promise<ApiError> =>
   new ApiError(answer, errorIn(await answer.text()))
 
@@ -208,7 +208,7 @@ function errorIn(text: string): ConstructorParameters<typeof ApiError>[1] {
   }
 }
 
-/** Flat input → where each field travels: in the path, the query or the body. */
+/** Distributes flat input to path, query and body. */
 export function split(
   endpoint: AnyEndpoint,
   input: Record<string, unknown>,
@@ -233,7 +233,7 @@ export function split(
   return { path, query: query.size > 0 ? `?${query.toString()}` : '', body: carries ? JSON.stringify(body) : null }
 }
 
-/** The fields of a body as parts, and the file as the last one. */
+/** Form data with the fields first and the file last. */
 function formOf(json: string | null, { bytes, name }: { bytes: Blob; name: string }): FormData {
   const form = new FormData()
   for (const [key, value] of Object.entries(JSON.parse(json ?? '{}') as Record<string, unknown>))
@@ -288,7 +288,7 @@ interface Wire {
   pagination: { has_more: boolean; next_cursor: string | null }
 }
 
-/** A list may answer one thing instead, where its query asked for that view. */
+/** A list endpoint may return a single object if its query asks for that view. */
 export const isPage = (json: unknown): boolean => Array.isArray((json as Wire).data)
 
 export function pageIn(json: unknown): Page<unknown> {
@@ -303,7 +303,7 @@ async function* rowsFrom(first: Page<unknown>, after: (cursor: string) => Promis
   }
 }
 
-/** The parts of a body: not every browser can iterate a stream itself. */
+/** Chunks of a body: not every browser can iterate a stream. */
 export async function* partsOf(response: Response): AsyncGenerator<Uint8Array> {
   if (response.body === null) return
   const reader = response.body.getReader()

@@ -1,8 +1,8 @@
 import { type Schema, resolve } from './schemas.ts'
 
 /**
- * A value that a schema accepts: its own example where it has one, else the plainest there is, of objects `all` properties,
- * the `required` ones, or beside them what is an object itself: `telling`, since nobody guesses what stands in there.
+ * An example value: the schema's own, else the simplest. Objects get `all` properties, only the `required` ones, or
+ * with `telling` also nested objects, whose content can't be guessed.
  */
 export function exampleOf(
   schema: Schema,
@@ -17,10 +17,10 @@ export function exampleOf(
   if (rest.default !== undefined) return rest.default
   if (rest.enum) return rest.enum[0]
   if (depth > MOST_DEPTH) return null
-  // A schema that holds itself ends where it may.
+  // A recursive schema stops at the first optional level.
   const deep = depth > DEEP
   const inner = (one: Schema, called = name) => exampleOf(one, components, called, deep ? 'required' : of, depth + 1)
-  // Null, for what has not happened yet, is the usual case: `archived_at`, `revoked_at`.
+  // Null is typical for `archived_at` or `revoked_at`.
   const nullable = Array.isArray(type) ? type.includes('null') : (anyOf ?? oneOf)?.some((one) => one.type === 'null')
   if (nullable && (deep || name.endsWith('_at'))) return null
   const choice = (anyOf ?? oneOf)?.find((one) => one.type !== 'null')
@@ -74,7 +74,7 @@ function textFor(name: string, { format, minLength, description = '' }: Schema):
   return text.padEnd(typeof minLength === 'number' ? minLength : 0, '.')
 }
 
-/** The least that a call must hold: the required properties of an object schema. */
+/** The required properties of an object schema. */
 export function leastExample(schema: Schema, components: Record<string, Schema>): Record<string, unknown> {
   const { properties = {}, required = [] } = resolve(schema, components)
   return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name]!, components, name)]))

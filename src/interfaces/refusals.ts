@@ -2,7 +2,7 @@ import type { AnyEndpoint } from '#core/contract.ts'
 import { type Code, codes, describeCode } from '#core/errors.ts'
 import { inputSchemas } from '#core/registry.ts'
 
-/** Every code that an endpoint may answer with: the usual ones, which follow from its other fields, and its own. */
+/** All error codes of an endpoint: the common ones implied by its other fields, and its own. */
 export function refusalsOf(endpoint: AnyEndpoint): Code[] {
   const { auth = 'any', method, path, scope, on, within, reply, inAnyStatus } = endpoint
   if (endpoint.refused !== undefined) return [endpoint.refused]
@@ -37,7 +37,7 @@ export function refusalsOf(endpoint: AnyEndpoint): Code[] {
   return codes.filter((code) => may.has(code))
 }
 
-/** The same, by HTTP status. */
+/** Error codes by HTTP status. */
 export function refusalsByStatus(endpoint: AnyEndpoint): [status: number, codes: Code[]][] {
   const groups = Map.groupBy(refusalsOf(endpoint), (code) => describeCode(code).status)
   return [...groups].toSorted(([a], [b]) => a - b)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A JSON Schema, draft 2020-12: what OpenAPI 3.1 speaks. */
+/** JSON Schema, draft 2020-12, as in OpenAPI 3.1. */
 export interface Schema {
   type?: string | string[]
   description?: string
@@ -24,11 +24,11 @@ export interface Schema {
 
 export interface Converted {
   schemas: Record<string, Schema>
-  /** The schemas that carry `.meta({ id })`, by that id; referred to as `#/$defs/<id>`. */
+  /** Schemas with `.meta({ id })`, by ID; referenced as `#/$defs/<id>`. */
   defs: Record<string, Schema>
 }
 
-/** Converts many zod schemas at once, as a caller writes them (`input`) or as the server answers them (`output`). */
+/** Converts zod schemas in their request (`input`) or response (`output`) form. */
 export function convert(io: 'input' | 'output', named: Record<string, z.ZodType>): Converted {
   const { $defs = {}, properties = {} } = z.toJSONSchema(z.object(named), {
     io,
@@ -43,7 +43,7 @@ export function convert(io: 'input' | 'output', named: Record<string, z.ZodType>
 }
 
 function tidy({ type, catchall }: { type: string; catchall?: unknown }, schema: Schema): void {
-  // A field may say itself what it is on the wire: `.meta({ override: { type: 'boolean' } })`.
+  // Fields can override their wire schema: `.meta({ override: { type: 'boolean' } })`.
   if (schema.override !== undefined) {
     const { override, description, default: fallback } = schema
     for (const key of Object.keys(schema)) delete schema[key]
@@ -54,7 +54,7 @@ function tidy({ type, catchall }: { type: string; catchall?: unknown }, schema: 
       fallback !== undefined && { default: fallback },
     )
   }
-  // The pattern of a date-time says in 400 characters what the format says in one word.
+  // Drops the 400-character date-time pattern, which the format implies.
   if (schema.format === 'date-time') delete schema.pattern
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
@@ -62,7 +62,7 @@ function tidy({ type, catchall }: { type: string; catchall?: unknown }, schema: 
     schema.examples = [schema.example]
     delete schema.example
   }
-  // Answers may grow fields without a new version; only a strict object says that it holds no others.
+  // Responses may gain fields without a new version, so only strict objects forbid others.
   if (type === 'object' && catchall === undefined) delete schema.additionalProperties
 }
 
@@ -72,7 +72,7 @@ export interface Described {
   components: Record<string, Schema>
 }
 
-/** Inputs and outputs that share their components; what differs between the two stands twice, as `X` and `XInput`. */
+/** Inputs and outputs with shared components. Components that differ appear twice, as `X` and `XInput`. */
 export function describe(inputs: Record<string, z.ZodType>, outputs: Record<string, z.ZodType>): Described {
   const given = convert('input', inputs)
   const answered = convert('output', outputs)
@@ -90,7 +90,7 @@ export function describe(inputs: Record<string, z.ZodType>, outputs: Record<stri
   }
 }
 
-/** The ids whose two forms differ, themselves or in what they refer to. */
+/** IDs whose forms differ, directly or through references. */
 function differing(given: Record<string, Schema>, answered: Record<string, Schema>): ReadonlySet<string> {
   const both = Object.keys(given).filter((id) => id in answered)
   const differ = new Set(both.filter((id) => JSON.stringify(given[id]) !== JSON.stringify(answered[id])))
@@ -112,7 +112,7 @@ const rename = (schemas: Record<string, Schema>, to: (id: string) => string): Re
     ),
   ) as Record<string, Schema>
 
-/** The schema behind a reference, if it is one; what stands beside the reference wins. */
+/** Resolves a reference. Keywords next to it take precedence. */
 export function resolve(schema: Schema, components: Record<string, Schema>): Schema {
   if (schema.$ref === undefined) return schema
   const { $ref, ...beside } = schema

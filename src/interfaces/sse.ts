@@ -1,14 +1,14 @@
 import { type EventSourceMessage, createParser } from 'eventsource-parser'
 
 export interface Received {
-  /** The newest that the stream has named so far: where to go on from. */
+  /** The last event ID so far, to resume from. */
   id?: string
   event: string
   data: unknown
 }
 
 /**
- * Server-sent events out of bytes, however they are cut; `data` is parsed as JSON. Comments are heartbeats and vanish.
+ * Parses server-sent events from bytes split anywhere; `data` is parsed as JSON. Comments (heartbeats) are dropped.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
 export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Received> {

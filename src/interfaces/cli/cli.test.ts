@@ -21,7 +21,7 @@ import { type Terminal, clean, fit, widthOf } from './terminal.ts'
 const home = await mkdtemp(join(tmpdir(), 'uk-cli-'))
 after(() => rm(home, { recursive: true }))
 
-/** The program as a person runs it, in a home of its own. */
+/** Runs `uk` in its own home folder. */
 const uk = (
   words: readonly string[],
   { stdin = '', env = {} }: { stdin?: string; env?: Record<string, string> } = {},
@@ -76,7 +76,7 @@ test('a user signs up, works and logs out in one home folder', async () => {
   assert.equal(dated.code, 0, dated.err)
   assert.equal((await uk(['me', 'usage', '--from', 'soon'])).code, exits.usage[0])
 
-  // A command that only a person may run asks for the password, for this one call.
+  // A session-only command asks for the password for this one call.
   const keys = await uk(['api-keys', 'list', '--password-stdin'], { stdin: 'a long password' })
   assert.equal(keys.code, 0, keys.err)
   assert.match(keys.out, /^id\tname\tstatus/)

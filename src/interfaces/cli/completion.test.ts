@@ -18,14 +18,14 @@ const script = async (shell: string): Promise<string> => {
   return terminal.said.join('')
 }
 
-/** The command by which each shell is asked what it would offer for the last of these words. */
+/** Asks a shell for its completions of the last word. */
 const shells: Record<string, { args: string[]; ask: (words: readonly string[]) => string }> = {
   bash: {
     args: [],
     ask: (words) =>
       `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _uk; printf '%s\\n' "\${COMPREPLY[@]}"`,
   },
-  // The function that shows the words to a person is stood in for: it needs a terminal.
+  // Replaces the display function, which needs a terminal.
   zsh: {
     args: ['-f'],
     ask: (words) =>
@@ -63,7 +63,7 @@ for (const [shell, { args, ask }] of Object.entries(shells))
     assert.deepEqual(await complete('uk', 'help', 'exit'), ['exit-codes'])
   })
 
-/** The output of a script; its shell has nothing to complain about. */
+/** A script's output; fails on any shell warning. */
 async function shellRun(shell: string, args: readonly string[], text: string): Promise<string> {
   const file = join(home, `completion.${shell}`)
   await writeFile(file, text)

@@ -15,7 +15,7 @@ import { run } from './run.ts'
 
 const registry = list(await loadContracts())
 
-/** Every word that is one slip of a finger away: a letter left out, doubled, wrong, or swapped with the next. */
+/** All single-typo variants: a letter missing, doubled, wrong, or swapped with the next. */
 const slipsOf = (word: string): string[] =>
   [...word].flatMap((letter, i) => [
     word.slice(0, i) + word.slice(i + 1),
@@ -24,13 +24,13 @@ const slipsOf = (word: string): string[] =>
     word.slice(0, i) + (word[i + 1] ?? '') + letter + word.slice(i + 2),
   ])
 
-/** Those that could be typed for a word and mean nothing else. */
+/** Typos that aren't words themselves. */
 const mistakesFor = (word: string, known: ReadonlySet<string>): string[] =>
   [...new Set(slipsOf(word))].filter(
     (slip) => slip.length > 1 && !slip.startsWith('-') && !known.has(slip) && !isAlias(slip) && !(slip in verbs),
   )
 
-/** A few of them, from all over the word. */
+/** A sample of typos across the word. */
 const someFor = (word: string, known: ReadonlySet<string>): string[] => {
   const all = mistakesFor(word, known)
   return all.filter((_, i) => i % Math.max(1, Math.floor(all.length / 5)) === 0)

@@ -64,7 +64,7 @@ test('every public endpoint and every file of docs/ has a page, and every link a
       const there = to === '' ? text : await open(to)
       if (anchor !== undefined) assert.ok(there.includes(`id="${anchor}"`), `${path}: ${link}`)
     }
-    // A tag that is opened is closed: nothing that an area says becomes markup.
+    // Tags are balanced: text from the contracts never becomes markup.
     for (const tag of ['section', 'table', 'pre', 'ul', 'main', 'form', 'nav'])
       assert.equal(text.split(`<${tag}`).length, text.split(`</${tag}>`).length, `${path}: ${tag}`)
     assert.ok(!text.includes('<endpoint>'))
@@ -145,7 +145,7 @@ test('search finds help by words, prefixes, paths and commands, quickly', async 
   }))
   const find = createSearch(entries)
   const times = Array.from({ length: 9 }, () => {
-    // Of the processor: a busy machine has other things to do meanwhile.
+    // CPU time, since the machine may be busy.
     const before = process.cpuUsage()
     assert.equal(find('word1 w ti').length, 12)
     const { user, system } = process.cpuUsage(before)

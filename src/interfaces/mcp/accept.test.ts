@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** Unlike fetch, this can leave the header out. */
+/** Unlike fetch, this can omit the header. */
 const ping = (accept?: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const headers = {

@@ -73,7 +73,7 @@ test('inflected forms have the same stem', () => {
 })
 
 test('every endpoint can be described with a valid example', () => {
-  // A description asks a caller nothing else.
+  // Descriptions contain nothing else.
   const caller = { may: () => true } as unknown as AgentCaller
   for (const card of catalogue.cards) {
     const { input } = describe(card, caller).example as { input: unknown }
@@ -85,7 +85,7 @@ test('every endpoint can be described with a valid example', () => {
 
 test('the tool list is below 1,500 tokens', () => {
   const text = JSON.stringify({ tools, instructions })
-  // Every word and every mark as a token of its own, and a long word as several: more than any tokeniser makes of it.
+  // An upper bound for any tokenizer: each word and punctuation mark is a token, and long words are several.
   const most = [...text.matchAll(/[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]/g)].length
   assert.ok(most < 1_500, `${most} tokens at most, ${text.length} characters`)
   assert.ok(text.length < 4_000, `${text.length} characters`)

@@ -27,7 +27,7 @@ const message = (method: string, params: Record<string, unknown> = {}) => ({
   params,
 })
 
-/** A message of the wire of 2026-07-28, with headers that agree with it unless some are given. */
+/** A 2026-07-28 message, with matching headers by default. */
 function modern(
   method: string,
   params: Record<string, unknown> = {},
@@ -41,7 +41,7 @@ function modern(
 const find = (headers?: Record<string, string>, who?: Caller) =>
   modern('tools/call', { name: 'find', arguments: { query: 'notes' } }, headers, who)
 
-/** A request whose `Host` is free, which fetch does not allow. */
+/** A request with any `Host`, which fetch doesn't allow. */
 function withHost(host: string, headers: Record<string, string> = {}): Promise<{ status: number; body: string }> {
   const { port } = new URL(server.origin)
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>()
@@ -272,7 +272,7 @@ describe('the wire of 2026-07-28', () => {
 describe('the wire of 2025-11-25', () => {
   const legacy = (method: string, params: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
     key.post('/mcp', message(method, params), { accept, ...headers })
-  // Tests look into answers freely.
+  // Tests read responses without types.
   const said = ({ text }: Answer): any => JSON.parse(/^data: (.*)$/m.exec(text)![1]!)
 
   test('initialize, initialized, list, call, without a session', async () => {

@@ -33,7 +33,7 @@ const redocly = (args: string[]) =>
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   }).catch((error: { stderr: string; stdout: string }) => assert.fail(`${error.stdout}${error.stderr}`))
 
-/** The linter's report on a description; throws where it finds an error. */
+/** The linter's report on a document; throws on errors. */
 const lint = (document: object) => inFile(document, (file) => redocly(['lint', file]))
 
 test('the document of all areas passes the linter', async () => lint(openapi(await loadContracts(), options)))
@@ -88,7 +88,7 @@ test('each kind of reply has its own response', () => {
     ['application/json', []],
   ])
   assert.ok('204' in answer('/things/forget', 'post'))
-  // `times` may be left out by who writes an Option and is always there for who reads one.
+  // `times` is optional in requests and always present in responses.
   assert.deepEqual(components.schemas.Option!.required, ['mark', 'times'])
   assert.deepEqual(components.schemas.OptionInput!.required, ['mark'])
 })

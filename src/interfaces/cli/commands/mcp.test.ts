@@ -59,7 +59,7 @@ for (const mode of Object.keys(modes) as (keyof typeof modes)[])
       { onprogress: (one) => told.push((one as { progress: number }).progress) },
     )
     assert.equal(spelled.said.events[0].data.delta, 'over stdio')
-    // Each of the 11 in its order; the client drops those that come in one piece with the result.
+    // All 11 in order; the client drops those that arrive together with the result.
     assert.ok(told.length > 0 && told.length <= 11, `${told.length} of 11 events`)
     assert.deepEqual(
       told,

@@ -12,7 +12,7 @@ import { exampleCommands } from './examples.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 
-/** The words of a line as a shell takes them apart, up to what it does with them: a pipe, a file, another command. */
+/** Splits a line like a shell, up to a pipe, a redirection or another command. */
 function wordsOf(line: string): string[] {
   const words: string[] = []
   let word: string | null = null
@@ -29,7 +29,7 @@ function wordsOf(line: string): string[] {
   return words
 }
 
-/** Why the command line does not take this; null: it does. */
+/** The error for these words; null if they are valid. */
 async function refusal([program, ...words]: readonly string[]): Promise<string | null> {
   if (program !== 'uk') return `it begins with ${program}`
   if (specialFor(words) !== undefined || words.length === 0 || words[0]!.startsWith('--')) return null
@@ -37,7 +37,7 @@ async function refusal([program, ...words]: readonly string[]): Promise<string |
   if (found.kind !== 'command') return 'there is no such command'
   return parseArguments(found.rest, fieldsOf(found.listed.endpoint), async () => 'a text').then(
     () => null,
-    // What is read from files is the reader's.
+    // File contents don't matter here.
     ({ message }: Error) => (/can't read .*: ENOENT/.test(message) ? null : message),
   )
 }
@@ -65,7 +65,7 @@ test('every command in the guides and the README is valid', async () => {
   assert.ok(shown.length > 60, String(shown.length))
   const refused: string[] = []
   for (const { file, line } of shown) {
-    // In quotes that go on in the next line stands JSON, which the examples of contracts have too.
+    // Multi-line quotes contain JSON, which contract examples cover.
     if (line.split("'").length % 2 === 0) continue
     const why = await refusal(wordsOf(line))
     if (why !== null) refused.push(`${file}: ${line}: ${why}`)

@@ -128,7 +128,7 @@ test('help shows a placeholder for each option, and "file" only for files', asyn
   }
   for (const one of list(await loadContracts())) {
     const fields = fieldsOf(one.endpoint)
-    // Wide enough for each option to be on a line of its own.
+    // Wide enough for one line per option.
     const text = await helpOn([one], recorder({ columns: 1_000 }))
     const seen = new Map(options(text))
     for (const field of fields.filter(({ inPath, kind }) => !inPath && kind !== 'switch')) {

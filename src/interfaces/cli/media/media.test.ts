@@ -38,7 +38,7 @@ interface Ran {
   err: string
 }
 
-/** The program with alice's key, in a terminal that is told of; `answers`: what it says when it is asked what it is. */
+/** Runs `uk` with alice's key in a terminal of the given type; `answers`: its reply to the query. */
 async function uk(
   words: readonly string[],
   { env = {}, answers = '', ...more }: Partial<Terminal> & { answers?: string } = {},

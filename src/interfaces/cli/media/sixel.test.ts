@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sixel } from './sixel.ts'
 
-/** The picture again, as a terminal draws it: `#n` chooses a colour, `!n` repeats, `$` goes back, `-` goes down. */
+/** Decodes sixels like a terminal: `#n` selects a color, `!n` repeats, `$` returns, `-` moves down. */
 function drawn(text: string): { width: number; height: number; rgb: Buffer } {
   const [, across, down, body = ''] = /^P0;1q"1;1;(\d+);(\d+)([^]*)$/.exec(text.slice(1, -2)) ?? []
   const [width, height] = [Number(across), Number(down)]

@@ -14,7 +14,7 @@ import { print } from './print.ts'
 const origin = 'http://127.0.0.1:4242'
 const registry = list(await loadContracts())
 
-/** Answers with 201 that are no things with a page of their own. */
+/** Endpoints that return 201 without a resource page. */
 const results = new Set([
   'auth.sign_up',
   'passkeys.create',
@@ -35,7 +35,7 @@ const isCreation = ({ name, endpoint: { method, reply, status } }: (typeof regis
   method === 'POST' &&
   ((reply.kind === 'one' && status === 201) || (reply.kind === 'operation' && name.endsWith('.create')))
 
-/** The paths of the app's pages, with `$` for each parameter. */
+/** Paths of the app's pages, with `$` for parameters. */
 const pages = new Set(
   globSync('web/src/router/*.ts', { cwd: join(import.meta.dirname, '../../../..') })
     .flatMap((file) => [

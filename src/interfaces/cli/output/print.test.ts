@@ -18,7 +18,7 @@ const answer = (body: string | object, { status = 200, type = 'application/json'
     header: (name) => (name === 'content-type' ? type : null),
     text: async () => text,
     async *bytes() {
-      // Cut in the middle of everything, as a network does.
+      // Split anywhere, as a network does.
       for (const byte of Buffer.from(text)) yield Uint8Array.of(byte)
     },
   }

@@ -1,4 +1,4 @@
-/** Every route of the specification, in its order: what `uk routes` holds the registry against. */
+/** All routes of the specification, in order, for `uk routes`. */
 export const lawRoutes: readonly string[] = [
   'GET /chats',
   'GET /chats/:id',

@@ -1,4 +1,4 @@
-/** Lists the routes of the specification and whether each is served: `npm run routes`, `uk routes`. */
+/** Compares the specification's routes with the registry: `npm run routes`, `uk routes`. */
 import { loadContracts } from '#modules/contracts.ts'
 import type { Area } from '#core/contract.ts'
 import { list } from '#core/registry.ts'
@@ -10,11 +10,11 @@ import { lawRoutes } from './law-routes.ts'
 
 export interface Compared {
   route: string
-  /** The endpoint's name, `gateway`, or null where nothing serves it. */
+  /** The endpoint's name, `gateway`, or null if missing. */
   served_by: string | null
 }
 
-/** Gateway routes are not endpoints: the surfaces say what they take. */
+/** Gateway routes come from the surfaces; they aren't endpoints. */
 const onSurfaces: readonly string[] = [compatA, compatB, compatC].flatMap(({ roots, routes }) =>
   roots.flatMap((root) =>
     Object.entries(routes).flatMap(([path, methods]) =>
@@ -23,7 +23,7 @@ const onSurfaces: readonly string[] = [compatA, compatB, compatC].flatMap(({ roo
   ),
 )
 
-/** Parameter names do not matter, their places do. */
+/** Ignores parameter names. */
 const placesOf = (route: string): string => route.replace(/:\w+/g, ':')
 
 export function compareRoutes(areas: readonly Area[], gateway: readonly string[] = onSurfaces): Compared[] {
@@ -37,7 +37,7 @@ export function compareRoutes(areas: readonly Area[], gateway: readonly string[]
   })
 }
 
-/** Prints each with who serves it, and a count; 1 if one is missing. */
+/** Prints each route with its endpoint, and a count. Returns 1 if one is missing. */
 export async function routes(words: readonly string[], terminal: Terminal): Promise<number> {
   const compared = compareRoutes(await loadContracts())
   const missing = compared.filter(({ served_by }) => served_by === null)

@@ -15,7 +15,7 @@ import { machineOf, serverWithAlice } from '#test/computers/world.ts'
 import { testServer } from '#test/server.ts'
 import { PATIENCE_MS, until } from '#test/until.ts'
 
-/** A way to the server that lets so many bytes of each download pass, and notes which range was asked for. */
+/** A proxy that passes a limited number of bytes per download and records the requested ranges. */
 async function narrowWay(
   origin: string,
 ): Promise<AsyncDisposable & { origin: string; ranges: string[]; most: number }> {
@@ -32,7 +32,7 @@ async function narrowWay(
         left -= part.length
         if (left > 0) return
         response.destroy()
-        // What was written has left before the line is cut, or hangs.
+        // Flush before the connection is cut or stalls.
         if (self.most < Infinity) answer.write('', () => answer.destroy())
       })
       response.on('end', () => answer.end())
@@ -68,7 +68,7 @@ test('a download resumes after a disconnect and after a kill, and starts over if
       spawn(program, ['drive', 'download', file, '-o', output], { env })
     const parts = async (): Promise<string[]> => (await readdir(home)).filter((name) => name.endsWith('.part'))
 
-    // Cut after a megabyte, again and again.
+    // Cut after every megabyte.
     way.most = 1 << 20
     const cut = await ranBy(started())
     assert.equal(cut.code, 0, cut.err)
@@ -80,7 +80,7 @@ test('a download resumes after a disconnect and after a kill, and starts over if
     )
     assert.deepEqual(await parts(), [])
 
-    // Killed in its midst; the file that was there stays what it was until the new one is whole.
+    // Killed midway: the existing file stays until the new one is complete.
     await writeFile(output, 'before')
     const killed = started()
     await until(parts, (names) => names.length === 1)
@@ -100,7 +100,7 @@ test('a download resumes after a disconnect and after a kill, and starts over if
     assert.match(way.ranges[begun]!, /^bytes=\d{6,}-$/)
     assert.deepEqual(await readFile(output), bytes)
 
-    // Killed once more, and the file is another one then.
+    // Killed again, and the file has changed since.
     way.most = 1 << 20
     const third = started()
     await until(parts, (names) => names.length === 1)
@@ -115,7 +115,7 @@ test('a download resumes after a disconnect and after a kill, and starts over if
     await upload(alice, { workspace_id: alice.workspaceId, on_conflict: 'version' }, others, 'large.bin')
     assert.equal((await ranBy(started())).code, 0)
     assert.deepEqual(await readFile(output), others)
-    // A device is written to as it is.
+    // Devices are written directly.
     const thrown = spawn(program, ['drive', 'download', file, '-o', '/dev/null'], { env })
     assert.equal((await ranBy(thrown)).code, 0)
     assert.ok((await stat('/dev/null')).isCharacterDevice())
@@ -147,7 +147,7 @@ test('a download from a computer resumes after disconnects and kills, starts ove
     const started = (): ChildProcessWithoutNullStreams =>
       spawn(program, ['computers', 'download', box.id, '--path', there, '-o', output], { env })
     const parts = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.endsWith('.part'))
-    /** Begins and is killed when some of it has come; answers the name of what is left. */
+    /** Starts, is killed midway, and returns the name of the part. */
     const killed = async (): Promise<string> => {
       way.most = 1 << 20
       const child = started()
@@ -171,7 +171,7 @@ test('a download from a computer resumes after disconnects and kills, starts ove
       way.ranges.join(),
     )
 
-    // Its link is another one when the command is given again.
+    // The computer has reconnected in between.
     await killed()
     await box.restart()
     assert.ok(await server.app.engine.links.online(box.id, PATIENCE_MS))
@@ -181,7 +181,7 @@ test('a download from a computer resumes after disconnects and kills, starts ove
     assert.match(way.ranges[begun]!, /^bytes=\d{6,}-$/)
     assert.deepEqual(await readFile(output), bytes)
 
-    // It was changed there meanwhile: what came is of no use.
+    // The file changed meanwhile, so the part is useless.
     const part = await killed()
     const others = randomBytes(2 << 20)
     await writeFile(there, others)
@@ -189,7 +189,7 @@ test('a download from a computer resumes after disconnects and kills, starts ove
     assert.equal(changed.code, 0, changed.err)
     assert.deepEqual(await readFile(output), others)
 
-    // Somebody who may write to the folder put a link where the next one begins.
+    // Another user has planted a link under the part's name.
     const victim = join(home, 'victim')
     for (const plant of [symlink, link]) {
       await writeFile(victim, 'mine')

@@ -14,7 +14,7 @@ import { testServer } from '#test/server.ts'
 const program = fileURLToPath(new URL('../../../../bin/uk', import.meta.url))
 const MIB = 1 << 20
 
-/** A proxy that takes bodies up to 1 MiB, as nginx does unless it is told otherwise, and that `cuts` a request now and then. */
+/** A proxy with the default body limit of nginx, 1 MiB, that cuts some requests (`cuts`). */
 async function proxyTo(origin: string, cuts: (request: IncomingMessage) => boolean) {
   const refused: number[] = []
   const server = createServer((asked, answer) => {
@@ -107,7 +107,7 @@ test('an upload fails if its name is taken meanwhile', async () => {
   let parts = 0
   let cut: (() => void) | null = null
   await using proxy = await proxyTo(server.origin, ({ method }) => {
-    // Not the last of its three: that may arrive whole.
+    // Not the last of three parts, which may arrive complete.
     if (method === 'PATCH' && ++parts === 2) cut?.()
     return false
   })

@@ -1,24 +1,24 @@
 export interface Tried {
   method: string
-  /** The path with `:name` where `params` go; its root, such as `/v1`, included. */
+  /** Path with `:name` parameters, including the root, such as `/v1`. */
   path: string
   params?: Readonly<Record<string, string>>
   query?: readonly (readonly [name: string, value: string])[]
-  /** Undefined: there is no JSON to send. */
+  /** Undefined without a JSON body. */
   json?: unknown
   file?: Blob | null
-  /** The name of the part that the file is; empty: the file is the body. */
+  /** Form part name of the file; empty sends the file as the body. */
   part?: string
-  /** Null: by the cookie of who is signed in. */
+  /** Null uses the session cookie. */
   key?: string | null
-  /** A parameter may hold slashes. */
+  /** The parameter may contain slashes. */
   greedy?: boolean
 }
 
-/** The arguments for `fetch`. */
+/** Arguments for `fetch`. */
 export function requestOf(tried: Tried): [url: string, options: RequestInit & { headers: Record<string, string> }]
 
-/** Tells `write` what there is of the answer so far: JSON in lines, events as they come, and of bytes how many they are. */
+/** Passes the response so far to `write`: JSON with line breaks, events as they arrive, or a byte count. */
 export function readAnswer(response: Response, isBytes: boolean, write: (text: string) => void): Promise<void>
 
 export const MOST_SHOWN: number

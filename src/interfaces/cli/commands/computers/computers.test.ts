@@ -22,7 +22,7 @@ let home: Home
 let daemon: RunningDaemon
 let id: string
 let env: Record<string, string>
-/** Of the terminal that a person sits at, who is not on the computer. */
+/** Paths on the local side of the terminal. */
 let keeper: TestKeeper
 
 before(async () => {
@@ -61,7 +61,7 @@ function uk(
   let stderr = ''
   child.stdout.on('data', (bytes: Buffer) => void (stdout += bytes.toString()))
   child.stderr.on('data', (bytes: Buffer) => void (stderr += bytes.toString()))
-  // It may end without having read it all.
+  // It may exit before reading all of it.
   child.stdin.on('error', () => {}).end(stdin)
   kill?.(child)
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
@@ -117,7 +117,7 @@ test('losing the permission to run commands is reported as such, not as an unrea
     assert.equal(ended.code, code, ended.stderr)
     assert.match(ended.stderr, /no longer have permission to run commands on "box"/)
   }
-  // Where its home is, is for those who may look around there.
+  // Its home folder is shown only to callers with file access.
   const homeFor = async (person: Person) => (await person.post(`/computers/${id}/test-connection`)).body.data.home
   assert.deepEqual([await homeFor(alice), await homeFor(bob)], [homedir(), null])
   await alice.delete(`/computers/${id}/exposures/${team}`)
@@ -227,7 +227,7 @@ test('a terminal opens in the local size, can be detached and reattached, and re
   await first.type('stty size; FRUIT=quince\r')
   await first.sees(/\n30 90\r/)
   await first.resize(100, 40)
-  // The signal of the new size and what is typed after it reach the program by two ways.
+  // The resize signal and typed text reach the program by separate paths.
   await first.type('until stty size | grep "^40 100"; do sleep 0.1; done\r')
   await first.sees(/\n40 100\r/)
   await first.type('~.')
@@ -238,7 +238,7 @@ test('a terminal opens in the local size, can be detached and reattached, and re
   await again.type('echo "still $FRUIT"; exit 5\r')
   await again.sees(/still quince/)
   assert.equal(await again.ended(), 5)
-  // What was scrolled off the screen is the person's own, and stays.
+  // The local scrollback is kept.
   for (const sitting of [first, again]) assert.ok(!(await sitting.sees(/./)).includes('\x1b[3J'))
   assert.equal((await first.sees(/./)).match(/to detach/g)?.length, 1)
   const piped = await uk(['computer', 'ssh', 'box'])

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Typed } from './typed.ts'
 
-/** What goes out for what is typed key by key, and whether it ended in leaving. */
+/** Output for input typed key by key, and whether it detached. */
 function typed(text: string, cuts: readonly number[] = [1]): [string, boolean] {
   const keys = new Typed()
   const bytes = Buffer.from(text)

@@ -62,7 +62,7 @@ const ofChatGpt = [
       s: said('s', 'root', 'system', 'You are hidden.', { weight: 0 }),
       q1: said('q1', 's', 'user', 'Which database?'),
       a1: said('a1', 'q1', 'assistant', 'The first answer.', { metadata: { model_slug: 'gpt-4o' } }),
-      // An edit of the question, and a picture and a tool on its way.
+      // An edited question, and an image and a tool call in between.
       q2: said('q2', 's', 'user', '', {
         content: {
           content_type: 'multimodal_text',
@@ -142,7 +142,7 @@ test('alice imports ChatGPT chats with branches and files; a dry run changes not
   )
   const kept = await fetch(`${server.origin}/v1/drive/files/${parts[1].source.file_id}`, { headers: alice.headers })
   assert.deepEqual(Buffer.from(await kept.arrayBuffer()), boat)
-  // It goes on from there, on either branch.
+  // The chat can continue on either branch.
   const on = await alice.post(`/chats/${chat.id}/messages`, {
     content: 'And now?',
     model: 'sim/echo',
@@ -152,7 +152,7 @@ test('alice imports ChatGPT chats with branches and files; a dry run changes not
   const again = await uk('import', 'chatgpt', path, '--yes')
   assert.match(again.err, /Imported 0 chats\. 1 had already been imported/)
   assert.equal((await alice.get('/chats')).body.data.length, 1)
-  // A newer export says another time of it: it is the same chat, and its files are not brought twice.
+  // A newer export has a different time for the same chat. Its files aren't uploaded twice.
   const later = await zipped('later.zip', {
     'conversations.json': JSON.stringify([{ ...ofChatGpt[0], create_time: 1_736_300_000 }]),
     'file_boat12345-sanitized.png': boat,
@@ -228,7 +228,7 @@ test('Claude chats keep text attachments; Open WebUI chats are imported once fro
       },
     },
   }
-  // With a picture in it, a file beside it, and one that is only a way out of the folder.
+  // An embedded image, an uploaded file, and a path that leaves the folder.
   const filed = {
     history: {
       currentId: 'a',

@@ -67,7 +67,7 @@ test('a LiteLLM config.yaml becomes provider endpoints once, with skipped items 
   assert.equal((await alice.get(`/workspaces/${team}`)).body.data.spend_cap_usd, 100)
   assert.match((await uk(...words, '--yes')).err, /Added 0 providers\. 3 already existed/)
 
-  // Their virtual keys, of which only hashes are known.
+  // Virtual keys, known only by their hashes.
   const theirs = { token: 'c0ffee'.repeat(10), spend: 3, team_id: null, blocked: null, expires: null }
   const keysPath = join(dir.path, 'keys.json')
   await writeFile(
@@ -121,7 +121,7 @@ test('a LiteLLM config.yaml becomes provider endpoints once, with skipped items 
   assert.equal(asked.status, 200)
   const again = await ranBy(spawn(program, [...keyWords, ...person], { env }), alice.password)
   assert.match(again.err, /Keys with these names already exist: bot, sk-\.\.\.abcd/)
-  // Refused in the middle: those that were made by then are shown all the same, for nobody sees them again.
+  // Fails midway: keys created so far are still shown, since they can't be shown later.
   const halves = [
     { ...theirs, key_alias: 'first', models: [] },
     { ...theirs, key_alias: 'rich', models: [], max_budget: 9_000_000 },

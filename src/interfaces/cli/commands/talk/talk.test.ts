@@ -32,7 +32,6 @@ before(async () => {
   env = { PATH: process.env.PATH!, HOME: home, UK_KEY: key, UK_ORIGIN: server.origin }
 })
 
-/** The program in a pipe. */
 function uk(words: readonly string[], stdin = ''): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(program, words, { env })
   let out = ''
@@ -43,7 +42,7 @@ function uk(words: readonly string[], stdin = ''): Promise<{ code: number | null
   return new Promise((resolve, reject) => child.on('error', reject).on('close', (code) => resolve({ code, out, err })))
 }
 
-/** The program where a person types. */
+/** Runs `uk` in a terminal. */
 const seat = (...words: string[]): Promise<Seat> => seatAt(keeper.client, [program, ...words], { env, cwd: home })
 
 test('alice asks, pipes text, continues the chat, sends a file, and filters the answer', async () => {
@@ -178,7 +177,7 @@ test('alice chats in the terminal with several lines, a file, an allowed tool an
 
   const again = await seat('chat', '-c')
   await again.sees(/Begun[^]*› /)
-  // What was typed comes back with the arrow.
+  // Arrow up recalls earlier messages.
   await again.type('\x1b[A\x1b[A\x1b[A')
   await again.sees(/"Twice/)
   await again.type('\x03\x04')

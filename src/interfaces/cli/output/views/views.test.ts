@@ -6,7 +6,7 @@ import { pricingSaid } from '../pricing.ts'
 import type { Row } from './view-input.ts'
 import { viewOf } from './views.ts'
 
-/** A terminal whose styles can be read: `<red>`. */
+/** A terminal with readable styles: `<red>`. */
 const seen = (interactive: boolean, columns = 80): Terminal => ({
   out: async () => {},
   err: () => {},
@@ -54,7 +54,7 @@ test('matches of any pattern are highlighted within a work budget per page', () 
   const shown = (pattern: string, ...texts: string[]) =>
     view('drive.grep', { data: texts.map(find) }, { input: { pattern } })!
   const hostile = `${'a'.repeat(60)}b`
-  // JavaScript's own engine takes 2^60 steps for each of these.
+  // JavaScript's regex engine would take 2^60 steps for each of these.
   for (const pattern of ['(a+)+$|b', '(a|aa)+$|b', '(a*)*c|b', '(?:a|a?)+c|b'])
     assert.match(shown(pattern, hostile), /1:a{60}<red>b<\/>/, pattern)
   const long = 'a'.repeat(10_000)

@@ -1,4 +1,4 @@
-/** Files and folders that the command line brings in keep their names, or are refused with the rule. */
+/** Uploaded files and folders keep their names, or are rejected with the rule. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -21,7 +21,7 @@ let alice: Person
 let proxy: Proxy
 let keeper: TestKeeper
 let env: Record<string, string>
-/** Two folders: of this machine, and of the computer. */
+/** A local and a remote folder. */
 let here: string
 
 let there: string
@@ -103,7 +103,7 @@ for (const way of ['there', 'back'] as const)
     proxy.open()
     const begun = statSync(join(to, part!))
     assert.ok(begun.size < LARGE && !existsSync(join(to, `killed-${way}`)))
-    // What has come is not sent again: a mark in it stays.
+    // Received bytes aren't sent again: a mark in them survives.
     const marked = openSync(join(to, part!), 'r+')
     writeSync(marked, 'MARK', 0)
     await done(...words)

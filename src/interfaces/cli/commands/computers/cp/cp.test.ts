@@ -34,7 +34,7 @@ let alice: Person
 let proxy: Proxy
 let env: Record<string, string>
 let box: string
-/** Two folders: of this machine, and of the computer. */
+/** A local and a remote folder. */
 let here: string
 
 let there: string
@@ -81,7 +81,7 @@ const done = async (...words: string[]): Promise<string> => {
 }
 
 const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-/** A folder as another program sees it: kinds, modes, times, sizes, names and contents. */
+/** A folder's kinds, modes, times, sizes, names and contents, read by another program. */
 const seen = (folder: string): string =>
   execFileSync(
     'sh',
@@ -173,7 +173,7 @@ test('folders are copied recursively both ways and between computers, including 
   assert.match((await cp('tree', `box:${there}`)).said, /tree is a folder[^]*-r/)
   await done('-r', 'tree', `box:${there}`)
   assert.equal(seen(join(there, 'tree')), seen(tree))
-  // Once more: nothing is sent again.
+  // The second copy sends nothing.
   const before = statSync(join(there, 'tree/deep/file 7')).ino
   await done('-r', 'tree', `box:${there}`)
   assert.equal(statSync(join(there, 'tree/deep/file 7')).ino, before)
@@ -182,7 +182,7 @@ test('folders are copied recursively both ways and between computers, including 
   await done('-r', `box:${there}/tree/.`, `other:${there}/across`)
   assert.equal(seen(join(there, 'across')), seen(tree))
   await done('-r', 'tree/.', `box:${there}/across`)
-  // What is another one there stops it.
+  // A different file at the target stops it.
   writeFileSync(join(there, 'across/deep/file 7'), 'mine')
   const refused = await cp('-r', 'tree/.', `box:${there}/across`)
   assert.deepEqual([refused.code, readFileSync(join(there, 'across/deep/file 7'), 'utf8')], [5, 'mine'])
@@ -200,7 +200,7 @@ test('a symlink to a file is copied as the file; other entries are skipped, repo
   symlinkSync('.', join(odd, 'circle'))
   symlinkSync('nowhere', join(odd, 'dangling'))
   execFileSync('mkfifo', [join(odd, 'pipe')])
-  // Taken along, it would be gone on with by the next copy to here.
+  // If copied, the next copy would try to resume it.
   writeFileSync(join(odd, '.uk-copy-0123456789abcdef.part.7'), 'of a stranger')
   const { code, said } = await cp('-r', `box:${odd}`, 'odd')
   assert.equal(code, 1)
@@ -208,7 +208,7 @@ test('a symlink to a file is copied as the file; other entries are skipped, repo
     assert.match(said, new RegExp(`Skipped .*odd/${name}: `))
   assert.deepEqual(readdirSync(join(here, 'odd')).toSorted(), ['file', 'sub', 'to-file'])
   assert.equal(readFileSync(join(here, 'odd/to-file'), 'utf8'), 'content')
-  // The other way, where some of it is there already.
+  // The other direction, with some files already there.
   rmSync(join(odd, 'to-file'))
   symlinkSync('file', join(here, 'odd/again'))
   execFileSync('mkfifo', [join(here, 'odd/pipe2')])
@@ -219,7 +219,7 @@ test('a symlink to a file is copied as the file; other entries are skipped, repo
 
 test('a relative path is below the home folder, as in scp', async () => {
   const name = 'from-the-home'
-  // The home of whoever runs the tests is read, and not written to.
+  // Only reads the home folder of the test user.
   const below = relative(homedir(), there)
   writeFileSync(join(here, name), 'a note')
   await done(name, `box:${below}`)

@@ -1,4 +1,4 @@
-/** Files that the system generates on reading have no true size. */
+/** Files generated on reading have no true size. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { temporaryDir } from '#test/program.ts'
 import { type Person, type TestServer, testServer } from '#test/server.ts'
 import { PATIENCE_MS } from '#test/until.ts'
 
-/** Those that stay the same between two reads: without a size, and with the size of a page. */
+/** Stable between reads: one without a size, one with the size of a page. */
 const GENERATED = ['/proc/version', '/proc/filesystems', '/sys/class/net/lo/mtu'].filter(
   (path) => existsSync(path) && statSync(path).size !== readFileSync(path).length,
 )
@@ -23,7 +23,7 @@ const stack = new AsyncDisposableStack()
 let server: TestServer
 let alice: Person
 let key: string
-/** Folders of this machine, and of the two computers. */
+/** A local folder and one on each computer. */
 let here: string
 let there: string
 
@@ -79,7 +79,7 @@ test(
   { ...linux, ...(!existsSync(FOLDER) && { skip: FOLDER }) },
   async () => {
     await uk('computer', 'cp', '-r', on('box', FOLDER), 'folder')
-    // How many terminals are open changes by itself.
+    // The number of open terminals changes during the test.
     for (const name of readdirSync(FOLDER).filter((one) => one !== 'nr'))
       assert.equal(readFileSync(join(here, 'folder', name), 'utf8'), readFileSync(join(FOLDER, name), 'utf8'), name)
   },

@@ -86,7 +86,7 @@ test('ChatGPT citation marks become links and leave nothing behind', () => {
   assert.deepEqual(ofChatGpt(said(`A ${cite} B ${cite}`, twice)).texts, [
     'A ([A](https://a.example/)) B ([B](https://b.example/))',
   ])
-  // What a person typed is theirs.
+  // User text is never changed.
   const typed = { ...said(`【1†x】 ${cite}`), author: { role: 'user' } }
   assert.deepEqual(ofChatGpt(typed).texts, [`【1†x】 ${cite}`])
   const { left } = ofChatGpt(said(`Nine ${cite}`))
@@ -138,7 +138,7 @@ test('each branch of a chat has its own version of a document', () => {
     metadata: {},
     ...canvas('update', { updates: [{ pattern: 'one', replacement: words }] }),
   })
-  // Listed before their parents, as nothing says that they aren't.
+  // The export may list children before their parents.
   chat.mapping = {
     a: { id: 'a', parent: 'm1', message: update('two') },
     b: { id: 'b', parent: 'm1', message: update('three') },
