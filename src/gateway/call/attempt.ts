@@ -10,48 +10,53 @@ import type { Offer } from '../model/offer.ts'
 import type { Candidate } from '../routing/router.ts'
 import type { TranslatedRequest } from '../translation/translate.ts'
 import type { Gateway } from '../request/gateway.ts'
-import type { Asked } from '../request/logged.ts'
+import type { RequestFacts } from '../request/logged.ts'
 import { Metering, type WorstCase } from './money/metering.ts'
 import { billedUsage } from './money/settle.ts'
 
 /**
- * The maker of a call, and all that differs with it: what is asked, how it is sent, and where the answer goes — a
- * client's bytes, a client's own shape, an iterator, vectors. The rest of a call's life is `Call` and `Attempt`.
+ * What differs between callers: the request, how it is sent, and where the answer goes (a client's bytes, a client's
+ * shape, an iterator, vectors). `Call` and `Attempt` implement the rest of the life cycle.
  */
 export interface CallHandler {
   readonly gateway: Gateway
   readonly payer: Payer
-  /** The surface that the call comes from, for the ledger and the metrics: `compat-a`, `inference`, `chat`, … */
+  /** The source of the call, for the ledger and metrics: `compat-a`, `inference`, `chat`, … */
   readonly surface: string
-  /** The first attempt's. */
+  /** The ID of the first attempt. */
   readonly id: Id
-  /** The time of the start, by the clock of `performance.now()`. */
+  /** The start, on the clock of `performance.now()`. */
   readonly startedAt: number
-  /** False: tokens are counted and nothing is generated or charged. */
+  /** False: tokens are only counted; nothing is generated or charged. */
   readonly metered: boolean
   /** The answer is shown piece by piece. */
   readonly streaming: boolean
-  /** The key that tells this conversation from others; null: nothing, or nobody could hold its prompt but the one who is asked. */
+  /** Identifies this conversation; null: unknown, or only one endpoint could cache its prompt. */
   readonly conversation: string | null
-  /** Whether nobody waits for the answer any more. */
+  /** True if the answer is no longer needed. */
   readonly gone: boolean
-  /** The request, as the log of requests tells it. */
-  asked(): Asked
-  /** The request as an offer is asked; null: by the client's own bytes. Refuses what it cannot be asked at all. */
+  /** The request for the request log. */
+  asked(): RequestFacts
+  /**
+   * Returns the translated request for an offer; null: the client's own bytes are sent. Refuses what the offer can't
+   * serve at all.
+   */
   translatedFor(offer: Offer): TranslatedRequest | null
-  /** The most input tokens that this attempt can cost. */
+  /** Returns the maximum input tokens that this attempt can cost. */
   inputBound(attempt: Attempt): number
-  /** A rougher bound that is no smaller and takes less work to find; null: there is no such way. */
+  /** Returns a rougher upper bound that is cheaper to compute; null: not available. */
   roughInputBound?(attempt: Attempt): number | null
-  /** The most that this attempt may cost. Refuses what cannot be bounded. */
+  /** Returns the maximum cost of this attempt. Refuses requests without a bound. */
   worstCase(attempt: Attempt, inputTokens: number): WorstCase
-  /** A fair guess where nobody counts the input. */
+  /** Estimates the input if no count is reported. */
   guessInput(): number
-  /** Sends it, and tells the attempt of the answer that it waits for. `limit`: the output tokens that money was held for. */
+  /**
+   * Sends the request and registers its answer with the attempt. `limit`: the output tokens covered by the reservation.
+   */
   send(attempt: Attempt, limit: number | null): void
-  /** Fields that did not reach the provider, by the names of the client's fields. */
+  /** Fields that didn't reach the provider, by the client's names. */
   lossesOf(attempt: Attempt): readonly Loss[]
-  /** The answer of this attempt begins. */
+  /** The answer of this attempt starts. */
   begin(
     attempt: Attempt,
     losses: readonly Loss[],
@@ -59,68 +64,70 @@ export interface CallHandler {
     length: number | null,
     provider: IncomingHttpHeaders,
   ): void
-  /** The answer is over and settled; with a fault it broke off. */
+  /** The answer has ended and is settled; with a fault it broke off. */
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
-  /** An attempt that raced this call's answer was left; null: nobody knows what it cost. */
+  /** A racing attempt was canceled; null: its cost is unknown. */
   hedgeLost?(attempt: Attempt, cost: Nano | null): void
-  /** The endpoint of an answer that has begun serves nobody any more. Absent: the handler watches for it itself. */
+  /** The endpoint was withdrawn after its answer had started. Absent: the handler watches for it itself. */
   withdrawn?(): void
-  /** True: it does without an answer after this fault. */
+  /** True: the handler can do without an answer after this fault. */
   toleratesFault?(fault: UpstreamFault): boolean
-  /** Called when nobody is left to ask. `exhausted`: several were asked, and none was at fault for good. */
-  failed(failure: unknown, candidate: Candidate, exhausted: boolean): void
+  /** No candidate remains. `exhausted`: several were tried, and none failed permanently. */
+  failed(failure: unknown, candidate: Candidate, isExhausted: boolean): void
 }
 
-/** The call that an attempt belongs to, as the attempt tells it what became of it. */
+/** The call of an attempt, which receives its outcome. */
 export interface AttemptOwner {
   readonly handler: CallHandler
-  /** An attempt's answer begins. */
+  /** An attempt's answer starts. */
   begin(attempt: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void
-  /** An attempt came to nothing, and nobody has seen anything of it. `isFinal`: it may have been done and is paid, so nobody else is asked. */
+  /**
+   * An attempt failed before anything was shown. `isFinal`: its request may have been executed and is billed, so no
+   * other candidate is tried.
+   */
   failed(attempt: Attempt, fault: UpstreamFault, isFinal?: boolean): void
   /**
-   * The part of the request's log that goes with the book record of the attempt that answered; null where the log needs
-   * an entry of its own.
+   * Returns the log data stored with the ledger record of the successful attempt; null if the log needs its own entry.
    */
   logInRecord(attempt: Attempt): AnsweredRequest | null
-  /** The answer is over and settled; with a fault it broke off. */
+  /** The answer has ended and is settled; with a fault it broke off. */
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
 }
 
-/** The owner wants it so, and the provider is not at fault. */
+/** Requested by the owner; the provider isn't at fault. */
 export const WITHDRAWN: UpstreamFault = {
   kind: 'withdrawn',
   message: 'The provider endpoint was disabled or deleted.',
 }
 
 /**
- * The attempt with one candidate: its money is held, the request sent, the result told to health, cache affinity and
- * ledger.
+ * One attempt with one candidate: reserves money, sends the request, and reports the result to health, cache affinity,
+ * and the ledger.
  */
 export class Attempt implements AttemptListener {
-  /** The call's in the ledger. */
+  /** The ID of the call in the ledger. */
   readonly id: Id
   readonly candidate: Candidate
-  /** The request as it is asked; null: by the client's own bytes. */
+  /** The translated request; null: the client's own bytes are sent. */
   readonly translated: TranslatedRequest | null
   readonly startedAt: number
   readonly #call: AttemptOwner
   readonly #handler: CallHandler
-  /** Null: tokens are counted and nothing is generated or charged. */
+  /** Null: tokens are only counted; nothing is generated or charged. */
   readonly #metering: Metering | null
   #answer: AnswerInProgress | null = null
-  /** The most input tokens; counted only where money is held. */
+  /** Maximum input tokens; only computed for a reservation. */
   #inputTokens = 0
   #beganAt = 0
   #over = false
   #withdrawn = false
   #settled: { usage: Usage; cost: Nano | null } | null = null
 
-  /** `startedAt` by the clock of `performance.now()`. */
+  /** `startedAt` on the clock of `performance.now()`. */
   constructor(
     call: AttemptOwner,
     candidate: Candidate,
-    translated: TranslatedRequest | null,
+    translation: TranslatedRequest | null,
     id: Id,
     startedAt: number,
   ) {
@@ -128,28 +135,27 @@ export class Attempt implements AttemptListener {
     this.#handler = call.handler
     this.id = id
     this.candidate = candidate
-    this.translated = translated
+    this.translated = translation
     this.startedAt = startedAt
-    const { gateway, payer, surface, metered } = call.handler
-    this.#metering = metered ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer, surface }) : null
+    const { gateway, payer, surface, metered: isMetered } = call.handler
+    this.#metering = isMetered ? new Metering(gateway.engine.ledger, candidate.offer, { id, payer, surface }) : null
   }
 
   get offer(): Offer {
     return this.candidate.offer
   }
 
-  /** Whether the attempt is over. */
   get over(): boolean {
     return this.#over
   }
 
-  /** The usage and the cost (null: the model has no price), once it is over. */
+  /** The usage and the cost (null: the model has no price) after the end. */
   get settled(): { usage: Usage; cost: Nano | null } | null {
     return this.#settled
   }
 
-  /** Throws what refuses it at once; what refuses it later goes to `refused`. */
-  start(refused: (error: unknown) => void): void {
+  /** Throws immediate refusals; later ones go to `refused`. */
+  start(onRefused: (error: unknown) => void): void {
     const metering = this.#metering
     if (metering === null || !metering.guarded) return this.#send(null)
     this.#reserve(metering)
@@ -162,8 +168,8 @@ export class Attempt implements AttemptListener {
         } else this.#send(limit)
       })
       .catch((error: unknown) => {
-        // Of two that race it is not waited for any more.
-        if (!this.#over) refused(error)
+        // A racing attempt that was canceled meanwhile.
+        if (!this.#over) onRefused(error)
       })
   }
 
@@ -174,7 +180,7 @@ export class Attempt implements AttemptListener {
     return metering.reserve(this.#handler.worstCase(this, this.#inputTokens))
   }
 
-  /** False: there is not money enough for a rough bound, and an exact one may be less. */
+  /** Returns false if the money doesn't cover a rough bound; an exact one may be lower. */
   async #reserveRoughly(metering: Metering, inputTokens: number): Promise<boolean> {
     const worst = this.#handler.worstCase(this, inputTokens)
     if (!('maxTokens' in worst)) return false
@@ -197,7 +203,7 @@ export class Attempt implements AttemptListener {
     }
   }
 
-  /** The request leaves, and this is where its answer goes. */
+  /** The request was sent; its answer goes here. */
   sent(answer: AnswerInProgress): void {
     this.#answer = answer
     this.#metering?.sent(this.#inputTokens, answer)
@@ -222,40 +228,40 @@ export class Attempt implements AttemptListener {
   ended(reading: Reading, why: UpstreamFault | null, firstByteAt: number, characters: number): void {
     this.#over = true
     this.#answer = null
-    const broken = why ?? reading.fault
+    const breakFault = why ?? reading.fault
     const { gateway, conversation } = this.#handler
-    if (broken === null) {
+    if (breakFault === null) {
       const now = performance.now()
-      const written = reading.usage?.output_tokens ?? 0
-      gateway.health.succeeded(this.offer, firstByteAt - this.startedAt, now - this.startedAt, written, now)
+      const outputTokens = reading.usage?.output_tokens ?? 0
+      gateway.health.succeeded(this.offer, firstByteAt - this.startedAt, now - this.startedAt, outputTokens, now)
       if (conversation !== null && reading.usage !== null)
         gateway.cacheAffinity.note(conversation, this.offer, reading.usage)
     } else {
-      gateway.health.failed(this.offer, broken)
+      gateway.health.failed(this.offer, breakFault)
       if (conversation !== null) gateway.cacheAffinity.forget(conversation)
     }
-    // Before it is told: who hears of the end may ask what it cost, and may not come back.
-    this.#settle(reading, broken === null ? 'succeeded' : 'failed', firstByteAt, characters)
+    // Settles first: the listener may read the cost, and may not return here.
+    this.#settle(reading, breakFault === null ? 'succeeded' : 'failed', firstByteAt, characters)
     this.#call.ended(this, reading, why)
   }
 
   /**
-   * Ends the attempt because its endpoint serves nobody any more: another is asked if nothing was shown yet, else the
+   * Ends the attempt because its endpoint was withdrawn: another candidate is tried if nothing was shown yet, else the
    * answer ends here.
    */
   withdraw(): void {
     if (this.#over || this.#withdrawn) return
     this.#withdrawn = true
     if (this.#beganAt > 0) return this.#handler.withdrawn?.()
-    // While its money is held nothing has been sent: it is given up then.
+    // During the reservation nothing has been sent yet: it is abandoned then.
     if (this.#answer === null) return
     this.#answer.leave()
     this.failed(WITHDRAWN)
   }
 
   /**
-   * Leaves the attempt because nobody wants its answer any more: what was produced is paid for. Answers the cost, null
-   * where nobody knows it.
+   * Cancels the attempt because its answer is no longer needed; output so far is billed. Returns the cost, or null if
+   * unknown.
    */
   leave(): Nano | null {
     this.#over = true
@@ -266,7 +272,7 @@ export class Attempt implements AttemptListener {
     return this.#settle(reading, 'cancelled', this.#beganAt, characters)
   }
 
-  /** `firstByteAt` 0: before its answer began. */
+  /** `firstByteAt` 0: before its answer started. */
   #settle(
     reading: Reading,
     status: 'succeeded' | 'failed' | 'cancelled',
@@ -281,7 +287,7 @@ export class Attempt implements AttemptListener {
       status,
       firstByteAt === 0 ? null : firstByteAt - handler.startedAt,
     )
-    const { usage, estimated } = billedUsage(reading, status === 'succeeded', characters, handler)
+    const { usage, estimated: isEstimated } = billedUsage(reading, status === 'succeeded', characters, handler)
     const cost = metering.settle({
       status,
       usage,
@@ -289,7 +295,7 @@ export class Attempt implements AttemptListener {
       media: reading.media,
       priced: reading.priced,
       unpriced: reading.unpriced === true,
-      estimated,
+      estimated: isEstimated,
       finishReason: reading.finishReason,
       firstTokenMs: firstByteAt === 0 ? null : firstByteAt - this.startedAt,
       durationMs: performance.now() - this.startedAt,

@@ -16,22 +16,22 @@ import { type Ending, type Past, callEntry } from './log-entry.ts'
 const none: readonly never[] = []
 
 /**
- * A call of a model from any surface: one attempt after the other, or two that race, until an answer has begun or
- * nobody is left to ask. No promise is made where the next step can be taken at once.
+ * A model call from any surface: one attempt after the other, or two that race, until an answer has started or no
+ * candidate remains. Callbacks instead of promises, so that steps with available data run at once.
  */
 export class Call implements AttemptOwner {
   readonly handler: CallHandler
   #candidates: readonly Candidate[] = none
-  // Made when the first one fails: most calls never need it.
+  // Created when the first attempt fails: most calls never need it.
   #policy: RetryPolicy | null = null
   #attempt: Attempt | null = null
-  /** The attempt that was begun beside the first, because that one takes long. */
+  /** The attempt started beside the first one because that takes too long. */
   #rival: Attempt | null = null
   #waiting: NodeJS.Timeout | null = null
   #hedging: NodeJS.Timeout | null = null
-  /** The first that could not be paid. */
+  /** The first candidate that couldn't be paid. */
   #refusal: { error: unknown; candidate: Candidate } | null = null
-  /** The attempts before the one that answers. */
+  /** The attempts before the successful one. */
   #past: Past[] | null = null
   #losses: readonly Loss[] = none
   #logged = false
@@ -40,30 +40,32 @@ export class Call implements AttemptOwner {
     this.handler = handler
   }
 
-  /** The one that is heard, or was asked last. */
+  /** The attempt that is answering, or the latest one. */
   get attempt(): Attempt | null {
     return this.#attempt
   }
 
-  /** Whether only one candidate was asked, and no other will be. */
+  /** True if only one candidate was tried, and no other will be. */
   get simple(): boolean {
     return this.#policy === null
   }
 
-  /** Asks the first of these. `hedgeDelayMs`: after so long without a first byte the next one is asked as well; null: never. */
+  /**
+   * Tries the first candidate. After `hedgeDelayMs` without a first byte the next one is tried as well; null: never.
+   */
   start(candidates: readonly Candidate[], hedgeDelayMs: number | null): void {
     this.#candidates = candidates
     this.#begin(candidates[0]!)
     if (hedgeDelayMs !== null && candidates.length > 1) this.#hedging = setTimeout(() => this.#hedge(), hedgeDelayMs)
   }
 
-  /** The endpoints that are asked right now. */
+  /** The endpoints in use right now. */
   *uses(): Generator<EndpointUse> {
     for (const one of [this.#attempt, this.#rival])
       if (one?.over === false) yield { endpoint: one.offer.endpoint, gone: () => one.withdraw() }
   }
 
-  /** Leaves the call because nobody wants its answer any more: what was produced is paid for. */
+  /** Cancels the call because its answer is no longer needed; output so far is billed. */
   leave(): void {
     this.#quiet()
     this.#attempt?.leave()
@@ -73,11 +75,11 @@ export class Call implements AttemptOwner {
 
   #begin(candidate: Candidate): void {
     const { handler } = this
-    let translated: TranslatedRequest | null
+    let translation: TranslatedRequest | null
     try {
-      translated = handler.translatedFor(candidate.offer)
+      translation = handler.translatedFor(candidate.offer)
     } catch (error) {
-      // The next one's shape may have a place for it.
+      // The next candidate's shape may support it.
       const step = error instanceof Refusal && this.#candidates.length > 1 ? this.#plan().next() : null
       if (step === null) throw error
       return this.#take(step)
@@ -86,7 +88,7 @@ export class Call implements AttemptOwner {
     const attempt = new Attempt(
       this,
       candidate,
-      translated,
+      translation,
       first ? handler.id : newId(),
       first ? handler.startedAt : performance.now(),
     )
@@ -94,7 +96,7 @@ export class Call implements AttemptOwner {
     attempt.start((error) => this.#refused(attempt, error))
   }
 
-  /** The first has not begun in the time that it was given. */
+  /** The first attempt hasn't answered within the hedge delay. */
   #hedge(): void {
     const { handler } = this
     if (handler.gone || this.#attempt?.over !== false) return
@@ -107,24 +109,24 @@ export class Call implements AttemptOwner {
       rival.start((error) => this.#refused(rival, error))
     } catch (error) {
       this.#rival = null
-      // The first one goes on alone, whatever is wrong with asking the other.
+      // The first attempt continues alone, whatever failed about the second.
       if (!(error instanceof Refusal))
         handler.gateway.engine.log.error({ error }, 'a hedged request to a second provider failed')
     }
   }
 
-  /** An attempt may not be sent, for want of money mostly. */
+  /** An attempt can't be sent, usually for lack of money. */
   #refused(one: Attempt, error: unknown): void {
     ;(this.#past ??= []).push({ attempt: one, outcome: 'refused', why: error, at: performance.now() })
     if (this.#goesOnWithout(one) || this.handler.gone) return
     this.#refusal ??= { error, candidate: one.candidate }
-    // There may be money for the next one, or it may not need any: a preview leaves out who cannot be paid.
+    // The next candidate may be affordable or free: a preview skips those that can't be paid.
     const step = error instanceof Refusal && error.status === 402 ? this.#plan().next() : null
     if (step !== null) this.#take(step)
     else this.#fail(this.#refusal.error, this.#refusal.candidate)
   }
 
-  /** Goes on with one of two attempts that race, and leaves the other. */
+  /** Continues with one of two racing attempts and cancels the other. */
   #goesOnWithout(one: Attempt): boolean {
     const other = one === this.#rival ? this.#attempt : this.#rival
     this.#rival = null
@@ -150,7 +152,7 @@ export class Call implements AttemptOwner {
     else this.#waiting = setTimeout(again, waitMs)
   }
 
-  /** An attempt's answer begins. Of two that race the other one is left. */
+  /** An attempt's answer starts. Of two racing attempts the other is canceled. */
   begin(one: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
     const { handler } = this
     if (this.#hedging) clearTimeout(this.#hedging)
@@ -167,7 +169,7 @@ export class Call implements AttemptOwner {
     handler.begin(one, losses, contentType, length, provider)
   }
 
-  /** An attempt came to nothing, and nobody has seen anything of it. */
+  /** An attempt failed before anything was shown. */
   failed(one: Attempt, why: UpstreamFault, isFinal = false): void {
     const { handler } = this
     if (handler.toleratesFault?.(why)) return
@@ -197,8 +199,8 @@ export class Call implements AttemptOwner {
       message: scrub(earlier, offer.endpoint).message,
       status: earlier.status ?? null,
     }))
-    const exhausted = policy.failures > 1 && isRetryable(fault)
-    this.#fail({ ...fault, provider: endpoint.slug, previous }, candidate, exhausted)
+    const isExhausted = policy.failures > 1 && isRetryable(fault)
+    this.#fail({ ...fault, provider: endpoint.slug, previous }, candidate, isExhausted)
   }
 
   logInRecord({ candidate }: Attempt): AnsweredRequest | null {
@@ -210,17 +212,19 @@ export class Call implements AttemptOwner {
   }
 
   ended(one: Attempt, reading: Reading, why: UpstreamFault | null): void {
-    const broken = why ?? reading.fault
+    const breakFault = why ?? reading.fault
     this.#log(
-      broken === null ? { status: 'succeeded' } : { status: 'failed', failure: scrub(broken, one.offer.endpoint) },
+      breakFault === null
+        ? { status: 'succeeded' }
+        : { status: 'failed', failure: scrub(breakFault, one.offer.endpoint) },
     )
     this.handler.ended(one, reading, why)
   }
 
-  #fail(failure: unknown, candidate: Candidate, exhausted = false): void {
+  #fail(failure: unknown, candidate: Candidate, isExhausted = false): void {
     this.#quiet()
     this.#log({ status: 'failed', failure })
-    this.handler.failed(failure, candidate, exhausted)
+    this.handler.failed(failure, candidate, isExhausted)
   }
 
   #log(ending: Ending): void {

@@ -23,31 +23,31 @@ import { liveConstraints } from './live-constraints.ts'
 import { guessInput } from '../model/cost/weigh.ts'
 import { Metering, type WorstCase, inputBound } from './money/metering.ts'
 import type { Gateway } from '../request/gateway.ts'
-import type { Asked } from '../request/logged.ts'
+import type { RequestFacts } from '../request/logged.ts'
 import { limitAt } from './money/worst-case.ts'
 
 export interface CompleteOptions {
   signal: AbortSignal
   payer: Payer
-  /** The surface that the call comes from, for the ledger: `inference`, `chat`, `judge`, … */
+  /** The source of the call, for the ledger: `inference`, `chat`, `judge`, … */
   surface: string
-  /** The call's id in the ledger; made here when absent. A further attempt with another provider has an id of its own. */
+  /** The call's ID in the ledger; generated if absent. A further attempt with another provider has its own ID. */
   id?: Id
-  /** The answer is of use only whole: what breaks off is asked for elsewhere, and there is no `error` chunk. */
+  /** The answer is only useful as a whole: a truncated one is retried elsewhere, and there is no `error` chunk. */
   whole?: boolean
 }
 
 /** The provider that served a call, and its cost. */
-export interface Served {
+export interface ServedCall {
   id: Id
-  /** The platform's id of the model that served. */
+  /** The platform's ID of the model that served. */
   model: string
   provider: string
   endpointId: Id
   upstreamModel: string
   billing: Billing
   seed: number
-  /** Fields that the translation could not carry. */
+  /** Fields that the translation couldn't carry. */
   losses: readonly Loss[]
   /** Null until the end. */
   usage: Usage | null
@@ -57,24 +57,24 @@ export interface Served {
 }
 
 /**
- * A model's answer to a CanonicalRequest. Iterate it once: the chunks as they come, the last one a `finish` or, when the
- * answer broke off after its beginning, an `error`. Before the first chunk it throws a Refusal: `not_found`
- * (`param: 'model'`), 402s, `no_route`, `context_length_exceeded`, `invalid_parameter`, `rate_limited`,
- * `provider_error`, `timeout`. When the signal fires or the consumer stops, the provider is left at once and what was
- * produced is settled. So it is when its endpoint is disabled or deleted (`no_route`): until the first word, or the last
- * where it is wanted whole, another one is asked.
+ * A model's answer to a CanonicalRequest. Iterate it once: it yields chunks as they arrive, ending with a `finish` or,
+ * for a truncated answer, an `error`. Before the first chunk it throws a Refusal: `not_found` (`param: 'model'`), 402s,
+ * `no_route`, `context_length_exceeded`, `invalid_parameter`, `rate_limited`, `provider_error`, `timeout`. If the
+ * signal fires or the consumer stops, the provider is disconnected at once and the output so far is settled. The same
+ * happens if its endpoint is disabled or deleted (`no_route`), but until the first content (or the end, for `whole`)
+ * another candidate is tried.
  */
 export interface Completion extends AsyncIterable<Chunk> {
-  /** Null until the first chunk, or until it is left; whole after the last. */
-  readonly served: Served | null
+  /** Null until the first chunk or a cancellation; complete after the last chunk. */
+  readonly served: ServedCall | null
   /**
-   * Refuses what the first chunk would be refused for, without asking a provider: the model, policies, fields that nobody can
-   * carry, and money. For a call that is accepted now and made later.
+   * Refuses what the first chunk would be refused for, without calling a provider: the model, policies, unsupported
+   * fields, and money. For calls that are accepted now and made later.
    */
   check(): Promise<void>
 }
 
-/** A model's answer, metered, for callers inside this process. */
+/** Calls a model, metered, for callers inside this process. */
 export type CompleteTurn = (principal: Principal, canonical: CanonicalRequest, options: CompleteOptions) => Completion
 
 export const createCompleteTurn =
@@ -90,7 +90,7 @@ export const createCompleteTurn =
     }
   }
 
-/** A call for a caller in this process, who iterates its answer. */
+/** A call for a caller in this process that iterates the answer. */
 class DirectCall implements CallHandler {
   readonly gateway: Gateway
   readonly payer: Payer
@@ -107,7 +107,7 @@ class DirectCall implements CallHandler {
   readonly #call: Call
   readonly #begun = Promise.withResolvers<IteratedAnswer>()
   #answer: IteratedAnswer | null = null
-  /** The watch on the endpoint that is asked. */
+  /** Watches the endpoint in use. */
   #watch: Disposable | null = null
   #shown: Attempt | null = null
 
@@ -126,7 +126,7 @@ class DirectCall implements CallHandler {
     this.#canonical = canonical
     this.#signal = signal
     this.#call = new Call(this)
-    // A listener that has stopped is told nothing.
+    // A listener that has stopped isn't notified.
     this.#begun.promise.catch(() => {})
   }
 
@@ -134,15 +134,15 @@ class DirectCall implements CallHandler {
     return this.#signal.aborted
   }
 
-  asked(): Asked {
+  asked(): RequestFacts {
     return { path: null, model: this.#canonical.model, bytes: null }
   }
 
-  get served(): Served | null {
+  get served(): ServedCall | null {
     const attempt = this.#shown ?? this.#call.attempt
-    // Left before it said anything: what was read is paid for all the same.
+    // Canceled before any output: the input is billed anyway.
     if (attempt === null || (attempt !== this.#shown && attempt.settled === null)) return null
-    const { id, offer, translated, settled } = attempt
+    const { id, offer, translated: translation, settled: settlement } = attempt
     const { endpoint, slug, upstreamModel } = offer
     return {
       id,
@@ -152,9 +152,9 @@ class DirectCall implements CallHandler {
       upstreamModel,
       billing: endpoint.billing,
       seed: this.#seed,
-      losses: translated!.losses,
-      usage: settled?.usage ?? null,
-      cost: settled?.cost ?? null,
+      losses: translation!.losses,
+      usage: settlement?.usage ?? null,
+      cost: settlement?.cost ?? null,
       finishReason: this.#answer?.finishReason ?? null,
     }
   }
@@ -174,7 +174,7 @@ class DirectCall implements CallHandler {
       yield* answer.chunks()
       if (answer.finishReason === null) signal.throwIfAborted()
     } catch (error) {
-      // An answer that was left broke because it was left.
+      // A canceled answer fails because of the cancellation.
       signal.throwIfAborted()
       throw error
     } finally {
@@ -189,11 +189,11 @@ class DirectCall implements CallHandler {
     let refusal: Refusal | null = null
     for (const { offer } of this.#candidates(offers))
       try {
-        const translated = this.translatedFor(offer)
+        const translation = this.translatedFor(offer)
         const metering = new Metering(gateway.engine.ledger, offer, { id: newId(), payer, surface })
-        return await metering.check(this.worstCase({ offer }, this.inputBound({ translated, offer })))
+        return await metering.check(this.worstCase({ offer }, this.inputBound({ translated: translation, offer })))
       } catch (error) {
-        // Another provider may need no money, or have a place for what this one can't carry.
+        // Another provider may need no money, or support what this one doesn't.
         if (!(error instanceof Refusal)) throw error
         refusal ??= error
       }
@@ -203,16 +203,16 @@ class DirectCall implements CallHandler {
   #candidates(offers: readonly Offer[]): readonly Candidate[] {
     const { model } = this.#canonical
     const { gateway, payer } = this
-    const asked = this.#canonical
-    if (offers.length > 1) this.conversation = conversationOf(callerOf(this.#principal).limitId, asked, null)
+    const request = this.#canonical
+    if (offers.length > 1) this.conversation = conversationOf(callerOf(this.#principal).limitId, request, null)
     const constraints = liveConstraints(gateway, payer, {
-      summary: summaryOf(asked, ['max_output_tokens']),
+      summary: summaryOf(request, ['max_output_tokens']),
       seed: this.#seed,
       conversation: this.conversation,
       serves: isTranslatable,
     })
     return choose([{ model, offers }], constraints, gateway.health, false, {
-      // Who asks for it here is not known: areas that do know say what may have been meant.
+      // The caller is unknown here; modules that know the caller suggest names.
       unserved: () => noSuchModel(model, []),
       shapes: (shapes) => `\`${model}\` is served in the API format ${shapes}, which doesn’t support this.`,
     })
@@ -222,8 +222,8 @@ class DirectCall implements CallHandler {
     return translateFor(this.#canonical, offer)
   }
 
-  inputBound({ translated, offer }: Pick<Attempt, 'translated' | 'offer'>): number {
-    return inputBound(translated!.body, this.payer, offer.contextLength)
+  inputBound({ translated: translation, offer }: Pick<Attempt, 'translated' | 'offer'>): number {
+    return inputBound(translation!.body, this.payer, offer.contextLength)
   }
 
   worstCase({ offer }: Pick<Attempt, 'offer'>, inputTokens: number): WorstCase {
@@ -240,8 +240,8 @@ class DirectCall implements CallHandler {
     return guessInput(this.#canonical)
   }
 
-  lossesOf({ translated }: Attempt): readonly Loss[] {
-    return translated!.losses
+  lossesOf({ translated: translation }: Attempt): readonly Loss[] {
+    return translation!.losses
   }
 
   send(attempt: Attempt, limit: number | null): void {

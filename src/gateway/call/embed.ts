@@ -23,29 +23,29 @@ import { Call } from './call.ts'
 import { liveConstraints } from './live-constraints.ts'
 import type { WorstCase } from './money/metering.ts'
 import type { Gateway } from '../request/gateway.ts'
-import type { Asked } from '../request/logged.ts'
+import type { RequestFacts } from '../request/logged.ts'
 
 export interface EmbedOptions {
   signal: AbortSignal
   payer: Payer
-  /** The surface that the call comes from, for the ledger: `search`. */
+  /** The source of the call for the ledger: `search`. */
   surface: string
 }
 
-/** A vector per text, in their order, each of length 1. */
-export interface Embedded {
-  /** The platform's id of the model that served. */
+/** One vector per text, in order, each of length 1. */
+export interface EmbedResult {
+  /** The platform's ID of the model that served. */
   model: string
   vectors: Float32Array[]
 }
 
-/** Texts as vectors by a model that embeds, metered. Refuses like `completeTurn`. */
+/** Embeds texts with a model, metered. Refuses like `completeTurn`. */
 export type Embed = (
   principal: Principal,
   model: string,
   texts: readonly string[],
   options: EmbedOptions,
-) => Promise<Embedded>
+) => Promise<EmbedResult>
 
 export const createEmbed =
   (gateway: Gateway): Embed =>
@@ -53,11 +53,11 @@ export const createEmbed =
     new EmbeddingCall(gateway, model, texts, options).run(principal)
 
 const MOST_BYTES = 64 << 20
-/** Numbers of one vector: no model has more. */
+/** Limit of dimensions: no model has more. */
 const MOST_DIMENSIONS = 16_384
 const TIMEOUT_MS = 60_000
 
-/** A call for vectors: its answer is collected whole. */
+/** A call for vectors; its answer is collected as a whole. */
 class EmbeddingCall implements CallHandler, AnswerInProgress {
   readonly gateway: Gateway
   readonly payer: Payer
@@ -67,13 +67,13 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
   readonly metered = true
   readonly streaming = false
   readonly conversation = null
-  /** The characters of the answer: none, for nothing is written. */
+  /** Always 0: nothing is written. */
   readonly characters = 0
   readonly #model: string
   readonly #texts: readonly string[]
   readonly #bytes: number
   readonly #signal: AbortSignal
-  readonly #answered = Promise.withResolvers<Embedded>()
+  readonly #answered = Promise.withResolvers<EmbedResult>()
   #vectors: Float32Array[] = []
 
   constructor(gateway: Gateway, model: string, texts: readonly string[], { signal, payer, surface }: EmbedOptions) {
@@ -90,11 +90,11 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
     return this.#signal.aborted
   }
 
-  asked(): Asked {
+  asked(): RequestFacts {
     return { path: null, model: this.#model, bytes: this.#bytes }
   }
 
-  async run(principal: Principal): Promise<Embedded> {
+  async run(principal: Principal): Promise<EmbedResult> {
     const signal = this.#signal
     const model = this.#model
     const offers = await this.gateway.directory.offers(principal, model)
@@ -122,7 +122,7 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
     return null
   }
 
-  /** A token is at least a byte of the text. */
+  /** A token is at least one byte of the text. */
   inputBound(): number {
     return this.#bytes
   }
@@ -201,10 +201,10 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
     })
     if (status >= 300) return readFault(status, headers, bytes.toString())
     const values = 1_000 + this.#texts.length * (MOST_DIMENSIONS + 10)
-    const read = wire.read(parseForeign(bytes, { values, depth: 64 }), this.#texts.length)
-    if (read === null || read.vectors.some(({ length }) => length !== read.vectors[0]!.length))
+    const result = wire.read(parseForeign(bytes, { values, depth: 64 }), this.#texts.length)
+    if (result === null || result.vectors.some(({ length }) => length !== result.vectors[0]!.length))
       return fault('garbage', `${endpoint.slug} returned something other than embeddings.`, null)
-    return { vectors: read.vectors.map(unit), tokens: read.tokens }
+    return { vectors: result.vectors.map(unit), tokens: result.tokens }
   }
 }
 

@@ -4,8 +4,8 @@ import { WITHDRAWN } from './attempt.ts'
 import { ChunkMeter } from '../translation/chunk-meter.ts'
 
 /**
- * An answer that is iterated by a caller in this process. What opens it is held until its first word, or to its end where
- * it is wanted whole: until then somebody else can still be asked.
+ * An answer that a caller in this process iterates. Opening chunks are held until the first content (or until the end,
+ * if the answer must be whole), because until then another candidate can be tried.
  */
 export class IteratedAnswer implements AnswerInProgress {
   readonly #attempt: AttemptListener
@@ -19,10 +19,10 @@ export class IteratedAnswer implements AnswerInProgress {
   #left = false
   #withdrawn = false
 
-  constructor(attempt: AttemptListener, request: CanonicalRequest, simulated: boolean, whole: boolean) {
+  constructor(attempt: AttemptListener, request: CanonicalRequest, isSimulation: boolean, whole: boolean) {
     this.#attempt = attempt
     this.#whole = whole
-    this.#meter = new ChunkMeter(request, simulated)
+    this.#meter = new ChunkMeter(request, isSimulation)
   }
 
   get signal(): AbortSignal {
@@ -33,7 +33,7 @@ export class IteratedAnswer implements AnswerInProgress {
     return this.#meter.characters
   }
 
-  /** Our own word for how it ended; null: it did not. */
+  /** Our own finish reason; null: none. */
   get finishReason(): string | null {
     return this.#meter.finish?.reason ?? null
   }
@@ -44,14 +44,14 @@ export class IteratedAnswer implements AnswerInProgress {
     return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
-  /** Ends the answer because its endpoint serves nobody any more: another is asked if nothing was shown yet. */
+  /** Ends the answer because its endpoint was withdrawn: another candidate is tried if nothing was shown yet. */
   withdraw(): void {
     if (this.#over || this.#withdrawn) return
     this.#withdrawn = true
     this.#abort.abort()
   }
 
-  /** Reads up to what may be shown, which is told to the attempt as a beginning. */
+  /** Reads up to the first content, and reports the start to the attempt. */
   async open(chunks: AsyncIterable<Chunk>): Promise<void> {
     this.#source = chunks[Symbol.asyncIterator]()
     try {
@@ -77,7 +77,7 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** The chunks, from the beginning; the last one is a `finish` or an `error`. */
+  /** The chunks from the start; the last one is a `finish` or an `error`. */
   async *chunks(): AsyncGenerator<Chunk, void, undefined> {
     yield* this.#held
     this.#held = []
@@ -90,7 +90,7 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** Joins words that follow one another into one piece: an answer may come letter by letter. */
+  /** Joins consecutive text: an answer may arrive letter by letter. */
   #hold(chunk: Chunk): void {
     const last = this.#held.at(-1)
     if ((chunk.type === 'text' || chunk.type === 'reasoning') && last?.type === chunk.type)
@@ -100,7 +100,7 @@ export class IteratedAnswer implements AnswerInProgress {
     else this.#held.push(chunk)
   }
 
-  /** Null: it has no further chunk. */
+  /** Null: no further chunk. */
   async #next(): Promise<Chunk | null> {
     try {
       const { done, value } = await this.#source!.next()
@@ -111,7 +111,7 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** The reason why the answer cannot go on after this chunk; null: it goes on. */
+  /** Returns why the answer can't continue after this chunk, or null. */
   #faultIn(chunk: Chunk | null): UpstreamFault | null {
     if (this.#withdrawn) return WITHDRAWN
     return chunk === null ? BROKEN_OFF : this.#meter.add(chunk)
@@ -120,13 +120,13 @@ export class IteratedAnswer implements AnswerInProgress {
   #end(fault: UpstreamFault | null): void {
     this.#over = true
     const reading = this.#meter.reading()
-    // The provider is left where more of it would come.
+    // Stops reading from the provider if more would follow.
     if (fault !== null) this.#abort.abort()
     this.#attempt.ended(fault === null ? reading : { ...reading, fault }, null, this.#firstAt, this.#meter.uncounted)
   }
 }
 
-/** Chunks that show nothing yet. */
+/** Chunks without content. */
 const OPENING: ReadonlySet<Chunk['type']> = new Set(['start', 'usage', 'lost'])
 
 const BROKEN_OFF: UpstreamFault = { kind: 'garbage', message: 'The provider’s response ended early.' }

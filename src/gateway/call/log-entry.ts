@@ -3,30 +3,30 @@ import type { Loss } from '../model/canonical-request.ts'
 import { type FaultWords, askerOf, faultWords } from '../request/logged.ts'
 import type { Attempt, CallHandler } from './attempt.ts'
 
-/** A candidate that was asked and did not answer. */
+/** A candidate that was tried and didn't answer. */
 export interface Past {
   attempt: Attempt
   outcome: Exclude<ProviderAttempt['outcome'], 'answered'>
-  /** The fault, without secrets, or what refused it; null: nothing was wrong. */
+  /** The fault, without secrets, or the refusal; null: none. */
   why: unknown
-  /** The time, by the clock of `performance.now()`. */
+  /** The time, on the clock of `performance.now()`. */
   at: number
 }
 
 export type Ending = { status: 'succeeded' | 'cancelled' } | { status: 'failed'; failure: unknown }
 
-type Ended = Ending & { last: Attempt | null; past: readonly Past[]; losses: readonly Loss[] }
+type EndedCall = Ending & { last: Attempt | null; past: readonly Past[]; losses: readonly Loss[] }
 
 const outcomes = { succeeded: 'answered', failed: 'failed', cancelled: 'left' } as const
 
-/** A call of a model that is over, as the log of requests keeps it. */
-export function callEntry(handler: CallHandler, { last, past, losses, ...ending }: Ended): LoggedRequest {
+/** Builds the request log entry of an ended model call. */
+export function callEntry(handler: CallHandler, { last, past, losses, ...ending }: EndedCall): LoggedRequest {
   const failure = ending.status === 'failed' ? faultWords(ending.failure) : null
-  const tried = past.map(({ attempt, outcome, why, at }) =>
+  const attempts = past.map(({ attempt, outcome, why, at }) =>
     triedBy(attempt, outcome, why === null ? null : faultWords(why), at),
   )
   if (last !== null && !past.some(({ attempt }) => attempt === last))
-    tried.push(triedBy(last, outcomes[ending.status], failure, performance.now()))
+    attempts.push(triedBy(last, outcomes[ending.status], failure, performance.now()))
   return {
     ...askerOf(handler),
     streamed: handler.streaming,
@@ -37,7 +37,7 @@ export function callEntry(handler: CallHandler, { last, past, losses, ...ending 
     error_code: failure?.code ?? null,
     error_message: failure?.message ?? null,
     losses,
-    tried,
+    tried: attempts,
   }
 }
 

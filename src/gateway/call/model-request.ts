@@ -6,7 +6,7 @@ import { isWrapped, lossesOnTheWay } from '../providers/losses.ts'
 import { choose } from '../routing/choose.ts'
 import { costOf, pricesPictures } from '../model/cost/cost.ts'
 import type { PassthroughFormat } from '../passthrough/formats/format.ts'
-import type { Listed, Offer } from '../model/offer.ts'
+import type { ListedOffer, Offer } from '../model/offer.ts'
 import { namesAddress } from '../translation/fetched-media.ts'
 import { storedReferenceInBody } from '../stored-references/find.ts'
 import { refuseReference } from '../stored-references/refuse.ts'
@@ -29,95 +29,95 @@ import { seedIn, summaryOf, strictIn } from '../routing/constraints.ts'
 import { liveConstraints } from './live-constraints.ts'
 
 const none: readonly never[] = []
-type Chosen = readonly Candidate[]
+type Candidates = readonly Candidate[]
 
-/** A client's request to a model, who may serve it, and how each of them is asked. */
+/** A client's model request, its possible providers, and how each of them is called. */
 export class ModelRequest {
   readonly request: GatewayRequest
   readonly body: Body
   readonly format: PassthroughFormat
-  /** False: tokens are counted and nothing is generated or charged. */
+  /** False: tokens are only counted; nothing is generated or charged. */
   readonly metered: boolean
   readonly model: string
   readonly streaming: boolean
-  /** The answer is a stream of events: of text, or of pictures and sound. */
+  /** The answer is a stream of events: text, or images and audio. */
   readonly answersEvents: boolean
-  /** The place of the model's name in the body; null: it is not there. */
+  /** The position of the model's name in the body; null: absent. */
   readonly place: { start: number; end: number } | null
-  /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
+  /** OpenAI's shape only reports usage on request, so the gateway requests it for the client. */
   readonly usageEdit: Edit | null
-  /** Null: the model is asked for as it is, by whoever serves it. */
+  /** Null: a plain request for the model. */
   readonly #demands: Demands | null
   #seed = 0
   #unserved: readonly string[] = none
   #translation: Translation | null = null
-  /** Null: one offer alone can serve, or nothing tells this conversation from others. */
+  /** Null: there is only one offer, or nothing identifies this conversation. */
   conversation: string | null = null
 
-  constructor(request: GatewayRequest, body: Body, format: PassthroughFormat, metered: boolean) {
+  constructor(request: GatewayRequest, body: Body, format: PassthroughFormat, isMetered: boolean) {
     this.request = request
     this.body = body
     this.format = format
-    this.metered = metered
+    this.metered = isMetered
     const model = body.value('model')
     request.surface.refuseHead?.(request.incoming.headers)
     this.#demands = request.surface.demands?.(body) ?? null
-    const named = this.#demands === null ? (model ?? format.usualModel) : this.#demands.models[0]
-    if (named !== undefined && named !== null && typeof named !== 'string')
+    const modelName = this.#demands === null ? (model ?? format.usualModel) : this.#demands.models[0]
+    if (modelName !== undefined && modelName !== null && typeof modelName !== 'string')
       refuse('invalid_parameter', { message: '`model` must be a string.', param: 'model' })
-    if (!named) refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
-    this.model = named
-    request.model = named
-    this.streaming = metered && body.value('stream') === true && format.media === undefined
-    this.answersEvents = this.streaming || (metered && format.media?.events?.wanted(body.json) === true)
+    if (!modelName) refuse('missing_parameter', { message: 'You must provide a `model` parameter.', param: 'model' })
+    this.model = modelName
+    request.model = modelName
+    this.streaming = isMetered && body.value('stream') === true && format.media === undefined
+    this.answersEvents = this.streaming || (isMetered && format.media?.events?.wanted(body.json) === true)
     this.place = body.has('model') ? locate(body, 'model') : null
     this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
   }
 
-  /** Candidates that may serve it, best first: at least one, or it is refused. */
+  /** Passes on the candidates, best first: at least one, or the request is refused. */
   candidates(then: (candidates: readonly Candidate[]) => void): void {
     const { request } = this
     const { directory } = request.gateway
     const { principal } = request.caller
     this.#seed = seedIn(request.incoming.headers['x-uk-seed']) ?? newSeed()
     const strict = strictIn(request.incoming.headers['x-uk-strict'])
-    const found = (candidates: Chosen): void =>
+    const onCandidates = (candidates: Candidates): void =>
       then(strict ? onlyLossless(candidates, (offer) => this.lossesTo(offer, this.translatedFor(offer))) : candidates)
     if (this.#demands === null)
       request.after(directory.offers(principal, this.model), (offers) => {
         const only = this.#only(offers)
-        if (only !== null) found(only)
-        else this.#chosen([{ model: this.model, offers }], found)
+        if (only !== null) onCandidates(only)
+        else this.#chosen([{ model: this.model, offers }], onCandidates)
       })
     else
-      request.after(requestedModels(directory, principal, this.#demands.models), (asked) => {
-        this.#unserved = asked.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
-        this.#chosen(asked, found)
+      request.after(requestedModels(directory, principal, this.#demands.models), (requested) => {
+        this.#unserved = requested.flatMap(({ model, offers }) => (offers.length === 0 ? [model] : []))
+        this.#chosen(requested, onCandidates)
       })
   }
 
-  /** The caller's list of models is read only where a name leads nowhere. */
-  #chosen(asked: readonly RequestedModel[], found: (candidates: Chosen) => void): void {
+  /** The caller's list of models is only read if a name has no offers. */
+  #chosen(requested: readonly RequestedModel[], onCandidates: (candidates: Candidates) => void): void {
     const { request } = this
-    if (asked.every(({ offers }) => offers.length > 0)) found(this.#choose(asked, none))
+    if (requested.every(({ offers }) => offers.length > 0)) onCandidates(this.#choose(requested, none))
     else
-      request.after(request.gateway.directory.models(request.caller.principal), (offered) =>
-        found(this.#choose(asked, offered)),
+      request.after(request.gateway.directory.models(request.caller.principal), (models) =>
+        onCandidates(this.#choose(requested, models)),
       )
   }
 
   /**
-   * The choice where one offer alone serves the model, as for most: it is asked even if data that may be old says that
-   * it cannot serve the request.
+   * Handles the common case of a single offer: it is tried even if possibly outdated data says that it can't serve the
+   * request.
    */
-  #only(offers: readonly Offer[]): Chosen | null {
+  #only(offers: readonly Offer[]): Candidates | null {
     const [offer] = offers
     const { surface, caller } = this.request
     if (offers.length !== 1 || caller.payer.rules !== undefined || !canServe(surface, offer!)) return null
     return [{ offer: offer!, asked: this.model, variant: '', weight: 1, reason: '' }]
   }
 
-  #choose(asked: readonly RequestedModel[], offered: readonly Listed[]): Chosen {
+  #choose(requested: readonly RequestedModel[], models: readonly ListedOffer[]): Candidates {
     const { surface, gateway, caller, incoming } = this.request
     this.conversation = conversationOf(caller.limitId, this.body.json, incoming.headers['x-session-id'])
     const constraints = {
@@ -129,8 +129,8 @@ export class ModelRequest {
       }),
       ...this.#demands?.constraints,
     }
-    return choose(asked, constraints, gateway.health, this.#demands?.together ?? false, {
-      unserved: (model) => unknownModel(surface, model, offered, this.#demands !== null),
+    return choose(requested, constraints, gateway.health, this.#demands?.together ?? false, {
+      unserved: (model) => unknownModel(surface, model, models, this.#demands !== null),
       shapes: (shapes) =>
         surface.translates
           ? `\`${this.model}\` is served in the API format ${shapes}, which ${surface.name} can’t be translated to.`
@@ -138,36 +138,36 @@ export class ModelRequest {
     })
   }
 
-  lossesTo(offer: Offer, translated: TranslatedRequest | null): readonly Loss[] {
-    const given = this.#lossesBy(offer, translated)
-    if (this.#demands === null) return given
+  lossesTo(offer: Offer, translation: TranslatedRequest | null): readonly Loss[] {
+    const losses = this.#lossesBy(offer, translation)
+    if (this.#demands === null) return losses
     const own = this.#demands.lossesTo(offer)
     const { fulfilled } = this.#demands
-    const others = given.filter((name) => !fulfilled.has(name))
+    const others = losses.filter((name) => !fulfilled.has(name))
     return own.length === 0 ? others : [...new Set([...own, ...others])]
   }
 
-  /** The losses, with the client's own name for a limit that had to be raised. */
-  #lossesBy(offer: Offer, translated: TranslatedRequest | null): readonly Loss[] {
+  /** Returns the losses, with the client's own name for a limit that was raised. */
+  #lossesBy(offer: Offer, translation: TranslatedRequest | null): readonly Loss[] {
     const { body } = this
     const { limitFields, shape } = this.format
     const limit = limitFields.find((name) => typeof body.value(name) === 'number')
-    if (translated !== null) return translated.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
+    if (translation !== null) return translation.losses.map((name) => (name === LIMIT ? (limit ?? name) : name))
     const losses = lossesOnTheWay(offer.endpoint, body, this.request.incoming.headers)
     if (limit === undefined) return losses
-    const asked = body.value(limit) as number
-    return raisedLimit(asked, shape) === asked ? losses : [...losses, limit]
+    const requestedLimit = body.value(limit) as number
+    return raisedLimit(requestedLimit, shape) === requestedLimit ? losses : [...losses, limit]
   }
 
-  /** The request as this offer is asked; null: with the client's own bytes. */
+  /** Returns the translated request for this offer; null: the client's own bytes are sent. */
   translatedFor(offer: Offer): TranslatedRequest | null {
     const { surface } = this.request
-    // Wrapped, a count would need a request of another kind: it is a guess.
-    const counted = !this.metered && isWrapped(offer.endpoint)
+    // A wrapped endpoint would need another request to count tokens, so they are estimated.
+    const isEstimate = !this.metered && isWrapped(offer.endpoint)
     const averse = refusesHistory(offer.endpoint, this.body)
     const asIs =
       passesThrough(surface, offer) &&
-      !counted &&
+      !isEstimate &&
       !averse &&
       !this.#countsPictures(offer) &&
       !namesAddress(this.body, offer.endpoint) &&
@@ -178,8 +178,8 @@ export class ModelRequest {
   }
 
   /**
-   * Whether pictures have to be counted while the request is read, for an offer that costs by the picture: nobody
-   * counts them in bytes that pass.
+   * True if images must be counted while reading the answer, for offers priced per image: passed bytes contain no
+   * count.
    */
   #countsPictures({ endpoint, media, pricing }: Offer): boolean {
     if (endpoint.billing === 'free' || pricing === null || !pricesPictures(pricing)) return false
@@ -189,16 +189,16 @@ export class ModelRequest {
   }
 
   /**
-   * Refuses references to things that lie at the provider: in an account that many share they may be somebody else's;
-   * behind a cloud's door they are out of reach.
+   * Refuses references to objects stored at the provider: in a shared account they may belong to another user; at a
+   * cloud platform they aren't available.
    */
   #refuseStrangers({ endpoint }: Offer): void {
     if (endpoint.billing === 'byok' && !isWrapped(endpoint)) return
-    const found = storedReferenceInBody(this.body, endpoint.billing !== 'byok')
-    if (found !== null) refuseReference(found)
+    const reference = storedReferenceInBody(this.body, endpoint.billing !== 'byok')
+    if (reference !== null) refuseReference(reference)
   }
 
-  /** The request as it is read for whoever speaks another shape. */
+  /** The request in canonical form, for other shapes. */
   get translation(): Translation {
     const { json } = this.body
     return (this.#translation ??= new Translation(
@@ -208,34 +208,34 @@ export class ModelRequest {
     ))
   }
 
-  /** The client's body, without what only means something here. */
+  /** Returns the client's body without the fields that only the gateway uses. */
   bodyFor(offer: Offer): Body {
     return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
   }
 
-  /** The facts that its answer by this candidate states of itself. */
-  about(id: Id, { offer, asked }: Candidate): AnswerAbout {
+  /** Returns the metadata of an answer by this candidate. */
+  about(id: Id, { offer, asked: requestedName }: Candidate): AnswerAbout {
     const { body } = this
     return {
       format: formatOf(offer),
       id,
-      // Of several models the answer says which one it is.
-      model: this.#demands === null ? asked : offer.slug,
+      // With several models, the answer names the one that served.
+      model: this.#demands === null ? requestedName : offer.slug,
       created: Math.floor(Date.now() / 1000),
       provider: offer.endpoint.slug,
       billing: offer.endpoint.billing,
-      // Most answers tell nothing of it, and then it is not parsed.
+      // Most answers don't need it, and then it isn't parsed.
       get request() {
         return body.json
       },
-      costOf: (usage, reported, media) => {
-        const { nano } = costOf(usage, offer, reportedBy(offer.endpoint, reported ?? undefined), null, { media })
+      costOf: (usage, reportedUsd, media) => {
+        const { nano } = costOf(usage, offer, reportedBy(offer.endpoint, reportedUsd ?? undefined), null, { media })
         return nano === null ? null : toUsd(nano)
       },
     }
   }
 
-  /** The route as `x-uk-route` tells it to the client. */
+  /** The route as the client sees it in `x-uk-route`. */
   routeTo(candidate: Candidate | null): string {
     return candidate === null ? `seed=${this.#seed}` : `provider=${candidate.offer.endpoint.slug}; seed=${this.#seed}`
   }

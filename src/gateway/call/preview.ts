@@ -5,7 +5,7 @@ import { payerOf } from '#infra/ledger/payer.ts'
 import type { Id } from '#core/ids.ts'
 import { type Principal, actingIn } from '#core/principal.ts'
 import { callerOf } from '../request/caller.ts'
-import { routed, tell } from '../routing/choose.ts'
+import { routeRequested, tell } from '../routing/choose.ts'
 import { worstCost } from '../model/cost/cost.ts'
 import { type Offer, type Shape, isMediaOffer, pricedForMedia } from '../model/offer.ts'
 import { amountsOf, mostOutput } from './money/metering.ts'
@@ -13,17 +13,17 @@ import { payerFor } from './money/trial.ts'
 import type { Gateway } from '../request/gateway.ts'
 import { readPreferences } from '../routing/preferences.ts'
 import { type RequestedModel, type Candidate, type Route, newSeed } from '../routing/router.ts'
-import type { Excluded } from '../routing/filter.ts'
+import type { Exclusion } from '../routing/filter.ts'
 import { noSuchModel, visibleModels } from '../routing/model-names/unknown-model.ts'
 import { canServeIn } from '../translation/translate.ts'
 import { requestedModels } from '../routing/model-names/variants.ts'
 import { liveConstraints } from './live-constraints.ts'
 
-/** A call as far as its route hangs on it. */
+/** The parts of a call that affect its route. */
 export interface PreviewRequest {
-  /** Tried one after the other; suffixes as compat-c reads them. */
+  /** Tried in order; suffixes as in compat-c. */
   models: readonly string[]
-  /** The wire shape that the caller would speak. */
+  /** The wire shape of the caller. */
   shape: Shape
   /** Preferences as in compat-c's `provider`. */
   provider: unknown
@@ -34,13 +34,13 @@ export interface PreviewRequest {
   tools: boolean
   images: boolean
   seed: number | null
-  /** The workspace that the call would be made in; null: the one of the caller's credential. */
+  /** The workspace of the call; null: that of the caller's credential. */
   workspaceId: Id | null
 }
 
 export interface Preview {
   seed: number
-  /** The offers of the first model that is served, for what the preview belongs to. */
+  /** The offers of the first available model, for what the preview belongs to. */
   first: Offer
   candidates: (Candidate & { maxCostUsd: number | null })[]
   excluded: { provider: string; reason: string }[]
@@ -51,15 +51,15 @@ export type PreviewRoute = (principal: Principal, request: PreviewRequest) => Pr
 export const createPreviewRoute =
   (gateway: Gateway): PreviewRoute =>
   async (caller, request) => {
-    const { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: given } = request
-    const seed = given ?? newSeed()
+    const { models, shape, provider, parameters, maxTokens, inputTokens, tools, images, seed: givenSeed } = request
+    const seed = givenSeed ?? newSeed()
     const { workspaceId } = request
     const payer = workspaceId === null ? callerOf(caller).payer : payerOf(caller, workspaceId)
     const principal = workspaceId === null ? caller : actingIn(caller, workspaceId)
-    const asked = (await requestedModels(gateway.directory, principal, models)).map(asMedia)
+    const requested = (await requestedModels(gateway.directory, principal, models)).map(asMedia)
     const isServed = ({ offers }: RequestedModel): boolean => offers.length > 0
-    const told = asked.every(isServed) ? [] : await visibleModels(gateway.directory, caller, principal)
-    const { constraints: preferred, together } = readPreferences(provider, () => [...parameters])
+    const suggestions = requested.every(isServed) ? [] : await visibleModels(gateway.directory, caller, principal)
+    const { constraints: preferences, together } = readPreferences(provider, () => [...parameters])
     const constraints = {
       ...liveConstraints(gateway, payer, {
         summary: { tools, images, inputTokens, maxTokens },
@@ -67,12 +67,12 @@ export const createPreviewRoute =
         conversation: null,
         serves: (offer) => isMediaOffer(offer) || canServeIn(shape, offer),
       }),
-      ...preferred,
+      ...preferences,
     }
-    const route = routed(asked, constraints, gateway.health, together, (unserved) =>
+    const route = routeRequested(requested, constraints, gateway.health, together, (name) =>
       refuse('not_found', {
-        message: noSuchModel(unserved.model, told, true),
-        param: unserved === asked[0] ? 'model' : 'models',
+        message: noSuchModel(name.model, suggestions, true),
+        param: name === requested[0] ? 'model' : 'models',
       }),
     )
     const spare = new Map<string, Nano | null>()
@@ -97,7 +97,7 @@ export const createPreviewRoute =
     }
     return {
       seed,
-      first: asked.find(isServed)!.offers[0]!,
+      first: requested.find(isServed)!.offers[0]!,
       candidates,
       excluded: tell([...unpaid, ...route.excluded], constraints).map(({ provider: slug, reason }) => ({
         provider: slug,
@@ -108,31 +108,31 @@ export const createPreviewRoute =
 
 const spareKey = ({ endpoint }: Offer, { tier }: Payer): string => `${endpoint.billing} ${tier}`
 
-/** A model of media at its price for them. */
-const asMedia = (asked: RequestedModel): RequestedModel => ({
-  ...asked,
-  offers: asked.offers.map((offer) => (isMediaOffer(offer) ? pricedForMedia(offer) : offer)),
+/** Uses the media price for media models. */
+const asMedia = (model: RequestedModel): RequestedModel => ({
+  ...model,
+  offers: model.offers.map((offer) => (isMediaOffer(offer) ? pricedForMedia(offer) : offer)),
 })
 
 /**
- * The reason why a call skips this offer for want of money, as a live call does when its cost cannot be held; `spare`:
- * what balance and caps leave, null where nothing guards.
+ * Returns why a call would skip this offer for lack of money, like a live call whose cost can't be reserved. `spare`:
+ * what balance and caps leave; null: no limit.
  */
 function whyUnpaid(
   offer: Offer,
   spare: Nano | null,
   inputTokens: number | null,
   maxTokens: number | null,
-): Extract<Excluded, 'unpriced' | 'unaffordable'> | null {
+): Extract<Exclusion, 'unpriced' | 'unaffordable'> | null {
   if (spare === null) return null
   if (offer.pricing === null) return 'unpriced'
-  // What it costs hangs on what is asked for.
+  // Its cost depends on the request.
   if (isMediaOffer(offer)) return null
   const { least } = amountsOf(offer, offer.pricing, { inputTokens: inputTokens ?? 0, maxTokens, n: 1 })
   return least > spare ? 'unaffordable' : null
 }
 
-/** Null: without a price, or without a bound of the input. */
+/** Null: no price, or no bound for the input. */
 function mostCost(offer: Offer, inputTokens: number | null, maxTokens: number | null): Nano | null {
   const { endpoint, pricing, contextLength } = offer
   if (endpoint.billing === 'free') return 0n

@@ -36,22 +36,24 @@ import { guessInput } from '../model/cost/weigh.ts'
 import { type WorstCase, inputBound, roughInputBound } from './money/metering.ts'
 import type { ModelRequest } from './model-request.ts'
 import type { Gateway } from '../request/gateway.ts'
-import type { Asked } from '../request/logged.ts'
+import type { RequestFacts } from '../request/logged.ts'
 import { worstCaseOf } from './money/worst-case.ts'
 
-/** A picture as most models draw it. */
+/** An image as most models return it. */
 const PICTURE: Chunk = { type: 'image', source: { kind: 'base64', media_type: 'image/png', data: '' } }
 const NOTHING_LOST = (): null => null
-/** Statuses of a path that is not there. */
+/** Statuses of an unknown path. */
 const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
 
-/** A call for a client of a surface: its answer is a response, the provider's bytes as they come or written anew. */
+/**
+ * A call for a client of a surface. Its answer is an HTTP response: the provider's bytes as they arrive, or rewritten.
+ */
 export class SurfaceCall implements CallHandler {
   readonly request: GatewayRequest
   readonly #modelRequest: ModelRequest
   readonly #call: Call
   #pulse: StreamPulse | null = null
-  /** The bytes that pass, of each of two attempts that may race; the second field: of the one that the client reads. */
+  /** The pass-through of each of two racing attempts; the second field is the one the client reads. */
   readonly #passthroughs = new WeakMap<Attempt, TextPassthrough | BinaryPassthrough>()
   #passthrough: TextPassthrough | BinaryPassthrough | null = null
   #answer: TranslatedResponse | null = null
@@ -89,7 +91,7 @@ export class SurfaceCall implements CallHandler {
   get gone(): boolean {
     return this.request.closed
   }
-  asked(): Asked {
+  asked(): RequestFacts {
     return this.request.asked()
   }
 
@@ -103,7 +105,7 @@ export class SurfaceCall implements CallHandler {
   }
 
   #go(candidates: readonly Candidate[]): void {
-    // A client that left while something was looked up pays for nothing.
+    // A client that disconnected during a lookup pays nothing.
     if (this.gone) return
     const { request } = this
     const delay = hedgeDelayIn(request.incoming.headers['x-uk-hedge'])
@@ -119,30 +121,30 @@ export class SurfaceCall implements CallHandler {
     return this.#modelRequest.translatedFor(offer)
   }
 
-  inputBound({ translated, offer }: Attempt): number {
-    // The body that is sent is what costs: a translation may say more than the client did.
-    return inputBound(translated?.body ?? this.#modelRequest.body.json, this.payer, offer.contextLength)
+  inputBound({ translated: translation, offer }: Attempt): number {
+    // The sent body determines the cost: a translation may be longer than the client's.
+    return inputBound(translation?.body ?? this.#modelRequest.body.json, this.payer, offer.contextLength)
   }
 
-  roughInputBound({ translated }: Attempt): number | null {
-    return translated === null ? roughInputBound(this.#modelRequest.body, this.payer) : null
+  roughInputBound({ translated: translation }: Attempt): number | null {
+    return translation === null ? roughInputBound(this.#modelRequest.body, this.payer) : null
   }
 
-  worstCase({ translated, candidate }: Attempt, inputTokens: number): WorstCase {
-    return worstCaseOf(this.#modelRequest, candidate, translated, inputTokens)
+  worstCase({ translated: translation, candidate }: Attempt, inputTokens: number): WorstCase {
+    return worstCaseOf(this.#modelRequest, candidate, translation, inputTokens)
   }
 
   guessInput(): number {
     return guessInput(this.#modelRequest.body.json)
   }
 
-  lossesOf({ offer, translated }: Attempt): readonly Loss[] {
-    const asked = this.#modelRequest.lossesTo(offer, translated)
-    const answered = translated === null ? [] : [...this.#pictureLoss(offer), ...(this.#answer?.lost ?? [])]
-    return answered.length === 0 ? asked : [...new Set([...asked, ...answered])]
+  lossesOf({ offer, translated: translation }: Attempt): readonly Loss[] {
+    const requestLosses = this.#modelRequest.lossesTo(offer, translation)
+    const answerLosses = translation === null ? [] : [...this.#pictureLoss(offer), ...(this.#answer?.lost ?? [])]
+    return answerLosses.length === 0 ? requestLosses : [...new Set([...requestLosses, ...answerLosses])]
   }
 
-  /** A stream's head leaves before its pictures come: of a model that draws it names their loss at once. */
+  /** A stream's head is sent before its images arrive, so the loss is named at once for image models. */
   #pictureLoss({ capabilities }: Offer): readonly Loss[] {
     if (!this.streaming || !capabilities.includes('image_output')) return []
     const { modalities } = this.#modelRequest.translation.canonical
@@ -156,7 +158,7 @@ export class SurfaceCall implements CallHandler {
     else this.#count(countFor(attempt.offer, this.#modelRequest.translation, () => this.guessInput()))
   }
 
-  /** The client's bytes to the provider, and the provider's to the client. */
+  /** Passes the client's bytes to the provider and the provider's bytes to the client. */
   #pass(attempt: Attempt, limit: number | null): void {
     const { request, gateway, streaming } = this
     const modelRequest = this.#modelRequest
@@ -193,12 +195,12 @@ export class SurfaceCall implements CallHandler {
     const { format, body } = this.#modelRequest
     const given = this.request.incoming.headers
     const headers = forwardedHeaders(given, upstream, format, endpoint.billing === 'byok')
-    // A form's boundary stands in its type.
+    // A form's boundary is in its content type.
     if (!body.places) return headers
     return headers.with(headers.indexOf('content-type') + 1, given['content-type']!)
   }
 
-  /** The redraft of an answer that passes as it is. */
+  /** The rewriting of an answer that otherwise passes unchanged. */
   #redraftFor(attempt: Attempt): Redraft | null {
     const { surface } = this.request
     const { format, body, usageEdit } = this.#modelRequest
@@ -206,13 +208,13 @@ export class SurfaceCall implements CallHandler {
       surface.redraft?.(this.#about(attempt), attempt.offer) ?? null,
       format.limitFields.length > 0 ? uniqueCalls(format.shape, body.bytes) : null,
       format.path === openaiEmbeddings.path ? embeddingEncoding(body.value('encoding_format')) : null,
-      // Usage that the provider states only because the gateway asked is not for the client.
+      // Usage that only the gateway requested isn't shown to the client.
       surface.usageOnRequest && usageEdit !== null ? { events: hideUsage } : null,
     ].filter((one) => one !== null)
     return redrafts.length === 0 ? null : inTurn(redrafts)
   }
 
-  /** The request in the provider's shape, and its answer in the client's. */
+  /** Sends the request in the provider's shape, and answers in the client's. */
   #translate(attempt: Attempt, translated: TranslatedRequest, limit: number | null): void {
     const { request, gateway } = this
     const { body, translation } = this.#modelRequest
@@ -225,15 +227,15 @@ export class SurfaceCall implements CallHandler {
       ? (output: readonly Json[]) =>
           gateway.engine.items.keep(ownerOfItems(request.caller.principal), itemsToKeep(output))
       : null
-    const simulated = isSimulated(attempt.offer)
+    const isSimulation = isSimulated(attempt.offer)
     const { canonical } = translation
     const loses = surface.loses ?? NOTHING_LOST
-    const answer = new TranslatedResponse(attempt, response, writer, canonical, simulated, keep, loses)
+    const answer = new TranslatedResponse(attempt, response, writer, canonical, isSimulation, keep, loses)
     this.#answer = answer
     attempt.sent(answer)
     const net = { outbound: gateway.outbound, outside: gateway.engine.outside, party: this.payer.accountId }
     const run = answer.run(translated.send(limit, net, answer.signal)).catch((error: unknown) => {
-      // An unforeseen error ends the call as well: nothing stays held, and what came is paid for.
+      // An unexpected error also ends the call: no reservation stays, and received output is billed.
       attempt.leave()
       throw error
     })
@@ -245,7 +247,7 @@ export class SurfaceCall implements CallHandler {
     this.request.json(200, this.request.surface.count!.write(tokens))
   }
 
-  /** Counts the tokens here where the provider cannot: many that speak a vendor's shape have no counting route. */
+  /** Tokens are counted locally if the provider can't: many providers of a vendor's shape have no counting route. */
   toleratesFault(why: UpstreamFault): boolean {
     if (this.metered || this.request.surface.count === null || !UNCOUNTED.has(why.status ?? 0)) return false
     this.#count(this.guessInput())
@@ -256,7 +258,7 @@ export class SurfaceCall implements CallHandler {
     return this.#modelRequest.about(id, candidate)
   }
 
-  /** The head of the client's answer. */
+  /** Writes the head of the client's answer. */
   begin(
     attempt: Attempt,
     losses: readonly Loss[],
@@ -269,7 +271,7 @@ export class SurfaceCall implements CallHandler {
     const { head, response, surface } = request
     const { endpoint } = offer
     this.#passthrough = this.#passthroughs.get(attempt) ?? null
-    // The provider answers whole although a stream was asked for.
+    // The provider sent a whole answer although a stream was requested.
     if (!contentType.startsWith('text/event-stream')) this.#quiet()
     if (surface.head !== undefined) head.push(...surface.head(id))
     head.push('content-type', contentType, 'x-uk-route', this.#modelRequest.routeTo(candidate))
@@ -277,13 +279,13 @@ export class SurfaceCall implements CallHandler {
     if (this.#modelRequest.format.media) head.push('x-content-type-options', 'nosniff')
     if (losses.length > 0) head.push('x-uk-losses', lossesHeader(losses))
     if (contentType.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
-    // The rest of its quota, and whose it is, says something only to who owns the account.
+    // The remaining quota, and whose it is, only concern the owner of the account.
     if (endpoint.billing === 'byok')
       for (const name in provider)
         if (name.startsWith('x-ratelimit-') || name.startsWith('anthropic-') || name.startsWith('openai-'))
           head.push(name, String(provider[name]))
     if (!response.headersSent) response.writeHead(200, head)
-    // The head has left before it was known who answers: comments say the rest.
+    // The head was sent before the provider was known: comments carry the rest.
     else
       response.write(
         comments(['x-uk-route', this.#modelRequest.routeTo(candidate), 'x-uk-losses', lossesHeader(losses)]),
@@ -292,11 +294,11 @@ export class SurfaceCall implements CallHandler {
   }
 
   hedgeLost({ offer }: Attempt, cost: Nano | null): void {
-    const spent = cost === null ? '' : `; cost_usd=${toUsd(cost)}`
-    this.request.head.push('x-uk-hedge', `provider=${offer.endpoint.slug}${spent}`)
+    const costComment = cost === null ? '' : `; cost_usd=${toUsd(cost)}`
+    this.request.head.push('x-uk-hedge', `provider=${offer.endpoint.slug}${costComment}`)
   }
 
-  /** Closes the connection: nothing else tells a client that half an answer has ended. */
+  /** Closes the connection: nothing else signals to the client that a partial answer has ended. */
   withdrawn(): void {
     this.request.response.destroy()
   }
@@ -313,20 +315,21 @@ export class SurfaceCall implements CallHandler {
       else if (surface.closing !== null && reading.fault === null && !reading.closed) response.end(surface.closing)
       else response.end()
     }
-    // It is written, told of and paid for: a connection to a provider reads nothing of it once it has told of the end.
+    // The answer is written, logged, and billed: the provider's connection reads nothing from it after reporting the
+    // end.
     if (this.#call.simple && attempt.translated === null) request.leaveBody()
   }
 
-  failed(failure: unknown, candidate: Candidate, exhausted: boolean): void {
+  failed(failure: unknown, candidate: Candidate, isExhausted: boolean): void {
     this.#quiet()
     const route = { 'x-uk-route': this.#modelRequest.routeTo(candidate) }
-    this.#tell(failure, exhausted ? { ...route, 'x-should-retry': 'false' } : route)
+    this.#tell(failure, isExhausted ? { ...route, 'x-should-retry': 'false' } : route)
   }
 
   #tell(failure: unknown, headers: Record<string, string> = {}): void {
     const { request } = this
     const { attempt } = this.#call
-    // Once the head has left, a stream is what is left to say it in.
+    // After the head was sent, the error can only be sent in the stream.
     if (request.response.headersSent && this.streaming && attempt !== null) {
       request.over()
       request.response.end(this.#frame(attempt, failure))

@@ -1,7 +1,7 @@
 import { refuse } from '#core/errors.ts'
 import { type Principal, hasScope } from '#core/principal.ts'
 import type { MediaKind } from '../catalogue/media.ts'
-import type { Directory, Listed, MediaOffer } from '../model/offer.ts'
+import type { Directory, ListedOffer, MediaOffer } from '../model/offer.ts'
 import { isMediaOffer, pricedForMedia } from '../model/offer.ts'
 import { type RequestedModel, newSeed } from '../routing/router.ts'
 import type { Candidate } from '../routing/router.ts'
@@ -20,7 +20,7 @@ const words: Record<MediaKind, { makes: string; list: string }> = {
 
 /** The directory as the media routes need it. */
 export interface MediaDirectory extends Pick<Directory, 'offers'> {
-  mediaModels(principal: Principal): readonly Listed[] | Promise<readonly Listed[]>
+  mediaModels(principal: Principal): readonly ListedOffer[] | Promise<readonly ListedOffer[]>
 }
 
 /** A candidate of the router that makes or reads media. */

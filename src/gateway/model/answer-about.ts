@@ -2,24 +2,21 @@ import type { Billing, Usage } from '#core/usage.ts'
 import type { TokensOfMedia } from './cost/cost.ts'
 import type { Json } from './json.ts'
 
-/** The facts that an answer states of itself beside the model's words. */
+/** Metadata of an answer. */
 export interface AnswerAbout {
-  /**
-   * The answer's id without the surface's prefix (`chatcmpl-`, `gen-`, `msg_`), which the writers add: the request's
-   * id, say.
-   */
+  /** The answer's ID without the surface's prefix (`chatcmpl-`, `gen-`, `msg_`), which the writers add. */
   id: string
-  /** The model as the client shall see it. */
+  /** The model name shown to the client. */
   model: string
   /** Seconds since 1970. */
   created: number
   /** The provider's name; only compat-c shows it. */
   provider: string
   billing: Billing
-  /** The provider whose format the thoughts are in, in OpenRouter's words; absent: not known. */
+  /** The provider whose format the reasoning has, in OpenRouter's terms; absent: unknown. */
   format?: string
-  /** The client's request: some answers tell of it what was asked. */
+  /** The client's request: some answers echo its settings. */
   request: Json
-  /** US dollars for this usage, where `reported` is what the provider says, if it does; null: nobody knows. */
-  costOf: (usage: Usage, reported: number | null, media: TokensOfMedia | undefined) => number | null
+  /** Returns US dollars for this usage; null: unknown. `reported` is the provider's own figure. */
+  costOf: (usage: Usage, reportedUsd: number | null, media: TokensOfMedia | undefined) => number | null
 }

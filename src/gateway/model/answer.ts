@@ -2,31 +2,33 @@ import type { TokensOfMedia } from './cost/cost.ts'
 import type { Usage } from '#core/usage.ts'
 import type { CanonicalPart, Chunk, FinishReason, MediaSource, SoundPiece, UpstreamFault } from './canonical-request.ts'
 
-/** Parts of an assistant message as the contract has them: `text`, `reasoning` and `tool_call`, in the order of their beginnings. */
+/**
+ * Parts of an assistant message in the contract: `text`, `reasoning`, and `tool_call`, in the order of their starts.
+ */
 export type AnswerPart = Extract<CanonicalPart, { type: 'text' | 'reasoning' | 'tool_call' }>
 
-/** A finished answer, or as much of it as came before `error`. */
-export interface Collected {
-  /** The provider's names of the answer and the model; empty where it never said. */
+/** A finished answer, or the part of it before `error`. */
+export interface CollectedAnswer {
+  /** The provider's ID of the answer and name of the model; empty if it never sent them. */
   id: string
   model: string
   content: AnswerPart[]
-  /** Pictures, in the order in which they came. */
+  /** Images in the order of arrival. */
   images: MediaSource[]
   sound: SoundPiece[]
-  /** Null: the provider reported none. Without `finish`, it may be what is known of the input only. */
+  /** Null: the provider reported none. Without `finish` it may only cover the input. */
   usage: Usage | null
-  /** The cost, where the provider reports one. */
+  /** The cost, if the provider reports one. */
   cost_usd: number | null
-  /** The part of the tokens that was sound or pictures, where the provider says so. */
+  /** The share of audio and image tokens, if the provider reports it. */
   media: TokensOfMedia | null
   finish: { reason: FinishReason; native: string | null; stop_sequence: string | null } | null
   error: UpstreamFault | null
 }
 
-/** Puts chunks together as they pass; `collected` is whole after the last one. */
+/** Collects passing chunks; `collected` is complete after the last one. */
 export class Collector {
-  readonly collected: Collected = {
+  readonly collected: CollectedAnswer = {
     id: '',
     model: '',
     content: [],
@@ -42,29 +44,29 @@ export class Collector {
   readonly #calls = new Map<string, Extract<AnswerPart, { type: 'tool_call' }>>()
 
   add(chunk: Chunk): void {
-    const { collected } = this
+    const { collected: answer } = this
     switch (chunk.type) {
       case 'start':
-        collected.id = chunk.id
-        collected.model = chunk.model
+        answer.id = chunk.id
+        answer.model = chunk.model
         return
       case 'text': {
-        const last = collected.content.at(-1)
+        const last = answer.content.at(-1)
         if (last?.type === 'text') last.text += chunk.text
-        else if (chunk.text !== '') collected.content.push({ type: 'text', text: chunk.text })
+        else if (chunk.text !== '') answer.content.push({ type: 'text', text: chunk.text })
         return
       }
       case 'image':
-        collected.images.push(chunk.source)
+        answer.images.push(chunk.source)
         return
       case 'audio': {
         const { type: _, ...piece } = chunk
-        collected.sound.push(piece)
+        answer.sound.push(piece)
         return
       }
       case 'citation': {
-        const cited = collected.content.findLast((part) => part.type === 'text')
-        if (cited) (cited.citations ??= []).push(chunk.citation)
+        const textPart = answer.content.findLast((part) => part.type === 'text')
+        if (textPart) (textPart.citations ??= []).push(chunk.citation)
         return
       }
       case 'reasoning':
@@ -79,7 +81,7 @@ export class Collector {
       case 'tool_call_start': {
         const call = { type: 'tool_call' as const, id: chunk.id, name: chunk.name, arguments: '' }
         this.#calls.set(chunk.id, call)
-        collected.content.push(call)
+        answer.content.push(call)
         return
       }
       case 'tool_call_delta': {
@@ -91,15 +93,15 @@ export class Collector {
       case 'lost':
         return
       case 'usage':
-        collected.usage = chunk.usage
-        collected.cost_usd = chunk.cost_usd ?? null
-        collected.media = chunk.media ?? null
+        answer.usage = chunk.usage
+        answer.cost_usd = chunk.cost_usd ?? null
+        answer.media = chunk.media ?? null
         return
       case 'finish':
-        collected.finish = { reason: chunk.reason, native: chunk.native, stop_sequence: chunk.stop_sequence ?? null }
+        answer.finish = { reason: chunk.reason, native: chunk.native, stop_sequence: chunk.stop_sequence ?? null }
         return
       case 'error':
-        collected.error = chunk.error
+        answer.error = chunk.error
     }
   }
 
@@ -112,18 +114,18 @@ export class Collector {
   }
 }
 
-export function fold(chunks: Iterable<Chunk>): Collected {
+export function fold(chunks: Iterable<Chunk>): CollectedAnswer {
   const collector = new Collector()
   for (const chunk of chunks) collector.add(chunk)
   return collector.collected
 }
 
-export async function collect(chunks: AsyncIterable<Chunk>): Promise<Collected> {
+export async function collect(chunks: AsyncIterable<Chunk>): Promise<CollectedAnswer> {
   const collector = new Collector()
   for await (const chunk of chunks) collector.add(chunk)
   return collector.collected
 }
 
-/** The text of the answer, without reasoning and calls. */
-export const textOfAnswer = ({ content }: Collected): string =>
+/** Returns the text of the answer without reasoning and calls. */
+export const textOfAnswer = ({ content }: CollectedAnswer): string =>
   content.map((part) => (part.type === 'text' ? part.text : '')).join('')

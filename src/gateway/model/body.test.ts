@@ -3,40 +3,40 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { readBody, setField, splice, spliceApart } from './body.ts'
 
-const set = (text: string, key: string, value: string): string => {
+const setAndParse = (text: string, key: string, value: string): string => {
   const body = readBody(Buffer.from(text))
   return splice(body, [setField(body, key, value)]).toString()
 }
 
 test('the value of `model` is replaced and every other byte stays', () => {
   assert.equal(
-    set('{ "messages" : [ ] ,\n\t"model" :\r\n "openai/gpt-5" , "x":1.50e3}', 'model', '"gpt-5"'),
+    setAndParse('{ "messages" : [ ] ,\n\t"model" :\r\n "openai/gpt-5" , "x":1.50e3}', 'model', '"gpt-5"'),
     '{ "messages" : [ ] ,\n\t"model" :\r\n "gpt-5" , "x":1.50e3}',
   )
-  assert.equal(set('{"model":"a\\"b\\\\","n":1}', 'model', '"c"'), '{"model":"c","n":1}')
+  assert.equal(setAndParse('{"model":"a\\"b\\\\","n":1}', 'model', '"c"'), '{"model":"c","n":1}')
 })
 
-test('only the key at the top is meant', () => {
+test('only the top-level key counts', () => {
   const text = '{"metadata":{"model":"x"},"s":"\\"model\\":\\"y\\"","t":"say \\"model","model":"z","u":["model"]}'
-  assert.equal(set(text, 'model', '"w"'), text.replace('"z"', '"w"'))
+  assert.equal(setAndParse(text, 'model', '"w"'), text.replace('"z"', '"w"'))
 })
 
-test('a key that is spelled with escapes is found', () => {
-  assert.equal(set('{"mod\\u0065l":"a","b":"\\u00e9"}', 'model', '"c"'), '{"mod\\u0065l":"c","b":"\\u00e9"}')
+test('a key written with escapes is found', () => {
+  assert.equal(setAndParse('{"mod\\u0065l":"a","b":"\\u00e9"}', 'model', '"c"'), '{"mod\\u0065l":"c","b":"\\u00e9"}')
 })
 
-test('a key that is there twice is refused, however it is spelled', () => {
+test('a duplicate key is refused, however it is written', () => {
   for (const text of [
     '{"model":"a","model":"b"}',
     '{"model":"a","x":{"model":1},"mod\\u0065l":"b"}',
     '{"model":"a", "\\u006dodel":"a"}',
   ])
-    assert.throws(() => set(text, 'model', '"c"'), { code: 'invalid_parameter', param: 'model' })
+    assert.throws(() => setAndParse(text, 'model', '"c"'), { code: 'invalid_parameter', param: 'model' })
 })
 
-test('a field that is missing is put in front', () => {
-  assert.equal(set(' { "model":"a"}', 'max_tokens', '5'), ' {"max_tokens":5, "model":"a"}')
-  assert.equal(set('{}', 'max_tokens', '5'), '{"max_tokens":5}')
+test('a missing field is inserted at the front', () => {
+  assert.equal(setAndParse(' { "model":"a"}', 'max_tokens', '5'), ' {"max_tokens":5, "model":"a"}')
+  assert.equal(setAndParse('{}', 'max_tokens', '5'), '{"max_tokens":5}')
 })
 
 test('several edits at once', () => {
@@ -49,7 +49,7 @@ test('several edits at once', () => {
   assert.equal(splice(body, edits).toString(), '{"max_tokens":1,"stream_options":{},"model":"m","stream":true}')
 })
 
-test('of a long body only its beginning is copied, if the edits stand there', () => {
+test('only the start of a long body is copied if all edits are there', () => {
   for (const words of ['x', 'ü'])
     for (const [before, after] of [
       ['', ',"stream":true'],
@@ -70,8 +70,8 @@ test('of a long body only its beginning is copied, if the edits stand there', ()
     }
 })
 
-test('any object keeps its meaning but for the field that is set, whatever its keys, values and spacing', () => {
-  // No backslash: after `{"\\":1}`, V8 13.6 takes the key of `{"\n":1}` for a backslash too.
+test('any object keeps its meaning except for the field that is set, whatever its keys, values, and spacing', () => {
+  // No backslash: after `{"\\":1}`, V8 13.6 also takes the key of `{"\n":1}` for a backslash.
   const key = fc.oneof(
     fc.constantFrom('model', 'mode', 'a', 'stream_options', 'é', '"', 'model"', '\u2028'),
     fc.string().filter((words) => !words.includes('\\')),
@@ -90,11 +90,11 @@ test('any object keeps its meaning but for the field that is set, whatever its k
   )
   fc.assert(
     fc.property(object, json, field, writer, (others, value, field, write) => {
-      const given = { ...others, [field]: value }
-      const expected = { ...(JSON.parse(JSON.stringify(given)) as object), [field]: 'new' }
-      assert.deepEqual(JSON.parse(set(write(given), field, '"new"')), expected)
-      const { [field]: _, ...rest } = given
-      assert.deepEqual(JSON.parse(set(write(rest), field, '"new"')), {
+      const input = { ...others, [field]: value }
+      const expected = { ...(JSON.parse(JSON.stringify(input)) as object), [field]: 'new' }
+      assert.deepEqual(JSON.parse(setAndParse(write(input), field, '"new"')), expected)
+      const { [field]: _, ...rest } = input
+      assert.deepEqual(JSON.parse(setAndParse(write(rest), field, '"new"')), {
         ...(JSON.parse(JSON.stringify(rest)) as object),
         [field]: 'new',
       })
@@ -103,7 +103,7 @@ test('any object keeps its meaning but for the field that is set, whatever its k
   )
 })
 
-test('a body that is not JSON is refused with the place where it stops, an empty one as empty', () => {
+test('a body that isn’t JSON is refused with the place of the error, an empty one as empty', () => {
   for (const text of ['', ' \n\t'])
     assert.throws(() => readBody(Buffer.from(text)), { message: 'The body is empty. Send a JSON object.' })
   assert.throws(() => readBody(Buffer.from('{"a": 1\n "b": 2}')), { message: /line 2 column 2/ })
@@ -111,12 +111,12 @@ test('a body that is not JSON is refused with the place where it stops, an empty
   assert.throws(() => readBody(Buffer.from(`{"é": nope${'x'.repeat(10_000)}}`)), { message })
 })
 
-test('a body that is not a JSON object is refused, and so is one that nests too deep', () => {
+test('a body that isn’t a JSON object is refused, and so is one that nests too deep', () => {
   for (const text of ['', '{', '[]', 'null', '"a"', '{"a":1}x', "{'a':1}"])
     assert.throws(() => readBody(Buffer.from(text)), { code: 'malformed_json' })
   assert.throws(() => readBody(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), { code: 'malformed_json' })
-  const nested = (levels: number): Buffer => Buffer.from(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`)
-  readBody(nested(512))
-  assert.throws(() => readBody(nested(513)), { code: 'malformed_json' })
-  assert.throws(() => readBody(nested(5_000_000)), { code: 'malformed_json' })
+  const nestedBody = (levels: number): Buffer => Buffer.from(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`)
+  readBody(nestedBody(512))
+  assert.throws(() => readBody(nestedBody(513)), { code: 'malformed_json' })
+  assert.throws(() => readBody(nestedBody(5_000_000)), { code: 'malformed_json' })
 })

@@ -8,28 +8,28 @@ import { wellFormedJson } from './well-formed.ts'
 import { isDeeper } from './json.ts'
 import { endOfString, endOfValue, skipSpace } from './json-bytes.ts'
 
-/** Marks of things in a request that decide what becomes of it: bits of a scan's words. */
+/** Properties of a request that decide how it is handled: bits in a scan's words. */
 export const mention = {
-  /** A name that may stand for what lies at a vendor. */
+  /** A name that may refer to something stored at a vendor. */
   kept: 1,
-  /** A name whose string may say where something lies. */
+  /** A name whose string may be an address. */
   addressed: 2,
   /** A name that an item of a response has. */
   id: 4,
-  /** A type that only parts in Anthropic's words have. */
+  /** A type that only Anthropic parts have. */
   anthropicPart: 8,
   /** A tool of another type than `function`. */
   customTool: 16,
   developer: 32,
   reference: 64,
   reasoning: 128,
-  /** A name whose string is media, or says where it lies, or whose list may hold such. */
+  /** A name whose string is media or its address, or whose list may contain such. */
   media: 256,
 } as const
 
 type Json = Record<string, unknown>
 
-/** The value of a top-level field by its name; undefined: there is none. */
+/** Reads a top-level field by name; undefined if absent. */
 export type FieldReader = (name: string) => unknown
 
 interface Place {
@@ -37,34 +37,37 @@ interface Place {
   end: number
 }
 
-/** A client's JSON object or form: the bytes travel on; what decides is read of them, and never written out again. */
+/**
+ * A client's JSON object or form. Its bytes are forwarded unchanged; fields are only read for decisions, never
+ * serialized again.
+ */
 export class Body {
   readonly bytes: Buffer
-  /** The places of the values of a form's fields. */
+  /** The positions of a form's values. */
   readonly places: ReadonlyMap<string, Place> | null
-  /** Null: `json` is there. */
+  /** Null if `json` exists. */
   readonly #scan: Scan | null
   #json: Json | null
-  /** Values that were read alone. */
+  /** Values that were parsed separately. */
   #values: Map<string, unknown> | null = null
 
-  constructor(bytes: Buffer, read: { scan: Scan } | { json: Json; places?: ReadonlyMap<string, Place> }) {
+  constructor(bytes: Buffer, source: { scan: Scan } | { json: Json; places?: ReadonlyMap<string, Place> }) {
     this.bytes = bytes
-    this.#scan = 'scan' in read ? read.scan : null
-    this.#json = 'json' in read ? read.json : null
-    this.places = 'places' in read ? read.places : null
+    this.#scan = 'scan' in source ? source.scan : null
+    this.#json = 'json' in source ? source.json : null
+    this.places = 'places' in source ? source.places : null
   }
 
   get scanned(): boolean {
     return this.#scan !== null
   }
 
-  /** The whole body, parsed when it is first asked for: at 20 KB that costs as much as a call without it. */
+  /** The whole body, parsed on first access: at 20 KB that costs as much as a call without it. */
   get json(): Json {
     return (this.#json ??= JSON.parse(this.bytes.toString()) as Json)
   }
 
-  /** Whether a name may be set twice in its object, or equal a judged one without regard to case. False is certain. */
+  /** True if a name may occur twice in its object, or equal a checked one when ignoring case. False is certain. */
   get mayHoldTwins(): boolean {
     return this.#scan === null || this.#scan.twins
   }
@@ -73,12 +76,12 @@ export class Body {
     return this.#scan === null ? Object.keys(this.json).length === 0 : this.#scan.spans.length === 0
   }
 
-  /** Whether the object has this key, which is ASCII. */
+  /** The key must be ASCII. */
   has(key: string): boolean {
     return this.#scan === null ? Object.hasOwn(this.json, key) : this.#field(this.#scan, key) >= 0
   }
 
-  /** The value of a top-level key, which is ASCII; undefined: it has none. */
+  /** Returns the value of a top-level key (ASCII), or undefined. */
   value(key: string): unknown {
     const scan = this.#scan
     if (scan === null || this.#json !== null) return Object.hasOwn(this.json, key) ? this.json[key] : undefined
@@ -90,25 +93,27 @@ export class Body {
     return values.get(key)
   }
 
-  /** The place of the value of a top-level key, which must be there; null: it has to be looked for. */
+  /** Returns the position of the value of an existing top-level key; null: it must be searched. */
   placeOf(key: string): Place | null {
     if (this.places !== null) return this.places.get(key)!
     const field = this.#scan === null ? -1 : this.#field(this.#scan, key)
     return field < 0 ? null : { start: this.#scan!.spans[field + 2]!, end: this.#scan!.spans[field + 3]! }
   }
 
-  /** Whether any of these (bits of `mention`) may be anywhere in it. False is certain. */
+  /** True if any of these (bits of `mention`) may occur in the body. False is certain. */
   mentions(subjects: number): boolean {
     return this.#scan === null || (this.#scan.seen & subjects) !== 0
   }
 
-  /** Whether a top-level array surely holds nothing but objects with another object as their `item`. */
+  /** True if a top-level array certainly contains only objects with another object as `item`. */
   holdsItems(key: string): boolean {
     const field = this.#scan === null ? -1 : this.#field(this.#scan, key)
     return field >= 0 && (this.#scan!.holds & (1 << (field / 4))) !== 0
   }
 
-  /** The bytes that all fields but these take as they stand; null: that says nothing of what a reader makes of them. */
+  /**
+   * Returns the bytes of all fields except these; null if their size says nothing about what a reader makes of them.
+   */
   sizeWithout(others: ReadonlySet<string>): number | null {
     const scan = this.#scan
     if (scan === null || scan.exponents) return null
@@ -137,21 +142,21 @@ export class Body {
   }
 }
 
-/** Deepest nesting that the gateways take (contract, part 2). */
+/** Maximum nesting depth (contract, part 2). */
 const NESTING = 512
 
 /**
- * Refuses with 400 what is not one well-formed JSON object, or holds more than the limits. `scan`: reads most of them
- * without parsing.
+ * Refuses with 400 anything but one well-formed JSON object within the limits. `scan` reads most bodies without
+ * parsing.
  */
 export function readBody(bytes: Buffer, scan: JsonScan | null = null, limits: CountLimits | null = null): Body {
   if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body isn’t valid UTF-8.' })
   if (limits !== null) checkCounts(bytes, limits)
-  const read = scan === null ? null : scan(bytes)
-  return new Body(bytes, read === null ? { json: parsed(bytes) } : { scan: read })
+  const result = scan === null ? null : scan(bytes)
+  return new Body(bytes, result === null ? { json: parseBody(bytes) } : { scan: result })
 }
 
-function parsed(bytes: Buffer): Json {
+function parseBody(bytes: Buffer): Json {
   checkShape(bytes, NESTING)
   const text = bytes.toString()
   let json: unknown
@@ -163,20 +168,23 @@ function parsed(bytes: Buffer): Json {
   }
   if (json === null || typeof json !== 'object' || Array.isArray(json))
     refuse('malformed_json', { message: 'The body must be a JSON object.' })
-  // It takes two bytes to nest once more.
+  // Each level takes at least two bytes.
   if (bytes.length > 2 * NESTING && isDeeper(json, NESTING))
     refuse('malformed_json', { message: `The body can be nested up to ${NESTING} levels deep.` })
   return json as Json
 }
 
-/** Bytes `start` (inclusive) to `end` (exclusive) give way to `text`. */
+/** Replaces bytes `start` (inclusive) to `end` (exclusive) with `text`. */
 export interface Edit {
   start: number
   end: number
   text: string
 }
 
-/** Sets a top-level field, whose name is ASCII letters and underscores: its value's bytes are replaced where they stand, or the field is put in front of the others. */
+/**
+ * Sets a top-level field, whose name must be ASCII letters and underscores: replaces the bytes of its value in place,
+ * or inserts the field at the front.
+ */
 export function setField(body: Body, key: string, valueJson: string): Edit {
   if (!body.has(key)) {
     const at = body.bytes.indexOf(0x7b) + 1
@@ -187,18 +195,18 @@ export function setField(body: Body, key: string, valueJson: string): Edit {
   return { start, end, text: valueJson }
 }
 
-/** Where all edits end before this byte, only the part up to them is copied. */
+/** If all edits end before this byte, only the part up to them is copied. */
 const NEAR = 16_384
 
-/** The body with these edits, which must not overlap. */
+/** Applies edits, which must not overlap. */
 export function splice(body: Body, edits: readonly Edit[]): Buffer {
   const { lead, rest } = spliceApart(body, edits)
   return lead === '' ? rest : Buffer.concat([Buffer.from(lead, 'latin1'), rest])
 }
 
 /**
- * The same in two pieces: as much of it as the edits need, one byte per character, and the rest, which is the client's own
- * bytes, not copied. Where the edits stand far behind, the first is empty and all is copied.
+ * Applies edits and returns two pieces: a lead with one byte per character, as long as the edits require, and the rest
+ * of the client's bytes, not copied. If the edits are far back, the lead is empty and everything is copied.
  */
 export function spliceApart({ bytes }: Body, edits: readonly Edit[]): { lead: string; rest: Buffer } {
   if (edits.length === 0) return { lead: '', rest: bytes }
@@ -227,12 +235,12 @@ function piecesOf(bytes: Buffer, edits: readonly Edit[]): Buffer[] {
 const isPlain = (text: string): boolean => /^[\x20-\x7e]*$/.test(text)
 
 /**
- * The place of the value of a top-level key in the bytes of a body that has this key. A key that is there twice is
- * refused: the parser and the provider could each see another one of the two.
+ * Returns the position of the value of an existing top-level key. Refuses duplicate keys: the parser and the provider
+ * could each read a different one.
  */
 export const locate = (body: Body, key: string): Place => body.placeOf(key) ?? walk(body.bytes, key)
 
-/** Refuses an object with a name at the top that is there twice. What was scanned has none, and neither has a form. */
+/** Refuses an object with a duplicate top-level name. Scanned bodies and forms can't have any. */
 export function refuseTwice(body: Body): void {
   if (body.scanned || body.places !== null) return
   const names = new Set<string>()
@@ -245,18 +253,18 @@ export function refuseTwice(body: Body): void {
 const refuseSecond = (name: string): never =>
   refuse('invalid_parameter', { message: `\`${shorten(name, 100)}\` was sent twice.`, param: shorten(name, 100) })
 
-function walk(bytes: Buffer, wanted: string): Place {
-  let found: Place | null = null
+function walk(bytes: Buffer, key: string): Place {
+  let place: Place | null = null
   for (const { name, start, end } of membersOf(bytes)) {
-    if (name !== wanted) continue
-    if (found) refuseSecond(name)
-    found = { start, end }
+    if (name !== key) continue
+    if (place) refuseSecond(name)
+    place = { start, end }
   }
-  if (!found) throw new Error(`the object has no key ${wanted}`)
-  return found
+  if (!place) throw new Error(`the object has no key ${key}`)
+  return place
 }
 
-/** The members of the object, in their order: the name, where that begins, and where the value stands. */
+/** Yields the members of the object in order: the name, where it starts, and the position of its value. */
 function* membersOf(bytes: Buffer): Generator<Place & { name: string; from: number }> {
   let at = skipSpace(bytes, bytes.indexOf(0x7b) + 1)
   while (bytes[at] === 0x22) {
@@ -269,17 +277,17 @@ function* membersOf(bytes: Buffer): Generator<Place & { name: string; from: numb
   }
 }
 
-/** The object without these top-level keys. The bytes of all other members stay as they are, in their order. */
+/** Removes top-level keys. The bytes of all other members stay unchanged, in order. */
 export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body {
-  const kept: Buffer[] = []
+  const pieces: Buffer[] = []
   for (const { name, from, end } of membersOf(bytes))
-    if (!keys.has(name)) kept.push(Buffer.from(kept.length === 0 ? '{' : ','), bytes.subarray(from, end))
-  const left = Buffer.concat(kept.length === 0 ? [Buffer.from('{}')] : [...kept, Buffer.from('}')])
+    if (!keys.has(name)) pieces.push(Buffer.from(pieces.length === 0 ? '{' : ','), bytes.subarray(from, end))
+  const remainder = Buffer.concat(pieces.length === 0 ? [Buffer.from('{}')] : [...pieces, Buffer.from('}')])
   const fields = Object.fromEntries(Object.entries(json).filter(([key]) => !keys.has(key)))
-  return new Body(left, { json: fields })
+  return new Body(remainder, { json: fields })
 }
 
-/** The object with one more or another top-level field. */
+/** Adds or replaces a top-level field. */
 export function withField(body: Body, key: string, value: unknown): Body {
   const bytes = splice(body, [setField(body, key, wellFormedJson(value))])
   return new Body(bytes, { json: { ...body.json, [key]: value } })

@@ -2,14 +2,14 @@ import type { TokensOfMedia } from './cost/cost.ts'
 import type { Usage } from '#core/usage.ts'
 
 /**
- * The middle of every translation: a CanonicalRequest goes in, Chunks come out. N client shapes and M provider shapes need
- * N + M converters, each pure: `decode` (client → CanonicalRequest), `encode` (CanonicalRequest → provider), and for the answer the
- * same pair the other way round over Chunks. Same shape in and out never passes through here: its bytes travel on. A type and no
- * interface, so that it is an object of fields to whoever weighs or summarises any shape.
+ * The middle of every translation: CanonicalRequest in, Chunks out. N client shapes and M provider shapes need N + M
+ * pure converters: `decode` (client → CanonicalRequest), `encode` (CanonicalRequest → provider), and the reverse pair
+ * for answers over Chunks. Calls with the same shape on both sides skip this: their bytes pass through. A type rather
+ * than an interface, so that functions for any JSON object accept it.
  */
 export type CanonicalRequest = {
   model: string
-  /** System messages stand where they stood; a shape that wants them elsewhere moves them. */
+  /** System messages keep their position; shapes that require another place move them. */
   messages: CanonicalMessage[]
   max_output_tokens?: number
   temperature?: number
@@ -33,17 +33,17 @@ export type CanonicalRequest = {
     exclude?: boolean
   }
   verbosity?: 'low' | 'medium' | 'high'
-  /** The answer may hold these besides its words, or instead of them; absent: what the model makes by itself. */
+  /** Allowed output besides or instead of text; absent: the model's default. */
   modalities?: Modality[]
-  /** The sound that is wanted in the answer: OpenAI's words for formats, a voice by the provider's name. */
+  /** Requested audio output: OpenAI's names for formats, the provider's name of a voice. */
   audio?: { format: string; voice?: string }
-  /** The pictures that are wanted in the answer, in OpenRouter's words: `16:9`, `1K`. */
+  /** Requested image output, in OpenRouter's terms: `16:9`, `1K`. */
   image_config?: { aspect_ratio?: string; image_size?: string }
-  /** Everything up to the last part that can be cached is worth caching for so long. */
+  /** Cache everything up to the last cacheable part for this long. */
   cache?: CacheMark
-  /** Requests of one key are likely to share what a vendor keeps of their beginning: no loss where a vendor keeps nothing. */
+  /** Requests with the same key probably share a cached prefix. No loss at vendors without a cache. */
   cache_key?: string
-  /** How OpenAI caches the prompt: its mode and lifetime, and how long the cache is kept. */
+  /** How OpenAI caches the prompt: mode, lifetime, retention. */
   prompt_cache_options?: Record<string, unknown>
   prompt_cache_retention?: string
   /** Labels for the vendor's records. */
@@ -57,7 +57,7 @@ export type Modality = 'text' | 'image' | 'audio'
 export interface CanonicalMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: CanonicalPart[]
-  /** Tells participants of the same role apart. */
+  /** Distinguishes participants of the same role. */
   name?: string
 }
 
@@ -65,30 +65,30 @@ export type CanonicalPart =
   | { type: 'text'; text: string; cache?: CacheMark; citations?: Citation[] }
   | { type: 'image'; source: MediaSource; detail?: PictureDetail; cache?: CacheMark }
   | { type: 'file'; source: MediaSource; name?: string; cache?: CacheMark }
-  /** `signature` and `redacted` are opaque and must come back byte for byte; `format` names whose they are. */
+  /** `signature` and `redacted` are opaque and must come back byte for byte; `format` names their vendor. */
   | { type: 'reasoning'; text: string; signature?: string; redacted?: string; format?: string; id?: string }
   /** `arguments` is the JSON text as the model wrote it, valid or not. */
   | { type: 'tool_call'; id: string; name: string; arguments: string; cache?: CacheMark }
-  /** Stands in a message of role `tool`; one such message may hold the results of several calls. */
+  /** Part of a message of role `tool`, which may hold the results of several calls. */
   | { type: 'tool_result'; id: string; content: CanonicalPart[]; is_error: boolean; cache?: CacheMark }
 
-/** How finely a picture is read, in OpenAI's words. */
+/** Image resolution for the model, in OpenAI's terms. */
 export type PictureDetail = 'auto' | 'low' | 'high' | 'original'
 
-/** The source that a stretch of an answer stands on. */
+/** A source for a range of the answer's text. */
 export interface Citation {
   url?: string
   title?: string
-  /** The cited text, as it stands in the source. */
+  /** The cited text from the source. */
   quote?: string
-  /** Characters of all the text of the answer, from the first one to behind the last one. */
+  /** Character offsets in the whole text of the answer, end exclusive. */
   start: number
   end: number
-  /** Anthropic's own form of it, which its clients send back. */
+  /** Anthropic's original form, which its clients send back. */
   native?: Record<string, unknown>
 }
 
-/** The prompt up to here is worth caching for so long. */
+/** Cache the prompt up to here for this long. */
 export type CacheMark = '5m' | '1h'
 
 export type MediaSource = { kind: 'base64'; media_type: string; data: string } | { kind: 'url'; url: string }
@@ -105,16 +105,16 @@ export interface Tool {
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error'
 
 /**
- * A piece of a model's answer. Text and tool calls may interleave; a tool call's deltas name its id.
- * A reader's chunks hold whole code points and its last one is a `finish`, before which every tool call has ended, or an `error`.
+ * A piece of a model's answer. Text and tool calls may interleave; the deltas of a tool call name its ID. Chunks from a
+ * reader hold whole code points. The last one is a `finish`, before which every tool call has ended, or an `error`.
  */
 export type Chunk =
   | { type: 'start'; id: string; model: string }
   | { type: 'text'; text: string }
-  /** A whole picture. */
+  /** A whole image. */
   | { type: 'image'; source: MediaSource }
   | ({ type: 'audio' } & SoundPiece)
-  /** A citation of text that has been said. */
+  /** A citation of earlier text. */
   | { type: 'citation'; citation: Citation }
   | { type: 'reasoning'; text: string }
   | { type: 'reasoning_end'; signature?: string; redacted?: string; format?: string; id?: string }
@@ -122,29 +122,29 @@ export type Chunk =
   | { type: 'tool_call_delta'; id: string; delta: string }
   | { type: 'tool_call_end'; id: string }
   /**
-   * Cumulative: the last one holds, and is whole once `finish` has come. `cost_usd` only where the provider reports one,
-   * `media` where it says how many of the tokens were sound or pictures.
+   * Cumulative: the last one counts, and is complete once `finish` has come. `cost_usd` only if the provider reports
+   * it, `media` if it reports the share of audio or image tokens.
    */
   | { type: 'usage'; usage: Usage; cost_usd?: number; media?: TokensOfMedia }
   | { type: 'finish'; reason: FinishReason; native: string | null; stop_sequence?: string }
-  /** A part of a kind that has no chunk: it is named to whoever cannot be shown it. */
+  /** A part of a type without its own chunk; surfaces report it as a loss. */
   | { type: 'lost'; name: Loss }
   | { type: 'error'; error: UpstreamFault }
 
-/** A stretch of the sound of an answer, with the words that are said in it. */
+/** A piece of audio with its transcript. */
 export interface SoundPiece {
-  /** Bytes in base64, each piece padded for itself. */
+  /** Bytes in base64, each piece padded separately. */
   data: string
   transcript: string
-  /** The vendor's name of the sound; empty: it has none. */
+  /** The vendor's ID of the audio; empty: none. */
   id: string
-  /** Seconds since 1970; null: the vendor keeps nothing of it. */
+  /** Seconds since 1970; null: the vendor doesn't store it. */
   expires_at: number | null
-  /** Hertz of bare 16 bit mono samples, little endian; null: the bytes are in the format that was asked for. */
+  /** Sample rate in hertz of raw 16-bit mono samples, little endian; null: the bytes have the requested format. */
   rate: number | null
 }
 
-/** The reasons why an upstream call fails, as the router and the surfaces need to know it (`compat.md`, part 6). */
+/** Reasons why an upstream call fails, as the router and the surfaces distinguish them (compat.md, part 6). */
 export const faultKinds = [
   'bad_request',
   'context_length',
@@ -158,32 +158,32 @@ export const faultKinds = [
   'timeout',
   'unreachable',
   'garbage',
-  /** The endpoint was disabled or deleted while it was asked: nothing of the provider's. */
+  /** The endpoint was disabled or deleted during the call; not the provider's fault. */
   'withdrawn',
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 
 export interface UpstreamFault {
   kind: FaultKind
-  /** The provider's own sentence, safe to show: never holds a key. */
+  /** The provider's own message, safe to show: never contains a key. */
   message: string
-  /** HTTP status that the provider answered with, if it did. */
+  /** The provider's HTTP status, if it answered. */
   status?: number
-  /** The provider's word for what is wrong with the request, and the field that is at fault. */
+  /** The provider's code for what is wrong with the request, and the field at fault. */
   code?: string
   param?: string
-  /** Further fields of the provider's error, for clients that act on them. */
+  /** Further fields of the provider's error that clients react to. */
   details?: Readonly<Record<string, unknown>>
-  /** The fault lasts, though its kind mostly passes. */
+  /** A permanent fault of a kind that is usually temporary. */
   lasts?: true
-  /** Of `upstream_payment`: the rest of the account at the provider pays for smaller requests. */
+  /** For `upstream_payment`: the remaining balance at the provider covers smaller requests. */
   affordsLess?: true
-  /** Seconds after which the provider wants to be asked again. */
+  /** Seconds after which the provider accepts a retry. */
   retry_after_seconds?: number
-  /** The provider at fault, and the answers of those asked before. */
+  /** The provider at fault, and the answers of those tried before. */
   provider?: string
   previous?: readonly { provider: string; message: string; status: number | null }[]
 }
 
-/** A thing that a translation could not carry, by the name of the field in the client's request. */
+/** What a translation couldn't carry, by the name of the field in the client's request. */
 export type Loss = string

@@ -1,8 +1,8 @@
 import type { CountLimits } from '#core/json/json-counts.ts'
 
 /**
- * The most of everything in one request for words. Anthropic takes 100,000 messages and searches among 10,000 tools; a
- * conversation of as many messages fits into no model's context, and reading it would hold up everyone else.
+ * Limits for one conversation request. Anthropic accepts 100,000 messages and searches among 10,000 tools; no model's
+ * context fits more messages, and reading them would block everyone else.
  */
 export const conversationLimits: CountLimits = {
   lists: {
@@ -28,5 +28,5 @@ const PATHS: ReadonlySet<string> = new Set([
   '/messages/count_tokens',
 ])
 
-/** Whether requests of this format are conversations; input for embeddings may be a million tokens' numbers. */
+/** True for conversation formats. Embedding input may be the numbers of a million tokens. */
 export const holdsConversation = ({ path }: { path: string }): boolean => PATHS.has(path.replace(/^\/v1(?=\/)/, ''))

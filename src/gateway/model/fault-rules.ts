@@ -1,16 +1,19 @@
 import type { FaultKind, UpstreamFault } from './canonical-request.ts'
 
-/** The rule of what is done about a kind of fault. */
+/** How a kind of fault is handled. */
 export interface Rule {
-  /** The others that may do better: `anybody`, `roomier` (a larger context or another model), only `another model`. */
+  /**
+   * Which other candidates may succeed: `anybody`, `roomier` (a larger context or another model), or only `another
+   * model`.
+   */
   elsewhere: 'anybody' | 'roomier' | 'another model'
-  /** The number of times that the same provider is asked again, once everybody was asked. Only what was not charged for is repeated. */
+  /** Retries at the same provider after all candidates were tried. Only faults without charges are retried. */
   again: number
-  /** The time that it is set aside where it does not say so itself; 0: the provider is not at fault. */
+  /** How long the provider is avoided if it doesn't say so itself; 0: it isn't at fault. */
   asideMs: number
-  /** Whether time heals it: then whoever asks again later may be served. Else somebody has to do something first. */
+  /** True for temporary faults: a later retry may succeed. Others need someone to act first. */
   passes: boolean
-  /** The scope of the fault: this model there, or whatever the endpoint serves. */
+  /** What the fault affects: this model there, or everything the endpoint serves. */
   of: 'model' | 'endpoint'
 }
 
@@ -25,38 +28,40 @@ export const rules: Readonly<Record<FaultKind, Rule>> = {
   overloaded: { elsewhere: 'anybody', again: 2, asideMs: 30 * SECOND, passes: true, of: 'model' },
   server_error: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, passes: true, of: 'model' },
   unreachable: { elsewhere: 'anybody', again: 1, asideMs: 30 * SECOND, passes: true, of: 'endpoint' },
-  // It may be at work on the first one still.
+  // The provider may still be working on the first attempt.
   timeout: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, passes: true, of: 'model' },
   garbage: { elsewhere: 'anybody', again: 0, asideMs: 30 * SECOND, passes: true, of: 'model' },
   model_not_found: { elsewhere: 'anybody', again: 0, asideMs: 2 * MINUTE, passes: false, of: 'model' },
-  // The endpoint's owner wants it so, and the provider is not at fault.
+  // Requested by the endpoint's owner; the provider isn't at fault.
   withdrawn: { elsewhere: 'anybody', again: 0, asideMs: 0, passes: false, of: 'endpoint' },
-  // Somebody has to do something about these first.
+  // Someone must fix these first.
   upstream_key: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
   upstream_payment: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
 }
 
-/** The longest wait: a provider that wants to be left alone for longer is asked again after this all the same. */
+/** Maximum: a provider that asks for a longer pause is still retried after this. */
 const LONGEST_ASIDE_MS = 15 * MINUTE
 
-/** The time that a provider is set aside for this fault: as long as it says where it says so. */
 export function asideFor({ kind, retry_after_seconds: seconds }: UpstreamFault): number {
   const { asideMs } = rules[kind]
   return asideMs === 0 || seconds === undefined ? asideMs : Math.min(LONGEST_ASIDE_MS, seconds * SECOND)
 }
 
-/** Whether the same request may be served later without anybody doing anything about it. */
+/** True if the same request may succeed later without any change. */
 export const passes = ({ kind, lasts }: UpstreamFault): boolean => rules[kind].passes && lasts !== true
 
-/** Whether another provider of the same model may do better. */
+/** True if another provider of the same model may succeed. */
 export const isRetryable = ({ kind }: UpstreamFault): boolean => rules[kind].elsewhere === 'anybody'
 
-/** The last moment at which a further attempt begins, counted from the first. */
+/** The latest start of another attempt, counted from the first. */
 export const DEADLINE_MS = 20 * SECOND
 const FIRST_WAIT_MS = 200
-/** Longer waits are the client's, who is told how long they are. */
+/** Longer waits are left to the client, which receives their length. */
 export const LONGEST_WAIT_MS = 4 * SECOND
 
-/** Full jitter: anything up to a bound that doubles (Brooker, "Exponential Backoff and Jitter", 2015). `chance` is 0–1. */
+/**
+ * Full jitter: a random delay below a bound that doubles each round (Brooker, "Exponential Backoff and Jitter", 2015).
+ * `chance` is 0–1.
+ */
 export const backoff = (round: number, chance: number): number =>
   chance * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** round)

@@ -3,29 +3,28 @@ import type { Cost, TokensOfMedia } from './cost/cost.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamFault } from './canonical-request.ts'
 
-/** The facts that the end of an answer tells. */
+/** What the end of an answer reports. */
 export interface Reading {
-  /** Null: the provider said nothing. */
+  /** Null: the provider reported nothing. */
   usage: Usage | null
   reportedUsd?: number | undefined
-  /** The part of the tokens that was sound or pictures, where the provider says so. */
+  /** The share of audio and image tokens, if the provider reports it. */
   media?: TokensOfMedia | undefined
-  /** Pictures that came, where the provider told no usage. */
+  /** Images received, if the provider reported no usage. */
   pictures?: number
-  /** The cost, where it is not that of `usage` at the offer's prices for conversations. */
+  /** The cost, if it differs from `usage` at the offer's prices for conversations. */
   priced?: Cost
-  /** Something was used that nobody counted: the cost is not known. */
+  /** Something was used that has no count, so the cost is unknown. */
   unpriced?: boolean
   finishReason: string | null
-  /** The answer came to its proper end. */
+  /** The answer reached its regular end. */
   ended: boolean
-  /** The vendor's last frame was there. */
+  /** The vendor's last frame arrived. */
   closed: boolean
-  /** The provider put an error into its answer. */
+  /** The provider sent an error inside its answer. */
   fault: UpstreamFault | null
 }
 
-/** An answer that told nothing. */
 export const emptyReading = (): Reading => ({
   usage: null,
   finishReason: null,
@@ -34,26 +33,28 @@ export const emptyReading = (): Reading => ({
   fault: null,
 })
 
-/** A provider's answer on its way, wherever it is going. */
+/** A provider's answer in progress, for any destination. */
 export interface AnswerInProgress {
-  /** Characters that have come, about: what is reckoned with should this process die before its end. */
+  /** Approximate characters received, for the estimate if this process dies before the end. */
   readonly characters: number
-  /** The answer is not wanted any more: the provider is left at once. Answers what had come until then. */
+  /** Cancels the answer: the provider is disconnected at once. Returns what had arrived. */
   leave(): { reading: Reading; characters: number }
 }
 
-/** The listener that is told what became of an answer. Exactly one of `failed` and `ended` is called, once; after `leave` none is. */
+/**
+ * Receives the outcome of an attempt. Exactly one of `failed` and `ended` is called, once; after `leave` neither is.
+ */
 export interface AttemptListener {
-  /** The provider answers: the head of the client's answer is due. `length` null: unknown. */
+  /** The provider has answered: the head of the client's answer is due. `length` null: unknown. */
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
   /**
-   * The call failed before anything reached the client; another provider may be asked. `isUnclear`: the request has left, and
-   * the provider may be at work on it.
+   * The call failed before anything reached the client, so another provider may be tried. `isUnclear`: the request was
+   * sent, and the provider may still be working on it.
    */
   failed(fault: UpstreamFault, isUnclear?: boolean): void
   /**
-   * The answer is over. With a fault it broke off, and the client's stream is still open for a last frame.
-   * `characters` that the model wrote, about, where it did not say what was used.
+   * The answer has ended. With a fault it broke off, and the client's stream is still open for a last frame.
+   * `characters`: approximate length of the model's output, for answers without usage.
    */
   ended(reading: Reading, fault: UpstreamFault | null, firstByteAt: number, characters: number): void
 }

@@ -3,7 +3,7 @@ export function skipSpace(bytes: Buffer, at: number): number {
   return at
 }
 
-/** `at` is on the opening quote. */
+/** `at` is the position of the opening quote. */
 export function endOfString(bytes: Buffer, at: number): number {
   for (let quote = bytes.indexOf(0x22, at + 1); ; quote = bytes.indexOf(0x22, quote + 1)) {
     if (quote < 0) throw new Error('the string does not end')
@@ -13,12 +13,12 @@ export function endOfString(bytes: Buffer, at: number): number {
   }
 }
 
-/** The end of the JSON value that starts at `at`. Throws when it does not end. */
+/** Returns the end of the JSON value that starts at `at`. Throws if it doesn't end. */
 export function endOfValue(bytes: Buffer, at: number): number {
   const byte = bytes[at]
   if (byte === 0x22) return endOfString(bytes, at)
   if (byte !== 0x7b && byte !== 0x5b) {
-    // A number, true, false or null ends where JSON's punctuation or space begins.
+    // Numbers, true, false, and null end at punctuation or white space.
     while (at < bytes.length && !ENDS.has(bytes[at]!)) at++
     return at
   }

@@ -1,14 +1,14 @@
-/** JSON from outside, before anybody has looked at it. */
+/** Unvalidated JSON from outside. */
 export type Json = Record<string, unknown>
 
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Readers that never fail, for answers that were paid for: the value, or a stand-in where it is of another type. */
+/** Readers that never fail, for answers that were already paid for: the value, or an empty one if the type differs. */
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-/** A provider's figure, which some write as a string; null: it is none. */
+/** Reads a number, which some providers send as a string; null if it isn't one. */
 export function figureOf(value: unknown): number | null {
   const figure = typeof value === 'string' && /^\d{1,15}(?:\.\d+)?$/.test(value) ? Number(value) : value
   return typeof figure === 'number' && Number.isFinite(figure) ? figure : null
@@ -17,7 +17,7 @@ export const countOf = (value: unknown): number => Math.max(0, figureOf(value) ?
 
 export const isWord = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** JSON text, or undefined where it is none. */
+/** Returns undefined if the text isn't JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -26,14 +26,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The object without the keys whose value is undefined, so that optional fields stay absent. */
+/** Removes keys whose value is undefined, so that optional fields stay absent. */
 export function compact<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>
   }
 }
 
-/** Whether a value nests deeper than so many levels. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true

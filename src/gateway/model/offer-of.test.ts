@@ -1,7 +1,7 @@
 import { newId } from '#core/ids.ts'
 import type { Offer, ProviderEndpoint } from './offer.ts'
 
-/** An offer for tests: sound values, and those that a test cares about. */
+/** Builds an offer for tests from valid defaults and the given values. */
 export function offerOf({
   endpoint,
   ...offer

@@ -6,60 +6,60 @@ import type { Billing } from '#core/usage.ts'
 import type { MediaAbilities, MediaKind } from '../catalogue/media.ts'
 import type { Pricing } from '../catalogue/model.ts'
 
-/** Shapes in which text is asked for. OpenAI's and Gemini's serve media at the same address. */
+/** Shapes for text generation. OpenAI's and Gemini's endpoints also serve media. */
 export type TextShape = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'ollama'
 
-/** Shapes of vendors who make or read media and write no text. */
+/** Shapes of vendors that generate or read media but no text. */
 export type MediaShape = 'elevenlabs' | 'deepgram' | 'replicate' | 'fal' | 'black-forest-labs' | 'stability'
 
 export type Shape = TextShape | MediaShape
 
-/** A provider endpoint as a call uses it. The key never leaves this process but to `origin`. */
+/** A provider endpoint as used by a call. Its key is only ever sent to `origin`. */
 export interface ProviderEndpoint {
   id: Id
-  /** Unique per owner; the platform id of its models is `slug/id`. */
+  /** Unique per owner; the platform ID of its models is `slug/id`. */
   slug: string
   name: string
   shape: Shape
   baseUrl: string
-  /** Null where the provider takes none. */
+  /** Null for providers without keys. */
   apiKey: string | null
   headers: Readonly<Record<string, string>>
-  /** `byok` for the caller's own, `credits` for the instance's (the simulated ones too), `free` for an Ollama found by itself. */
-  billing: Billing
   /**
-   * The order of asking, as in DNS SRV records: the lowest number is asked first; among equals `weight` shares the
-   * calls out.
+   * `byok` for the caller's own, `credits` for the instance's (including simulated ones), `free` for an auto-detected
+   * Ollama.
    */
+  billing: Billing
+  /** As in DNS SRV records: the lowest number is tried first; `weight` distributes calls among equals. */
   priority: number
   weight: number
   preset: string | null
-  /** The owner's knowledge of what becomes of prompts there; absent and null: nothing. */
+  /** What the owner knows about the handling of prompts there; absent and null mean unknown. */
   dataPolicy?: DataPolicy
-  /** The instance's own endpoints, and those found by themselves, may stand on private addresses. */
+  /** The instance's own and auto-detected endpoints may have private addresses. */
   mayBePrivate: boolean
-  /** Sends its requests, where they do not leave by HTTP to `baseUrl`; its path and query are those of the shape all the same. */
+  /** Sends the requests that don't leave by HTTP to `baseUrl`. Path and query are still those of the shape. */
   dispatch?: Dispatch
-  /** Under what is kept how it does: another address or key is another connection. Absent: nothing is kept. */
+  /** Key for the endpoint's health history: another address or key is another connection. Absent: no history. */
   connection?: Id
-  /** The workspace that brought it; absent: it belongs to none. */
+  /** The workspace that owns it; absent: none. */
   workspaceId?: Id
-  /** The provider could not be reached when it was looked for last: all others are asked before it. */
+  /** The provider was unreachable at the last check: all others are tried first. */
   away?: true
 }
 
-/** The facts of a request beside its bytes. */
+/** A request without its body. */
 export interface ProviderRequest {
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   model: string
   stream: boolean
 }
 
-/** Sends a request. What comes of it, a failure too, arrives at the handler, which holds it up by `controller.pause`. */
-export type Dispatch = (send: Send, asked: ProviderRequest, handler: Dispatcher.DispatchHandler) => void
+/** Sends a request. Results and failures arrive at the handler, which applies backpressure with `controller.pause`. */
+export type Dispatch = (send: Send, request: ProviderRequest, handler: Dispatcher.DispatchHandler) => void
 
 export interface DataPolicy {
-  /** Prompts are kept after the answer. */
+  /** Prompts are stored after the answer. */
   keeps: boolean | null
   /** Models are trained on prompts. */
   trains: boolean | null
@@ -68,27 +68,27 @@ export interface DataPolicy {
 /** A way to serve a model. */
 export interface Offer {
   endpoint: ProviderEndpoint
-  /** The platform's id, `provider/id`. */
+  /** The platform's ID, `provider/id`. */
   slug: string
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   upstreamModel: string
   contextLength: number | null
   maxOutputTokens: number | null
   capabilities: readonly string[]
-  /** The quantization of the weights, in OpenRouter's words (`fp8`, `int4`, …); absent: unknown. */
+  /** The quantization of the weights, in OpenRouter's terms (`fp8`, `int4`, …); absent: unknown. */
   quantization?: string
-  /** The prices of conversations, embeddings and what they hold. Null: in no source. */
+  /** Prices of conversations, embeddings, and their contents. Null: unknown. */
   pricing: Pricing | null
   priceSource: string | null
   priceDate: string | null
-  /** Present where it makes or reads media. */
+  /** Present if the model generates or reads media. */
   media?: OfferedMedia
 }
 
 export interface OfferedMedia {
   kind: MediaKind
   abilities: MediaAbilities
-  /** Null: in no source. */
+  /** Null: unknown. */
   pricing: Pricing | null
 }
 
@@ -99,49 +99,53 @@ export interface MediaOffer extends Offer {
 
 export const isMediaOffer = (offer: Offer): offer is MediaOffer => offer.media !== undefined
 
-const priced = new WeakMap<Offer, MediaOffer>()
+const mediaOffers = new WeakMap<Offer, MediaOffer>()
 
-/** The offer at its price for media, as the router compares it. The same object for the same offer. */
+/** Returns the offer at its media price, as the router compares it. Always the same object for the same offer. */
 export function pricedForMedia(offer: MediaOffer): MediaOffer {
-  const known = priced.get(offer)
-  if (known !== undefined) return known
+  const cached = mediaOffers.get(offer)
+  if (cached !== undefined) return cached
   const same: MediaOffer = { ...offer, pricing: offer.media.pricing }
-  priced.set(offer, same)
+  mediaOffers.set(offer, same)
   return same
 }
 
 /** An offer as the surfaces list it. */
-export interface Listed extends Offer {
+export interface ListedOffer extends Offer {
   name: string
-  /** ISO 8601; null: in no source. */
+  /** ISO 8601; null: unknown. */
   releasedAt: string | null
-  /** ISO 8601: released, or as long as the platform knows it. */
+  /** ISO 8601: when it was released, or else first seen by the platform. */
   createdAt: string
   modalities: { input: readonly string[]; output: readonly string[] }
 }
 
 /**
- * The gateway's view of the areas: endpoints and models that a caller may use. Answered from memory
- * when this process has it, so that the hot path does not wait.
+ * The gateway's interface to endpoints and models. Answers from memory where this process has the data, so that the hot
+ * path doesn't wait.
  */
 export interface Directory {
-  /** Every way to serve this model for this caller; a bare name may be served by several. Empty: unknown model. */
+  /**
+   * Returns every way to serve this model for this caller. A bare name may be served by several endpoints. Empty:
+   * unknown model.
+   */
   offers(principal: Principal, model: string): readonly Offer[] | Promise<readonly Offer[]>
   /** Models that this caller may use, one row per `slug`. */
-  models(principal: Principal): readonly Listed[] | Promise<readonly Listed[]>
-  /** Whether this caller may use what the endpoint's owner has: a member who left may not. */
+  models(principal: Principal): readonly ListedOffer[] | Promise<readonly ListedOffer[]>
+  /** False for the endpoints of a workspace that the caller has left. */
   mayUse(principal: Principal, endpoint: ProviderEndpoint): boolean
-  /** Calls back when this endpoint, as an offer has it, no longer serves: deleted, disabled, or its key cannot be opened. */
-  watch(endpoint: ProviderEndpoint, gone: () => void): Disposable
+  /** Calls back when this endpoint stops serving: deleted, disabled, or its key can't be decrypted. */
+  watch(endpoint: ProviderEndpoint, onWithdrawn: () => void): Disposable
   /**
-   * Tells the calls under way at endpoints that no longer serve; asked at each change which endpoints are answering.
+   * Registers a source of endpoints in use. It is queried at each change, and calls at withdrawn endpoints are
+   * notified.
    */
   inUse(using: () => Iterable<EndpointUse>): void
 }
 
-/** An endpoint, as an offer has it, that is answering a call. */
+/** An endpoint that is answering a call. */
 export interface EndpointUse {
   endpoint: ProviderEndpoint
-  /** Called when the endpoint no longer serves, once or more, also when the call has ended meanwhile. */
+  /** Called when the endpoint stops serving, possibly more than once or after the call has ended. */
   gone(): void
 }

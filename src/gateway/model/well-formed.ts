@@ -1,7 +1,7 @@
-/** The value as JSON in valid Unicode: an unpaired half of a surrogate pair, in names too, becomes U+FFFD. */
+/** Serializes a value as valid Unicode: unpaired surrogates, in names too, become U+FFFD. */
 export function wellFormedJson(value: unknown): string {
   const text = JSON.stringify(value)
-  // `JSON.stringify` writes paired halves as they are, and an unpaired one as `\udXXX`.
+  // `JSON.stringify` writes surrogate pairs unchanged, and an unpaired one as `\udXXX`.
   return text.includes('\\ud') ? text.replaceAll(/\\(?:u[0-9a-f]{4}|.)/g, whole) : text
 }
 

@@ -6,21 +6,21 @@ import { type Principal, membershipIn } from '#core/principal.ts'
 import { atLeast } from '#core/scopes.ts'
 import { countedAs } from '#pipeline/admit.ts'
 
-/** A principal as the gateways need to know it. */
+/** What the gateway knows about a principal. */
 export interface Caller {
   principal: Principal
-  /** The id whose rate limit counts: the key's, so that one of an account's keys cannot starve the others. */
+  /** The rate limit's ID: the key's, so that one key of an account can't starve the others. */
   limitId: Id
   payer: Payer
-  /** Whether its account may run models in the key's workspace. */
+  /** True if the account may run models in the key's workspace. */
   mayRun: boolean
 }
 
-const known = new WeakMap<Principal, Caller>()
+const callers = new WeakMap<Principal, Caller>()
 
-/** Worked out once per principal, which lives until a right of its account changes. */
+/** Cached per principal, which is replaced when a right of its account changes. */
 export function callerOf(principal: Principal): Caller {
-  const before = known.get(principal)
+  const before = callers.get(principal)
   if (before) return before
   const { credential, personalWorkspaceId } = principal
   const workspaceId =
@@ -31,7 +31,7 @@ export function callerOf(principal: Principal): Caller {
     payer: payerOf(principal, workspaceId),
     mayRun: mayRunIn(principal, workspaceId),
   }
-  known.set(principal, caller)
+  callers.set(principal, caller)
   return caller
 }
 
@@ -43,7 +43,7 @@ function mayRunIn(principal: Principal, workspaceId: Id): boolean {
   )
 }
 
-/** Refuses with 403 where the key's owner may not run models in its workspace. */
+/** Refuses with 403 if the key's owner may not run models in its workspace. */
 export function checkMayRun({ mayRun }: Caller): void {
   if (!mayRun)
     refuse('insufficient_role', {

@@ -10,16 +10,16 @@ import type { VideoShelf } from './video-shelf.ts'
 import type { Health } from '../routing/health.ts'
 import type { CacheAffinity } from '../routing/cache-affinity.ts'
 
-/** A request whose answer is not over, as the gateway keeps it until then. */
+/** A request in progress. */
 export interface OpenRequest {
-  /** The request's index among those in progress; -1: it is not among them. */
+  /** The request's index among those in progress; -1: none. */
   place: number
   interrupt(failure: Refusal): void
   /** The endpoints that are answering it. */
   uses(): Iterable<EndpointUse>
 }
 
-/** The parts that the gateway is made of. */
+/** The gateway's dependencies. */
 export interface GatewayParts extends AdmissionParts {
   engine: Pick<Engine, 'ledger' | 'requestLog' | 'log' | 'media' | 'versions' | 'outside'> & {
     metrics: Metrics
@@ -28,9 +28,9 @@ export interface GatewayParts extends AdmissionParts {
   directory: Directory
   usageLookup: UsageLookup
   outbound: Outbound
-  /** The most bytes of media answers that have to be whole in this process, all together. */
+  /** Maximum bytes of media answers buffered in this process, in total. */
   mediaAnswerBytes: number
-  /** How often a stream is kept alive, where not as its surface says. */
+  /** Overrides the surface's keep-alive interval. */
   keepAliveMs: number | undefined
   /** Videos that outlive the requests of compat-a. */
   videos(): VideoShelf
@@ -40,10 +40,13 @@ export interface GatewayParts extends AdmissionParts {
   preflightHead(methods: Iterable<string>): string[]
 }
 
-/** The parts, and what this process has seen of the providers. */
+/** The dependencies, plus this process's knowledge about providers. */
 export interface Gateway extends GatewayParts {
   health: Health
   cacheAffinity: CacheAffinity
-  /** Requests whose answers are not over. No set: those that V8 outgrew keep what was in them alive until the old generation is collected. */
+  /**
+   * Requests in progress. Not a Set: the tables that a Set outgrew keep their entries alive in V8 until the old
+   * generation is collected.
+   */
   inProgress: OpenRequest[]
 }

@@ -5,23 +5,23 @@ import type { Id } from '#core/ids.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { refusalOf } from '../model/refusal.ts'
 
-/** The request, as the log tells it. */
-export interface Asked {
-  /** Null: this server itself asks, as a run does. */
+/** The request as it is logged. */
+export interface RequestFacts {
+  /** Null: an internal call, for example by a run. */
   path: string | null
   model: string | null
   /** The size of the body; null: the request had none. */
   bytes: number | null
 }
 
-/** The maker of a request. */
+/** The source of a logged request. */
 export interface Asker {
   readonly id: Id
   readonly payer: Payer
   readonly surface: string
-  /** The time of the start, by the clock of `performance.now()`. */
+  /** The start, on the clock of `performance.now()`. */
   readonly startedAt: number
-  asked(): Asked
+  asked(): RequestFacts
 }
 
 export function askerOf(asker: Asker) {
@@ -44,7 +44,7 @@ export function askerOf(asker: Asker) {
   }
 }
 
-/** A request that was refused before anybody was asked. */
+/** Logs a request that was refused before any provider was tried. */
 export function refusedEntry(asker: Asker, failure: unknown, status: number): LoggedRequest {
   const { code, message } = faultWords(failure)
   return {
@@ -64,13 +64,13 @@ export function refusedEntry(asker: Asker, failure: unknown, status: number): Lo
 export interface FaultWords {
   code: string
   message: string
-  /** The status that the caller is answered with. */
+  /** The status of the answer to the caller. */
   answered: number
-  /** The provider's own. */
+  /** The provider's own status. */
   status: number | null
 }
 
-/** The words of an error for the log: only those that are meant for callers. */
+/** Returns an error's message for the log; only messages meant for callers. */
 export function faultWords(failure: unknown): FaultWords {
   if (failure instanceof Refusal)
     return { code: failure.code, message: failure.message, answered: failure.status, status: null }
@@ -82,6 +82,6 @@ export function faultWords(failure: unknown): FaultWords {
       status: null,
     }
   const fault = failure as UpstreamFault
-  const { code, message, status: answered } = refusalOf(fault)
-  return { code, message, answered, status: fault.status ?? null }
+  const { code, message, status: answerStatus } = refusalOf(fault)
+  return { code, message, answered: answerStatus, status: fault.status ?? null }
 }

@@ -12,18 +12,18 @@ import { type AdmittedCaller, RightsWatch, admit, checkScope, presentedKey } fro
 import { type Caller, callerOf, checkMayRun } from './caller.ts'
 import type { Gateway, OpenRequest } from './gateway.ts'
 import type { Operation, Surface } from './surface.ts'
-import { type Asked, refusedEntry } from './logged.ts'
+import { type RequestFacts, refusedEntry } from './logged.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { EndpointUse, ProviderEndpoint } from '../model/offer.ts'
 
-/** Largest body that the gateways take. */
+/** The largest accepted body. */
 const LARGEST_BODY = 32 << 20
 const RUN = { limit: 'inference', scope: 'gateway:run' } as const
 const READ = { limit: 'reads', scope: 'gateway:run' } as const
 
 /**
- * A request to a surface, from its head to the end of its answer. No promise is made where the next step can be taken
- * at once; whatever is thrown on the way is answered in the surface's own envelope.
+ * A request to a surface, from its head to the end of its answer. Callbacks instead of promises, so that steps with
+ * available data run at once. Anything thrown is answered in the surface's own error format.
  */
 export class GatewayRequest implements AdmittedCaller, OpenRequest {
   readonly gateway: Gateway
@@ -33,24 +33,24 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   readonly id: Id
   readonly startedAt = performance.now()
   /**
-   * Headers of whatever the answer will be: name, value, … They are written at once with the status: setting them one
-   * by one costs more than all that the gateway itself does.
+   * Headers of the answer: name, value, … Written at once with the status, because setting them one by one costs more
+   * than everything else in the gateway.
    */
   readonly head: string[]
   caller!: Caller
-  /** The model that the body names, once it was read. */
+  /** The model named in the body, once it was read. */
   model: string | null = null
-  /** The client has left, or its answer is over. */
+  /** The client disconnected, or its answer has ended. */
   closed = false
   #flight: Disposable | null = null
-  /** The bytes of its body, for as long as they are held here. */
+  /** The share of the body budget, held while its bytes are in memory. */
   #share: Disposable | null = null
   #watch: Disposable | null = null
   #onLeave: (() => void) | null = null
   #tell: ((failure: Refusal) => void) | null = null
   #uses: (() => Iterable<EndpointUse>) | null = null
   #slow: NodeJS.Timeout | undefined
-  /** Whether it asks a model for something: its end is logged then. */
+  /** True for model calls: their end is logged. */
   #runs = false
   #bytes: number | null = null
   place = -1
@@ -71,12 +71,13 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
       'access-control-allow-origin',
       '*',
     ]
-    const { origin, 'x-client-request-id': named } = incoming.headers
+    const { origin, 'x-client-request-id': clientRequestId } = incoming.headers
     if (origin !== undefined) this.head.push('access-control-expose-headers', gateway.exposedHeaders)
-    if (typeof named === 'string' && /^[\x21-\x7e]{1,128}$/.test(named)) this.head.push('x-client-request-id', named)
+    if (typeof clientRequestId === 'string' && /^[\x21-\x7e]{1,128}$/.test(clientRequestId))
+      this.head.push('x-client-request-id', clientRequestId)
   }
 
-  /** Admits the caller, then `work`. */
+  /** Admits the caller, then runs `work`. */
   enter(operation: Operation, work: () => void): void {
     this.response.on('close', () => this.#close())
     const runs = operation === 'generate' || operation === 'count_tokens' || operation === 'begin_video'
@@ -94,7 +95,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   onEnter(flight: Disposable, principal: Principal): void {
     this.caller = callerOf(principal)
     this.#flight = flight
-    // It left while its key was looked up.
+    // The client disconnected during the key lookup.
     if (this.closed) this.#close()
   }
 
@@ -102,17 +103,17 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     for (const name in headers) this.head.push(name, headers[name]!)
   }
 
-  /** Goes on at once with what is there, else when it comes; what goes wrong later fails the request. */
+  /** Calls `next` at once for an available value, else when it arrives; later errors fail the request. */
   after<T>(value: T | Promise<T>, next: (value: T) => void): void {
     if (value instanceof Promise) value.then(next).catch((error: unknown) => this.fail(error))
     else next(value)
   }
 
-  /** The whole body, unless it is too large. */
+  /** Reads the whole body within the size limit. */
   readBody(next: (bytes: Buffer) => void): void {
     const { incoming } = this
     const { 'content-length': length, 'content-encoding': encoding } = incoming.headers
-    // Codings are case-insensitive, and a 415 names those that are accepted (RFC 9110, 8.4.1 and 15.5.16).
+    // Codings are case-insensitive, and a 415 names the accepted ones (RFC 9110, 8.4.1 and 15.5.16).
     if (encoding?.split(',').some((coding) => !/^(?:identity)?$/i.test(coding.trim())))
       refuse('unsupported_media_type', {
         message: `\`Content-Encoding: ${shorten(encoding, 60)}\` isn’t supported. Send the body uncompressed; only \`identity\` is accepted.`,
@@ -128,42 +129,42 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     const share = (this.#share = receivedBodies.share(accountId))
     const pieces = new BodyPieces(Number(length ?? LARGEST_BODY))
     let size = 0
-    let refused = false
+    let isRefused = false
     incoming.on('data', (part: Buffer) => {
       size += part.length
       paceBody(incoming, accountId, size)
-      // Bytes that come after a refusal are read and dropped: a connection reset would take the answer with it.
-      if (refused || this.closed) return
-      refused = true
+      // Bytes after a refusal are read and dropped: a connection reset would discard the answer.
+      if (isRefused || this.closed) return
+      isRefused = true
       this.attempt(() => {
         if (size > LARGEST_BODY) this.#refuseLarge()
         share.add(part.length)
         pieces.add(part)
-        refused = false
+        isRefused = false
       })
-      if (!refused) return
+      if (!isRefused) return
       pieces.clear()
       share[Symbol.dispose]()
     })
     incoming.on('end', () => {
       clearTimeout(this.#slow)
       this.#bytes = size
-      if (refused || this.closed) return
-      const read = (): void => next(pieces.join())
+      if (isRefused || this.closed) return
+      const finish = (): void => next(pieces.join())
       const turn = share.turn()
-      if (turn === null) this.attempt(read)
-      else void turn.then(() => (this.closed ? undefined : this.attempt(read)))
+      if (turn === null) this.attempt(finish)
+      else void turn.then(() => (this.closed ? undefined : this.attempt(finish)))
     })
   }
 
-  /** The request for the log, without the values of its query: they may be secrets. */
-  asked(): Asked {
+  /** The request for the log, without query values: they may be secrets. */
+  asked(): RequestFacts {
     const path = this.incoming.url!
     const mark = path.indexOf('?')
     return { path: mark < 0 ? path : path.slice(0, mark), model: this.model, bytes: this.#bytes }
   }
 
-  /** Leaves the body: nobody reads it any more. */
+  /** Releases the body once nobody reads it anymore. */
   leaveBody(): void {
     if ('whole' in this.incoming) this.incoming.done()
     this.#share?.[Symbol.dispose]()
@@ -173,7 +174,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     return refuse('payload_too_large', { message: 'The body is larger than 32 MiB.' })
   }
 
-  /** An error that `work` throws fails the request. */
+  /** Runs `work`; an error fails the request. */
   attempt(work: () => void): void {
     try {
       work()
@@ -183,8 +184,8 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   }
 
   /**
-   * Calls `leave` when the client leaves before the answer is over, or when it loses the right to a stream; then `tell`
-   * where it is still there to be told why. `uses`: the endpoints that are answering it.
+   * Calls `leave` when the client disconnects before the end of the answer or loses access to the stream; then `tell`,
+   * if the client can still receive the reason. `uses`: the endpoints that are answering.
    */
   onLeave(leave: () => void, tell?: (failure: Refusal) => void, uses?: () => Iterable<EndpointUse>): void {
     if (this.closed) return leave()
@@ -199,7 +200,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     return this.#uses?.() ?? []
   }
 
-  /** The server closes, and the answer is not over. */
+  /** The server shuts down during the answer. */
   interrupt(failure: Refusal): void {
     const [leave, tell] = [this.#onLeave, this.#tell]
     this.over()
@@ -208,7 +209,10 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     else this.fail(failure)
   }
 
-  /** The answer is over: a client that leaves now misses nothing. What it took is let go of before the connection's next. */
+  /**
+   * Marks the answer as complete: a client that disconnects now misses nothing. Releases its resources before the
+   * connection's next request.
+   */
   over(): void {
     this.#onLeave = null
     this.#tell = null
@@ -220,8 +224,8 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   }
 
   /**
-   * Ends the stream of a caller whose key was revoked or lost its scope, who left the workspace whose endpoint answers, or
-   * whose endpoint was disabled.
+   * Ends the stream if the caller's key is revoked or loses its scope, the caller leaves the workspace that owns the
+   * endpoint, or the endpoint is disabled.
    */
   watchRights(serving: ProviderEndpoint): void {
     const rights = new StreamRights(this, serving)
@@ -246,8 +250,8 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   }
 
   /**
-   * A refusal, an upstream fault or a fault of ours, as the surface writes it. `lastEvent` writes it into a stream of events whose
-   * head was sent.
+   * Writes a refusal, an upstream fault, or an internal error as the surface does. `lastEvent` writes it into an event
+   * stream whose head was already sent.
    */
   fail(
     failure: Refusal | UpstreamFault | unknown,
@@ -258,7 +262,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     const answer = this.surface.error(failure, this.id)
     if (failure instanceof Error && !(failure instanceof Refusal))
       this.gateway.engine.log.error({ error: failure, request_id: this.id }, 'a gateway request failed')
-    // A call that was begun has told of its own end already.
+    // A started call has already logged its own end.
     if (this.#runs && (this.caller as Caller | undefined) !== undefined) this.#log(failure, answer.status)
     const { response } = this
     if (response.headersSent && lastEvent !== undefined && !response.writableEnded && !response.destroyed)
@@ -269,7 +273,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
 
   #log(failure: unknown, status: number): void {
     const { id, caller, surface, startedAt } = this
-    // Who does not say who they are has no log.
+    // Anonymous callers have no log.
     if (caller.principal === anonymous) return
     const asker = { id, payer: caller.payer, surface: surface.name, startedAt, asked: () => this.asked() }
     this.gateway.engine.requestLog.add(refusedEntry(asker, failure, status))
@@ -289,7 +293,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   }
 }
 
-/** The right to a stream that is being sent. */
+/** Watches the access to a stream in progress. */
 class StreamRights extends RightsWatch {
   readonly #response: Reply
   readonly #directory: Gateway['directory']
@@ -313,7 +317,7 @@ class StreamRights extends RightsWatch {
   }
 }
 
-/** The headers with each name once: of a repeated one, as a rate limit's in its refusal, the last. */
+/** Keeps each header name once: the last of repeated ones, such as a rate limit's in its refusal. */
 function onceEach(head: readonly string[]): string[] {
   const values = new Map<string, string>()
   for (let i = 0; i < head.length; i += 2) values.set(head[i]!, head[i + 1]!)

@@ -2,14 +2,14 @@ import type { Body } from '../model/body.ts'
 import type { Redraft } from '../passthrough/redraft.ts'
 import type { AnswerStream } from '../wire/streams/answer-stream.ts'
 import type { PassthroughFormat } from '../passthrough/formats/format.ts'
-import type { Listed, Offer, Shape } from '../model/offer.ts'
+import type { ListedOffer, Offer, Shape } from '../model/offer.ts'
 import type { Preferences } from '../routing/preferences.ts'
 import type { ErrorAnswer } from '../wire/problem.ts'
 import type { AnswerAbout } from '../model/answer-about.ts'
-import type { Collected } from '../model/answer.ts'
+import type { CollectedAnswer } from '../model/answer.ts'
 import type { CanonicalRequest, Chunk, Loss } from '../model/canonical-request.ts'
 
-/** The work that a path and its method stand for. `model_or_endpoints`: a model, or behind `…/endpoints` those who serve it. */
+/** The operation for a path and method. `model_or_endpoints`: a model, or with `…/endpoints` its providers. */
 export type Operation =
   | 'generate'
   | 'videos'
@@ -21,53 +21,55 @@ export type Operation =
   | 'account'
   | 'stored'
 
-/** The route that a request demands, in the surface's own words. */
+/** The routing that a request demands, in the surface's own terms. */
 export interface Demands extends Preferences {
-  /** The models in the order in which they are tried; never empty. */
+  /** The models in the order they are tried; never empty. */
   models: readonly string[]
-  /** The body that this offer is sent. `unserved`: names of the request that nobody here serves; whoever relays may know them. */
-  bodyFor(offer: Offer, unserved: readonly string[]): Body
-  /** Fields that this offer cannot be told, by the names of the fields. */
+  /**
+   * Returns the body for this offer. `unserved`: requested models without a provider here; an aggregator may know them.
+   */
+  bodyFor(offer: Offer, unservedModels: readonly string[]): Body
+  /** Fields that this offer doesn't support. */
   lossesTo(offer: Offer): readonly Loss[]
-  /** Fields that the surface itself fulfils in the place of an offer that cannot. */
+  /** Fields that the surface implements itself for offers that don't support them. */
   fulfilled: ReadonlySet<Loss>
 }
 
-/** One of the three vendors' APIs that the gateway serves: everything about it that is the vendor's. */
+/** One of the three vendor APIs that the gateway serves, with everything specific to that vendor. */
 export interface Surface {
   name: 'compat-a' | 'compat-b' | 'compat-c'
-  /** The beginnings of its paths. */
+  /** The prefixes of its paths. */
   roots: readonly string[]
-  /** Path under a root → method → operation. A path that ends in `/*` takes the rest as an id. */
+  /** Path under a root → method → operation. A path that ends in `/*` takes the rest as an ID. */
   routes: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   format: PassthroughFormat
-  /** Upstream shapes whose bytes are this surface's own. */
+  /** Upstream shapes with the same bytes as this surface. */
   shapes: readonly Shape[]
-  /** Whether other shapes serve it too, by translation. */
+  /** Other shapes serve it too, by translation. */
   translates: boolean
   /**
-   * Bytes that must not travel as they are: thoughts sealed for the client's keeping, another shape's body. They are read
-   * and written anew, or refused for it.
+   * True for bodies that can't be forwarded unchanged: sealed reasoning, or another shape's body. They are rewritten,
+   * or refused.
    */
   foreign(body: Body): boolean
-  /** Whether items of this request's translated answer may be named again by their account; absent: none ever. */
+  /** True if later requests of the account may refer to items of this translated answer; absent: never. */
   keeps?(body: Body): boolean
-  /** Whether usage inside a stream is for those who asked for it only. */
+  /** Streams only include usage on request. */
   usageOnRequest: boolean
-  /** The bytes that end a stream whose provider forgot to. */
+  /** Ends a stream whose provider didn't. */
   closing: string | null
-  /** The counting of tokens before anything is generated; null: it has no path for it. */
+  /** Token counting before generation; null: not supported. */
   count: { format: PassthroughFormat; write(tokens: number): object } | null
-  /** Null: a plain request, whose bytes travel to whoever serves its model. Absent: nothing can be asked. */
+  /** Null: a plain request, forwarded to any provider of its model. Absent: the surface has no demands. */
   demands?(body: Body): Demands | null
-  /** Refuses headers that the vendor refuses, whoever would serve the request. */
+  /** Refuses headers that the vendor refuses, whichever provider serves the request. */
   refuseHead?(headers: Readonly<Record<string, unknown>>): void
   redraft?(about: AnswerAbout, offer: Offer): Redraft
-  /** The name of a piece of an answer that the shape has no place for; null: it has one. Absent: it has one for each. */
+  /** Returns the name of a chunk that the shape can't represent, or null. Absent: it represents all. */
   loses?(chunk: Chunk): Loss | null
-  /** Headers of an answer with this id: name, value, … */
+  /** Returns headers of an answer with this ID: name, value, … */
   head?(id: string): readonly string[]
-  /** Written every so many milliseconds into a stream whose call is alive, before its first word and behind it. */
+  /** Written at this interval into a stream whose call is active, before the first content and between events. */
   keepAlive: { text: string; everyMs: number }
   error(failure: unknown, requestId: string): ErrorAnswer
   decode(
@@ -75,7 +77,7 @@ export interface Surface {
     headers: Readonly<Record<string, unknown>>,
   ): { canonical: CanonicalRequest; includeUsage: boolean; losses: readonly Loss[] }
   stream(about: AnswerAbout, includeUsage: boolean, requestId: string): AnswerStream
-  whole(answer: Collected, about: AnswerAbout): object
-  models(rows: readonly Listed[], query: URLSearchParams): object
-  model(row: Listed): object
+  whole(answer: CollectedAnswer, about: AnswerAbout): object
+  models(rows: readonly ListedOffer[], query: URLSearchParams): object
+  model(row: ListedOffer): object
 }

@@ -2,27 +2,27 @@ import type { CallRow } from '#infra/ledger/calls/calls.ts'
 import type { Id } from '#core/ids.ts'
 import type { Principal } from '#core/principal.ts'
 
-/** US dollars that a key's calls cost, in the present period of each kind. */
+/** US dollars spent by a key's calls in the current period of each kind. */
 export type SpentByPeriod = Readonly<Record<'day' | 'week' | 'month' | 'total', number>>
 
-/** A key as its own holder may see it. */
+/** A key as its holder sees it. */
 export interface KeyUsage {
   name: string
-  /** All calls count under the cap, those on the caller's own provider keys too. */
+  /** All calls count toward the cap, including those on the caller's own provider keys. */
   spent: SpentByPeriod
-  /** The part of it that the caller's own provider keys paid. */
+  /** The share paid through the caller's own provider keys. */
   byok: SpentByPeriod
 }
 
-/** The records of money and calls. The areas keep it; the gateway's surfaces show it to whoever's it is. */
+/** Records of money and calls, implemented by a module. The gateway's surfaces show them to their owner. */
 export interface UsageLookup {
-  /** Null: the credential is not a key. */
+  /** Null: the credential isn't a key. */
   key(principal: Principal): Promise<KeyUsage | null>
-  /** US dollars: all that was ever granted, and what calls have taken of it. */
+  /** US dollars: the total granted, and the total used by calls. */
   credits(principal: Principal): Promise<{ granted: number; used: number }>
   /**
-   * A call of this account; a key of one workspace finds those of that workspace only. This process's last calls are
-   * among them.
+   * Finds a call of this account, including this process's latest calls. A key of one workspace only finds calls of
+   * that workspace.
    */
   call(principal: Principal, id: Id): Promise<CallRow | null>
 }

@@ -1,7 +1,7 @@
 import type { Id } from '#core/ids.ts'
 import type { Principal } from '#core/principal.ts'
 
-/** A video of this surface: the operation that makes it, and what was asked. */
+/** A video of this surface: the operation that generates it, and its request. */
 export interface ShelvedVideo {
   id: Id
   model: string
@@ -14,7 +14,7 @@ export interface ShelvedVideo {
   error: { code: string; message: string } | null
   createdAt: Date
   completedAt: Date | null
-  /** The time when its file is deleted. */
+  /** When its file is deleted. */
   expiresAt: Date | null
 }
 
@@ -27,10 +27,10 @@ export interface VideoAsk {
   reference: { type: string; bytes: Buffer } | null
 }
 
-/** Videos outlive the request that begins them: an area keeps them, and this is what the surface needs of it. */
+/** Stores videos, which outlive the request that starts them; implemented by a module. */
 export interface VideoShelf {
   begin(principal: Principal, ask: VideoAsk, signal: AbortSignal): Promise<ShelvedVideo>
-  /** Null: it is somebody else's, gone, or was never here. */
+  /** Returns null for videos of other users, and deleted or unknown ones. */
   get(principal: Principal, id: string): Promise<ShelvedVideo | null>
   list(
     principal: Principal,
@@ -40,6 +40,6 @@ export interface VideoShelf {
     principal: Principal,
     id: string,
   ): Promise<{ type: string; size: number; bytes: AsyncIterable<Uint8Array> } | null>
-  /** False: there is none. One that is being made is cancelled. */
+  /** Cancels a video in progress. Returns false if there is none. */
   remove(principal: Principal, id: string): Promise<boolean>
 }

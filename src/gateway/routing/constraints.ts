@@ -5,65 +5,65 @@ import type { Offer } from '../model/offer.ts'
 import { guessInput } from '../model/cost/weigh.ts'
 import { isObject } from '../model/json.ts'
 
-/** Upper bounds in USD: tokens and media per million, `request` each. */
+/** Maximum prices in USD: tokens and media per million, `request` each. */
 export type MaxPrice = Readonly<Partial<Record<'prompt' | 'completion' | 'request' | 'image' | 'audio', number>>>
 
-/** `exacto`: who failed least. */
+/** `exacto`: lowest failure rate. */
 export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 
-/** A bound that a percentile of the last minutes' calls must keep to; a bare number bounds the median. */
+/** Limits for percentiles of the last minutes' calls; a bare number limits the median. */
 export type Cutoffs = Readonly<Partial<Record<'p50' | 'p75' | 'p90' | 'p99', number>>>
 
-/** The constraints that a caller puts on a route. A live call and `routing-preview` give the same and get the same. */
+/** A caller's constraints on routing. The same for live calls and `routing-preview`. */
 export interface RoutingConstraints {
-  /** The draw's; the same seed draws the same order. */
+  /** Seed of the draw; the same seed gives the same order. */
   seed: number
-  /** Whether an offer can be asked at all, in the client's shape or in a translation of it; absent: all can. */
+  /** True if an offer can be used, directly or by translation; absent: all can. */
   serves?: (offer: Offer) => boolean
-  /** Capabilities that the model must have, where it is known which it has. */
+  /** Capabilities that the model must have, if its capabilities are known. */
   needs?: readonly string[]
   inputTokens?: number
   maxTokens?: number
-  /** Names of providers: slugs, or those of presets. */
+  /** Providers by slug or preset. */
   only?: readonly string[]
   ignore?: readonly string[]
   order?: readonly string[]
-  /** False: those alone are asked that `order` names; without one the first choice. */
+  /** False: only providers in `order` are tried, or without `order` only the first choice. */
   allowFallbacks?: boolean
-  /** Parameters of the request, in OpenRouter's names, each of which must mean something to the provider. */
+  /** Parameters of the request, in OpenRouter's names, that the provider must support. */
   parameters?: readonly string[]
   dataCollection?: 'allow' | 'deny'
   zeroRetention?: boolean
   quantizations?: readonly string[]
   maxPrice?: MaxPrice
-  /** Only what costs nothing. */
+  /** Only free offers. */
   free?: boolean
-  /** Something that only a provider which relays can do, as the caller wrote it. */
+  /** A feature that only an aggregator supports, as the caller wrote it. */
   relayed?: string
-  /** Only models whose output may be trained on. */
+  /** Only models whose output may be used for training. */
   distillable?: boolean
   sort?: Sort
   minThroughput?: Cutoffs
   /** Seconds. */
   maxLatency?: Cutoffs
-  /** The endpoint that holds this conversation's prompt in its cache. */
+  /** The endpoint that caches this conversation's prompt. */
   cacheHolder?: string
-  /** Whether a call is paid from a balance or counts under a cap, which takes a price. */
+  /** True if a call is paid from a balance or counts toward a cap, which requires a price. */
   guards?: (billing: Billing) => boolean
-  /** What the key, the member and the workspace are held to. */
+  /** Model rules of the key, the member, and the workspace. */
   rules?: readonly ModelRule[]
 }
 
-/** A request as far as the router looks at it. */
+/** The parts of a request that the router reads. */
 export interface RequestSummary {
   tools: boolean
   images: boolean
-  /** A fair guess; null: not known. */
+  /** An estimate; null: unknown. */
   inputTokens: number | null
   maxTokens: number | null
 }
 
-/** The constraints of a request before any preference, made here for live calls and for `routing-preview`. */
+/** Builds a request's constraints before preferences, for live calls and for `routing-preview`. */
 export function constraintsFor(
   { tools, images, inputTokens, maxTokens }: RequestSummary,
   seed: number,
@@ -92,27 +92,27 @@ export function summaryOf(json: Record<string, unknown>, limitFields: readonly s
 
 const HIGHEST_SEED = 2 ** 32 - 1
 
-/** `x-uk-seed: 7`, as `routing-preview` names it; null: the draw is free. */
-export function seedIn(given: unknown): number | null {
-  if (given === undefined) return null
-  return typeof given === 'string' && /^\d{1,10}$/.test(given) && Number(given) <= HIGHEST_SEED
-    ? Number(given)
+/** Reads `x-uk-seed: 7`, as `routing-preview` reports it; null: random. */
+export function seedIn(value: unknown): number | null {
+  if (value === undefined) return null
+  return typeof value === 'string' && /^\d{1,10}$/.test(value) && Number(value) <= HIGHEST_SEED
+    ? Number(value)
     : refuseHeader('x-uk-seed', `a whole number from 0 to ${HIGHEST_SEED}`)
 }
 
-/** `x-uk-strict: 1`: whoever would lose a field of the request is not asked. */
-export function strictIn(given: unknown): boolean {
-  if (given === undefined) return false
-  const word = String(given).toLowerCase()
+/** Reads `x-uk-strict: 1`: providers that would lose a field of the request are skipped. */
+export function strictIn(value: unknown): boolean {
+  if (value === undefined) return false
+  const word = String(value).toLowerCase()
   if (word === '1' || word === 'true') return true
   return word === '0' || word === 'false' ? false : refuseHeader('x-uk-strict', '1 or true, or 0 or false')
 }
 
-/** `x-uk-hedge: 800`: after so many milliseconds without a first byte the next candidate is asked as well. */
-export function hedgeDelayIn(given: unknown): number | null {
-  if (given === undefined) return null
-  return typeof given === 'string' && /^\d{1,6}$/.test(given)
-    ? Number(given)
+/** Reads `x-uk-hedge: 800`: after this many milliseconds without a first byte, the next candidate is tried as well. */
+export function hedgeDelayIn(value: unknown): number | null {
+  if (value === undefined) return null
+  return typeof value === 'string' && /^\d{1,6}$/.test(value)
+    ? Number(value)
     : refuseHeader('x-uk-hedge', 'a number of milliseconds')
 }
 
@@ -121,7 +121,7 @@ const refuseHeader = (name: string, right: string): never =>
 
 const IMAGES: ReadonlySet<unknown> = new Set(['image_url', 'image', 'input_image'])
 
-/** Among what was said, and among what tools answered. */
+/** Searches messages and tool results. */
 const holdsImage = (turns: unknown): boolean =>
   Array.isArray(turns) &&
   turns.some(

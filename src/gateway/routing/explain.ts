@@ -1,10 +1,10 @@
 import type { Offer } from '../model/offer.ts'
 import type { ModelRule } from '#core/principal.ts'
-import { type Excluded, brokenRule } from './filter.ts'
+import { type Exclusion, brokenRule } from './filter.ts'
 import type { FaultKind } from '../model/canonical-request.ts'
 import type { RoutingConstraints } from './constraints.ts'
 
-/** A provider's fault, in the past tense of a sentence about it. */
+/** A provider's fault as a phrase in the past tense. */
 export const faultWords: Record<FaultKind, string> = {
   bad_request: 'rejected a request',
   context_length: 'rejected a request',
@@ -20,8 +20,8 @@ export const faultWords: Record<FaultKind, string> = {
   upstream_key: 'rejected its API key',
   upstream_payment: 'reported a billing problem',
 }
-/** Why an offer is left out, so that somebody can do something about it. */
-export function excludedWords(reason: Excluded, whole: Offer, constraints: RoutingConstraints): string {
+/** Explains why an offer is skipped, so that the user can change it. */
+export function excludedWords(reason: Exclusion, whole: Offer, constraints: RoutingConstraints): string {
   const { endpoint, ...offer } = whole
   const { slug } = endpoint
   switch (reason) {
@@ -70,7 +70,7 @@ export function excludedWords(reason: Excluded, whole: Offer, constraints: Routi
 
 const owners = { key: 'the key', member: 'the member', workspace: 'the workspace' }
 
-/** The rule that keeps an offer from the caller, by whose it is. */
+/** Names the rule that excludes an offer, by its owner. */
 export function ruleWords(rule: ModelRule, { slug }: Pick<Offer, 'slug'>): string {
   switch (rule.kind) {
     case 'allowed':

@@ -4,7 +4,7 @@ import { isAggregator } from '../providers/supports.ts'
 import { supportsParameter } from '../providers/parameters.ts'
 import type { MaxPrice, RoutingConstraints } from './constraints.ts'
 
-export type Excluded =
+export type Exclusion =
   | 'shape'
   | 'only'
   | 'ignore'
@@ -24,8 +24,11 @@ export type Excluded =
   | 'distillable'
   | 'rule'
 
-/** Why an offer cannot serve a request with these constraints. What was asked for outright is a rule; what only old data says is one while there is somebody else. */
-export function whyNot(offer: Offer, constraints: RoutingConstraints, all: readonly Offer[]): Excluded | null {
+/**
+ * Returns why an offer can't serve a request with these constraints, or null. Explicit constraints always exclude;
+ * those based on possibly outdated data only exclude while other offers remain.
+ */
+export function whyNot(offer: Offer, constraints: RoutingConstraints, all: readonly Offer[]): Exclusion | null {
   const { endpoint } = offer
   if (brokenRule(offer, constraints) !== undefined) return 'rule'
   if (constraints.serves && !constraints.serves(offer)) return 'shape'
@@ -50,26 +53,29 @@ export function whyNot(offer: Offer, constraints: RoutingConstraints, all: reado
   return null
 }
 
-/** The rule of a key, a member or a workspace that keeps this offer from the caller. */
+/** Returns the rule of a key, member, or workspace that excludes this offer. */
 export const brokenRule = (
   { slug, endpoint }: Offer,
   { rules }: Pick<RoutingConstraints, 'rules'>,
 ): ModelRule | undefined =>
   rules && ruleAgainst(rules, { slug, provider: endpoint.slug, workspaceId: endpoint.workspaceId })
 
-/** By its slug, or by the preset that it was made from: `anthropic` is whoever is one, `google-vertex/us-east5` that of `google-vertex`. */
+/**
+ * Matches by slug or by preset: `anthropic` is any endpoint of that preset, `google-vertex/us-east5` one of
+ * `google-vertex`.
+ */
 export function isNamed({ slug, preset }: ProviderEndpoint, name: string): boolean {
-  const wanted = name.toLowerCase()
-  return slug === wanted || preset === wanted || wanted.startsWith(`${preset ?? slug}/`)
+  const lowerName = name.toLowerCase()
+  return slug === lowerName || preset === lowerName || lowerName.startsWith(`${preset ?? slug}/`)
 }
 
-/** Names that mean none of these offers are meant for the providers behind one that relays. */
+/** Names that match none of these offers refer to the providers behind an aggregator. */
 function isMeant(offer: Offer, names: readonly string[], all: readonly Offer[]): boolean {
   if (names.some((name) => isNamed(offer.endpoint, name))) return true
   return isAggregator(offer) && !names.some((name) => all.some(({ endpoint }) => isNamed(endpoint, name)))
 }
 
-function policyAgainst({ endpoint, quantization }: Offer, constraints: RoutingConstraints): Excluded | null {
+function policyAgainst({ endpoint, quantization }: Offer, constraints: RoutingConstraints): Exclusion | null {
   const { keeps, trains } = endpoint.dataPolicy ?? {}
   if (constraints.dataCollection === 'deny' && trains !== false) return 'data_collection'
   if (constraints.zeroRetention && keeps !== false) return 'zero_retention'
@@ -81,18 +87,18 @@ function policyAgainst({ endpoint, quantization }: Offer, constraints: RoutingCo
 export const isFree = ({ endpoint, pricing }: Offer): boolean =>
   endpoint.billing === 'free' || (pricing !== null && [pricing, ...(pricing.variants ?? [])].every(isNothing))
 
-/** Its prices are decimals in words; other values beside them are not prices. */
+/** Prices are decimal strings; other values beside them aren't prices. */
 const isNothing = (prices: object): boolean =>
   Object.entries(prices).every(
     ([name, price]) => name === 'audio_unit' || typeof price !== 'string' || Number(price) === 0,
   )
 
-/** A price that is not known keeps to no bound. */
+/** An unknown price satisfies no limit. */
 function isWithin({ endpoint, pricing }: Offer, most: MaxPrice): boolean {
   if (endpoint.billing === 'free') return true
   if (pricing === null) return false
-  const fits = (price: string | undefined, bound: number | undefined): boolean =>
-    bound === undefined || Number(price ?? 0) <= bound
+  const fits = (price: string | undefined, limit: number | undefined): boolean =>
+    limit === undefined || Number(price ?? 0) <= limit
   return (
     fits(pricing.input, most.prompt) &&
     fits(pricing.output, most.completion) &&

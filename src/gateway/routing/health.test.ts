@@ -6,7 +6,7 @@ import { offerOf } from '../model/offer-of.test.ts'
 import { route } from './router.ts'
 import { CacheAffinity, conversationOf } from './cache-affinity.ts'
 
-test('speed and latency are those of the last minutes, and the router sorts by them', () => {
+test('speed and latency cover the last minutes, and the router sorts by them', () => {
   const health = new Health()
   const quick = offerOf({ endpoint: { slug: 'quick' } })
   const fluent = offerOf({ endpoint: { slug: 'fluent' } })
@@ -36,22 +36,22 @@ test('speed and latency are those of the last minutes, and the router sorts by t
   assert.equal(order({ sort: 'exacto' }).at(-1), 'quick')
 })
 
-test('a warm conversation is remembered for as long as its cache lives, and told from all others', () => {
+test('a warm conversation is remembered as long as its cache lives, and kept apart from others', () => {
   const cacheAffinity = new CacheAffinity()
   const pricing = { input: '1', output: '1', cache_read: '0.1' }
   const offer = offerOf({ pricing })
-  const used = (more: object) => usageOf({ input_tokens: 1, ...more })
-  cacheAffinity.note('a', offer, used({}), 0)
+  const usageWith = (more: object) => usageOf({ input_tokens: 1, ...more })
+  cacheAffinity.note('a', offer, usageWith({}), 0)
   assert.equal(cacheAffinity.of('a', 1), null, 'nothing was cached')
-  cacheAffinity.note('a', offer, used({ cache_read_tokens: 5 }), 0)
+  cacheAffinity.note('a', offer, usageWith({ cache_read_tokens: 5 }), 0)
   assert.deepEqual([cacheAffinity.of('a', 299_999), cacheAffinity.of('a', 300_000)], [offer.endpoint.id, null])
-  cacheAffinity.note('a', offer, used({ cache_write_1h_tokens: 5 }), 0)
+  cacheAffinity.note('a', offer, usageWith({ cache_write_1h_tokens: 5 }), 0)
   assert.equal(cacheAffinity.of('a', 3_599_999), offer.endpoint.id)
-  cacheAffinity.note('b', offerOf({ pricing: { ...pricing, cache_read: '1' } }), used({ cache_read_tokens: 5 }), 0)
+  cacheAffinity.note('b', offerOf({ pricing: { ...pricing, cache_read: '1' } }), usageWith({ cache_read_tokens: 5 }), 0)
   assert.equal(cacheAffinity.of('b', 1), null, 'a cache that saves nothing holds nobody')
   cacheAffinity.forget('a')
   assert.equal(cacheAffinity.of('a', 1), null)
-  for (let i = 0; i < 20_001; i++) cacheAffinity.note(`n${i}`, offer, used({ cache_read_tokens: 1 }), 0)
+  for (let i = 0; i < 20_001; i++) cacheAffinity.note(`n${i}`, offer, usageWith({ cache_read_tokens: 1 }), 0)
   assert.deepEqual(
     [cacheAffinity.of('n0', 1), cacheAffinity.of('n1', 1)],
     [null, offer.endpoint.id],

@@ -5,20 +5,19 @@ import { isNamed } from './filter.ts'
 import { faultWords } from './explain.ts'
 import type { Cutoffs, Sort, RoutingConstraints } from './constraints.ts'
 
-export interface Ranked {
+export interface RankedOffer {
   offer: Offer
   weight: number
   reason: string
 }
 
 /**
- * Offers in the order in which they are asked. First those that are there, whose endpoint serves and that did not fail
- * lately; then as the caller named them; the caller's own before credits; who holds the prompt in its cache; by the
- * figure to sort by, else by priority and, among equals, drawn by weight.
+ * Orders offers: available endpoints without recent failures first, then the caller's order, the caller's own before
+ * credits, endpoints that cache the prompt, then the sort figure, or else priority and, among equals, a weighted draw.
  */
-export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints, health: HealthView): Ranked[] {
+export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints, health: HealthView): RankedOffer[] {
   const shares = weigh(offers)
-  const ranked = offers.map((offer, index) => {
+  const rows = offers.map((offer, index) => {
     const failing = health.failing(offer)
     const aside = health.aside(offer)
     const share = shares[index]!
@@ -40,8 +39,8 @@ export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints
       weight: share,
     }
   })
-  const ordered = (constraints.order?.length ?? 0) > 0
-  ranked.sort(
+  const hasOrder = (constraints.order?.length ?? 0) > 0
+  rows.sort(
     (a, b) =>
       Number(isAway(a.offer)) - Number(isAway(b.offer)) ||
       Number(a.failing !== null) - Number(b.failing !== null) ||
@@ -49,18 +48,18 @@ export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints
       compare(a.place, b.place) ||
       a.rank - b.rank ||
       Number(a.slow) - Number(b.slow) ||
-      (ordered ? 0 : a.cold - b.cold) ||
+      (hasOrder ? 0 : a.cold - b.cold) ||
       compare(a.figure, b.figure) ||
       compare(a.key, b.key),
   )
-  return ranked.map(({ offer, failing, aside, place, cold, slow, weight }) => ({
+  return rows.map(({ offer, failing, aside, place, cold, slow, weight }) => ({
     offer,
     weight,
     reason:
       whyLast(offer, failing, aside) ??
       (place < Infinity
         ? 'listed in `order`'
-        : constraints.cacheHolder !== undefined && cold === 0 && !ordered
+        : constraints.cacheHolder !== undefined && cold === 0 && !hasOrder
           ? 'has this conversation in its prompt cache'
           : reasonOf(offer, constraints, slow)),
   }))
@@ -76,7 +75,7 @@ const isAway = ({ endpoint }: Offer): boolean => endpoint.away === true
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1)
 
-/** The caller's own endpoints and the free ones before the instance's on credits. */
+/** The caller's own and free endpoints come before the instance's on credits. */
 const rankOf = ({ endpoint }: Offer): number => (endpoint.billing === 'credits' ? 1 : 0)
 
 function placeIn({ endpoint }: Offer, order: RoutingConstraints['order']): number {
@@ -84,7 +83,7 @@ function placeIn({ endpoint }: Offer, order: RoutingConstraints['order']): numbe
   return place < 0 ? Infinity : place
 }
 
-/** The lowest goes first; what was never measured goes last. */
+/** Lower is better; offers without measurements come last. */
 function figureOf(sort: Sort, offer: Offer, stats: OfferStats | null): number {
   switch (sort) {
     case 'price':
@@ -94,16 +93,16 @@ function figureOf(sort: Sort, offer: Offer, stats: OfferStats | null): number {
     case 'latency':
       return stats?.latency(0.5) ?? Infinity
     case 'exacto':
-      // To a tenth: who failed once in a hundred calls is no worse than who never did.
+      // Rounded to tenths: one failure in a hundred calls is no worse than none.
       return Math.round((stats?.failing ?? 0) * 10)
   }
 }
 
 const PERCENTILES = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
 const bounds = (cutoffs: Cutoffs | undefined): [number, number][] =>
-  Object.entries(cutoffs ?? {}).map(([name, bound]) => [PERCENTILES[name as keyof Cutoffs], bound])
+  Object.entries(cutoffs ?? {}).map(([name, limit]) => [PERCENTILES[name as keyof Cutoffs], limit])
 
-/** An offer that is known to miss a cutoff. */
+/** True if an offer is known to miss a cutoff. */
 function isSlow(stats: OfferStats | null, { minThroughput, maxLatency }: RoutingConstraints): boolean {
   if (stats === null) return false
   return (
@@ -120,7 +119,7 @@ function reasonOf({ endpoint }: Offer, { sort }: RoutingConstraints, slow: boole
   return endpoint.billing === 'credits' ? 'weighted by price' : whose
 }
 
-/** Each one's share among those of its rank and priority: its endpoint's weight by 1/price². */
+/** Returns each offer's share within its rank and priority: the endpoint's weight by 1/price². */
 function weigh(offers: readonly Offer[]): number[] {
   const prices = offers.map(priceOf)
   const dearest = Math.max(...prices.filter((price) => price !== null), 1e-3)
@@ -136,14 +135,16 @@ function weigh(offers: readonly Offer[]): number[] {
   })
 }
 
-/** One figure to compare by: a million tokens in and a million out, or a million of what media are counted in. Null: in no source. */
+/** Returns one comparable figure: a million tokens in plus a million out, or a million media units. Null: unknown. */
 export function priceOf({ pricing, media }: Offer): number | null {
   if (pricing === null) return null
   const unit = media && unitPrice(media.kind, pricing)
   return unit === undefined ? Number(pricing.input) + Number(pricing.output) : Number(unit)
 }
 
-/** A number in (0, 1] that hangs on the seed and the words alone (FNV-1a, then the finaliser of MurmurHash3). */
+/**
+ * Returns a number in (0, 1] that depends only on the seed and the text (FNV-1a, then the finalizer of MurmurHash3).
+ */
 function draw(seed: number, words: string): number {
   let hash = 0x811c9dc5 ^ seed
   for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words.charCodeAt(i), 0x01000193)

@@ -3,10 +3,10 @@ import type { Cutoffs, MaxPrice, Sort, RoutingConstraints } from './constraints.
 import { isObject, type Json } from '../model/json.ts'
 import { boolean, list, object, string } from '../wire/shared/request-fields.ts'
 
-/** The preferences that a `provider` object states about the route. */
+/** Routing preferences from a `provider` object. */
 export interface Preferences {
   constraints: Partial<RoutingConstraints>
-  /** All that serve any of the request's models are put in one order, instead of model after model. */
+  /** Orders the offers of all requested models together instead of model by model. */
   together: boolean
 }
 
@@ -14,20 +14,21 @@ const sorts = ['price', 'throughput', 'latency', 'exacto'] as const satisfies re
 const quantizations = 'int4 int8 fp4 mxfp4 nvfp4 fp6 fp8 mxfp8 fp16 bf16 fp32 unknown'.split(' ')
 const percentiles = ['p50', 'p75', 'p90', 'p99'] as const
 const prices = ['prompt', 'completion', 'request', 'image', 'audio'] as const
-const known: ReadonlySet<string> = new Set(
+const knownNames: ReadonlySet<string> = new Set(
   `order allow_fallbacks require_parameters data_collection zdr enforce_distillable_text only ignore quantizations sort
   max_price preferred_min_throughput preferred_max_latency`.split(/\s+/),
 )
 
-/** Names inside a `provider` object that bound the route. */
-export const preferenceNames: readonly string[] = [...known, ...prices, ...percentiles, 'by', 'partition']
+/** Names inside a `provider` object that affect routing. */
+export const preferenceNames: readonly string[] = [...knownNames, ...prices, ...percentiles, 'by', 'partition']
 
 /**
- * OpenRouter's provider preferences (Provider Routing, openrouter.ai/docs). `parameters` are those of the request, for
- * `require_parameters`. Refuses (`invalid_parameter`) what is of the wrong type; unknown fields are tolerated, as there.
+ * Reads OpenRouter's provider preferences (Provider Routing, openrouter.ai/docs). `parameters` returns those of the
+ * request, for `require_parameters`. Refuses (`invalid_parameter`) wrong types; unknown fields are tolerated, as at
+ * OpenRouter.
  */
-export function readPreferences(given: unknown, parameters: () => string[]): Preferences {
-  const provider = object(given, 'provider')
+export function readPreferences(value: unknown, parameters: () => string[]): Preferences {
+  const provider = object(value, 'provider')
   if (provider === undefined) return { constraints: {}, together: false }
   const names = (field: string): string[] | undefined =>
     list(provider[field], `provider.${field}`)?.map((name, i) => string(name, `provider.${field}.${i}`) ?? '')
@@ -37,32 +38,36 @@ export function readPreferences(given: unknown, parameters: () => string[]): Pre
   const wanted = names('quantizations')
   wanted?.forEach((word, i) => oneOf(quantizations, word, `provider.quantizations.${i}`))
   const constraints: Partial<RoutingConstraints> = {}
-  const set = <K extends keyof RoutingConstraints>(key: K, value: RoutingConstraints[K] | undefined): void => {
+  const setConstraint = <K extends keyof RoutingConstraints>(
+    key: K,
+    value: RoutingConstraints[K] | undefined,
+  ): void => {
     if (value !== undefined) constraints[key] = value
   }
-  set('order', names('order'))
-  set('only', names('only'))
-  set('ignore', names('ignore'))
-  set('allowFallbacks', flag('allow_fallbacks'))
-  if (flag('require_parameters')) set('parameters', parameters())
-  set('dataCollection', policy)
-  set('zeroRetention', flag('zdr'))
-  set('quantizations', wanted)
-  set('sort', by)
-  set('maxPrice', readPrices(provider['max_price']))
-  set('minThroughput', readCutoffs(provider, 'preferred_min_throughput'))
-  set('maxLatency', readCutoffs(provider, 'preferred_max_latency'))
-  // Nobody's licence is known here, so whoever insists gets nobody.
-  if (flag('enforce_distillable_text')) set('distillable', true)
+  setConstraint('order', names('order'))
+  setConstraint('only', names('only'))
+  setConstraint('ignore', names('ignore'))
+  setConstraint('allowFallbacks', flag('allow_fallbacks'))
+  if (flag('require_parameters')) setConstraint('parameters', parameters())
+  setConstraint('dataCollection', policy)
+  setConstraint('zeroRetention', flag('zdr'))
+  setConstraint('quantizations', wanted)
+  setConstraint('sort', by)
+  setConstraint('maxPrice', readPrices(provider['max_price']))
+  setConstraint('minThroughput', readCutoffs(provider, 'preferred_min_throughput'))
+  setConstraint('maxLatency', readCutoffs(provider, 'preferred_max_latency'))
+  // No license is known here, so this constraint excludes everything.
+  if (flag('enforce_distillable_text')) setConstraint('distillable', true)
   return { constraints, together: partition === 'none' }
 }
 
-/** Fields of a `provider` object that mean nothing here. */
-export const unknownPreferences = (provider: Json): string[] => Object.keys(provider).filter((name) => !known.has(name))
+/** Fields of a `provider` object without an effect here. */
+export const unknownPreferences = (provider: Json): string[] =>
+  Object.keys(provider).filter((name) => !knownNames.has(name))
 
-function readSort(given: unknown): { by?: Sort | undefined; partition?: string | undefined } {
-  if (typeof given === 'string') return { by: oneOf(sorts, given, 'provider.sort') }
-  const sort = object(given, 'provider.sort')
+function readSort(value: unknown): { by?: Sort | undefined; partition?: string | undefined } {
+  if (typeof value === 'string') return { by: oneOf(sorts, value, 'provider.sort') }
+  const sort = object(value, 'provider.sort')
   if (sort === undefined) return {}
   return {
     by: oneOf(sorts, sort['by'], 'provider.sort.by'),
@@ -71,18 +76,18 @@ function readSort(given: unknown): { by?: Sort | undefined; partition?: string |
 }
 
 /** Clients send prices as numbers and as decimal strings. */
-function readPrices(given: unknown): MaxPrice | undefined {
-  const most = object(given, 'provider.max_price')
+function readPrices(value: unknown): MaxPrice | undefined {
+  const most = object(value, 'provider.max_price')
   if (most === undefined) return undefined
-  const found: Partial<Record<(typeof prices)[number], number>> = {}
+  const limits: Partial<Record<(typeof prices)[number], number>> = {}
   for (const name of prices) {
     const value = most[name]
     if (value === undefined || value === null) continue
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
     if (typeof number !== 'number' || !(number >= 0)) return wrong(`provider.max_price.${name}`, 'a number of USD')
-    found[name] = number
+    limits[name] = number
   }
-  return found
+  return limits
 }
 
 function readCutoffs(provider: Json, field: string): Cutoffs | undefined {
@@ -91,20 +96,20 @@ function readCutoffs(provider: Json, field: string): Cutoffs | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number' && value >= 0) return { p50: value }
   if (!isObject(value)) return wrong(param, 'a number, or numbers by percentile')
-  const found: Partial<Record<(typeof percentiles)[number], number>> = {}
+  const cutoffs: Partial<Record<(typeof percentiles)[number], number>> = {}
   for (const name of percentiles) {
-    const bound = value[name]
-    if (bound === undefined || bound === null) continue
-    if (typeof bound !== 'number' || !(bound >= 0)) return wrong(`${param}.${name}`, 'a number')
-    found[name] = bound
+    const limit = value[name]
+    if (limit === undefined || limit === null) continue
+    if (typeof limit !== 'number' || !(limit >= 0)) return wrong(`${param}.${name}`, 'a number')
+    cutoffs[name] = limit
   }
-  return found
+  return cutoffs
 }
 
-function oneOf<const T extends string>(words: readonly T[], given: unknown, param: string): T | undefined {
-  if (given === undefined || given === null) return undefined
-  const found = words.find((word) => word === given)
-  return found ?? wrong(param, `one of ${words.join(', ')}`)
+function oneOf<const T extends string>(words: readonly T[], value: unknown, param: string): T | undefined {
+  if (value === undefined || value === null) return undefined
+  const match = words.find((word) => word === value)
+  return match ?? wrong(param, `one of ${words.join(', ')}`)
 }
 
 const wrong = (param: string, what: string): never =>

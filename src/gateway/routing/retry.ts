@@ -4,15 +4,15 @@ import type { Candidate } from './router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
-/** The candidate that is asked next, after so many milliseconds. */
+/** The next candidate, and the delay in milliseconds. */
 export interface Step {
   candidate: Candidate
   waitMs: number
 }
 
 /**
- * The order in which candidates are asked, until somebody's first word: each candidate in turn, then once more those whose fault passes
- * by itself, with full jitter and within one deadline. It decides only; the call does the sending.
+ * Decides the order in which candidates are tried until the first content: each in turn, then once more those with
+ * temporary faults, with full jitter and within one deadline. Only decides; the call sends.
  */
 export class RetryPolicy {
   readonly #candidates: readonly Candidate[]
@@ -20,9 +20,9 @@ export class RetryPolicy {
   readonly #now: () => number
   readonly #chance: () => number
   readonly #deadline: number
-  readonly #tried: Tried[] = []
+  readonly #tried: FailedAttempt[] = []
   #round = 0
-  /** Places among the candidates that are still to be asked in this round. */
+  /** Indexes of the candidates still to try in this round. */
   #queue: number[]
   #at: number
 
@@ -48,17 +48,17 @@ export class RetryPolicy {
     return this.#candidates[this.#at]!
   }
 
-  /** Attempts that have failed. */
+  /** Failed attempts. */
   get failures(): number {
     return this.#tried.length
   }
 
-  /** The fault of each earlier attempt, the last one left out. */
+  /** The fault of each earlier attempt except the last. */
   get previous(): { candidate: Candidate; fault: UpstreamFault }[] {
     return this.#tried.slice(0, -1).map(({ place, fault }) => ({ candidate: this.#candidates[place]!, fault }))
   }
 
-  /** A candidate failed before its first word. */
+  /** Records that a candidate failed before its first content. */
   failed(candidate: Candidate, fault: UpstreamFault): void {
     const now = this.#now()
     this.#tried.push({ place: this.#candidates.indexOf(candidate), fault, at: now })
@@ -66,7 +66,7 @@ export class RetryPolicy {
     this.#queue = this.#queue.filter((index) => mayDoBetter(this.#candidates[index]!, candidate, fault))
   }
 
-  /** Null: nobody is left to ask. */
+  /** Null: no candidate remains. */
   next(): Step | null {
     const next = this.#queue.shift()
     if (next !== undefined) return this.#take(next, 0)
@@ -74,20 +74,20 @@ export class RetryPolicy {
     return last === undefined || rules[last.fault.kind].elsewhere === 'anybody' ? this.#again() : null
   }
 
-  /** Somebody who was not asked in this round, to race the one that is being waited for. Null: there is none. */
+  /** Returns a candidate not yet tried in this round, to race the pending one, or null. */
   rival(): Candidate | null {
     const next = this.#queue.shift()
     return next === undefined ? null : this.#take(next, 0).candidate
   }
 
-  /** Everybody was asked: a new round, of those who may be asked again. */
+  /** All were tried: starts a new round with those that may be retried. */
   #again(): Step | null {
     const now = this.#now()
     const jitter = backoff(this.#round++, this.#chance())
     const ready = this.#candidates.flatMap(({ offer }, place) => {
-      const own = this.#tried.filter((tried) => tried.place === place)
+      const own = this.#tried.filter((entry) => entry.place === place)
       const last = own.at(-1)
-      // A simulated model does again what it was told to do.
+      // A simulated model repeats its scripted behavior.
       if (last === undefined || own.length > rules[last.fault.kind].again || last.fault.lasts || isSimulated(offer))
         return []
       const waitMs = Math.max(jitter, last.at + (last.fault.retry_after_seconds ?? 0) * 1000 - now)
@@ -105,16 +105,17 @@ export class RetryPolicy {
   }
 }
 
-interface Tried {
+interface FailedAttempt {
   place: number
   fault: UpstreamFault
   at: number
 }
 
-function mayDoBetter(candidate: Candidate, failed: Candidate, { kind }: UpstreamFault): boolean {
+function mayDoBetter(candidate: Candidate, failedCandidate: Candidate, { kind }: UpstreamFault): boolean {
   const { elsewhere } = rules[kind]
-  if (elsewhere === 'anybody' || candidate.asked !== failed.asked) return true
+  if (elsewhere === 'anybody' || candidate.asked !== failedCandidate.asked) return true
   return (
-    elsewhere === 'roomier' && (candidate.offer.contextLength ?? 0) > (failed.offer.contextLength ?? Number.MAX_VALUE)
+    elsewhere === 'roomier' &&
+    (candidate.offer.contextLength ?? 0) > (failedCandidate.offer.contextLength ?? Number.MAX_VALUE)
   )
 }

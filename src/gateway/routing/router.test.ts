@@ -7,21 +7,21 @@ import { route } from './router.ts'
 
 const never = { failing: () => null, aside: () => null, stats: () => null }
 const slugs = ({ candidates }: ReturnType<typeof route>): string[] => candidates.map(({ offer }) => offer.endpoint.slug)
-const priced = (slug: string, usd: string, more: Record<string, unknown> = {}) =>
+const pricedOffer = (slug: string, usd: string, more: Record<string, unknown> = {}) =>
   offerOf({ pricing: { input: usd, output: '0' }, endpoint: { slug, ...more } })
 
-test("the caller's own endpoint is asked before credits, and a lower priority number before a higher", () => {
+test("the caller's own endpoint is tried before credits, and a lower priority number before a higher", () => {
   const offers = [
-    priced('late', '1', { priority: 5 }),
-    priced('early', '9', { priority: 1 }),
-    priced('mine', '99', { billing: 'byok', priority: 9 }),
+    pricedOffer('late', '1', { priority: 5 }),
+    pricedOffer('early', '9', { priority: 1 }),
+    pricedOffer('mine', '99', { billing: 'byok', priority: 9 }),
   ]
   for (let seed = 0; seed < 50; seed++)
     assert.deepEqual(slugs(route(offers, { seed }, never)), ['mine', 'early', 'late'])
 })
 
-test('equals share the calls by weight over price squared', () => {
-  const offers = [priced('cheap', '1'), priced('dear', '3')]
+test('equals share calls by weight over price squared', () => {
+  const offers = [pricedOffer('cheap', '1'), pricedOffer('dear', '3')]
   let cheap = 0
   for (let seed = 0; seed < 10_000; seed++) if (slugs(route(offers, { seed }, never))[0] === 'cheap') cheap++
   assert.ok(Math.abs(cheap - 9_000) < 150, `${cheap} of 10000, 9:1 expected`)
@@ -32,29 +32,29 @@ test('equals share the calls by weight over price squared', () => {
     ['0.100000', '0.900000'],
   )
 
-  const heavy = [priced('light', '2', { weight: 1 }), priced('heavy', '2', { weight: 3 })]
+  const heavy = [pricedOffer('light', '2', { weight: 1 }), pricedOffer('heavy', '2', { weight: 3 })]
   let first = 0
   for (let seed = 0; seed < 10_000; seed++) if (slugs(route(heavy, { seed }, never))[0] === 'heavy') first++
   assert.ok(Math.abs(first - 7_500) < 200, `${first} of 10000, 3:1 expected`)
 })
 
-test('the same seed draws the same order, whatever order the offers come in', () => {
-  const offers = ['a', 'b', 'c', 'd'].map((slug) => priced(slug, '1'))
-  const seen = new Set<string>()
+test('the same seed gives the same order, whatever the order of the offers', () => {
+  const offers = ['a', 'b', 'c', 'd'].map((slug) => pricedOffer(slug, '1'))
+  const orders = new Set<string>()
   for (let seed = 0; seed < 200; seed++) {
     const order = slugs(route(offers, { seed }, never))
     assert.deepEqual(slugs(route(offers.toReversed(), { seed }, never)), order)
-    seen.add(order.join(''))
+    orders.add(order.join(''))
   }
-  assert.ok(seen.size > 15, 'many seeds, many orders')
+  assert.ok(orders.size > 15, 'many seeds, many orders')
 })
 
-test('a computer that is not connected is asked last, whatever else it has, and is not set aside for being away', () => {
+test('an offline computer is tried last in any case, and isn’t penalized for being offline', () => {
   const dispatch = (): void => {}
   const offers = [
-    priced('gone', '0', { billing: 'free', dispatch, away: true }),
-    priced('dear', '9'),
-    priced('there', '9', { billing: 'byok', priority: 5 }),
+    pricedOffer('gone', '0', { billing: 'free', dispatch, away: true }),
+    pricedOffer('dear', '9'),
+    pricedOffer('there', '9', { billing: 'byok', priority: 5 }),
   ]
   const health = new Health()
   for (let seed = 0; seed < 50; seed++) {
@@ -65,16 +65,16 @@ test('a computer that is not connected is asked last, whatever else it has, and 
     )
     assert.match(candidates[2]!.reason, /not connected/)
   }
-  const back = priced('gone', '0', { billing: 'free', dispatch })
+  const back = pricedOffer('gone', '0', { billing: 'free', dispatch })
   health.failed(back, { kind: 'overloaded', message: 'The computer is not connected.', lasts: true })
   assert.equal(health.aside(back), null)
   health.failed(back, { kind: 'overloaded', message: 'It is busy.' })
   assert.equal(health.aside(back)?.kind, 'overloaded')
 })
 
-test('a provider that failed is asked last for as long as its fault lasts, then it is as good as before', () => {
+test('a failed provider is tried last while its fault lasts, then normally again', () => {
   const health = new Health()
-  const offers = [priced('a', '1', { priority: 1 }), priced('b', '1', { priority: 2 })]
+  const offers = [pricedOffer('a', '1', { priority: 1 }), pricedOffer('b', '1', { priority: 2 })]
   const [a] = offers
   const at = (now: number) =>
     slugs(route(offers, { seed: 1 }, { ...never, aside: (offer) => health.aside(offer, now) }))
@@ -101,7 +101,7 @@ test('a provider that failed is asked last for as long as its fault lasts, then 
   assert.equal(until('rate_limited', 86_400), 900, 'nobody is set aside for a day')
 })
 
-test('a key that is refused concerns all that the endpoint serves; a model that is overloaded only itself', () => {
+test('a rejected key affects everything the endpoint serves; an overloaded model only itself', () => {
   const health = new Health()
   const one = offerOf({ endpoint: { slug: 'a' }, upstreamModel: 'one' })
   const two = { ...one, upstreamModel: 'two' }
@@ -109,20 +109,20 @@ test('a key that is refused concerns all that the endpoint serves; a model that 
   assert.deepEqual([health.aside(one, 1)?.kind, health.aside(two, 1)], ['overloaded', null])
   health.failed(one, { kind: 'upstream_key', message: '' }, 0)
   assert.equal(health.aside(two, 1)?.kind, 'upstream_key')
-  // The endpoint is read again: other objects, the same thing.
+  // The endpoint is reloaded: new objects for the same thing.
   assert.equal(health.aside({ ...one }, 1)?.kind, 'overloaded')
 })
 
-test('offers that cannot serve are left out and say why', () => {
+test('offers that can’t serve are skipped with a reason', () => {
   const offers = [
-    priced('other', '1', { shape: 'gemini' }),
+    pricedOffer('other', '1', { shape: 'gemini' }),
     offerOf({ endpoint: { slug: 'small' }, contextLength: 100 }),
     offerOf({ endpoint: { slug: 'terse' }, maxOutputTokens: 10 }),
     offerOf({ endpoint: { slug: 'dumb' }, capabilities: ['reasoning'] }),
     offerOf({ endpoint: { slug: 'unknown' } }),
     offerOf({ endpoint: { slug: 'unwanted' } }),
   ]
-  const { candidates, excluded } = route(
+  const { candidates, excluded: exclusions } = route(
     offers,
     {
       seed: 1,
@@ -139,7 +139,7 @@ test('offers that cannot serve are left out and say why', () => {
     ['unknown'],
   )
   assert.deepEqual(
-    excluded.map(({ offer, reason }) => [offer.endpoint.slug, reason]),
+    exclusions.map(({ offer, reason }) => [offer.endpoint.slug, reason]),
     [
       ['other', 'shape'],
       ['small', 'context'],
@@ -151,7 +151,7 @@ test('offers that cannot serve are left out and say why', () => {
   assert.deepEqual(slugs(route(offers, { seed: 1, only: ['small', 'dumb'] }, never)).toSorted(), ['dumb', 'small'])
 })
 
-test('the only offer is asked whatever old data says that it cannot do', () => {
+test('the only offer is tried whatever outdated data says about it', () => {
   assert.equal(
     route([offerOf({ contextLength: 5, capabilities: ['x'] })], { seed: 1, inputTokens: 9, needs: ['tools'] }, never)
       .candidates.length,

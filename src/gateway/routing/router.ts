@@ -1,68 +1,68 @@
 import type { Refusal } from '#core/errors.ts'
 import type { Offer } from '../model/offer.ts'
 import type { HealthView } from './health.ts'
-import { type Excluded, whyNot } from './filter.ts'
+import { type Exclusion, whyNot } from './filter.ts'
 import { isAggregator } from '../providers/supports.ts'
 import { rankBy } from './order.ts'
 import type { RoutingConstraints } from './constraints.ts'
 
 export interface Candidate {
   offer: Offer
-  /** The model that was asked for, as the caller named it. */
+  /** The requested model, as the caller named it. */
   asked: string
-  /** The suffix behind the upstream's name: a variant that only the provider itself can choose. */
+  /** The suffix after the upstream's name: a variant that only the provider itself can choose. */
   variant: string
   /** Its share of the calls of its rank, 0–1. */
   weight: number
-  /** Why it stands where it stands, for people. */
+  /** Why it has this place, for people. */
   reason: string
 }
 
 export interface Route {
-  /** In the order in which they are tried. */
+  /** In the order they are tried. */
   candidates: Candidate[]
-  excluded: { offer: Offer; reason: Excluded }[]
+  excluded: { offer: Offer; reason: Exclusion }[]
 }
 
-/** A model that was asked for, and who serves it. */
+/** A requested model with its offers. */
 export interface RequestedModel {
   model: string
   offers: readonly Offer[]
-  /** Why it is not known who serves it. */
+  /** Why its offers are unknown. */
   unknown?: Refusal
-  /** Constraints that this model's own name asks for, above the request's. */
+  /** Constraints from this model's name, in addition to the request's. */
   more?: Partial<RoutingConstraints>
   variant?: string
 }
 
-/** Offers → the order in which they are asked. Pure: the health of providers and the seed come in. */
+/** Orders offers. Pure: the health of providers and the seed are arguments. */
 export function route(
   offers: readonly Offer[],
   constraints: RoutingConstraints,
   health: HealthView,
-  asked = '',
+  requestedName = '',
   variant = '',
 ): Route {
-  const excluded: Route['excluded'] = []
-  const left: Offer[] = []
+  const exclusions: Route['excluded'] = []
+  const eligible: Offer[] = []
   for (const offer of offers) {
     const reason = whyNot(offer, constraints, offers)
-    if (reason) excluded.push({ offer, reason })
-    else left.push(offer)
+    if (reason) exclusions.push({ offer, reason })
+    else eligible.push(offer)
   }
-  const candidates = rankBy(left, constraints, health).map(({ offer, weight, reason }) => ({
+  const candidates = rankBy(eligible, constraints, health).map(({ offer, weight, reason }) => ({
     offer,
-    asked,
+    asked: requestedName,
     variant: isAggregator(offer) ? variant : '',
     weight,
     reason,
   }))
   if (constraints.allowFallbacks === false && !constraints.order?.length)
-    for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
-  return { candidates, excluded }
+    for (const { offer } of candidates.splice(1)) exclusions.push({ offer, reason: 'fallback' })
+  return { candidates, excluded: exclusions }
 }
 
-/** The models of a request one after the other; `together`: all that serve any of them in one order. */
+/** Routes the models of a request one after the other, or with `together` the offers of all in one order. */
 export function routeModels(
   models: readonly RequestedModel[],
   constraints: RoutingConstraints,
@@ -77,10 +77,10 @@ export function routeModels(
     route(offers, { ...constraints, ...more, ...(firstOfAll && { allowFallbacks: true }) }, health, model, variant),
   )
   const all = routes.flatMap(({ candidates }) => candidates)
-  const known = new Set<Offer>()
-  const once = all.filter(({ offer }) => !known.has(offer) && known.add(offer))
-  const excluded = routes.flatMap((one) => one.excluded).filter(({ offer }) => !known.has(offer))
-  if (!together) return { candidates: once, excluded }
+  const candidateOffers = new Set<Offer>()
+  const once = all.filter(({ offer }) => !candidateOffers.has(offer) && candidateOffers.add(offer))
+  const exclusions = routes.flatMap((one) => one.excluded).filter(({ offer }) => !candidateOffers.has(offer))
+  if (!together) return { candidates: once, excluded: exclusions }
   const place = new Map(
     route(
       once.map(({ offer }) => offer),
@@ -90,8 +90,8 @@ export function routeModels(
   )
   const candidates = once.toSorted((a, b) => place.get(a.offer)! - place.get(b.offer)!)
   if (constraints.allowFallbacks === false && firstOfAll)
-    for (const { offer } of candidates.splice(1)) excluded.push({ offer, reason: 'fallback' })
-  return { candidates, excluded }
+    for (const { offer } of candidates.splice(1)) exclusions.push({ offer, reason: 'fallback' })
+  return { candidates, excluded: exclusions }
 }
 
 export const newSeed = (): number => (Math.random() * 2 ** 32) >>> 0

@@ -1,5 +1,5 @@
 import type { Reply } from '#core/exchange.ts'
-import { Collector, type Collected } from '../model/answer.ts'
+import { Collector, type CollectedAnswer } from '../model/answer.ts'
 import type { AnswerInProgress, AttemptListener, Reading } from '../model/in-progress.ts'
 import { STALL_MS } from '../passthrough/text-passthrough.ts'
 import { ChunkMeter } from './chunk-meter.ts'
@@ -9,7 +9,7 @@ import { lossesHeader } from './losses-header.ts'
 import type { Chunk, CanonicalRequest, Loss, UpstreamFault } from '../model/canonical-request.ts'
 
 /** The writer of the answer: as a stream, or at once when it is whole. */
-export type Writer = { stream: AnswerStream } | { whole: (answer: Collected) => object }
+export type Writer = { stream: AnswerStream } | { whole: (answer: CollectedAnswer) => object }
 
 /** An answer that comes as chunks and is written in the surface's own shape. */
 export class TranslatedResponse implements AnswerInProgress {

@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import AnthropicOld from 'anthropic-sdk-0'
 import * as fc from 'fast-check'
 import { usageOf } from '#core/usage.ts'
-import { type Collected, fold, textOfAnswer } from '../model/answer.ts'
+import { type CollectedAnswer, fold, textOfAnswer } from '../model/answer.ts'
 import type { Chunk } from '../model/canonical-request.ts'
 import { writeAnswer as writeMessage } from './anthropic-messages/write/answer.ts'
 import { writeError as writeMessageError } from './anthropic-messages/write/errors.ts'
@@ -85,7 +85,7 @@ const brokenChunks: Chunk[] = [
   { type: 'error', error: { kind: 'overloaded', message: 'Too busy' } },
 ]
 
-const callsOf = ({ content }: Collected) =>
+const callsOf = ({ content }: CollectedAnswer) =>
   content.flatMap((part) =>
     part.type === 'tool_call' ? [{ id: part.id, name: part.name, input: JSON.parse(part.arguments) as unknown }] : [],
   )
@@ -108,7 +108,7 @@ for (const [version, Client] of [
       error: '',
     }
 
-    const same = (message: Anthropic.Message, answer: Collected) => {
+    const same = (message: Anthropic.Message, answer: CollectedAnswer) => {
       assert.equal(
         message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
         textOfAnswer(answer),

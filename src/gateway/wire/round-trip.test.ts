@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { type Collected, fold } from '../model/answer.ts'
+import { type CollectedAnswer, fold } from '../model/answer.ts'
 import type { Chunk } from '../model/canonical-request.ts'
 import { readAnswer as readMessage } from './anthropic-messages/read/answer.ts'
 import { StreamReader as MessageReader } from './anthropic-messages/read/stream.ts'
@@ -26,7 +26,7 @@ const streamOf = (writer: Writer, chunks: Chunk[]): Buffer =>
   Buffer.from(chunks.map((chunk) => writer.write(chunk)).join('') + writer.end())
 
 /** The parts that must survive: content, usage, finish. Names of the answer and vendor wording may differ. */
-const essence = ({ content, usage, finish, error }: Collected) => ({
+const essence = ({ content, usage, finish, error }: CollectedAnswer) => ({
   content: content.map((part) =>
     part.type === 'reasoning' && part.signature !== undefined ? { ...part, ...openSignature(part.signature) } : part,
   ),
@@ -54,7 +54,7 @@ test('an answer written as an OpenRouter stream reads back unchanged', () => {
 })
 
 test('an answer written as an OpenAI stream loses only what the shape can’t represent', () => {
-  const representable = (answer: Collected) => {
+  const representable = (answer: CollectedAnswer) => {
     const { content, ...rest } = essence(answer)
     const of = (type: string) => content.filter((part) => part.type === type)
     const words = (type: 'text' | 'reasoning') => content.map((part) => (part.type === type ? part.text : '')).join('')
@@ -84,18 +84,18 @@ test('whole answers read back unchanged', () => {
   fc.assert(
     fc.property(plainAnswers, (chunks) => {
       const answer = fold(chunks)
-      const through = (write: (answer: Collected) => object, reader: (body: unknown) => Chunk[]) =>
+      const through = (write: (answer: CollectedAnswer) => object, reader: (body: unknown) => Chunk[]) =>
         essence(fold(reader(JSON.parse(JSON.stringify(write(answer))))))
       const message = through((one) => writeMessage(one, about), readMessage)
       // Arguments pass through an object, so their spelling may change.
-      const respelt = (part: Collected['content'][number]) =>
+      const respelt = (part: CollectedAnswer['content'][number]) =>
         part.type === 'tool_call' ? { ...part, arguments: JSON.stringify(JSON.parse(part.arguments)) } : part
       assert.deepEqual(message.content.map(respelt), essence(answer).content.map(respelt))
       assert.deepEqual([message.usage, message.reason], [answer.usage, answer.finish?.reason])
       const response = through((one) => writeResponse(one, keeping), readResponse)
       assert.deepEqual(response, essence(answer))
       const chat = through((one) => writeChat(one, about, 'compat-c'), readChat)
-      const of = (type: string, { content }: { content: Collected['content'] }) =>
+      const of = (type: string, { content }: { content: CollectedAnswer['content'] }) =>
         content.filter((part) => part.type === type)
       for (const type of ['reasoning', 'tool_call']) assert.deepEqual(of(type, chat), of(type, essence(answer)))
       assert.deepEqual([chat.usage, chat.reason], [answer.usage, answer.finish?.reason])

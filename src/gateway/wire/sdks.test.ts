@@ -7,7 +7,7 @@ import { streamText } from 'ai'
 import * as fc from 'fast-check'
 import OpenAI, { APIError, BadRequestError } from 'openai'
 import { usageOf } from '#core/usage.ts'
-import { type Collected, fold, textOfAnswer } from '../model/answer.ts'
+import { type CollectedAnswer, fold, textOfAnswer } from '../model/answer.ts'
 import type { Chunk } from '../model/canonical-request.ts'
 import { about, wildAnswers } from './chunks-for.test.ts'
 import { writeError } from './openai-chat/write/errors.ts'
@@ -88,7 +88,7 @@ const brokenChunks: Chunk[] = [
   { type: 'error', error: { kind: 'overloaded', message: 'Too busy' } },
 ]
 
-const callsOf = ({ content }: Collected) =>
+const callsOf = ({ content }: CollectedAnswer) =>
   content.flatMap((part) =>
     part.type === 'tool_call' ? [{ id: part.id, name: part.name, input: JSON.parse(part.arguments) as unknown }] : [],
   )
@@ -104,7 +104,7 @@ describe('the openai SDK', () => {
       .finalChatCompletion()
 
   /** The SDK's result must match the chunks. */
-  const same = (completion: OpenAI.Chat.ChatCompletion, answer: Collected) => {
+  const same = (completion: OpenAI.Chat.ChatCompletion, answer: CollectedAnswer) => {
     const { message, finish_reason } = completion.choices[0]!
     assert.equal(message.content ?? '', textOfAnswer(answer))
     const calls = (message.tool_calls ?? []).map((one) =>
@@ -177,7 +177,7 @@ describe('the openai SDK, responses', () => {
   const params = { model: 'm', input: 'hi' }
   const give = (chunks: Chunk[]) => streaming(streamOf(new ResponsesWriter(about), chunks))
   const final = () => client().responses.stream(params).finalResponse()
-  const same = (response: OpenAI.Responses.Response, answer: Collected) => {
+  const same = (response: OpenAI.Responses.Response, answer: CollectedAnswer) => {
     assert.equal(response.output_text, textOfAnswer(answer))
     const calls = response.output.flatMap((item) =>
       item.type === 'function_call'

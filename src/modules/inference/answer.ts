@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Served } from '#gateway/call/complete.ts'
+import type { ServedCall } from '#gateway/call/complete.ts'
 import type { FinishReason } from '#gateway/model/canonical-request.ts'
 import type { Chunk, Loss } from '#gateway/model/canonical-request.ts'
 import { lossOf } from '#gateway/wire/parts/lost-parts.ts'
@@ -90,7 +90,7 @@ export class InferenceAnswer {
   }
 
   /** The completion as it stands. `usage` and `cost_usd` are null until the end. */
-  shown(served: Served): Completed {
+  shown(served: ServedCall): Completed {
     return {
       id: this.id,
       created_at: this.createdAt,

@@ -1,7 +1,7 @@
 import type { HasEndpoints } from '#modules/ai-gateway/service.ts'
 import type { Context } from '#infra/context.ts'
 import { payerOf } from '#infra/ledger/payer.ts'
-import type { Completion, Served } from '#gateway/call/complete.ts'
+import type { Completion, ServedCall } from '#gateway/call/complete.ts'
 import type { GatewayFaces } from '#gateway/mount.ts'
 import type { Chunk, CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { lossesHeader } from '#gateway/translation/losses-header.ts'
@@ -15,7 +15,7 @@ export interface InferenceHandles extends HasEndpoints, Pick<GatewayFaces, 'comp
 
 /** A call that has begun: its first chunk is there, so what can be refused has been refused. */
 export interface StartedCall extends AsyncDisposable {
-  served(): Served
+  served(): ServedCall
   chunks: AsyncIterable<Chunk>
 }
 

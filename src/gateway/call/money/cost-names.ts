@@ -3,25 +3,25 @@ import type { Body } from '../../model/body.ts'
 import { priceNames } from '../../providers/supports.ts'
 import { lookupNames } from './vendor-tools.ts'
 
-/** Fields whose number says how many answers are made and paid for. */
+/** Fields with the number of generated and billed answers. */
 export const countNames = ['n', 'best_of'] as const
 
 /**
- * Fields that bound or multiply the output in some API of text models: Anthropic's and OpenAI's, Gemini's and Bedrock's, those
- * of Ollama, llama.cpp, vLLM, TGI and Cohere. A server may know them beside the fields of the shape it is asked in.
+ * Fields that limit or multiply the output in some API of text models: Anthropic's, OpenAI's, Gemini's, Bedrock's, and
+ * those of Ollama, llama.cpp, vLLM, TGI, and Cohere. A server may accept them in addition to the fields of its shape.
  */
 const outputNames: readonly string[] =
   `max_tokens max_completion_tokens max_output_tokens maxOutputTokens maxTokens max_tokens_to_sample max_new_tokens
   max_gen_len max_length num_predict n_predict num_return_sequences candidateCount candidate_count num_generations
   use_beam_search num_beams beam_width`.split(/\s+/)
 
-/** Every name on which the cost of a call may depend. */
+/** All names that may affect the cost of a call. */
 export const costNames: ReadonlySet<string> = new Set([...countNames, ...outputNames, ...priceNames, ...lookupNames])
 
 /**
- * Objects in which some API of text models takes its settings: `options` of Ollama, `parameters` of TGI, `generationConfig`
- * of Gemini, `inferenceConfig` of Bedrock, `sampling_params` of SGLang, `nvext` of NIM, and those of proxies. None is an
- * object of a shape that passes through, so a server may read them as its own.
+ * Objects with settings in some API of text models: `options` of Ollama, `parameters` of TGI, `generationConfig` of
+ * Gemini, `inferenceConfig` of Bedrock, `sampling_params` of SGLang, `nvext` of NIM, and those of proxies. None belongs
+ * to a shape that passes through, so a server may read them as its own.
  */
 export const settingsNames = `extra_body options parameters generationConfig generation_config generation_kwargs
   inferenceConfig inference_config inferenceParams textGenerationConfig additionalModelRequestFields
@@ -29,11 +29,12 @@ export const settingsNames = `extra_body options parameters generationConfig gen
   model_parameters extra_params extra_args llm_config config nvext vllm_xargs`.split(/\s+/)
 
 /**
- * A field of the client's own bytes that may change what the call costs, and that the reservation doesn't count, by its path:
- * one of another API, or any such field inside an object of settings. `counted`: the fields of this request that are counted.
+ * Returns the path of a field in the client's own bytes that may change the cost but isn't covered by the reservation:
+ * one of another API, or any such field inside a settings object. `counted`: the fields of this request that are
+ * covered.
  */
-export function uncountedIn(body: Body, counted: readonly string[]): string | null {
-  for (const name of outputNames) if (!counted.includes(name) && (body.value(name) ?? null) !== null) return name
+export function uncountedIn(body: Body, coveredFields: readonly string[]): string | null {
+  for (const name of outputNames) if (!coveredFields.includes(name) && (body.value(name) ?? null) !== null) return name
   for (const name of settingsNames) {
     const path = body.has(name) ? nestedIn(body.value(name), name) : null
     if (path !== null) return path

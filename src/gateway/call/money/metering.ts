@@ -23,37 +23,40 @@ import type { Body } from '../../model/body.ts'
 import { roughText, weigh } from '../../model/cost/weigh.ts'
 import { storedReferenceIn, storedReferenceInBody } from '../../stored-references/find.ts'
 
-/** The most that a request may use, before a price is put to it (contract, part 7). */
+/** The most that a request may use, before pricing (contract, part 7). */
 export interface RequestedUsage {
-  /** An upper bound, no count. */
+  /** An upper bound, not a count. */
   inputTokens: number
-  /** Null: the client did not say. */
+  /** Null: not set by the client. */
   maxTokens: number | null
-  /** Answers asked for. */
+  /** Number of requested answers. */
   n: number
-  /** The field in which the client says how many tokens it wants; absent or null: there is none. */
+  /** The client's field for the output limit; absent or null: none. */
   limitField?: string | null
 }
 
-/** The most that an attempt may cost: an answer of so many tokens, so many pictures (null: nobody can say how many), or an amount. */
+/**
+ * The maximum cost of an attempt: an answer of up to this many tokens, a number of images (null: unknown), or an
+ * amount.
+ */
 export type WorstCase = RequestedUsage | { images: number | null; inputTokens: number } | { nano: Nano | null }
 
-/** Below it an answer is of no use, and the call is refused instead. */
+/** Shorter answers are useless: the call is refused instead. */
 const LEAST_OUTPUT = 1_024
-/** The bound of an answer where no source knows the model's limit. */
+/** Used if the model's output limit is unknown. */
 const USUAL_LIMIT = 32_768
 
 const unknown: Cost = { nano: null, source: null }
 
-/** The most output tokens of one answer: what was asked for, if the model writes so much; null asked for nothing. */
+/** Returns the maximum output tokens of one answer: the requested limit, up to the model's; null: none requested. */
 export const mostOutput = ({ maxOutputTokens, contextLength }: Offer, maxTokens: number | null): number =>
   maxTokens === null
     ? (maxOutputTokens ?? Math.min(contextLength ?? USUAL_LIMIT, USUAL_LIMIT))
     : Math.min(maxTokens, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
 
 /**
- * The amounts that a call at these prices is held with: its worst case, and the least where balance and caps leave less. A
- * caller that names no bound gets as much as there is money for.
+ * Returns the amounts to reserve: the worst case, and the minimum if balance and caps allow less. A caller without a
+ * limit gets as much as the money allows.
  */
 export function amountsOf(
   offer: Offer,
@@ -70,33 +73,35 @@ export function amountsOf(
   return { worst, least, pictures, input, most }
 }
 
-/** The end of an attempt, as it is settled. */
+/** The end of an attempt, for settlement. */
 export interface AttemptEnd {
   status: Outcome['status']
   usage: Usage
   reportedUsd: number | undefined
   media?: TokensOfMedia | undefined
-  /** The cost, where the usage does not tell it. */
+  /** The cost, if it doesn't follow from the usage. */
   priced?: Cost | undefined
-  /** Usage that nobody counted. */
+  /** Usage without a count. */
   unpriced?: boolean
-  /** The usage is a guess. */
+  /** The usage is an estimate. */
   estimated: boolean
   finishReason: string | null
   firstTokenMs: number | null
   durationMs: number
   streamed: boolean
-  /** Null: the log of requests has an entry of its own for it, or none. */
+  /** Null: the request log has its own entry, or none. */
   request: AnsweredRequest | null
 }
 
-/** The money of one attempt: what is held for it, and what it cost in the end. */
+/** The money of one attempt: its reservation and its final cost. */
 export class Metering {
   readonly call: MeteredCall
   readonly offer: Offer
   readonly #ledger: Ledger
   #reserved: Nano | null = null
-  /** Whether what was held is the price of all that was asked for: it counts where the end of the call doesn't say what it cost. */
+  /**
+   * True if the reservation covers everything requested. It is charged if the end of the call doesn't report the cost.
+   */
   #isWhole = false
   #settled = false
 
@@ -116,7 +121,7 @@ export class Metering {
     }
   }
 
-  /** Whether money has to be held before the call is sent. */
+  /** True if money must be reserved before the call is sent. */
   get guarded(): boolean {
     return this.#ledger.isReserved(this.call.payer, this.call.billing)
   }
@@ -125,13 +130,16 @@ export class Metering {
     return this.#isWhole
   }
 
-  /** Holds it durably. Answers the `max_tokens` that the request must carry so that it stays the worst case; null: it may travel as it is. */
+  /**
+   * Reserves durably. Returns the `max_tokens` that the request must carry to stay within the worst case; null:
+   * unchanged.
+   */
   reserve(worst: WorstCase): Promise<number | null> {
     if ('nano' in worst) return this.#reserveAmount(worst.nano)
     return 'images' in worst ? this.#reserveImages(worst.images, worst.inputTokens) : this.#reserve(worst)
   }
 
-  /** Refuses what `reserve` refuses, and holds nothing afterwards, for whichever process makes the call. */
+  /** Refuses what `reserve` would refuse without keeping a reservation, for calls that another process makes. */
   async check(worst: WorstCase): Promise<void> {
     if (!this.guarded) return
     await this.reserve(worst)
@@ -139,15 +147,15 @@ export class Metering {
     await this.#ledger.flush()
   }
 
-  /** Holds all of it, of a bound that is rough, or refuses. */
+  /** Reserves the full amount for a rough bound, or refuses. */
   async reserveWhole(worst: RequestedUsage): Promise<void> {
     const { pricing } = this.offer
     const nano = pricing === null ? null : amountsOf(this.offer, pricing, worst).worst
-    const held = await this.#ledger.reserve(this.call, nano)
-    if (nano !== null) this.#reserved = held
+    const isReserved = await this.#ledger.reserve(this.call, nano)
+    if (nano !== null) this.#reserved = isReserved
   }
 
-  /** Refuses with 402, saying how many output tokens could be afforded. */
+  /** Refuses with 402 and the number of affordable output tokens. */
   async #reserve(ask: RequestedUsage): Promise<number | null> {
     const { call, offer } = this
     const { pricing } = offer
@@ -157,28 +165,28 @@ export class Metering {
     }
     const { n, limitField = null } = ask
     const { worst, least, pictures, input, most } = amountsOf(offer, pricing, ask)
-    const covered = (nano: Nano): number =>
+    const affordableTokens = (nano: Nano): number =>
       Math.max(0, Math.floor(affordableOutput(pricing, nano - pictures, input, n) / n))
     try {
       this.#reserved = await this.#ledger.reserve(call, worst, least)
     } catch (error) {
       const whole = error instanceof Refusal ? (error.toPayer ?? error) : null
       if (whole?.details?.['available_usd'] === undefined) throw error
-      const left = await this.#ledger.affordable(call.payer, call.billing)
-      const tokens = left === null ? most : covered(left)
-      // A message to a chat names no limit.
+      const available = await this.#ledger.affordable(call.payer, call.billing)
+      const tokens = available === null ? most : affordableTokens(available)
+      // Chat messages name no limit.
       const field = tokens > 0 && most > 0 && call.payer.runId === undefined ? limitField : null
       const param = whole.param ?? field
-      const told = new Refusal(whole.code, {
+      const refusal = new Refusal(whole.code, {
         message: field === null ? whole.message : `${whole.message} Or set \`${field}\` to ${tokens} or less.`,
         ...(param !== null && { param }),
         details: { ...whole.details, affordable_output_tokens: tokens },
         ...(whole.headers && { headers: whole.headers }),
       })
-      // The tightest of all that guards the call is the payer's alone, whatever refused it.
-      throw call.payer.overheard ? forOthers(error as Refusal, told) : told
+      // The tightest limit is shown only to the payer, whichever limit refused.
+      throw call.payer.overheard ? forOthers(error as Refusal, refusal) : refusal
     }
-    return this.#reserved < worst ? covered(this.#reserved) : null
+    return this.#reserved < worst ? affordableTokens(this.#reserved) : null
   }
 
   async #reserveAmount(worst: Nano | null): Promise<null> {
@@ -187,7 +195,7 @@ export class Metering {
     return null
   }
 
-  /** The same for so many pictures. Null, as of sound, and pictures without a price of their own cannot be bounded. */
+  /** Reserves for this many images. Null (as for audio), and images without their own price, can't be bounded. */
   async #reserveImages(images: number | null, inputTokens: number): Promise<null> {
     const { pricing } = this.offer
     if (images !== null && pricing?.image !== undefined)
@@ -202,13 +210,13 @@ export class Metering {
     return null
   }
 
-  /** The client left while the money was being held. */
+  /** The client disconnected during the reservation. */
   release(): void {
     this.#settled = true
     this.#ledger.release(this.call)
   }
 
-  /** `answer` tells about how many characters have come, should this process die before its end. */
+  /** `answer` reports approximately how many characters have arrived, in case this process dies before the end. */
   sent(inputTokens: number, answer: { readonly characters: number }): void {
     const { pricing } = this.offer
     if (this.#isWhole) return this.#ledger.markSent(this.call, this.#reserved!)
@@ -218,14 +226,14 @@ export class Metering {
   }
 
   /**
-   * Settles the call; only the first settlement counts. Answers the cost that the ledger counts: where something guards
-   * the call, no more than was reserved.
+   * Settles the call; only the first settlement counts. Returns the cost that the ledger counts: up to the reservation,
+   * if a balance or cap applies.
    */
   settle(end: AttemptEnd): Nano | null {
     const nano = this.#settle(end)
     if (nano === null) return null
-    const guarded = this.#reserved !== null && this.#ledger.isGuarded(this.call.payer, this.call.billing)
-    return guarded && nano > this.#reserved! ? this.#reserved : clampCost(nano)
+    const isGuarded = this.#reserved !== null && this.#ledger.isGuarded(this.call.payer, this.call.billing)
+    return isGuarded && nano > this.#reserved! ? this.#reserved : clampCost(nano)
   }
 
   #settle(end: AttemptEnd): Nano | null {
@@ -254,14 +262,16 @@ export class Metering {
     return this.#isWhole ? { nano: this.#reserved, source: 'estimated' } : unknown
   }
 
-  /** The provider failed before it answered: nothing is charged, unless it may be at work on what was held for. */
-  fail(durationMs: number, streamed: boolean, isUnclear = false): void {
+  /**
+   * The provider failed before it answered: nothing is charged, unless it may still be working on a reserved request.
+   */
+  fail(durationMs: number, isStream: boolean, isUnclear = false): void {
     if (this.#settled) return
     this.#settled = true
     const usage = usageOf({ requests: 1 })
-    const priced = this.#isWhole || this.offer.pricing !== null || this.offer.endpoint.billing === 'free'
+    const isPriced = this.#isWhole || this.offer.pricing !== null || this.offer.endpoint.billing === 'free'
     const { nano: cost, source: costSource }: Cost =
-      isUnclear && this.#isWhole ? this.#asHeld() : priced ? { nano: 0n, source: 'computed' } : unknown
+      isUnclear && this.#isWhole ? this.#asHeld() : isPriced ? { nano: 0n, source: 'computed' } : unknown
     this.#ledger.settle(this.call, {
       status: 'failed',
       usage,
@@ -270,7 +280,7 @@ export class Metering {
       finishReason: null,
       firstTokenMs: null,
       durationMs,
-      streamed,
+      streamed: isStream,
     })
   }
 }
@@ -278,12 +288,12 @@ export class Metering {
 const forOthers = ({ code, message, param, details }: Refusal, toPayer: Refusal): Refusal =>
   new Refusal(code, { message, ...(param !== undefined && { param }), ...(details && { details }), toPayer })
 
-/** Tokens that a vendor's template puts around messages and tools that the request does not show. */
+/** Tokens that a vendor's template adds around messages and tools. */
 const PER_REQUEST = 16
 const WITH_TOOLS = 512
 
 /** A body of any surface, or a CanonicalRequest. */
-interface Weighed {
+interface WeighableRequest {
   model?: unknown
   messages?: unknown
   conversation?: unknown
@@ -295,22 +305,22 @@ interface Weighed {
 }
 
 /**
- * The most input tokens that a request can hold: one per byte of text under a cap, else one per two; with media as
- * much as the model takes, and so with tools of the vendor's own. No tokeniser makes more tokens than bytes.
+ * Returns the maximum input tokens of a request: under a cap one per byte of text, else one per two bytes. With media,
+ * or with the vendor's own tools, it is the model's context. No tokenizer produces more tokens than bytes.
  */
-export function inputBound(json: Weighed, payer: Payer, contextLength: number | null): number {
-  const seen = weigh(json)
+export function inputBound(json: WeighableRequest, payer: Payer, contextLength: number | null): number {
+  const weight = weigh(json)
   const request = json as Record<string, unknown>
-  // The provider reads by itself what lies there, and what its own tools find.
-  if (storedReferenceIn(request) !== null || vendorToolIn((name) => request[name]) !== null) seen.media++
-  const hidden = PER_REQUEST + ((json.tools ?? json.functions ?? json.toolConfig) === undefined ? 0 : WITH_TOOLS)
-  if (seen.media > 0) return contextLength ?? seen.text + seen.media + hidden
-  return tokensIn(seen.text, payer) + hidden
+  // The provider itself reads what is stored there, and what its own tools find.
+  if (storedReferenceIn(request) !== null || vendorToolIn((name) => request[name]) !== null) weight.media++
+  const hiddenTokens = PER_REQUEST + ((json.tools ?? json.functions ?? json.toolConfig) === undefined ? 0 : WITH_TOOLS)
+  if (weight.media > 0) return contextLength ?? weight.text + weight.media + hiddenTokens
+  return tokensIn(weight.text, payer) + hiddenTokens
 }
 
 /**
- * A bound that is no smaller, found without parsing the client’s own body: half as much again where a conversation is
- * full of calls and escapes. Null: the body has to be parsed.
+ * Returns an upper bound without parsing the client’s own body, up to 1.5 times as high for conversations full of calls
+ * and escapes. Null: the body must be parsed.
  */
 export function roughInputBound(body: Body, payer: Payer): number | null {
   const text = roughText(body)

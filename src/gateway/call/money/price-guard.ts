@@ -8,8 +8,8 @@ import { vendorToolIn } from './vendor-tools.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 /**
- * The reservation of a call is reckoned from its model's price. Refuses the fields that make it dearer than that, by a factor
- * or a fee that nobody here knows: balance and caps would count less than it costs (decision 0077).
+ * A reservation is calculated from the model's price. Refuses fields that raise the price by an unknown factor or fee:
+ * balance and caps would count less than the call costs (decision 0077).
  */
 export function guardPrice(
   field: FieldReader,
@@ -45,7 +45,7 @@ export function guardPrice(
       if (type.startsWith('openrouter:')) refuseField('tools', relay, shorten(type, 64))
     }
   }
-  // On one's own key such a fee is between its owner and the vendor.
+  // On the caller's own key, such a fee is between the owner and the vendor.
   const tool = billing === 'credits' ? vendorToolIn(field) : null
   if (tool !== null)
     refuse('unpriced_model', {

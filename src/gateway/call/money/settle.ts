@@ -1,31 +1,35 @@
 import { type Usage, usageOf } from '#core/usage.ts'
 import type { Reading } from '../../model/in-progress.ts'
 
-/** The usage of an attempt, and whether that is a guess: four characters a token. */
-interface Used {
+/** The usage of an attempt, possibly estimated: four characters per token. */
+interface BilledUsage {
   usage: Usage
   estimated: boolean
 }
 
 /**
- * The usage that is paid for. An answer that came to no end has told its input and the beginning of its output at most: what was
- * written counts, where that is more. `characters` that came, about.
+ * Returns the billed usage. A truncated answer has reported at most its input and the beginning of its output, so the
+ * written text counts if it is more. `characters`: approximate length received.
  */
 export function billedUsage(
   reading: Reading,
   complete: boolean,
   characters: number,
-  asked: { guessInput(): number },
-): Used {
+  request: { guessInput(): number },
+): BilledUsage {
   const { usage } = reading
   if (reading.unpriced) return { usage: usageOf({}), estimated: usage === null }
-  const written = Math.ceil(characters / 4)
+  const writtenTokens = Math.ceil(characters / 4)
   if (usage === null)
     return {
-      usage: usageOf({ input_tokens: asked.guessInput(), output_tokens: written, images: reading.pictures ?? 0 }),
+      usage: usageOf({
+        input_tokens: request.guessInput(),
+        output_tokens: writtenTokens,
+        images: reading.pictures ?? 0,
+      }),
       estimated: true,
     }
-  const output = complete || reading.finishReason !== null ? 0 : written - usage.reasoning_tokens
+  const output = complete || reading.finishReason !== null ? 0 : writtenTokens - usage.reasoning_tokens
   return output > usage.output_tokens
     ? { usage: usageOf({ ...usage, output_tokens: output }), estimated: true }
     : { usage, estimated: false }

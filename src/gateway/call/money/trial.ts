@@ -3,8 +3,8 @@ import type { Offer } from '../../model/offer.ts'
 import { isSimulated } from '../../sim/offers.ts'
 
 /**
- * The payer of a call that this offer serves. Members of a team that others own try the simulated models without credits:
- * the call still has its price and counts under caps, but takes nothing from the balance.
+ * Returns the payer of a call. Members of a team owned by others can try the simulated models without credits: the call
+ * has a price and counts toward caps, but isn't charged to the balance.
  */
 export const payerFor = (payer: Payer, offer: Offer): Payer =>
   payer.invited === true && isSimulated(offer) ? { ...payer, tier: 'unlimited' } : payer

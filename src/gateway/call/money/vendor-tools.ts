@@ -3,18 +3,18 @@ import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.
 import { shorten } from '#core/text/shorten.ts'
 
 /**
- * Tools that the client carries out, by their type (types of requests in openai 6 and @anthropic-ai/sdk 1.11.0): what comes
- * of them is in the client's next request. A tool without a type is a function.
+ * Types of tools that the client runs (request types in openai 6 and @anthropic-ai/sdk 1.11.0): their results are part
+ * of the client's next request. A tool without a type is a function.
  */
 const byClient =
   /^(?:|function|custom|namespace|local_shell|apply_patch|computer|computer_use_preview|(?:bash|text_editor|memory|computer|computer_toolset|browser_toolset)_\d{8})$/
 
-/** Fields that have a vendor look something up, where they hold anything. */
+/** Fields that make a vendor look something up if they have a value. */
 export const lookupNames = ['web_search_options', 'search_parameters', 'mcp_servers', 'plugins'] as const
-/** Names by which a tool shows who carries it out. */
+/** Names that show who runs a tool. */
 export const vendorToolNames = ['tools', 'type', 'environment', 'execution'] as const
 
-/** The most of a tool's type that a refusal repeats to its sender. */
+/** Characters of a tool's type that an error message repeats. */
 const LONGEST_NAME = 64
 
 const isByVendor = (tool: Json): boolean => {
@@ -26,8 +26,8 @@ const isByVendor = (tool: Json): boolean => {
 }
 
 /**
- * The field, and the tool in it, by which the vendor itself carries out what the model calls, as a search of the web, and reads
- * what comes of it to the model: then the bytes of the request do not bound its input. Null: nothing does.
+ * Returns the field and tool with which the vendor runs the model's calls itself, such as a web search, and feeds the
+ * results to the model: the size of the request then doesn't limit its input. Null: none.
  */
 export function vendorToolIn(field: FieldReader): { field: string; name: string } | null {
   for (const name of lookupNames) {

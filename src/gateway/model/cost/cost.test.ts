@@ -16,7 +16,7 @@ const pricing: Pricing = {
   tiers: [{ above_input_tokens: 1000, input: '2.5', output: '15' }],
 }
 
-test('every bucket at its price, summed exactly and rounded once, half up', () => {
+test('every bucket is charged at its price, summed exactly and rounded once, half up', () => {
   const usage = usageOf({
     input_tokens: 3,
     cache_read_tokens: 5,
@@ -25,18 +25,18 @@ test('every bucket at its price, summed exactly and rounded once, half up', () =
     output_tokens: 11,
     reasoning_tokens: 13,
   })
-  // 3×1250 + 5×125 + 9×1562.5 (the 1h write has no price of its own) + 24×10000 nano, and 5,000,000 for the request
+  // 3×1250 + 5×125 + 9×1562.5 (1h cache writes have no own price) + 24×10000 nano, plus 5,000,000 per request
   assert.deepEqual(costOf(usage, offerOf({ pricing }), undefined, null), { nano: 5_258_438n, source: 'computed' })
 })
 
-test('the tier that holds is found by all input together', () => {
-  const at = (input: number, read: number) =>
-    exactCost(usageOf({ input_tokens: input, cache_read_tokens: read, requests: 0 }), pricing)!.numerator
+test('the price tier follows from the total input', () => {
+  const at = (input: number, cacheReads: number) =>
+    exactCost(usageOf({ input_tokens: input, cache_read_tokens: cacheReads, requests: 0 }), pricing)!.numerator
   assert.equal(at(1000, 0), 1000n * 1_250_000_000n)
   assert.equal(at(1, 1000), 1001n * 2_500_000_000n, 'the tier names no price for cache reads: they cost as input')
 })
 
-test('usage without a price costs null, and nothing where it is free', () => {
+test('usage without a price costs null, and nothing if the endpoint is free', () => {
   const usage = usageOf({ input_tokens: 1 })
   assert.deepEqual(costOf(usage, offerOf({ pricing: null }), undefined, null), { nano: null, source: null })
   assert.deepEqual(costOf(usage, offerOf({ pricing: null, endpoint: { billing: 'free' } }), undefined, null), {
@@ -46,11 +46,11 @@ test('usage without a price costs null, and nothing where it is free', () => {
   assert.deepEqual(costOf(usageOf({ images: 1 }), offerOf({ pricing }), undefined, null), { nano: null, source: null })
 })
 
-test('a reported cost counts only from a preset that is known to report it, and only when it can be true', () => {
+test('a reported cost only counts for presets known to report it, and only if it is plausible', () => {
   const usage = usageOf({ input_tokens: 1_000_000 })
-  const from = (preset: string | null, usd: number, reserved: bigint | null = null) => {
+  const from = (preset: string | null, usd: number, reservation: bigint | null = null) => {
     const offer = offerOf({ pricing, endpoint: { preset } })
-    return costOf(usage, offer, reportedBy(offer.endpoint, usd), reserved)
+    return costOf(usage, offer, reportedBy(offer.endpoint, usd), reservation)
   }
   assert.deepEqual(from('openrouter', 0.0123), { nano: 12_300_000n, source: 'reported' })
   assert.deepEqual(from('openrouter', 0), { nano: 0n, source: 'reported' })
@@ -60,20 +60,20 @@ test('a reported cost counts only from a preset that is known to report it, and 
   assert.equal(from(null, 0).source, 'computed')
 })
 
-test('the worst case is never below the cost, and what is affordable never costs more than there is', () => {
+test('the worst case is never below the cost, and the affordable output never exceeds the budget', () => {
   const count = fc.nat({ max: 5000 })
   fc.assert(
-    fc.property(count, count, count, count, count, count, (input, read, write, writeLong, output, reasoning) => {
+    fc.property(count, count, count, count, count, count, (input, cacheReads, write, writeLong, output, reasoning) => {
       const usage = usageOf({
         input_tokens: input,
-        cache_read_tokens: read,
+        cache_read_tokens: cacheReads,
         cache_write_5m_tokens: write,
         cache_write_1h_tokens: writeLong,
         output_tokens: output,
         reasoning_tokens: reasoning,
       })
       const { nano } = costOf(usage, offerOf({ pricing }), undefined, null)
-      const inputs = input + read + write + writeLong
+      const inputs = input + cacheReads + write + writeLong
       const worst = worstCost(pricing, inputs, output + reasoning, 1)
       assert.ok(nano! <= worst)
       const tokens = affordableOutput(pricing, worst, inputs, 1)

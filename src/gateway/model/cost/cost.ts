@@ -9,63 +9,66 @@ export interface Cost {
   source: CostSource | null
 }
 
-/** The most that a reported cost may claim where nothing was reserved: a sane call is far below, a broken figure above. */
+/** Limit for a reported cost without a reservation: far above any sane call, below a broken figure. */
 const REPORTED_LIMIT = 10_000n * NANO
 
 const MILLION = 1_000_000n
 
 /**
- * The cost of a call. A reported cost, of a provider that is known to report one, counts only if it is finite, not negative and
- * within what was reserved; else units × price over all buckets, exact, rounded once, half up.
+ * Calculates the cost of a call. A reported cost, from a provider known to report one, only counts if it is finite, not
+ * negative, and within the reservation; otherwise it is units × price over all buckets, exact, rounded once, half up.
  */
 export function costOf(
   usage: Usage,
   offer: Offer,
   reportedUsd: number | undefined,
-  reserved: Nano | null,
-  { estimated = false, media }: { estimated?: boolean; media?: TokensOfMedia | undefined } = {},
+  reservation: Nano | null,
+  { estimated: isEstimated = false, media }: { estimated?: boolean; media?: TokensOfMedia | undefined } = {},
 ): Cost {
   const { endpoint, pricing } = offer
-  const stated = credibleReport(reportedUsd, reserved)
-  if (stated !== null) return { nano: stated, source: 'reported' }
+  const report = credibleReport(reportedUsd, reservation)
+  if (report !== null) return { nano: report, source: 'reported' }
   if (endpoint.billing === 'free') return { nano: 0n, source: 'free' }
   if (pricing === null) return { nano: null, source: null }
   const exact = exactCost(usage, pricing, media)
   if (exact === null) return { nano: null, source: null }
-  return { nano: roundHalfUp(exact), source: estimated ? 'estimated' : 'computed' }
+  return { nano: roundHalfUp(exact), source: isEstimated ? 'estimated' : 'computed' }
 }
 
-/** A cost that a vendor states, where it can be true: finite, not negative, and within what was reserved. */
-export function credibleReport(usd: number | undefined, reserved: Nano | null): Nano | null {
+/** Returns a vendor's reported cost if it is plausible: finite, not negative, and within the reservation. */
+export function credibleReport(usd: number | undefined, reservation: Nano | null): Nano | null {
   if (usd === undefined || !Number.isFinite(usd) || usd < 0 || usd >= 1e6) return null
   const nano = fromUsd(usd)
-  return nano <= (reserved ?? REPORTED_LIMIT) ? nano : null
+  return nano <= (reservation ?? REPORTED_LIMIT) ? nano : null
 }
 
-/** The parts of `input_tokens` and of `output_tokens` that were sound and pictures, where a vendor says so: some price them apart. */
+/**
+ * The shares of audio and images in `input_tokens` and `output_tokens`, if the vendor reports them: some price them
+ * separately.
+ */
 export interface TokensOfMedia {
   audioInput: number
   audioOutput: number
   imageInput: number
-  /** Null: the vendor does not say. Where pictures have a price of their own, all of the output may be theirs. */
+  /** Null: not reported. If images have their own price, all output may be images. */
   imageOutput: number | null
 }
 
 export const noMedia: TokensOfMedia = { audioInput: 0, audioOutput: 0, imageInput: 0, imageOutput: null }
-/** The pictures of one answer that are paid for at worst: more than any model makes. */
+/** Worst case of billed images in one answer: more than any model generates. */
 const PICTURES_AN_ANSWER = 10
-/** Seconds come with decimals: they are counted in millionths. */
+/** Seconds have decimals, so they are counted in millionths. */
 const MICRO = 1_000_000
 
-/** Σ units × price as an exact fraction of a nano-dollar. Null: something was used whose price is in no source. */
+/** Returns Σ units × price as an exact fraction of a nano-dollar. Null: a used unit has no known price. */
 export function exactCost(usage: Usage, pricing: Pricing, media: TokensOfMedia = noMedia): Fraction | null {
   const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   const rate = ratesOf(pricesFor(pricing, input), pricing.audio_unit)
-  const heard = Math.min(media.audioInput, usage.input_tokens)
-  const seen = Math.min(media.imageInput, usage.input_tokens - heard)
-  const spoken = Math.min(media.audioOutput, usage.output_tokens)
+  const audioInput = Math.min(media.audioInput, usage.input_tokens)
+  const imageInput = Math.min(media.imageInput, usage.input_tokens - audioInput)
+  const audioOutput = Math.min(media.audioOutput, usage.output_tokens)
   const untold = rate.imageOutput > rate.output ? usage.output_tokens : 0
-  const drawn = Math.min(media.imageOutput ?? untold, usage.output_tokens - spoken)
+  const imageOutput = Math.min(media.imageOutput ?? untold, usage.output_tokens - audioOutput)
   let sum = 0n
   const add = (units: number, price: bigint | null): boolean => {
     if (units <= 0) return true
@@ -73,22 +76,22 @@ export function exactCost(usage: Usage, pricing: Pricing, media: TokensOfMedia =
     sum += BigInt(Math.round(units)) * price
     return true
   }
-  const priced =
-    add(usage.input_tokens - heard - seen, rate.input) &&
-    add(heard, rate.audioInput) &&
-    add(seen, rate.imageInput) &&
+  const isPriced =
+    add(usage.input_tokens - audioInput - imageInput, rate.input) &&
+    add(audioInput, rate.audioInput) &&
+    add(imageInput, rate.imageInput) &&
     add(usage.cache_read_tokens, rate.cacheRead) &&
     add(usage.cache_write_5m_tokens, rate.cacheWrite5m) &&
     add(usage.cache_write_1h_tokens, rate.cacheWrite1h) &&
-    add(usage.output_tokens - spoken - drawn, rate.output) &&
-    add(spoken, rate.audioOutput) &&
-    add(drawn, rate.imageOutput) &&
+    add(usage.output_tokens - audioOutput - imageOutput, rate.output) &&
+    add(audioOutput, rate.audioOutput) &&
+    add(imageOutput, rate.imageOutput) &&
     add(usage.reasoning_tokens, rate.reasoning) &&
-    // Tokens and pictures are two measures of the same: pictures cost where the source prices pictures.
+    // Tokens and images measure the same output: images only cost if they have a price.
     (rate.image === null && usage.total_tokens > 0 ? true : add(usage.images, rate.image))
-  if (!priced) return null
+  if (!isPriced) return null
   sum += BigInt(usage.requests) * rate.request * MILLION
-  // Tokens and seconds of one sound are two measures of it: seconds cost where the source prices seconds.
+  // Tokens and seconds measure the same audio: seconds only cost if they have a price.
   if (usage.audio_seconds <= 0 || (rate.second === null && usage.total_tokens > 0))
     return { numerator: sum, denominator: MILLION }
   if (rate.second === null) return null
@@ -108,18 +111,18 @@ interface Rates {
   audioInput: bigint
   audioOutput: bigint
   imageInput: bigint
-  /** A picture that has a price of its own costs no tokens besides. */
+  /** 0 if images have their own price: their tokens are then free. */
   imageOutput: bigint
-  /** The price of a second of sound, either way. */
+  /** The price per second of audio in both directions. */
   second: bigint | null
   request: bigint
 }
 
-const known = new WeakMap<Prices, Rates>()
+const ratesByPrices = new WeakMap<Prices, Rates>()
 
-/** Input that a source gives no cache price for is priced as input, reasoning as output, sound and pictures as text. */
+/** Without a cache price, cache counts as input; reasoning counts as output, audio and images as text. */
 function ratesOf(prices: Prices, audioUnit: Pricing['audio_unit']): Rates {
-  const before = known.get(prices)
+  const before = ratesByPrices.get(prices)
   if (before) return before
   const input = nanoPerMillion(prices.input)
   const output = nanoPerMillion(prices.output)
@@ -145,11 +148,11 @@ function ratesOf(prices: Prices, audioUnit: Pricing['audio_unit']): Rates {
           : null,
     request: prices.request === undefined ? 0n : fromUsd(prices.request),
   }
-  known.set(prices, rates)
+  ratesByPrices.set(prices, rates)
   return rates
 }
 
-/** The worst that so many tokens may cost under any tier and bucket, rounded up. */
+/** Returns the maximum cost of these tokens under any tier and bucket, rounded up. */
 export function worstCost(pricing: Pricing, inputTokens: number, outputTokens: number, requests: number): Nano {
   return roundUp({
     numerator:
@@ -158,25 +161,25 @@ export function worstCost(pricing: Pricing, inputTokens: number, outputTokens: n
   })
 }
 
-/** The output tokens that `nano` still pays for after so much input; negative when it does not even pay for that. */
+/** Returns the output tokens that `nano` pays for after this input; negative if it doesn't cover the input. */
 export function affordableOutput(pricing: Pricing, nano: Nano, inputTokens: number, requests: number): number {
-  const left = nano * MILLION - worstInput(pricing, inputTokens, requests)
-  if (left < 0n) return -1
+  const remainder = nano * MILLION - worstInput(pricing, inputTokens, requests)
+  if (remainder < 0n) return -1
   const rate = worstOutputRate(pricing, inputTokens)
   if (rate === 0n) return Number.MAX_SAFE_INTEGER
-  const tokens = left / rate
+  const tokens = remainder / rate
   return tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(tokens)
 }
 
-/** Whether pictures of an answer cost by their number, and not by their tokens. */
+/** True if images in an answer are priced by count rather than by tokens. */
 export const pricesPictures = (pricing: Prices): boolean =>
   pricing.image !== undefined && pricing.image_output === undefined
 
-/** The pictures that so many answers may hold, where each has a price. */
+/** Returns the maximum cost of images in this many answers, if each image has a price. */
 export const worstPictures = (pricing: Pricing, answers: number): Nano =>
   pricesPictures(pricing) ? worstImages(pricing.image!, PICTURES_AN_ANSWER * answers) : 0n
 
-/** The cost of so many pictures, rounded up. */
+/** Returns the cost of this many images, rounded up. */
 export const worstImages = (price: Usd, images: number): Nano =>
   roundUp({ numerator: nanoPerMillion(price) * BigInt(images), denominator: MILLION })
 
@@ -185,7 +188,7 @@ function worstInput(pricing: Pricing, tokens: number, requests: number): bigint 
   let fee = 0n
   for (const prices of reachable(pricing, tokens)) {
     const rate = ratesOf(prices, pricing.audio_unit)
-    // Cache reads count too: a source may price them above input.
+    // Includes cache reads: a price list may put them above input.
     const { input, cacheRead, cacheWrite5m, cacheWrite1h, audioInput, imageInput } = rate
     for (const one of [input, cacheRead, cacheWrite5m, cacheWrite1h, audioInput, imageInput])
       if (one > price) price = one
@@ -203,7 +206,7 @@ function worstOutputRate(pricing: Pricing, inputTokens: number): bigint {
   return price
 }
 
-/** Every tier that a request of at most so many input tokens can fall into. */
+/** Returns every tier that applies to requests of up to this many input tokens. */
 const reachable = (pricing: Pricing, inputTokens: number): Prices[] => [
   pricing,
   ...(pricing.tiers ?? []).filter((tier) => inputTokens > tier.above_input_tokens),

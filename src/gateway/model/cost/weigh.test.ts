@@ -9,10 +9,10 @@ import { readBody } from '../body.ts'
 import { prepare } from '../../translation/upstream-stream.ts'
 import type { CanonicalRequest } from '../canonical-request.ts'
 
-// Of a payer only what caps it is looked at.
-const capped = { key: { cap: 1n } } as unknown as Payer
-const bound = (json: object) => inputBound(json, capped, null)
-const rough = (json: string) => roughInputBound(readBody(Buffer.from(json), scanBody), capped)
+// Only the payer's cap is read here.
+const cappedPayer = { key: { cap: 1n } } as unknown as Payer
+const boundOf = (json: object) => inputBound(json, cappedPayer, null)
+const rough = (json: string) => roughInputBound(readBody(Buffer.from(json), scanBody), cappedPayer)
 const bytes = (text: string) => Buffer.byteLength(text)
 
 interface WeighedRequest {
@@ -27,12 +27,12 @@ interface WeighedRequest {
 
 const text = fc.string({ unit: 'grapheme', maxLength: 200 })
 const key = fc.string({ minLength: 1, maxLength: 40 }).filter((name) => name !== '__proto__')
-const asked: fc.Arbitrary<WeighedRequest> = fc.record({
+const requestArbitrary: fc.Arbitrary<WeighedRequest> = fc.record({
   system: text,
   texts: fc.array(text, { minLength: 1, maxLength: 6 }),
   name: fc.stringMatching(/^[a-z]{1,40}$/),
   description: text,
-  // Names as the wire has them, too: in a schema they are somebody's own.
+  // Includes protocol names: in a schema they are the user's own.
   schema: fc
     .dictionary(fc.oneof(key, fc.constantFrom('type', 'url', 'data', 'role')), fc.record({ description: text }))
     .map((properties) => ({ type: 'object', properties })),
@@ -40,19 +40,27 @@ const asked: fc.Arbitrary<WeighedRequest> = fc.record({
   result: text,
 })
 
-/** One token a byte: no tokeniser makes more of them. */
-const truth = ({ system, texts, name, description, schema, given, result }: WeighedRequest): number =>
-  [system, ...texts, name, description, JSON.stringify(schema), name, JSON.stringify(given), result].reduce(
+/** One token per byte: no tokenizer produces more. */
+const truth = ({ system, texts, name, description, schema, given: args, result }: WeighedRequest): number =>
+  [system, ...texts, name, description, JSON.stringify(schema), name, JSON.stringify(args), result].reduce(
     (sum, one) => sum + bytes(one),
     0,
   )
 
-const turnOf = ({ system, texts, name, description, schema, given, result }: WeighedRequest): CanonicalRequest => ({
+const turnOf = ({
+  system,
+  texts,
+  name,
+  description,
+  schema,
+  given: args,
+  result,
+}: WeighedRequest): CanonicalRequest => ({
   model: 'm',
   messages: [
     { role: 'system', content: [{ type: 'text', text: system }] },
     ...texts.map((one) => ({ role: 'user' as const, content: [{ type: 'text' as const, text: one }] })),
-    { role: 'assistant', content: [{ type: 'tool_call', id: 'c1', name, arguments: JSON.stringify(given) }] },
+    { role: 'assistant', content: [{ type: 'tool_call', id: 'c1', name, arguments: JSON.stringify(args) }] },
     {
       role: 'tool',
       content: [{ type: 'tool_result', id: 'c1', content: [{ type: 'text', text: result }], is_error: false }],
@@ -61,14 +69,14 @@ const turnOf = ({ system, texts, name, description, schema, given, result }: Wei
   tools: [{ name, description, parameters: schema }],
 })
 
-const call = ({ name, given }: WeighedRequest) => ({ name, arguments: JSON.stringify(given) })
+const call = ({ name, given: args }: WeighedRequest) => ({ name, arguments: JSON.stringify(args) })
 
-/** The same question as each shape of request has it. */
+/** The same request in each shape. */
 const requests: Record<string, (one: WeighedRequest) => object> = {
   'openai-chat': (one) => ({
     messages: [
       { role: 'system', content: one.system },
-      ...one.texts.map((said) => ({ role: 'user', content: [{ type: 'text', text: said }] })),
+      ...one.texts.map((text) => ({ role: 'user', content: [{ type: 'text', text: text }] })),
       { role: 'assistant', tool_calls: [{ id: 'c1', type: 'function', function: call(one) }] },
       { role: 'tool', tool_call_id: 'c1', content: one.result },
     ],
@@ -77,7 +85,7 @@ const requests: Record<string, (one: WeighedRequest) => object> = {
   'openai-responses': (one) => ({
     instructions: one.system,
     input: [
-      ...one.texts.map((said) => ({ role: 'user', content: [{ type: 'input_text', text: said }] })),
+      ...one.texts.map((text) => ({ role: 'user', content: [{ type: 'input_text', text: text }] })),
       { type: 'function_call', call_id: 'c1', ...call(one) },
       { type: 'function_call_output', call_id: 'c1', output: one.result },
     ],
@@ -86,7 +94,7 @@ const requests: Record<string, (one: WeighedRequest) => object> = {
   'anthropic-messages': (one) => ({
     system: [{ type: 'text', text: one.system }],
     messages: [
-      ...one.texts.map((said) => ({ role: 'user', content: said })),
+      ...one.texts.map((text) => ({ role: 'user', content: text })),
       { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: one.name, input: one.given }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: one.result }] },
     ],
@@ -95,36 +103,36 @@ const requests: Record<string, (one: WeighedRequest) => object> = {
   'inference/text': (one) => turnOf(one),
 }
 
-/** The bytes that each message, each id and the tools may add. */
+/** Overhead in bytes that each message, each ID, and the tools may add. */
 const AROUND = 16 + 512 + 200
 
 for (const [shape, request] of Object.entries(requests))
-  test(`${shape}: a bound is never less than a token a byte of what the model reads, and hardly more`, () => {
+  test(`${shape}: the bound is never below one token per byte of what the model reads, and hardly above`, () => {
     fc.assert(
-      fc.property(asked, (one) => {
-        const most = bound({ model: 'm', ...request(one) })
+      fc.property(requestArbitrary, (one) => {
+        const most = boundOf({ model: 'm', ...request(one) })
         assert.ok(most >= truth(one), `${most} < ${truth(one)}`)
         assert.ok(most <= truth(one) + AROUND, `${most} > ${truth(one)} + ${AROUND}`)
         const machinery = { user: 'u'.repeat(500), metadata: { user_id: 'x'.repeat(500) }, model: 'm'.repeat(100) }
-        assert.equal(bound({ ...request(one), ...machinery }), bound({ model: 'm', ...request(one) }))
+        assert.equal(boundOf({ ...request(one), ...machinery }), boundOf({ model: 'm', ...request(one) }))
       }),
     )
   })
 
-test('a rough bound, for which a body is not parsed, is never less than the exact one', () => {
+test('the rough bound, found without parsing, is never below the exact one', () => {
   const shapes = Object.values(requests).slice(0, 3)
-  let found = 0
+  let count = 0
   fc.assert(
-    fc.property(asked, fc.integer({ min: 0, max: 2 }), fc.boolean(), (one, shape, spaced) => {
+    fc.property(requestArbitrary, fc.integer({ min: 0, max: 2 }), fc.boolean(), (one, shape, isSpaced) => {
       const body = { model: 'm', ...shapes[shape]!(one) }
-      const most = rough(JSON.stringify(body, null, spaced ? 2 : 0))
+      const most = rough(JSON.stringify(body, null, isSpaced ? 2 : 0))
       if (most === null) return
-      found++
-      assert.ok(most >= bound(body), `${most} < ${bound(body)}`)
+      count++
+      assert.ok(most >= boundOf(body), `${most} < ${boundOf(body)}`)
     }),
   )
-  assert.ok(found > 50, `only ${found} were bounded so`)
-  // A name in somebody's own schema may look like that of media, and then the body is parsed.
+  assert.ok(count > 50, `only ${count} were bounded so`)
+  // A name in the user's own schema may look like a media field, and then the body is parsed.
   const names = fc.constantFrom('url', 'data', 'text', 'content', 'arguments', 'input', 'outputs', 'file_id', 'x')
   const odd = fc.letrec((tie) => ({
     value: fc.oneof(
@@ -143,12 +151,12 @@ test('a rough bound, for which a body is not parsed, is never less than the exac
         '$1',
       )
       const most = rough(json)
-      assert.ok(most === null || most >= bound(JSON.parse(json) as object), `${json}: ${most}`)
+      assert.ok(most === null || most >= boundOf(JSON.parse(json) as object), `${json}: ${most}`)
     }),
   )
 })
 
-test('who may send media, names what lies at a vendor or has it look further is bounded exactly', () => {
+test('requests that may send media, name something stored at a vendor, or search further are bounded exactly', () => {
   const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
   assert.equal(typeof rough(JSON.stringify(ask)), 'number')
   const user = (content: object) => ({ messages: [{ role: 'user', content: [content] }] })
@@ -168,7 +176,7 @@ test('who may send media, names what lies at a vendor or has it look further is 
   assert.equal(rough(String.raw`{"model":"m","messages":[{"role":"user","content":[{"url":"x"}]}]}`), null)
 })
 
-test('names that are somebody’s own count wherever they stand, for a model may read them', () => {
+test('the user’s own names count wherever they appear, because a model may read them', () => {
   const own = 'a name that nobody knows '.repeat(40)
   const places: Record<string, (mine: object) => object> = {
     'an example of a tool': (mine) => ({ tools: [{ name: 'f', input_schema: {}, input_examples: [mine] }] }),
@@ -183,10 +191,10 @@ test('names that are somebody’s own count wherever they stand, for a model may
     }),
   }
   for (const [name, place] of Object.entries(places)) {
-    const more = bound(place({ [own]: 1 })) - bound(place({}))
+    const more = boundOf(place({ [own]: 1 })) - boundOf(place({}))
     assert.ok(more >= bytes(own), `${name}: ${more}`)
   }
-  const numbers = bound({ tools: [{ name: 'f', input_examples: [{ x: Array(50).fill(123_456_789) }] }] })
+  const numbers = boundOf({ tools: [{ name: 'f', input_examples: [{ x: Array(50).fill(123_456_789) }] }] })
   assert.ok(numbers >= 450, String(numbers))
 })
 
@@ -194,18 +202,18 @@ test('embeddings: texts count by their bytes, tokens as tokens', () => {
   fc.assert(
     fc.property(fc.array(text), (input) => {
       const sum = input.reduce((all, one) => all + bytes(one), 0)
-      const most = bound({ model: 'm', user: 'u'.repeat(99), input })
+      const most = boundOf({ model: 'm', user: 'u'.repeat(99), input })
       assert.ok(most >= sum && most <= sum + 16)
     }),
   )
-  assert.equal(bound({ input: [Array(500).fill(7), Array(500).fill(7)] }), 1_016)
+  assert.equal(boundOf({ input: [Array(500).fill(7), Array(500).fill(7)] }), 1_016)
 })
 
 const shapes: readonly Shape[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama']
 for (const shape of shapes)
-  test(`what a translation sends to ${shape} is bounded, too`, () => {
+  test(`a translation to ${shape} is bounded, too`, () => {
     const endpoint = { shape, preset: null, baseUrl: 'http://127.0.0.1/v1', headers: {}, apiKey: null }
-    // What a translation reads of an offer.
+    // The fields of an offer that a translation reads.
     const offer = {
       endpoint,
       slug: 'x/m',
@@ -214,10 +222,11 @@ for (const shape of shapes)
       maxOutputTokens: null,
     } as unknown as Offer
     fc.assert(
-      fc.property(asked, (one) => {
+      fc.property(requestArbitrary, (one) => {
         const { body } = prepare(offer, turnOf(one))
-        const said = bytes(one.system) + one.texts.reduce((sum, words) => sum + bytes(words), 0) + bytes(one.result)
-        assert.ok(bound(body) >= said + bytes(one.name) + bytes(one.description))
+        const textBytes =
+          bytes(one.system) + one.texts.reduce((sum, words) => sum + bytes(words), 0) + bytes(one.result)
+        assert.ok(boundOf(body) >= textBytes + bytes(one.name) + bytes(one.description))
       }),
       { numRuns: 50 },
     )

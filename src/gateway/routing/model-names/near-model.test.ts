@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { nearModel } from './near-model.ts'
 
-const listed = (names: readonly string[]) => names.toSorted().map((slug) => ({ slug }))
-const names = listed([
+const namesOf = (names: readonly string[]) => names.toSorted().map((slug) => ({ slug }))
+const names = namesOf([
   'anthropic/claude-opus-4-5',
   'anthropic/claude-sonnet-4-5-20250929',
   'mine/gpt-5-mini',
@@ -18,7 +18,7 @@ const names = listed([
   'sim/echo',
 ])
 
-for (const [asked, meant] of [
+for (const [requested, expected] of [
   ['openai/gpt-5-mimi', 'openai/gpt-5-mini'],
   ['openai/gpt5-mini', 'openai/gpt-5-mini'],
   ['OpenAI/GTP-5', 'openai/gpt-5'],
@@ -27,7 +27,7 @@ for (const [asked, meant] of [
   ['sim/eco', 'sim/echo'],
   ['sim/eho', 'sim/echo'],
   ['cho', 'sim/echo'],
-  // By its provider, by its date.
+  // Differ by provider, by date.
   ['azure/gpt-5', 'openai/gpt-5'],
   ['azure/o3', 'openai/o3'],
   ['openai/gpt-4o-2024-08-07', 'openai/gpt-4o-2024-08-06'],
@@ -38,10 +38,10 @@ for (const [asked, meant] of [
   ['meta-llama/llama-3-3-70b-instruct', 'openrouter/meta-llama/llama-3.3-70b-instruct'],
   ['openai/gpt-5-mimi:nitro', 'openai/gpt-5-mini'],
 ] as const)
-  test(`who asks for ${asked} means ${meant}`, () => assert.equal(nearModel(asked, names), meant))
+  test(`${requested} suggests ${expected}`, () => assert.equal(nearModel(requested, names), expected))
 
-test('a name that is like no model’s is not guessed at', () => {
-  for (const asked of [
+test('a name that resembles no model gets no suggestion', () => {
+  for (const requested of [
     '',
     '/',
     'o4',
@@ -53,36 +53,36 @@ test('a name that is like no model’s is not guessed at', () => {
     'gemini-2.5-pro',
     'x'.repeat(40),
   ])
-    assert.equal(nearModel(asked, names), null, asked)
+    assert.equal(nearModel(requested, names), null, requested)
   assert.equal(nearModel('gpt-5', []), null)
 })
 
-/** Pairs of letters that it would compare if nothing stopped it. */
-const workOf = (asked: string, many: readonly string[]): number => {
+/** Pairs of letters that would be compared without the limit. */
+const workOf = (requested: string, many: readonly string[]): number => {
   const work = { left: 1e9 }
-  nearModel(asked, listed(many), work)
+  nearModel(requested, namesOf(many), work)
   return 1e9 - work.left
 }
 
-test('however names are chosen, little is compared', () => {
+test('the work is limited, however names are chosen', () => {
   const each = (of: (i: string) => string) => Array.from({ length: 3_000 }, (_, i) => of(String(i).padStart(4, '0')))
-  // Near by themselves, and their whole names all equally far.
-  const tied = each((i) => `mine/${'p'.repeat(136)}${i}/${'a'.repeat(54)}`)
+  // All bare names are near, and all whole names equally far.
+  const equallyFar = each((i) => `mine/${'p'.repeat(136)}${i}/${'a'.repeat(54)}`)
   const alike = each((i) => `mine/${'ab'.repeat(45)}${i}`)
-  for (const [asked, many] of [
-    [`${'q'.repeat(45)}/${'a'.repeat(54)}`, tied],
+  for (const [requested, many] of [
+    [`${'q'.repeat(45)}/${'a'.repeat(54)}`, equallyFar],
     [`mine/${'ba'.repeat(45)}0123`, alike],
   ] as const) {
-    assert.ok(workOf(asked, many) > 500_000, asked)
+    assert.ok(workOf(requested, many) > 500_000, requested)
     const work = { left: 500_000 }
-    nearModel(asked, listed(many), work)
-    assert.ok(work.left > -250, asked)
+    nearModel(requested, namesOf(many), work)
+    assert.ok(work.left > -250, requested)
     const at = process.cpuUsage()
-    for (let i = 0; i < 50; i++) nearModel(asked, listed(many))
-    assert.ok(process.cpuUsage(at).user < 5_000_000, asked)
+    for (let i = 0; i < 50; i++) nearModel(requested, namesOf(many))
+    assert.ok(process.cpuUsage(at).user < 5_000_000, requested)
   }
   assert.equal(workOf('ab'.repeat(4_000_000), alike), 0)
-  // Names with other letters are passed over.
+  // Names with other letters are skipped.
   assert.equal(
     workOf(
       'openai/gpt-5-mimi',
@@ -92,13 +92,13 @@ test('however names are chosen, little is compared', () => {
   )
 })
 
-test('of a list that is too long, what stands near is looked at', () => {
+test('in a list that is too long, names near the sorted position are compared', () => {
   const many = Array.from({ length: 50_000 }, (_, i) => `mine/model-${i}`)
-  assert.equal(nearModel('vendor/large-on', listed([...many, 'vendor/large-one'])), 'vendor/large-one')
-  assert.equal(nearModel('azure/large-on', listed([...many, 'azure/large-one'])), 'azure/large-one')
+  assert.equal(nearModel('vendor/large-on', namesOf([...many, 'vendor/large-one'])), 'vendor/large-one')
+  assert.equal(nearModel('azure/large-on', namesOf([...many, 'azure/large-one'])), 'azure/large-one')
 })
 
-test('a letter too many, too few, wrong or misplaced leads back to the only name', () => {
+test('an extra, missing, wrong, or swapped letter leads back to the only name', () => {
   const letter = fc.constantFrom(...'abcdefgh-5')
   fc.assert(
     fc.property(
@@ -115,7 +115,7 @@ test('a letter too many, too few, wrong or misplaced leads back to the only name
           head + other + two + tail,
           head + two + one + tail,
         ]
-        assert.equal(nearModel(wrong[how]!, listed([`vendor/${name}`])), `vendor/${name}`)
+        assert.equal(nearModel(wrong[how]!, namesOf([`vendor/${name}`])), `vendor/${name}`)
       },
     ),
   )

@@ -1,84 +1,84 @@
 import { plainName } from '../../catalogue/catalogue.ts'
-import type { Listed } from '../../model/offer.ts'
+import type { ListedOffer } from '../../model/offer.ts'
 import { splitVariant } from './variants.ts'
 
-type Names = readonly Pick<Listed, 'slug'>[]
+type Names = readonly Pick<ListedOffer, 'slug'>[]
 
-/** Longer ones are not looked at. */
+/** Longer names are ignored. */
 const LONGEST = 100
-/** Of a longer list, only those about where the name would stand in it. */
+/** From a longer list, only names near the sorted position are compared. */
 const MOST_NAMES = 3_000
-/** Pairs of letters that are compared. After so many the nearest of those that were looked at is taken. */
+/** Limit of compared letter pairs; after it, the nearest so far is returned. */
 const MOST_WORK = 500_000
 
 const MOST_EDITS = 3
-/** A letter of so many may be wrong, counted in the longer of two names. */
+/** One wrong letter is allowed per this many letters of the longer name. */
 const LETTERS_PER_EDIT = 4
 
 const DATE = /[-@](\d{4}-\d\d-\d\d|\d{8}|\d{4}|latest)$/
 const LONGEST_DATE = 11
 
 /**
- * The name that was meant, as far as can be told: one that differs by a few letters, by its provider or by its date.
- * The nearest, of equals the one whose whole name is nearer; without a suffix. Null: none is near. `offered` is sorted by
- * slug. `work` counts down what is compared: names may have been chosen to keep everybody waiting.
+ * Guesses the intended name: one that differs by a few letters, by its provider, or by its date. Returns the nearest
+ * (ties: by the whole name), without a suffix, or null. `offered` must be sorted by slug. `work` limits the
+ * comparisons, because names could be chosen to block the process.
  */
-export function nearModel(asked: string, offered: Names, work = { left: MOST_WORK }): string | null {
-  const { base } = splitVariant(asked)
+export function nearModel(requestedName: string, names: Names, work = { left: MOST_WORK }): string | null {
+  const { base } = splitVariant(requestedName)
   if (base.length > LONGEST) return null
   const whole = plainName(base)
-  const own = undated(whole)
+  const own = withoutDate(whole)
   const differs = lettersOf(own)
-  let found: string | null = null
+  let nearest: string | null = null
   let least = Math.min(MOST_EDITS, Math.floor((own.length + 1) / LETTERS_PER_EDIT))
   let further = LONGEST
-  for (const { slug: name } of about(base, offered)) {
+  for (const { slug: name } of about(base, names)) {
     if (work.left <= 0) break
     const bare = name.length - name.lastIndexOf('/') - 1
     if (bare < own.length - least || bare > own.length + least + LONGEST_DATE) continue
     const plain = plainName(name)
-    const short = undated(plain)
+    const short = withoutDate(plain)
     if (differs(short, least)) continue
     const count = edits(own, short, least, work)
     if (count > least || count > Math.max(own.length, short.length) / LETTERS_PER_EDIT) continue
     const wholly = edits(whole, plain, count < least ? LONGEST : further, work)
     if (count === least && wholly >= further) continue
-    ;[found, least, further] = [name, count, wholly]
+    ;[nearest, least, further] = [name, count, wholly]
   }
-  return found
+  return nearest
 }
 
-/** A model's bare name, without its provider and its date. */
-const undated = (name: string): string => name.slice(name.lastIndexOf('/') + 1).replace(DATE, '')
+/** Returns a model's bare name without its provider and date. */
+const withoutDate = (name: string): string => name.slice(name.lastIndexOf('/') + 1).replace(DATE, '')
 
-function about(asked: string, names: Names): Names {
+function about(requestedName: string, names: Names): Names {
   if (names.length <= MOST_NAMES) return names
   let [from, to] = [0, names.length]
   while (from < to) {
     const middle = (from + to) >> 1
-    if (names[middle]!.slug < asked) from = middle + 1
+    if (names[middle]!.slug < requestedName) from = middle + 1
     else to = middle
   }
   const first = Math.max(0, Math.min(from - MOST_NAMES / 2, names.length - MOST_NAMES))
   return names.slice(first, first + MOST_NAMES)
 }
 
-/** Whether another name has more letters that this one lacks than `most`: as many edits lie between them at least. */
+/** True if the other name has more than `most` letters that this one lacks: a lower bound for the edits. */
 function lettersOf(name: string): (other: string, most: number) => boolean {
-  const left = new Int16Array(128)
-  for (let i = 0; i < name.length; i++) left[name.charCodeAt(i) & 127]!++
+  const remaining = new Int16Array(128)
+  for (let i = 0; i < name.length; i++) remaining[name.charCodeAt(i) & 127]!++
   return (other, most) => {
     let lacking = 0
     let i = 0
-    while (i < other.length && lacking <= most) if (--left[other.charCodeAt(i++) & 127]! < 0) lacking++
-    while (i > 0) left[other.charCodeAt(--i) & 127]!++
+    while (i < other.length && lacking <= most) if (--remaining[other.charCodeAt(i++) & 127]! < 0) lacking++
+    while (i > 0) remaining[other.charCodeAt(--i) & 127]!++
     return lacking > most
   }
 }
 
 /**
- * Letters that are missing, too many, wrong, or two in each other's place; above `most`, no matter how many. Only what
- * lies `most` or less beside the diagonal is reckoned.
+ * Counts missing, extra, wrong, and swapped letters, exactly up to `most`. Only the band of width `most` around the
+ * diagonal is computed.
  */
 function edits(a: string, b: string, most: number, work: { left: number }): number {
   if (Math.abs(a.length - b.length) > most) return most + 1
@@ -88,7 +88,7 @@ function edits(a: string, b: string, most: number, work: { left: number }): numb
     const [from, to] = [Math.max(1, i - most), Math.min(b.length, i + most)]
     if ((work.left -= to - from + 1) < 0) return most + 1
     let least = (row[from - 1] = i <= most ? i : most + 1)
-    // Beyond its end the row above says nothing.
+    // Beyond its end the row above is undefined.
     if (i + most <= b.length) last[to] = most + 1
     for (let j = from; j <= to; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1

@@ -4,7 +4,7 @@ import type { Directory, Offer } from '../../model/offer.ts'
 import type { RequestedModel } from '../router.ts'
 import type { RoutingConstraints } from '../constraints.ts'
 
-/** Suffixes that any model takes: each is a constraint. */
+/** Suffixes for any model: each is a constraint. */
 const virtual: Readonly<Record<string, Partial<RoutingConstraints>>> = {
   floor: { sort: 'price' },
   nitro: { sort: 'throughput' },
@@ -12,44 +12,46 @@ const virtual: Readonly<Record<string, Partial<RoutingConstraints>>> = {
   online: { relayed: ':online' },
 }
 
-/** Suffixes of variants that are listed as models of their own, with what would be right where they are not. */
-const listed: Readonly<Record<string, string>> = {
+/** Suffixes of variants that are listed as separate models, with an alternative if they aren't. */
+const listedVariants: Readonly<Record<string, string>> = {
   free: 'No provider offers this model for free.',
   extended: 'It has no variant with a larger context.',
   thinking: 'It has no reasoning variant. Send `reasoning: {effort}` with the plain name.',
   batch: 'It has no batch endpoint. Use the plain name.',
 }
 
-/** Splits `model:suffix` where the suffix is one of OpenRouter's; `suffix` empty: it is part of the name, if there is one. */
+/** Splits `model:suffix` for OpenRouter's suffixes. An empty `suffix` means that a colon is part of the name. */
 export function splitVariant(name: string): { base: string; suffix: string } {
   const colon = name.lastIndexOf(':')
   const suffix = colon > 0 ? name.slice(colon + 1).toLowerCase() : ''
-  return Object.hasOwn(virtual, suffix) || Object.hasOwn(listed, suffix)
+  return Object.hasOwn(virtual, suffix) || Object.hasOwn(listedVariants, suffix)
     ? { base: name.slice(0, colon), suffix }
     : { base: name, suffix: '' }
 }
 
-/** Why a name with a suffix leads nowhere, where something can be said about it. */
+/** Explains why a name with a suffix has no offers, if there is an explanation. */
 export function variantHint(name: string): string {
   const { base, suffix } = splitVariant(name)
-  return suffix !== '' && Object.hasOwn(listed, suffix) ? `${listed[suffix]} Use \`${base}\` instead.` : ''
+  return suffix !== '' && Object.hasOwn(listedVariants, suffix)
+    ? `${listedVariants[suffix]} Use \`${base}\` instead.`
+    : ''
 }
 
 /**
- * The models asked for, suffixes read, with who serves each for this caller. Models that nobody serves have no offers, and of
- * several one may be unknown; one alone is refused then.
+ * Resolves the requested models, with suffixes, to their offers for this caller. Models without a provider have no
+ * offers. One of several may be unknown; a single unknown one is refused.
  */
 export function requestedModels(
   directory: Pick<Directory, 'offers'>,
   principal: Principal,
   models: readonly string[],
 ): RequestedModel[] | Promise<RequestedModel[]> {
-  const found: (RequestedModel | Promise<RequestedModel>)[] = models.map((model) =>
+  const requests: (RequestedModel | Promise<RequestedModel>)[] = models.map((model) =>
     askedModel(directory, principal, model),
   )
-  if (found.every((one) => !(one instanceof Promise))) return found as RequestedModel[]
+  if (requests.every((one) => !(one instanceof Promise))) return requests as RequestedModel[]
   return Promise.all(
-    found.map((one, i) =>
+    requests.map((one, i) =>
       Promise.resolve(one).catch((error: unknown): RequestedModel => {
         if (!(error instanceof Refusal) || models.length === 1) throw error
         return { model: models[i]!, offers: [], unknown: error }
@@ -68,7 +70,7 @@ function askedModel(
   if (more !== undefined)
     return withOffers(directory.offers(principal, base), (offers) => ({ model, offers, more, variant: `:${suffix}` }))
   return withOffers(directory.offers(principal, model), (offers) => {
-    // A listing of that very name is meant; else whoever serves the plain model for nothing.
+    // A model listed under this exact name wins, or else any free provider of the plain model.
     if (offers.length > 0 || suffix !== 'free') return { model, offers }
     return withOffers(directory.offers(principal, base), (all) => ({ model, offers: all, more: { free: true } }))
   })

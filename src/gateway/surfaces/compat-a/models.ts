@@ -1,11 +1,11 @@
-import type { Listed } from '../../model/offer.ts'
+import type { ListedOffer } from '../../model/offer.ts'
 
 /** `GET /models/{id}` of OpenAI. */
-export const writeModel = ({ slug, endpoint, createdAt }: Listed): object => ({
+export const writeModel = ({ slug, endpoint, createdAt }: ListedOffer): object => ({
   id: slug,
   object: 'model',
   created: Math.floor(Date.parse(createdAt) / 1000),
   owned_by: endpoint.slug,
 })
 
-export const writeModels = (rows: readonly Listed[]): object => ({ object: 'list', data: rows.map(writeModel) })
+export const writeModels = (rows: readonly ListedOffer[]): object => ({ object: 'list', data: rows.map(writeModel) })

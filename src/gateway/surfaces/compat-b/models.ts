@@ -1,5 +1,5 @@
 import { refuse } from '#core/errors.ts'
-import type { Listed } from '../../model/offer.ts'
+import type { ListedOffer } from '../../model/offer.ts'
 
 /** Every listed model can be asked. */
 const ACTIVE = 'active'
@@ -13,7 +13,7 @@ export const writeModel = ({
   createdAt,
   contextLength,
   maxOutputTokens,
-}: Listed): object => ({
+}: ListedOffer): object => ({
   type: 'model',
   id: slug,
   display_name: name,
@@ -30,7 +30,7 @@ export const writeModel = ({
 const MOST = 1_000
 
 /** A page: `limit` 1–1000 (20), `after_id` or `before_id` of a page before; `lifecycle[]` names those that are wanted. */
-export function writeModels(rows: readonly Listed[], query: URLSearchParams): object {
+export function writeModels(rows: readonly ListedOffer[], query: URLSearchParams): object {
   const limit = Number(query.get('limit') ?? 20)
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
     refuse('invalid_parameter', { message: `limit: must be a whole number from 1 to ${MOST}`, param: 'limit' })
@@ -50,7 +50,7 @@ export function writeModels(rows: readonly Listed[], query: URLSearchParams): ob
   }
 }
 
-function at(rows: readonly Listed[], id: string | null, param: string): number {
+function at(rows: readonly ListedOffer[], id: string | null, param: string): number {
   if (id === null) return -1
   const index = rows.findIndex(({ slug }) => slug === id)
   return index >= 0 ? index : refuse('invalid_parameter', { message: `${param}: the model ${id} doesn’t exist`, param })

@@ -5,7 +5,7 @@ import { hasScope } from '#core/principal.ts'
 import { iso } from '#core/time.ts'
 import type { CallRow } from '#infra/ledger/calls/calls.ts'
 import type { KeyUsage } from '../../request/usage-lookup.ts'
-import type { Listed } from '../../model/offer.ts'
+import type { ListedOffer } from '../../model/offer.ts'
 import type { FinishReason } from '../../model/canonical-request.ts'
 import type { GatewayRequest } from '../../request/request.ts'
 import { endpointRow } from './endpoints.ts'
@@ -28,7 +28,7 @@ export const accountReads: Readonly<Record<string, (request: GatewayRequest) => 
     }),
 }
 
-const withModels = (request: GatewayRequest, work: (rows: readonly Listed[]) => void): void =>
+const withModels = (request: GatewayRequest, work: (rows: readonly ListedOffer[]) => void): void =>
   request.after(request.gateway.directory.models(request.caller.principal), work)
 
 function showKey(request: GatewayRequest): void {

@@ -1,5 +1,5 @@
 import { refuse } from '#core/errors.ts'
-import type { Listed } from '../../model/offer.ts'
+import type { ListedOffer } from '../../model/offer.ts'
 import type { HealthView } from '../../routing/health.ts'
 import { supportedParameters } from '../../providers/parameters.ts'
 import type { GatewayRequest } from '../../request/request.ts'
@@ -12,7 +12,7 @@ export function showEndpoints(request: GatewayRequest, model: string): void {
   const { directory, health } = request.gateway
   request.after(directory.offers(request.caller.principal, model), (offers) => {
     // The directory's offers are rows of its list.
-    const rows = offers as readonly Listed[]
+    const rows = offers as readonly ListedOffer[]
     const [first] = rows
     if (first === undefined)
       return request.after(directory.models(request.caller.principal), (offered) =>
@@ -27,7 +27,7 @@ export function showEndpoints(request: GatewayRequest, model: string): void {
 const percentiles = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
 
 /** One endpoint as OpenRouter lists it. What was not measured, and what nobody said, is null. */
-export function endpointRow(row: Listed, health: HealthView): object {
+export function endpointRow(row: ListedOffer, health: HealthView): object {
   const { endpoint, slug, name, contextLength, maxOutputTokens, quantization } = row
   const figures = health.stats(row)
   const measured = (of: (percentile: number) => number | null): object | null =>

@@ -1,9 +1,9 @@
-import type { Listed } from '../../model/offer.ts'
+import type { ListedOffer } from '../../model/offer.ts'
 import { supportedParameters } from '../../providers/parameters.ts'
 import { writePricing } from './pricing.ts'
 
 /** One row of OpenRouter's `GET /models`. */
-export function writeModel(row: Listed): object {
+export function writeModel(row: ListedOffer): object {
   const { slug, name, createdAt, contextLength, maxOutputTokens, modalities } = row
   return {
     id: slug,
@@ -29,4 +29,4 @@ export function writeModel(row: Listed): object {
   }
 }
 
-export const writeModels = (rows: readonly Listed[]): object => ({ data: rows.map(writeModel) })
+export const writeModels = (rows: readonly ListedOffer[]): object => ({ data: rows.map(writeModel) })

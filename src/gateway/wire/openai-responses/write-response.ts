@@ -1,5 +1,5 @@
 import { type Usage, usageOf } from '#core/usage.ts'
-import type { Collected } from '../../model/answer.ts'
+import type { CollectedAnswer } from '../../model/answer.ts'
 import { type Problem } from '../problem.ts'
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import type { FinishReason } from '../../model/canonical-request.ts'
@@ -85,7 +85,7 @@ export const failResponse = (response: Json, problem: Problem, output: readonly 
 })
 
 /** Writes a whole `response`. The caller has already handled `error` and a missing `finish`. */
-export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
+export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout): Json {
   const reason = answer.finish?.reason ?? 'stop'
   const items = new Items(about)
   let from = 0

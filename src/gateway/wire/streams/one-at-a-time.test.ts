@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { type Collected, fold } from '../../model/answer.ts'
+import { type CollectedAnswer, fold } from '../../model/answer.ts'
 import type { Chunk } from '../../model/canonical-request.ts'
 import { StreamReader as MessageReader } from '../anthropic-messages/read/stream.ts'
 import { StreamWriter as MessageWriter } from '../anthropic-messages/write/stream.ts'
@@ -67,7 +67,7 @@ function checkOneAtATime({ index, begins, ends }: ItemWriter, stream: string): v
 }
 
 /** The content that must come through in any order: all text, and each call with its name and arguments. */
-const contentOf = ({ content, error }: Collected) => {
+const contentOf = ({ content, error }: CollectedAnswer) => {
   const words = (type: 'text' | 'reasoning') => content.map((part) => (part.type === type ? part.text : '')).join('')
   const calls = content.flatMap((part) => (part.type === 'tool_call' ? [[part.id, part.name, part.arguments]] : []))
   return { text: words('text'), reasoning: words('reasoning'), calls, error }

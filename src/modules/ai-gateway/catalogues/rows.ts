@@ -2,7 +2,7 @@ import type { Catalogue } from '#gateway/catalogue/catalogue.ts'
 import { providerOf } from '#gateway/providers/every-provider.ts'
 import { type MediaAbilities, isMediaKind, unknownAbilities } from '#gateway/catalogue/media.ts'
 import type { CatalogueModel, Kind, Prices, Pricing } from '#gateway/catalogue/model.ts'
-import type { Listed, OfferedMedia } from '#gateway/model/offer.ts'
+import type { ListedOffer, OfferedMedia } from '#gateway/model/offer.ts'
 import { type Id, idOf } from '#core/ids.ts'
 import { formatUsd, fromUsd } from '#core/money.ts'
 import type { ListedModel } from '../lists/list-models.ts'
@@ -10,7 +10,7 @@ import { type Source, catalogueProviderOf, isLocal } from '../endpoints/sources.
 import type { EndpointModel } from '../store.ts'
 
 /** A way to serve a model, with all that is known of it. */
-export interface Row extends Listed {
+export interface Row extends ListedOffer {
   id: Id
   kind: Kind
   capabilityIndex: number | null

@@ -2,7 +2,7 @@ import { rulesFor } from '#core/principal.ts'
 import { callersAccount } from '#modules/accounts/service.ts'
 import { type AgentRow, agentBehind } from '#modules/agents/service.ts'
 import type { Context } from '#infra/context.ts'
-import type { Listed, Offer } from '#gateway/model/offer.ts'
+import type { ListedOffer, Offer } from '#gateway/model/offer.ts'
 import { brokenRule } from '#gateway/routing/filter.ts'
 import { noSuchModel, visibleModels } from '#gateway/routing/model-names/unknown-model.ts'
 import { refuse } from '#core/errors.ts'
@@ -101,7 +101,7 @@ const PAID_BY = { byok: 0, free: 1, credits: 2 } as const
  * The model that answers where nobody named one: on the caller's own key before what is free before credits, of these
  * the newest. A simulated model comes after all that answer, and before those that refuse every call.
  */
-export function sensibleModel(models: readonly Listed[], refuses: (model: Listed) => boolean): string | null {
+export function sensibleModel(models: readonly ListedOffer[], refuses: (model: ListedOffer) => boolean): string | null {
   const speaking = models.filter(
     ({ modalities }) => modalities.output.includes('text') && modalities.input.includes('text'),
   )

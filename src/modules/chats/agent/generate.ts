@@ -3,7 +3,7 @@ import { type AgentRow, agentBehind } from '#modules/agents/service.ts'
 import type { Engine } from '#infra/context.ts'
 import { guestOf } from '#authz/shares.ts'
 import { payerOf } from '#infra/ledger/payer.ts'
-import type { Completion, Served } from '#gateway/call/complete.ts'
+import type { Completion, ServedCall } from '#gateway/call/complete.ts'
 import { refusalOf } from '#gateway/model/refusal.ts'
 import type { CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { type ErrorBody, Refusal, errorBody, refuse } from '#core/errors.ts'
@@ -258,7 +258,7 @@ const finishOf = (steps: readonly StepRow[]): string | null =>
   (steps.findLast(({ kind }) => kind === 'model')?.result as ReturnType<typeof resultOf> | undefined)?.finish_reason ??
   null
 
-const resultOf = ({ id, model, provider, endpointId, billing, seed, losses, usage, finishReason }: Served) => ({
+const resultOf = ({ id, model, provider, endpointId, billing, seed, losses, usage, finishReason }: ServedCall) => ({
   call_id: id,
   model,
   provider,

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Context } from '#infra/context.ts'
 import { guestOf } from '#authz/shares.ts'
 import { payerOf } from '#infra/ledger/payer.ts'
-import type { Served } from '#gateway/call/complete.ts'
+import type { ServedCall } from '#gateway/call/complete.ts'
 import type { CanonicalMessage } from '#gateway/model/canonical-request.ts'
 import { judgesBudgets, lineageOf } from '../runs/budgets.ts'
 import type { GoalRow } from './goal-store.ts'
@@ -106,7 +106,7 @@ export async function judge(
   goal: GoalRow,
   run: RunRow,
   { path, answer, model }: { path: readonly PathMessage[]; answer: string; model: string },
-): Promise<{ verdict: Verdict; served: Served | null; request: SealedRequest | null }> {
+): Promise<{ verdict: Verdict; served: ServedCall | null; request: SealedRequest | null }> {
   const payer = payerOf(ctx.principal, goal.workspace_id, {
     guestOf: await guestOf(ctx.engine.postgres.db, ctx.principal, goal.workspace_id),
     chatId: goal.chat_id,

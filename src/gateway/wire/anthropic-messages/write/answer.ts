@@ -1,5 +1,5 @@
 import { usageOf } from '#core/usage.ts'
-import type { AnswerPart, Collected } from '../../../model/answer.ts'
+import type { AnswerPart, CollectedAnswer } from '../../../model/answer.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { writeBlockCitation } from '../../shared/citations.ts'
 import { argumentsObject } from '../../parts/arguments.ts'
@@ -11,7 +11,7 @@ import { writeUsage } from '../usage.ts'
 export const answerId = (id: string): string => `msg_${id}`
 
 /** Writes a whole message. The caller has already handled `error` and a missing `finish`. */
-export function writeAnswer(answer: Collected, about: AnswerAbout): Json {
+export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout): Json {
   const { content, finish, usage } = answer
   return {
     ...emptyMessage(about, usage ? writeUsage(usage) : writeUsage(usageOf({}))),

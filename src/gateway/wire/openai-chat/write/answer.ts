@@ -1,5 +1,5 @@
 import { usageOf } from '#core/usage.ts'
-import type { Collected } from '../../../model/answer.ts'
+import type { CollectedAnswer } from '../../../model/answer.ts'
 import type { AnswerAbout } from '../../../model/answer-about.ts'
 import { writeUrlCitation } from '../../shared/citations.ts'
 import { writePictures, writeSound } from '../media.ts'
@@ -13,7 +13,7 @@ export const answerId = (id: string, surface: ChatSurface): string =>
   surface === 'compat-a' ? `chatcmpl-${id}` : `gen-${id}`
 
 /** Writes a `chat.completion`. The caller has already handled `error` and a missing `finish`. */
-export function writeAnswer(answer: Collected, about: AnswerAbout, surface: ChatSurface): Json {
+export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout, surface: ChatSurface): Json {
   const { content, finish } = answer
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
   const annotations = content
@@ -60,7 +60,7 @@ export function writeAnswer(answer: Collected, about: AnswerAbout, surface: Chat
   }
 }
 
-function writeReasoning({ content }: Collected, surface: ChatSurface): Json {
+function writeReasoning({ content }: CollectedAnswer, surface: ChatSurface): Json {
   const parts = content.filter((part) => part.type === 'reasoning')
   if (parts.length === 0) return {}
   const text = parts.map((part) => part.text).join('')
