@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Delivered, Maker, MediaRequest, MediaWire, Polled, VendorJob } from '#gateway/media/adapter.ts'
+import type { DeliveredMedia, Maker, MediaRequest, MediaWire, PollResult, VendorJob } from '#gateway/media/adapter.ts'
 import { bytesOf } from './wire.ts'
 
 /** The answer of a maker who answers at once. */
@@ -7,7 +7,7 @@ export async function made<R extends MediaRequest>(
   maker: Maker<R> | undefined,
   wire: MediaWire,
   request: R,
-): Promise<Delivered> {
+): Promise<DeliveredMedia> {
   assert.ok(maker?.how === 'immediate')
   return await maker.run(wire, request)
 }
@@ -20,7 +20,7 @@ export async function submitted<R extends MediaRequest>(
 ): Promise<{
   job: VendorJob
   losses: readonly string[]
-  poll(): Promise<Polled>
+  poll(): Promise<PollResult>
   cancel(): Promise<boolean> | undefined
 }> {
   assert.ok(maker?.how === 'deferred')
@@ -30,7 +30,7 @@ export async function submitted<R extends MediaRequest>(
 }
 
 /** What was delivered, with its bytes as text. */
-export async function read(delivered: Delivered) {
+export async function read(delivered: DeliveredMedia) {
   const { losses } = delivered
   switch (delivered.kind) {
     case 'files': {
@@ -50,7 +50,7 @@ export async function read(delivered: Delivered) {
 }
 
 /** The files, or what else stands there, of a job that is done. */
-export async function done(polled: Polled) {
+export async function done(polled: PollResult) {
   assert.ok(polled.status === 'done', JSON.stringify(polled))
   return await read(polled.delivered)
 }

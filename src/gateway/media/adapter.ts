@@ -5,11 +5,11 @@ export type { SoundFormat } from '#infra/media/facts.ts'
 
 export type { MediaKind } from '../catalogue/media.ts'
 
-/** A picture or sound that a request brought: fetched, judged by its content, and bounded already. */
+/** An image or audio input: already downloaded, inspected, and limited. */
 export interface MediaInput extends MediaFacts {
-  /** The file's name in a vendor's form, with the extension of the content. */
+  /** The file's name in a vendor's form, with the extension of its content. */
   name: string
-  /** The file from its first byte, each time. */
+  /** Reads the file from the start, each time. */
   read(): AsyncIterable<Uint8Array>
 }
 
@@ -19,13 +19,13 @@ export interface PixelSize {
 }
 
 interface AnyRequest {
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   model: string
-  /** Goes to the vendor as it is, beside what stands here. */
+  /** Sent to the vendor unchanged, in addition to the other fields. */
   providerOptions: Readonly<Record<string, unknown>>
 }
 
-/** Null everywhere: not said, so the vendor's own default holds. */
+/** Null everywhere means unset: the vendor's default applies. */
 export interface ImageRequest extends AnyRequest {
   kind: 'image'
   prompt: string
@@ -37,7 +37,7 @@ export interface ImageRequest extends AnyRequest {
   outputFormat: 'png' | 'jpeg' | 'webp' | null
   seed: number | null
   negativePrompt: string | null
-  /** Pictures to change; none: one is made from the prompt. */
+  /** Images to edit; none: an image is generated from the prompt. */
   images: readonly MediaInput[]
   mask: MediaInput | null
 }
@@ -81,7 +81,7 @@ export interface TranscriptionRequest extends AnyRequest {
 
 export type MediaRequest = ImageRequest | VideoRequest | SpeechRequest | TranscriptionRequest
 
-/** Units that the vendor reports or that were delivered; absent: it says nothing of them, and what was asked counts. */
+/** Units that the vendor reports or that were delivered; absent: not reported, so the requested amount counts. */
 export interface MediaUnits {
   images?: number
   pixels?: number
@@ -89,33 +89,35 @@ export interface MediaUnits {
   audioSeconds?: number
   characters?: number
   inputTokens?: number
-  /** Those of the input tokens that are pictures'. */
+  /** The input tokens of images. */
   inputImageTokens?: number
   inputAudioTokens?: number
   cachedInputTokens?: number
   outputTokens?: number
   outputImageTokens?: number
   outputAudioTokens?: number
-  /** The cost in USD, where the vendor states it. */
+  /** The cost in USD, if the vendor reports it. */
   reportedUsd?: number
 }
 
-/** A file as the vendor hands it over: nothing of it is believed until it was probed. */
+/** A file from the vendor, untrusted until it is probed. */
 export interface MadeFile {
   bytes: AsyncIterable<Uint8Array>
   revisedPrompt: string | null
 }
 
-/** Sound as it comes. `sampleRate` in Hz is needed where the format does not say it (`pcm`: 16 bit, little-endian, mono). */
+/**
+ * Streamed audio. `sampleRate` in Hz is required if the format doesn't define it (`pcm`: 16 bit, little endian, mono).
+ */
 export interface MadeSound {
   format: SoundFormat
   sampleRate: number | null
   bytes: AsyncIterable<Uint8Array>
-  /** Known when `bytes` have ended. */
+  /** Known after `bytes` have ended. */
   units(): MediaUnits
 }
 
-export interface Spoken {
+export interface TranscriptSpan {
   startSeconds: number
   endSeconds: number
   text: string
@@ -126,28 +128,28 @@ export interface Transcript {
   text: string
   /** BCP 47. */
   language: string | null
-  /** Of the recording, as the vendor reports it; null: it doesn't. See `transcript/length.ts`. */
+  /** Length of the recording according to the vendor; null: not reported. See `transcript/length.ts`. */
   durationSeconds: number | null
-  segments: readonly Spoken[]
-  words: readonly Spoken[] | null
+  segments: readonly TranscriptSpan[]
+  words: readonly TranscriptSpan[] | null
 }
 
-/** `losses`: what of the request did not reach the vendor, by the names of the contract's fields. */
-export type Delivered =
+/** `losses`: fields that didn't reach the vendor, by the contract's names. */
+export type DeliveredMedia =
   | { kind: 'files'; files: readonly MadeFile[]; units: MediaUnits; losses: readonly string[] }
   | { kind: 'sound'; sound: MadeSound; losses: readonly string[] }
   | { kind: 'transcript'; transcript: Transcript; units: MediaUnits; losses: readonly string[] }
 
-/** A job at a vendor as our row keeps it: plain JSON, without any key. What it holds is the adapter's own matter. */
+/** A vendor job as stored in our row: plain JSON without any key. Its contents belong to the adapter. */
 export type VendorJob = Readonly<Record<string, unknown>>
 
-export type Polled =
+export type PollResult =
   | { status: 'pending'; progress: number | null; retryAfterSeconds: number | null }
-  | { status: 'done'; delivered: Delivered }
+  | { status: 'done'; delivered: DeliveredMedia }
   /** The vendor ended it without a result; `refused`: by its moderation. Costs 0. */
   | { status: 'failed' | 'refused' | 'cancelled'; message: string; reportedUsd?: number }
 
-/** The failures of the wire. `sent`: the vendor may have got the request, so it must not be sent again. */
+/** Kinds of wire failures. `sent`: the vendor may have received the request, so it must not be repeated. */
 export type MediaFaultKind =
   | 'refused_content'
   | 'bad_request'
@@ -159,14 +161,14 @@ export type MediaFaultKind =
   | 'not_found'
   | 'bad_answer'
 
-/** A vendor said no, or could not be heard. `message` is scrubbed of keys and may be shown. */
+/** The vendor returned an error or was unreachable. `message` contains no keys and may be shown. */
 export class MediaFault extends Error {
   override name = 'MediaFault'
   readonly kind: MediaFaultKind
-  /** Whether the vendor may have taken the request up. */
+  /** True if the vendor may have processed the request. */
   readonly sent: boolean
   readonly retryAfterSeconds: number | null
-  /** HTTP status by which the vendor said so; null: it said nothing, or not by a status. */
+  /** The vendor's HTTP status; null: none. */
   readonly status: number | null
   constructor(
     kind: MediaFaultKind,
@@ -181,24 +183,25 @@ export class MediaFault extends Error {
   }
 }
 
-/** The way to one provider endpoint. Its key is added here, and only where `providers/takes-key.ts` says so. */
+/** Connects to one provider endpoint. Its key is added here, only where `providers/takes-key.ts` allows it. */
 export interface MediaWire {
   /**
-   * Asks `base_url` + `path`, or an address that takes the endpoint's key (`providers/takes-key.ts`). Answers whatever status under 300 with its body still to be
-   * read; else throws `MediaFault`, told from the status and the vendor's envelope by `fault`.
+   * Calls `base_url` + `path`, or a URL that may receive the endpoint's key (`providers/takes-key.ts`). Resolves for
+   * any status under 300 with the body unread; else throws a `MediaFault` that `fault` reads from the status and the
+   * vendor's error.
    */
   ask(request: {
     method: 'GET' | 'POST' | 'PUT' | 'DELETE'
     path: string
     headers?: Readonly<Record<string, string>>
     body?: Uint8Array | { bytes: AsyncIterable<Uint8Array>; length: number } | null
-    /** The most bytes of the answer. */
+    /** Maximum bytes of the answer. */
     mostBytes: number
     withinMs: number
   }): Promise<WireAnswer>
   /**
-   * Fetches a result from an address that the vendor named: public, or of the endpoint's origin. The key goes along where
-   * `providers/takes-key.ts` says so. Throws `MediaFault` `bad_answer` when it expired.
+   * Downloads a result from a URL named by the vendor: public, or on the endpoint's origin. The key is sent where
+   * `providers/takes-key.ts` allows it. Throws `MediaFault` `bad_answer` when it expired.
    */
   download(url: string, mostBytes: number): AsyncIterable<Uint8Array>
   readonly signal: AbortSignal
@@ -209,30 +212,30 @@ export interface WireAnswer {
   /** Lower-case names. */
   headers: Readonly<Record<string, string>>
   body: AsyncIterable<Uint8Array>
-  /** The room for its bytes that have to be whole in memory. */
+  /** Memory budget for buffered bytes. */
   place?: AnswerPlace
 }
 
-/** A request whose answer is the made thing. */
+/** A request whose answer is the result. */
 export interface Immediate<R extends MediaRequest> {
   how: 'immediate'
-  run(wire: MediaWire, request: R): Promise<Delivered>
+  run(wire: MediaWire, request: R): Promise<DeliveredMedia>
 }
 
-/** Submitted, then looked at until it is done; the job lives at the vendor, and our row of it survives a crash. */
-export interface Deferred<R extends MediaRequest> {
+/** A job that is submitted, then polled until done. It lives at the vendor, and our row of it survives a crash. */
+export interface DeferredMaker<R extends MediaRequest> {
   how: 'deferred'
   submit(wire: MediaWire, request: R): Promise<{ job: VendorJob; losses: readonly string[] }>
-  poll(wire: MediaWire, job: VendorJob): Promise<Polled>
+  poll(wire: MediaWire, job: VendorJob): Promise<PollResult>
   /** Absent: the vendor has no cancel. True: it confirmed. */
   cancel?(wire: MediaWire, job: VendorJob): Promise<boolean>
 }
 
-export type Maker<R extends MediaRequest> = Immediate<R> | Deferred<R>
+export type Maker<R extends MediaRequest> = Immediate<R> | DeferredMaker<R>
 
-/** The media that a vendor, or a shape, makes and reads; a kind that is absent it does not. */
+/** The media kinds that a vendor or shape generates and reads; absent kinds are unsupported. */
 export interface MediaAdapter {
-  /** The pictures that one request for this model may ask for: more are asked for by further ones. Null: the vendor says. */
+  /** Images per request for this model; more take several requests. Null: the vendor decides. */
   mostImages?(model: string): number | null
   image?: Maker<ImageRequest>
   video?: Maker<VideoRequest>

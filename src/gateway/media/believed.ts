@@ -2,19 +2,19 @@ import { storable, storableJson } from '#core/text/storable.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { scrub } from '../wire/scrub.ts'
 import {
-  type Delivered,
+  type DeliveredMedia,
   type Maker,
   MediaFault,
   type MediaRequest,
   type MediaUnits,
-  type Polled,
-  type Spoken,
+  type PollResult,
+  type TranscriptSpan,
   type VendorJob,
 } from './adapter.ts'
 import { badAnswer } from './answers.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The most of a unit that one request can come to. What says more is wrong, and counts as not said. */
+/** Plausibility limit per unit for one request. Higher values are wrong and count as unreported. */
 const MOST: Readonly<Record<keyof MediaUnits, number>> = {
   images: 1_000,
   pixels: 1e12,
@@ -28,17 +28,17 @@ const MOST: Readonly<Record<keyof MediaUnits, number>> = {
   outputTokens: 1e9,
   outputImageTokens: 1e9,
   outputAudioTokens: 1e9,
-  // Judged with the price (`credibleReport`).
+  // Checked with the price (`credibleReport`).
   reportedUsd: Infinity,
 }
-/** Files of one answer: as many as may be asked for. Each of them is fetched. */
+/** Files per answer: the most that can be requested. Each is downloaded. */
 const MOST_FILES = 10
-/** Faults of fetching a result that was ready: asking again doesn't help. */
+/** Download faults of a finished result for which a retry doesn't help. */
 const GONE: ReadonlySet<MediaFault['kind']> = new Set(['not_found', 'bad_request'])
-/** Characters of a vendor's own words. */
+/** Characters of a vendor's message. */
 const MOST_WORDS = 1_000
 
-/** Units that can be true: finite, not negative, and no more than anything comes to. */
+/** Keeps plausible units: finite, not negative, and within the limits. */
 export function believedUnits(told: MediaUnits): MediaUnits {
   const units: MediaUnits = {}
   for (const [name, most] of Object.entries(MOST) as [keyof MediaUnits, number][]) {
@@ -49,14 +49,15 @@ export function believedUnits(told: MediaUnits): MediaUnits {
 }
 
 /**
- * The same maker for a vendor that may lie or be broken: its numbers are those that can be true, its files no more than may
- * be asked for, and its words short, free of the endpoint's secrets and fit to be kept. Every adapter is asked through this.
+ * Wraps a maker for a vendor that may be malicious or broken: implausible numbers are dropped, files limited to the
+ * requested count, and messages shortened, cleaned of the endpoint's secrets, and made storable. Every adapter is
+ * called through this.
  */
-export function believed<R extends MediaRequest>(maker: Maker<R>, endpoint: ProviderEndpoint): Maker<R> {
-  const words = (said: string): string =>
-    shorten(storable(scrub({ kind: 'server_error', message: said }, endpoint).message), MOST_WORDS)
+export function checkedMaker<R extends MediaRequest>(maker: Maker<R>, endpoint: ProviderEndpoint): Maker<R> {
+  const words = (message: string): string =>
+    shorten(storable(scrub({ kind: 'server_error', message: message }, endpoint).message), MOST_WORDS)
 
-  const told = (fault: unknown): unknown =>
+  const cleanFault = (fault: unknown): unknown =>
     fault instanceof MediaFault ? new MediaFault(fault.kind, words(fault.message), fault) : fault
 
   async function* reading(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -64,85 +65,88 @@ export function believed<R extends MediaRequest>(maker: Maker<R>, endpoint: Prov
       yield* bytes
     } catch (fault) {
       if (!(fault instanceof MediaFault)) throw fault
-      // The vendor has done its work, also where nothing of it can be fetched. A result that it no longer has is a bad answer.
+      // The vendor has done its work even if the download fails. A result that no longer exists is a bad answer.
       throw GONE.has(fault.kind)
         ? badAnswer(`The provider’s result can’t be downloaded, or has expired. ${words(fault.message)}`)
         : new MediaFault(fault.kind, words(fault.message), { ...fault, sent: true })
     }
   }
 
-  async function explained<T>(answer: Promise<T>): Promise<T> {
+  async function explainErrors<T>(answer: Promise<T>): Promise<T> {
     try {
       return await answer
     } catch (fault) {
-      throw told(fault)
+      throw cleanFault(fault)
     }
   }
 
-  function judged(delivered: Delivered): Delivered {
-    switch (delivered.kind) {
+  function checkResult(result: DeliveredMedia): DeliveredMedia {
+    switch (result.kind) {
       case 'files': {
-        const { files } = delivered
+        const { files } = result
         if (files.length > MOST_FILES)
           throw badAnswer(`The provider returned ${files.length} files, and the limit is ${MOST_FILES}.`)
         return {
-          ...delivered,
+          ...result,
           files: files.map(({ bytes, revisedPrompt }) => ({ bytes: reading(bytes), revisedPrompt })),
-          units: believedUnits(delivered.units),
+          units: believedUnits(result.units),
         }
       }
       case 'sound': {
-        const { sound } = delivered
+        const { sound } = result
         const units = (): MediaUnits => believedUnits(sound.units())
-        return { ...delivered, sound: { ...sound, bytes: reading(sound.bytes), units } }
+        return { ...result, sound: { ...sound, bytes: reading(sound.bytes), units } }
       }
       case 'transcript': {
-        const { transcript } = delivered
+        const { transcript } = result
         const { segments, words, durationSeconds } = transcript
         return {
-          ...delivered,
+          ...result,
           transcript: {
             ...transcript,
-            segments: segments.map(timed),
-            words: words?.map(timed) ?? null,
+            segments: segments.map(checkTimes),
+            words: words?.map(checkTimes) ?? null,
             durationSeconds: believedUnits({ audioSeconds: durationSeconds ?? NaN }).audioSeconds ?? null,
           },
-          units: believedUnits(delivered.units),
+          units: believedUnits(result.units),
         }
       }
     }
   }
 
-  async function polled(answer: Promise<Polled>): Promise<Polled> {
-    const found = await explained(answer)
-    switch (found.status) {
+  async function checkPoll(answer: Promise<PollResult>): Promise<PollResult> {
+    const poll = await explainErrors(answer)
+    switch (poll.status) {
       case 'pending':
-        return found
+        return poll
       case 'done':
-        return { ...found, delivered: judged(found.delivered) }
+        return { ...poll, delivered: checkResult(poll.delivered) }
       default:
-        return { ...found, message: words(found.message) }
+        return { ...poll, message: words(poll.message) }
     }
   }
 
   if (maker.how === 'immediate')
-    return { how: 'immediate', run: async (wire, request) => judged(await explained(maker.run(wire, request))) }
+    return {
+      how: 'immediate',
+      run: async (wire, request) => checkResult(await explainErrors(maker.run(wire, request))),
+    }
   const { cancel } = maker
   return {
     how: 'deferred',
     async submit(wire, request) {
-      const { job, losses } = await explained(maker.submit(wire, request))
+      const { job, losses } = await explainErrors(maker.submit(wire, request))
       return { job: storableJson(JSON.stringify(job)) as VendorJob, losses }
     },
-    poll: (wire, job) => polled(maker.poll(wire, job)),
-    ...(cancel && { cancel: (wire, job) => explained(cancel(wire, job)) }),
+    poll: (wire, job) => checkPoll(maker.poll(wire, job)),
+    ...(cancel && { cancel: (wire, job) => explainErrors(cancel(wire, job)) }),
   }
 }
 
-const timed = (spoken: Spoken): Spoken => ({
-  ...spoken,
-  startSeconds: timeOf(spoken.startSeconds),
-  endSeconds: timeOf(spoken.endSeconds),
+const checkTimes = (span: TranscriptSpan): TranscriptSpan => ({
+  ...span,
+  startSeconds: timeOf(span.startSeconds),
+  endSeconds: timeOf(span.endSeconds),
 })
 
 const timeOf = (seconds: number): number => (seconds >= 0 && seconds <= MOST.audioSeconds ? seconds : 0)

@@ -3,54 +3,54 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { WireAnswer } from './adapter.ts'
 
-/** A request came to nothing, or its answer broke off. `sent`: something of it may have reached the other side. */
+/** A request failed, or its answer broke off. `sent`: part of it may have reached the other side. */
 export class ExchangeBroke extends Error {
   override name = 'ExchangeBroke'
   readonly sent: boolean
   readonly why: Error
-  constructor(why: Error, sent: boolean) {
+  constructor(why: Error, isSent: boolean) {
     super(why.message)
     this.why = why
-    this.sent = sent
+    this.sent = isSent
   }
 }
 
-/** The answer has more bytes than are read of it. */
+/** The answer exceeds its byte limit. */
 export class TooManyBytes extends Error {
   override name = 'TooManyBytes'
 }
 
-/** Bytes of an answer that wait here for their reader, before the other side is told to wait. */
+/** Bytes of an answer buffered for its reader before backpressure applies. */
 const WAITING_BYTES = 1 << 20
 
 /**
- * Sends a request and resolves with the head of its answer, whose body is then read as fast as its reader takes it.
- * Rejects with `ExchangeBroke`, as does the body. Whoever stops reading ends the connection.
+ * Sends a request and resolves with the head of its answer, whose body is read at the reader's speed. Rejects with
+ * `ExchangeBroke`, and so does the body. A reader that stops closes the connection.
  */
 export function exchange(
   dispatch: (handler: Dispatcher.DispatchHandler) => void,
   { mostBytes, signal }: { mostBytes: number; signal: AbortSignal },
 ): Promise<WireAnswer> {
-  const begun = Promise.withResolvers<WireAnswer>()
+  const head = Promise.withResolvers<WireAnswer>()
   let controller: Dispatcher.DispatchController | null = null
-  let sent = false
+  let isSent = false
   let failure: ExchangeBroke | null = null
-  let ended = false
+  let hasEnded = false
   let total = 0
   let size = 0
   let waiting: Buffer[] = []
   let wake = (): void => {}
 
   const fail = (why: Error): void => {
-    if (ended || failure !== null) return
-    failure = new ExchangeBroke(why, sent)
-    begun.reject(failure)
+    if (hasEnded || failure !== null) return
+    failure = new ExchangeBroke(why, isSent)
+    head.reject(failure)
     wake()
     controller?.abort(why)
   }
   if (signal.aborted) {
     fail(signal.reason as Error)
-    return begun.promise
+    return head.promise
   }
   const leaving = addAbortListener(signal, () => fail(signal.reason as Error))
 
@@ -64,7 +64,7 @@ export function exchange(
         yield* parts
         if (waiting.length > 0) continue
         if (failure !== null) throw failure
-        if (ended) return
+        if (hasEnded) return
         await new Promise<void>((resolve) => (wake = resolve))
       }
     } finally {
@@ -74,25 +74,25 @@ export function exchange(
   }
 
   dispatch({
-    onRequestStart(given) {
-      // Given up while it waited for a connection: nothing of it is sent.
-      if (failure !== null) return given.abort(failure.why)
-      controller = given
-      sent = true
+    onRequestStart(requestController) {
+      // Aborted while waiting for a connection: nothing was sent.
+      if (failure !== null) return requestController.abort(failure.why)
+      controller = requestController
+      isSent = true
     },
     onResponseStart(_, status, headers) {
-      begun.resolve({ status, headers: plain(headers), body: body() })
+      head.resolve({ status, headers: plain(headers), body: body() })
     },
-    onResponseData(given, part) {
+    onResponseData(responseController, part) {
       total += part.length
       if (total > mostBytes) return fail(new TooManyBytes(`The response has more than ${mostBytes} bytes.`))
       waiting.push(part)
       size += part.length
-      if (size > WAITING_BYTES) given.pause()
+      if (size > WAITING_BYTES) responseController.pause()
       wake()
     },
     onResponseEnd() {
-      ended = true
+      hasEnded = true
       leaving[Symbol.dispose]()
       wake()
     },
@@ -101,7 +101,7 @@ export function exchange(
       fail(error)
     },
   })
-  return begun.promise
+  return head.promise
 }
 
 const plain = (headers: IncomingHttpHeaders): Record<string, string> =>

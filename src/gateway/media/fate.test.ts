@@ -7,7 +7,7 @@ const kind = fc.constantFrom('image', 'video', 'speech', 'transcription', 'simul
 const round = fc.nat(100)
 const chance = fc.double({ min: 0, max: 1, noNaN: true })
 
-test('a job is never asked about before the time that its vendor names, up to an hour', () => {
+test('a job is never polled before the time that its vendor requests, up to an hour', () => {
   fc.assert(
     fc.property(kind, round, chance, fc.double({ min: 0, max: 1e9, noNaN: true }), (of, at, luck, seconds) => {
       const delay = pollDelayMs(of, at, seconds, luck)
@@ -17,7 +17,7 @@ test('a job is never asked about before the time that its vendor names, up to an
   )
 })
 
-test('jobs that began together are spread where the vendor names no time', () => {
+test('polls of jobs that started together are spread if the vendor requests no time', () => {
   fc.assert(
     fc.property(kind, round, (of, at) => {
       const [first, last] = [pollDelayMs(of, at, null, 0), pollDelayMs(of, at, null, 1)]

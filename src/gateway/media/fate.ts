@@ -3,9 +3,9 @@ import { storable } from '#core/text/storable.ts'
 import { MediaFault } from './adapter.ts'
 
 /**
- * The consequence of a fault of a submit. `elsewhere`: no vendor was asked or none took the job up, so another may be
- * asked; `refused`: the job was not done and costs nothing; `done`: the vendor calls it done though its result is of no
- * use, and is paid; `unclear`: the vendor may be at work on it, so it is paid and nobody else is asked.
+ * What a failed submit means. `elsewhere`: no vendor was called or accepted the job, so another may be tried.
+ * `refused`: the job wasn't done and costs nothing. `done`: the vendor counts it as done although its result is
+ * useless, and it is billed. `unclear`: the vendor may be working on it, so it is billed and no other is tried.
  */
 export type Fate = 'elsewhere' | 'refused' | 'done' | 'unclear'
 
@@ -18,13 +18,13 @@ const OTHERS_MAY: ReadonlySet<MediaFault['kind']> = new Set([
   'not_found',
 ])
 
-/** `how`: a request whose answer is its result, or one that begins a job at the vendor. */
+/** `how`: a request whose answer is the result, or one that starts a job at the vendor. */
 export function fateOf(fault: unknown, how: 'immediate' | 'deferred'): Fate {
-  // Our own adapters refuse before anything leaves.
+  // Our own adapters refuse before anything is sent.
   if (fault instanceof Refusal) return 'refused'
   if (!(fault instanceof MediaFault)) return 'unclear'
-  const { kind, sent, status } = fault
-  if (!sent) return OTHERS_MAY.has(kind) ? 'elsewhere' : 'refused'
+  const { kind, sent: isSent, status } = fault
+  if (!isSent) return OTHERS_MAY.has(kind) ? 'elsewhere' : 'refused'
   switch (kind) {
     case 'refused_content':
     case 'bad_request':
@@ -38,14 +38,14 @@ export function fateOf(fault: unknown, how: 'immediate' | 'deferred'): Fate {
     case 'unreachable':
       return 'unclear'
     case 'bad_answer':
-      // An error of its own ends a request that was to be answered with the result; what a job's submit came to is open.
+      // A vendor's error ends an immediate request; whether a job was submitted is unclear.
       if (status !== null && status >= 500)
         return how === 'immediate' && status !== 502 && status !== 504 ? 'refused' : 'unclear'
       return how === 'immediate' ? 'done' : 'unclear'
   }
 }
 
-/** Whether a look at a job that failed so may do better later. */
+/** True if another poll may succeed after this fault. */
 export function passes(fault: unknown): boolean {
   if (!(fault instanceof MediaFault)) return false
   const { kind, status } = fault
@@ -54,13 +54,13 @@ export function passes(fault: unknown): boolean {
     kind === 'overloaded' ||
     kind === 'unreachable' ||
     kind === 'timeout' ||
-    // A key may be put right while the job goes on.
+    // The key may be fixed while the job continues.
     kind === 'credential' ||
     (kind === 'bad_answer' && status !== null)
   )
 }
 
-/** A fault as the caller is refused. */
+/** Converts a fault to the caller's refusal. */
 export function mediaRefusal(fault: unknown): Refusal {
   if (fault instanceof Refusal) return fault
   if (!(fault instanceof MediaFault)) return new Refusal('internal_error')
@@ -88,17 +88,17 @@ export function mediaRefusal(fault: unknown): Refusal {
   }
 }
 
-/** Seconds between looks at a job; videos take minutes. */
+/** Seconds between polls of a job; videos take minutes. */
 const WAITS = [2, 3, 5, 8, 10]
 const VIDEO_WAITS = [10, 12, 15, 20, 25, 30]
-/** Waits between looks at jobs of this machine, in seconds: they are done almost at once. */
+/** Seconds between polls of local jobs, which finish almost at once. */
 const OWN_WAITS = [0.1, 0.2, 0.5, 1]
-/** The longest wait that a vendor may ask for. */
+/** The longest wait that a vendor may request. */
 const LONGEST_SECONDS = 3_600
 
 /**
- * The wait until the next look, in milliseconds. `round` counts from 0; `chance` 0–1 spreads jobs that began together
- * by ± 20 %, and by up to 20 % more where the vendor names the earliest time.
+ * Returns the milliseconds until the next poll. `round` counts from 0; `chance` 0–1 spreads jobs that started together
+ * by ± 20 %, or by up to 20 % later if the vendor requests a minimum time.
  */
 export function pollDelayMs(kind: string, round: number, retryAfterSeconds: number | null, chance: number): number {
   const waits = kind === 'video' ? VIDEO_WAITS : kind === 'simulated' ? OWN_WAITS : WAITS

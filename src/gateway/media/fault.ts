@@ -6,7 +6,10 @@ import { scrub } from '../wire/scrub.ts'
 import { MediaFault, type MediaFaultKind } from './adapter.ts'
 import { type ExchangeBroke, TooManyBytes } from './exchange.ts'
 
-/** Statuses by which a server says that it has not taken a request up (RFC 9110, 15.5 and 15.6.4; 529: overloaded). */
+/**
+ * False for statuses by which a server says that it didn't process a request (RFC 9110, 15.5 and 15.6.4; 529:
+ * overloaded).
+ */
 const takenUp = (status: number): boolean => status < 400 || (status >= 500 && status !== 503 && status !== 529)
 
 const MODERATED = /moderat|content[ _-]?(policy|filter|violation)|safety|flagged|prohibited|nsfw|sensitive/i
@@ -27,7 +30,7 @@ const kinds: Record<UpstreamFault['kind'], MediaFaultKind> = {
   withdrawn: 'not_found',
 }
 
-/** A vendor's no, from its status and whatever envelope it comes in. */
+/** Converts a vendor's error response in any format to a fault. */
 export function faultOf(
   status: number,
   headers: Readonly<Record<string, string>>,
@@ -38,22 +41,24 @@ export function faultOf(
     return new MediaFault('bad_answer', `The provider returned a redirect (${status}), which isn’t followed.`, {
       status,
     })
-  const told = readFault(status, headers, body)
-  const { message } = scrub(told, endpoint)
+  const fault = readFault(status, headers, body)
+  const { message } = scrub(fault, endpoint)
   const kind =
-    told.kind === 'bad_request' && MODERATED.test(`${told.code ?? ''} ${body}`) ? 'refused_content' : kinds[told.kind]
+    fault.kind === 'bad_request' && MODERATED.test(`${fault.code ?? ''} ${body}`)
+      ? 'refused_content'
+      : kinds[fault.kind]
   return new MediaFault(kind, message, {
     status,
     sent: takenUp(status),
-    retryAfterSeconds: told.retry_after_seconds ?? null,
+    retryAfterSeconds: fault.retry_after_seconds ?? null,
   })
 }
 
-/** A request that came to nothing, or an answer that broke off, in words without secrets. */
-export function brokenOff({ why, sent }: ExchangeBroke, url: URL): MediaFault {
+/** Converts a network error or truncated answer to a fault without secrets. */
+export function brokenOff({ why, sent: isSent }: ExchangeBroke, url: URL): MediaFault {
   if (why instanceof MediaFault) return why
   if (why instanceof TooManyBytes) return new MediaFault('bad_answer', why.message)
-  const told = explainError(why, url)
-  const late = 'why' in told && told.why === 'too_slow'
-  return new MediaFault(late ? 'timeout' : 'unreachable', told.message, { sent })
+  const explanation = explainError(why, url)
+  const late = 'why' in explanation && explanation.why === 'too_slow'
+  return new MediaFault(late ? 'timeout' : 'unreachable', explanation.message, { sent: isSent })
 }

@@ -10,7 +10,7 @@ import { newSeed } from '../routing/router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import type { Maker, MediaAdapter, MediaFault, MediaKind, MediaRequest, MediaWire } from './adapter.ts'
 import { type AnswerPlace, AnswerRoom } from '#infra/media/answer-room.ts'
-import { believed } from './believed.ts'
+import { checkedMaker } from './believed.ts'
 import { type MediaDirectory, mediaCandidates } from './models.ts'
 import { computerSpeech } from './own/computer-speech.ts'
 import { localMedia } from './own/local.ts'
@@ -18,41 +18,38 @@ import { simulatedMedia } from './own/simulated.ts'
 import { adapterOf } from './vendors/every-adapter.ts'
 import { mediaWire } from './wire.ts'
 
-/** An offer that may serve a request, and the draw that put it where it stands. */
+/** An offer for a request, and the draw that ranked it. */
 export interface MediaCandidate {
   offer: MediaOffer
   seed: number
 }
 
 /**
- * Media for callers in this process: the router's part in the routes and endpoints. They keep the life of a call
+ * Media for callers in this process: the routing part of the routes and endpoints, which manage the call's life cycle
  * themselves.
  */
 export interface MediaGateway {
   /**
-   * The offers that may serve this, best first; at least one. Refuses a model that nobody knows with `not_found`, one
-   * of another kind with `unsupported_model`, else with `no_route`.
+   * Returns the offers for a request, best first, at least one. Refuses an unknown model with `not_found`, one of
+   * another kind with `unsupported_model`, else with `no_route`.
    */
-  candidates(principal: Principal, payer: Payer, asked: { kind: MediaKind; model: string }): Promise<MediaCandidate[]>
-  /** The same offer as a job names it, at the endpoint where that was submitted; null: it serves this caller no more. */
+  candidates(principal: Principal, payer: Payer, request: { kind: MediaKind; model: string }): Promise<MediaCandidate[]>
+  /** Returns the offer of an existing job at its endpoint; null: it no longer serves this caller. */
   again(principal: Principal, job: { slug: string; endpointId: Id }): Promise<MediaOffer | null>
-  /**
-   * The way to ask this offer; null: it makes nothing of this kind. `account`: the account whose turns it takes on this
-   * machine.
-   */
+  /** Returns how to call this offer; null: unsupported kind. `account`: whose queue slots it uses on this machine. */
   makerOf<R extends MediaRequest>(offer: Offer, kind: R['kind'], account: Id): Maker<R> | null
-  /** The pictures that one request to it may ask for. */
+  /** Images per request. */
   mostImages(offer: MediaOffer): number
-  /** Memory for the answers of one call that have to be whole, until it is disposed of. */
+  /** Memory for the buffered answers of one call, until disposed. */
   place(signal: AbortSignal): AnswerPlace
   wireTo(offer: Offer, party: string, signal: AbortSignal, place: AnswerPlace): MediaWire
-  /** Counts a call for the metrics; called once per call. */
+  /** Counts a call in the metrics; called once per call. */
   counted(surface: string, status: 'succeeded' | 'failed' | 'cancelled'): void
   succeeded(offer: Offer, durationMs: number): void
   failed(offer: Offer, fault: MediaFault): void
 }
 
-/** The most images where no vendor's list says: as many as the API takes. */
+/** The limit if no vendor limit is known: the API's own. */
 const MOST_IMAGES = 10
 
 export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, media: Media): MediaGateway {
@@ -67,10 +64,10 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
   }
 
   function makerOf<R extends MediaRequest>(offer: Offer, kind: R['kind'], account: Id): Maker<R> | null {
-    // The kind is that of the request: the compiler cannot follow it through the name of a field.
+    // The kind matches the request, which the compiler can't infer through a field name.
     const maker = (adapterFor(offer, account)[kind] ?? null) as unknown as Maker<R> | null
     if (maker === null || isSimulated(offer) || isOwnEngine(offer)) return maker
-    return believed(maker, offer.endpoint)
+    return checkedMaker(maker, offer.endpoint)
   }
 
   return {
@@ -84,8 +81,8 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
         conversation: null,
         serves: (offer) => makerOf(offer, kind, account) !== null,
       })
-      const chosen = await mediaCandidates(directory, health, principal, { model, kind, ...constraints })
-      return chosen.map(({ offer }) => ({ offer, seed }))
+      const candidates = await mediaCandidates(directory, health, principal, { model, kind, ...constraints })
+      return candidates.map(({ offer }) => ({ offer, seed }))
     },
     async again(principal, { slug, endpointId }) {
       const offers = await directory.offers(principal, slug)
@@ -93,9 +90,11 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
     },
     mostImages(offer) {
       const { abilities } = offer.media
-      const listed = abilities.kind === 'image' ? abilities.max_n : null
-      const known = isSimulated(offer) ? null : (adapterOf(offer.endpoint).mostImages?.(offer.upstreamModel) ?? null)
-      return Math.max(1, known ?? listed ?? MOST_IMAGES)
+      const maxFromCatalog = abilities.kind === 'image' ? abilities.max_n : null
+      const maxFromAdapter = isSimulated(offer)
+        ? null
+        : (adapterOf(offer.endpoint).mostImages?.(offer.upstreamModel) ?? null)
+      return Math.max(1, maxFromAdapter ?? maxFromCatalog ?? MOST_IMAGES)
     },
     place: (signal) => room.place(signal),
     wireTo: (offer, party, signal, place) =>
@@ -108,7 +107,7 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
   }
 }
 
-/** The wire to makers in this process. */
+/** The wire for media generated in this process. */
 const noWire = (signal: AbortSignal): MediaWire => ({
   signal,
   ask: () => Promise.reject(new Error('what is made here asks nobody')),
@@ -117,7 +116,7 @@ const noWire = (signal: AbortSignal): MediaWire => ({
   },
 })
 
-/** The server's own engines, beside those of computers, whose models are asked for over their link. */
+/** The server's own engines, and those of computers, which are called over their connection. */
 const isOwnEngine = ({ endpoint, slug }: Offer): boolean =>
   endpoint.slug === 'local' && endpoint.dispatch === undefined && /^local\/(flite|espeak-ng)$/.test(slug)
 

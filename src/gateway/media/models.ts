@@ -10,7 +10,7 @@ import { choose } from '../routing/choose.ts'
 import type { HealthView } from '../routing/health.ts'
 import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 
-/** The words for a kind in sentences, and the place where its models are listed. */
+/** The words for a kind in error messages, and where its models are listed. */
 const words: Record<MediaKind, { makes: string; list: string }> = {
   image: { makes: 'generate images', list: '/images/models' },
   video: { makes: 'generate videos', list: '/videos/models' },
@@ -18,20 +18,19 @@ const words: Record<MediaKind, { makes: string; list: string }> = {
   transcription: { makes: 'transcribe audio', list: '/audio/models?kind=transcription' },
 }
 
-/** The directory as the media routes need it. */
+/** The part of the directory that the media routes use. */
 export interface MediaDirectory extends Pick<Directory, 'offers'> {
   mediaModels(principal: Principal): readonly ListedOffer[] | Promise<readonly ListedOffer[]>
 }
 
-/** A candidate of the router that makes or reads media. */
+/** A routing candidate that generates or reads media. */
 export interface MediaCandidate extends Candidate {
   offer: MediaOffer
 }
 
 /**
- * Every way to make or read this kind of media with the model of this name. Refuses with 404 `not_found` what nobody serves
- * for the caller, with 400 `unsupported_model` a model of another kind, with 503 `no_route` one of this server's own that is not
- * installed.
+ * Returns every offer of this kind of media for a model name. Refuses with 404 `not_found` if none serves the caller,
+ * with 400 `unsupported_model` for a model of another kind, with 503 `no_route` for a local model that isn't installed.
  */
 export async function mediaOffers(
   directory: MediaDirectory,
@@ -49,14 +48,14 @@ export async function mediaOffers(
       message: `\`${model}\` can’t ${makes}. \`GET ${list}\` lists the models that can.`,
     })
   if (model.startsWith('local/')) refuse('no_route', { param: 'model', message: whatToInstall(model, kind) })
-  // As `visibleModels`: what the server is told on somebody's behalf, others read too.
+  // As in `visibleModels`: for calls on someone's behalf, others read the result too.
   const mayKnow = principal.credential.kind !== 'server' && hasScope(principal, 'model:read')
-  const listed = mayKnow ? await directory.mediaModels(principal) : []
+  const models = mayKnow ? await directory.mediaModels(principal) : []
   return refuse('not_found', {
     param: 'model',
     message: `${noSuchModel(
       model,
-      listed.filter(({ media }) => media?.kind === kind),
+      models.filter(({ media }) => media?.kind === kind),
     )} \`GET ${list}\` lists the available models.`,
   })
 }
@@ -69,8 +68,8 @@ const whatToInstall = (model: string, kind: MediaKind): string =>
       : `No provider has \`${model}\` right now. Install the model on your computer, or add a server that has it as a provider endpoint.`
 
 /**
- * The offers of a model in the order in which they are asked, by the rules and preferences of every call (contract, part 7).
- * Refuses as `mediaOffers`, and with `no_route` and each reason where nobody is left.
+ * Orders the offers of a model by the rules and preferences of every call (contract, part 7). Refuses as `mediaOffers`
+ * does, and with `no_route` and each reason if none remains.
  */
 export async function mediaCandidates(
   directory: MediaDirectory,
@@ -78,8 +77,8 @@ export async function mediaCandidates(
   principal: Principal,
   { model, kind, ...constraints }: { model: string; kind: MediaKind } & Partial<RoutingConstraints>,
 ): Promise<readonly MediaCandidate[]> {
-  const asked = await mediaOffers(directory, principal, model, kind)
-  const candidates = choose([asked], { seed: newSeed(), ...constraints }, health, false, {
+  const offers = await mediaOffers(directory, principal, model, kind)
+  const candidates = choose([offers], { seed: newSeed(), ...constraints }, health, false, {
     unserved: (name) => noSuchModel(name, []),
     shapes: (shapes) => `\`${model}\` is served in the API format ${shapes}, which can’t ${words[kind].makes}.`,
   })

@@ -4,22 +4,22 @@ import { bytesOf, inputOf } from '#test/media/wire.ts'
 import type { MediaInput } from './adapter.ts'
 import { type RequestBody, formBody, jsonBody } from './request-body.ts'
 
-async function sent({ body }: RequestBody): Promise<{ text: string; length: number; announced: number }> {
+async function readAll({ body }: RequestBody): Promise<{ text: string; length: number; announced: number }> {
   if (body instanceof Uint8Array)
     return { text: Buffer.from(body).toString(), length: body.length, announced: body.length }
   const whole = await bytesOf(body.bytes)
   return { text: whole.toString(), length: whole.length, announced: body.length }
 }
 
-test('a body is as long as it was announced, whatever lengths its files have', async () => {
+test('a body has its announced length, whatever the lengths of its files', async () => {
   for (const size of [0, 1, 2, 3, 7, 8, 100, 1_001]) {
     const file = inputOf(Buffer.alloc(size, 'ö'), 'image/png', 'ä"\n.png')
-    const written = jsonBody((inline) => ({ a: inline(file, 'base64'), 'b–ü': { c: [inline(file, 'data address')] } }))
-    const json = await sent(written)
+    const body = jsonBody((inline) => ({ a: inline(file, 'base64'), 'b–ü': { c: [inline(file, 'data address')] } }))
+    const json = await readAll(body)
     assert.equal(json.length, json.announced)
     const base64 = Buffer.alloc(size, 'ö').toString('base64')
     assert.deepEqual(JSON.parse(json.text), { a: base64, 'b–ü': { c: [`data:image/png;base64,${base64}`] } })
-    const form = await sent(
+    const form = await readAll(
       formBody([
         ['prompt', 'fox – ö'],
         ['none', null],
@@ -37,13 +37,13 @@ test('a body is as long as it was announced, whatever lengths its files have', a
 test('a file is read when its turn comes and never as a whole', async () => {
   const piece = Buffer.alloc(1 << 20, 1)
   const pieces = 64
-  let read = 0
+  let readCount = 0
   const file: MediaInput = {
     ...inputOf(Buffer.alloc(0), 'audio/wav', 'long.wav'),
     sizeBytes: pieces * piece.length,
     async *read() {
-      for (; read < pieces;) {
-        read++
+      for (; readCount < pieces;) {
+        readCount++
         yield piece
       }
     },
@@ -55,12 +55,12 @@ test('a file is read when its turn comes and never as a whole', async () => {
   assert.ok(!(body instanceof Uint8Array))
   const bytes = body.bytes[Symbol.asyncIterator]()
   await bytes.next()
-  assert.equal(read, 0, 'before the file stand the fields')
-  for (let taken = 0; taken < 3; taken++) await bytes.next()
-  assert.ok(read <= 2, `${read} pieces were read for who took one`)
+  assert.equal(readCount, 0, 'before the file stand the fields')
+  for (let i = 0; i < 3; i++) await bytes.next()
+  assert.ok(readCount <= 2, `${readCount} pieces were read for who took one`)
 })
 
-test('a file that has another size than it had breaks the request off', async () => {
+test('a file whose size changed aborts the request', async () => {
   const file = { ...inputOf(Buffer.from('four'), 'image/png', 'fox.png'), sizeBytes: 5 }
   const { body } = formBody([['file', file]])
   assert.ok(!(body instanceof Uint8Array))

@@ -2,29 +2,29 @@ import { randomUUID } from 'node:crypto'
 import type { MediaInput } from './adapter.ts'
 import { wellFormedJson } from '../model/well-formed.ts'
 
-/** A body as a `MediaWire` sends it: whole, or as a stream whose length is known before it begins. */
+/** A body for a `MediaWire`: buffered, or a stream of known length. */
 export interface RequestBody {
   headers: Readonly<Record<string, string>>
   body: Uint8Array | { bytes: AsyncIterable<Uint8Array>; length: number }
 }
 
-/** A field of a form. Undefined and null: it is left out; a list: `name[]` once for each. */
+/** A form field. Undefined and null are left out; a list becomes one `name[]` per item. */
 export type FormValue = string | number | boolean | readonly string[] | MediaInput | null | undefined
 
-/** The pieces of a body, one after another as they stand in it. */
+/** The pieces of a body, in order. */
 type Piece = Buffer | MediaInput
 
 /**
- * A form (RFC 7578) whose files are read while they are sent, and never lie in memory. Pairs, since a name may stand there
+ * Builds a form (RFC 7578) whose files are read while they are sent, never buffered. Pairs, because a name may occur
  * several times.
  */
 export function formBody(fields: Iterable<readonly [name: string, value: FormValue]>): RequestBody {
   const boundary = `uk-${randomUUID()}`
   const pieces: Piece[] = []
   const field = (name: string, value: string | MediaInput): void => {
-    const head = `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"`
+    const head = `--${boundary}\r\ncontent-disposition: form-data; name="${quote(name)}"`
     if (typeof value === 'string') return void pieces.push(Buffer.from(`${head}\r\n\r\n${value}\r\n`))
-    const file = `${head}; filename="${quoted(value.name)}"\r\ncontent-type: ${value.type}\r\n\r\n`
+    const file = `${head}; filename="${quote(value.name)}"\r\ncontent-type: ${value.type}\r\n\r\n`
     pieces.push(Buffer.from(file), value, Buffer.from('\r\n'))
   }
   for (const [name, value] of fields) {
@@ -36,22 +36,22 @@ export function formBody(fields: Iterable<readonly [name: string, value: FormVal
   const length = pieces.reduce((sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : piece.sizeBytes), 0)
   return {
     headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
-    body: { bytes: inTurn(pieces, checked), length },
+    body: { bytes: inTurn(pieces, checkLength), length },
   }
 }
 
-/** A name or a file's name, as browsers write it in a form's head (WHATWG, multipart/form-data encoding). */
-const quoted = (name: string): string => name.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
+/** Escapes a field or file name like browsers do (WHATWG, multipart/form-data encoding). */
+const quote = (name: string): string => name.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
 
 const isList = (value: FormValue): value is readonly string[] => Array.isArray(value)
 
-/** Puts a file into JSON, as base64 alone or as a `data:` address. */
+/** Inserts a file into JSON, as plain base64 or as a `data:` URL. */
 export type Inline = (input: MediaInput, as: 'base64' | 'data address') => string
 
-/** JSON in which files stand as base64, encoded while they are sent. */
+/** Builds JSON with files in base64, encoded while they are sent. */
 export function jsonBody(write: (inline: Inline) => object): RequestBody {
   const headers = { 'content-type': 'application/json' }
-  // No text of a request can be taken for a file: it does not know the mark.
+  // No text in a request can be mistaken for a file, because it doesn't know the random mark.
   const mark = randomUUID()
   const inputs: MediaInput[] = []
   const text = wellFormedJson(
@@ -70,16 +70,16 @@ export function jsonBody(write: (inline: Inline) => object): RequestBody {
 
 async function* inTurn(
   pieces: readonly Piece[],
-  read: (input: MediaInput) => AsyncIterable<Uint8Array>,
+  readInput: (input: MediaInput) => AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) {
     if (Buffer.isBuffer(piece)) yield piece
-    else yield* read(piece)
+    else yield* readInput(piece)
   }
 }
 
-/** The bytes of a file, as many as it was said to have: any other number would shift what follows in the body. */
-async function* checked(input: MediaInput): AsyncGenerator<Uint8Array> {
+/** Yields exactly the announced bytes of a file: any other length would shift what follows in the body. */
+async function* checkLength(input: MediaInput): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const bytes of input.read()) {
     size += bytes.length
@@ -91,7 +91,7 @@ async function* checked(input: MediaInput): AsyncGenerator<Uint8Array> {
 
 async function* base64Of(input: MediaInput): AsyncGenerator<Uint8Array> {
   let rest = Buffer.alloc(0)
-  for await (const bytes of checked(input)) {
+  for await (const bytes of checkLength(input)) {
     const all = rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([rest, bytes])
     const whole = all.length - (all.length % 3)
     if (whole > 0) yield Buffer.from(all.toString('base64', 0, whole))

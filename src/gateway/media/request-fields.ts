@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../model/json.ts'
 import type { MediaRequest, PixelSize } from './adapter.ts'
 
-/** The contract's names for fields that the request names otherwise. */
+/** The contract's names of fields that the request names differently. */
 const contractNames: Readonly<Record<string, string>> = {
   aspectRatio: 'aspect_ratio',
   outputFormat: 'output_format',
@@ -12,8 +12,8 @@ const contractNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * The fields among these that the request fills, by their names in the contract: the vendor has no word for them, so
- * they are lost.
+ * Returns which of these fields the request sets, by their contract names: the vendor has no equivalent, so they are
+ * lost.
  */
 export function lossesIn<R extends MediaRequest>(request: R, ...fields: (keyof R & string)[]): string[] {
   return fields.filter((field) => isSaid(request[field])).map((field) => contractNames[field] ?? field)
@@ -27,20 +27,20 @@ const isSaid = (value: unknown): boolean =>
   !(Array.isArray(value) && value.length === 0)
 
 /**
- * Our fields with the caller's `provider_options`, which go to the vendor as they are. Where both say something ours
- * hold, for they were priced. Objects that both have are put together. What is undefined or null says nothing.
+ * Merges our fields with the caller's `provider_options`, which are sent unchanged. On conflict ours win, because they
+ * were priced. Objects in both are merged. Undefined and null are ignored.
  */
 export function withOptions(options: Readonly<Json>, ours: Json): Json {
   const all: Json = { ...options }
   for (const [name, value] of Object.entries(ours)) {
     if (value === undefined || value === null) continue
-    const given = all[name]
-    all[name] = isObject(value) && isObject(given) ? { ...given, ...value } : value
+    const option = all[name]
+    all[name] = isObject(value) && isObject(option) ? { ...option, ...value } : value
   }
   return all
 }
 
-/** Names by which vendors know what a price may depend on: written small, without what stands between words. */
+/** Vendors' names for fields that may affect a price: lower case, without separators. */
 const CHOICES = {
   size: ['size', 'imagesize', 'width', 'height', 'megapixels', 'dimensions'],
   quality: ['quality', 'tier', 'mode', 'renderingspeed'],
@@ -50,13 +50,13 @@ const CHOICES = {
 export type Choice = keyof typeof CHOICES
 
 /**
- * The choices in `provider_options`, at any depth, that a price may depend on: the vendor may follow them, and not the
- * request.
+ * Returns the fields in `provider_options`, at any depth, that may affect a price: the vendor may follow them instead
+ * of the request.
  */
 export function choicesIn({ providerOptions }: MediaRequest): ReadonlySet<Choice> {
   const names = namesIn(providerOptions)
   const choices = Object.entries(CHOICES) as [Choice, readonly string[]][]
-  return new Set(choices.filter(([, known]) => known.some((name) => names.has(name))).map(([choice]) => choice))
+  return new Set(choices.filter(([, variants]) => variants.some((name) => names.has(name))).map(([choice]) => choice))
 }
 
 const COUNTS = {
@@ -83,25 +83,25 @@ const COUNTED: Readonly<Record<MediaRequest['kind'], readonly (keyof typeof COUN
 }
 
 /**
- * The first of `provider_options` that says how much is to be made, or by what: of that the contract's own field is priced
- * and held, `field`, and nothing else may say it. Null: none does.
+ * Returns the first of `provider_options` that says how much is generated, or by what: only the contract's own `field`
+ * is priced and reserved, so nothing else may set it. Null: none.
  */
 export function countIn(options: Readonly<Json>, kind: MediaRequest['kind']): { name: string; field: string } | null {
   const names = namesIn(options)
   for (const field of COUNTED[kind])
-    for (const known of COUNTS[field]) {
-      const name = names.get(known)
+    for (const variant of COUNTS[field]) {
+      const name = names.get(variant)
       if (name !== undefined) return { name, field }
     }
   return null
 }
 
-/** The names of fields at any depth, by how they are compared. */
+/** Collects field names at any depth, normalized for comparison. */
 function namesIn(value: unknown, names = new Map<string, string>()): ReadonlyMap<string, string> {
   if (Array.isArray(value)) for (const one of value) namesIn(one, names)
   if (!isObject(value)) return names
   for (const [name, one] of Object.entries(value)) {
-    // NFKC writes letters that readers fold to ASCII ones, as U+017F, in ASCII.
+    // NFKC maps letters that parsers fold to ASCII, such as U+017F, to ASCII.
     names.set(
       name
         .normalize('NFKC')
@@ -114,7 +114,7 @@ function namesIn(value: unknown, names = new Map<string, string>()): ReadonlyMap
   return names
 }
 
-/** `provider_options` as fields of a form: lists as they are, objects as JSON. */
+/** Writes `provider_options` as form fields: lists unchanged, objects as JSON. */
 export function formOptions(options: Readonly<Json>, ours: Iterable<string>): [string, string | string[]][] {
   const names = new Set(ours)
   return Object.entries(options)
@@ -127,15 +127,15 @@ const wordOf = (value: unknown): string => (typeof value === 'object' ? JSON.str
 export const sizeWords = (size: PixelSize | null): string | undefined =>
   size === null ? undefined : `${size.width}x${size.height}`
 
-/** A size as the ratio of its sides in whole numbers, `16:9`. */
+/** Returns the ratio of a size in whole numbers, such as `16:9`. */
 export function ratioOf({ width, height }: PixelSize): string {
   let [a, b] = [width, height]
   while (b !== 0) [a, b] = [b, a % b]
   return `${width / a}:${height / a}`
 }
 
-/** The language of a BCP 47 tag alone, as in ISO 639: `en` of `en-GB`. */
+/** Returns the language of a BCP 47 tag (ISO 639): `en` from `en-GB`. */
 export const baseLanguage = (tag: string | null): string | undefined => tag?.split('-')[0]?.toLowerCase()
 
-/** Unicode code points, in which vendors count what is spoken. */
+/** Counts Unicode code points, the unit in which vendors bill speech. */
 export const charactersOf = (text: string): number => [...text].length

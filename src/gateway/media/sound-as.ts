@@ -7,18 +7,18 @@ import { ProgramFailed } from '#infra/media/programs.ts'
 import { refuse } from '#core/errors.ts'
 import { type MadeSound, MediaFault } from './adapter.ts'
 
-/** Sound in the format asked, and its length as far as it is known: of samples that went by. */
+/** Audio in the requested format, and its length as far as known, counted from the samples. */
 export interface ShapedSound extends MadeSound {
-  /** Null: the vendor made the file, and it was not looked into. */
+  /** Null: the vendor made the file, and it wasn't inspected. */
   seconds(): number | null
 }
 
-/** Hz of samples where their maker does not say it, as OpenAI and Gemini make them, and of what is read of other formats. */
+/** Default sample rate in Hz: that of OpenAI and Gemini, and for decoding other formats. */
 const USUAL_RATE = 24_000
 
 /**
- * Made sound as the caller wants it: passed on where it comes so, else converted while it comes. Refuses (`no_route`) a
- * format that needs a program which is not installed. `rate`: of plain samples, in Hz; absent: as they come.
+ * Converts generated audio to the caller's format while it streams, or passes it on if the format matches. Refuses
+ * (`no_route`) a format whose encoder isn't installed. `rate`: of raw samples, in Hz; absent: unchanged.
  */
 export async function soundAs(
   sound: MadeSound,
@@ -29,9 +29,9 @@ export async function soundAs(
   const { format, units } = sound
   if (format === wanted && format !== 'pcm') return { ...sound, seconds: () => null }
   try {
-    const made = await samplesOf(sound, converter, options)
-    const { pcm, seconds } = counted(wanted === 'pcm' && rate !== undefined ? resample(made, rate) : made)
-    const bytes = explained(converter.fromPcm(pcm, wanted, options))
+    const samples = await samplesOf(sound, converter, options)
+    const { pcm, seconds } = countSeconds(wanted === 'pcm' && rate !== undefined ? resample(samples, rate) : samples)
+    const bytes = explainErrors(converter.fromPcm(pcm, wanted, options))
     return { format: wanted, sampleRate: wanted === 'pcm' ? pcm.sampleRate : null, bytes, units, seconds }
   } catch (error) {
     if (error instanceof FormatNotMade) return refuse('no_route', { param: 'format', message: error.message })
@@ -46,11 +46,11 @@ async function samplesOf(
 ): Promise<Pcm> {
   if (format === 'pcm') return { sampleRate: sampleRate ?? USUAL_RATE, bytes }
   if (format !== 'wav') return converter.toPcm(bytes, USUAL_RATE, options)
-  const found = await waveSamples(bytes)
-  return 'sampleRate' in found ? found : converter.toPcm(found.bytes, USUAL_RATE, options)
+  const wave = await waveSamples(bytes)
+  return 'sampleRate' in wave ? wave : converter.toPcm(wave.bytes, USUAL_RATE, options)
 }
 
-function counted({ sampleRate, bytes }: Pcm): { pcm: Pcm; seconds(): number } {
+function countSeconds({ sampleRate, bytes }: Pcm): { pcm: Pcm; seconds(): number } {
   let size = 0
   return {
     pcm: {
@@ -66,11 +66,8 @@ function counted({ sampleRate, bytes }: Pcm): { pcm: Pcm; seconds(): number } {
   }
 }
 
-/**
- * Translates a converter's errors: bytes that it cannot read were no sound, and a caller that waits too long is told
- * so.
- */
-async function* explained(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+/** Translates a converter's errors: undecodable bytes weren't audio, and a caller that waits too long is informed. */
+async function* explainErrors(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* bytes
   } catch (error) {

@@ -14,9 +14,9 @@ import { retryAfter } from '../wire/faults/faults.ts'
 import { leadsUp } from '../wire/path-name.ts'
 import { compressionIn } from '../wire/unreadable.ts'
 
-/** The most bytes of an error's body. */
+/** Maximum bytes of an error's body. */
 const ERROR_BYTES = 256 << 10
-/** The most bytes of a request's body that has to be whole: one that is wrapped on its way. */
+/** Maximum bytes of a request body that a transport must wrap as a whole. */
 const WHOLE_BYTES = 64 << 20
 const DOWNLOAD_MS = 600_000
 const MOST_HOPS = 3
@@ -25,16 +25,16 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export interface MediaWireOptions {
   outbound: Outbound
   endpoint: ProviderEndpoint
-  /** The provider's name of the model. */
+  /** The provider's name for the model. */
   model: string
-  /** The party whose call it is: its connections carry nobody else's calls. */
+  /** The party of the call: its connections carry no other party's calls. */
   party: string
   signal: AbortSignal
-  /** The room for bytes that have to be whole in memory. */
+  /** Memory budget for buffered bytes. */
   place: AnswerPlace
 }
 
-/** The way to one provider endpoint for one call. */
+/** Connects to one provider endpoint for one call. */
 export function mediaWire(options: MediaWireOptions): MediaWire {
   const { endpoint, signal } = options
   const upstream = upstreamOf(endpoint)
@@ -52,8 +52,8 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
         body: null,
         mayBePrivate: upstream.mayBePrivate && url.origin === upstream.origin,
         credential: upstream.credential,
-        // What is sent once only goes by a connection that nobody used before: of one that lies idle it is not known
-        // whether the other side has just closed it, and so not whether the request has arrived.
+        // A request that must not be repeated gets a new connection: on an idle one the other side may have just
+        // closed, so it would be unclear whether the request arrived.
         party: method === 'GET' ? options.party : `${options.party} ${newId()}`,
         withinMs,
       }
@@ -72,20 +72,20 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
   }
 
   async function answerTo(send: Send, url: URL, mostBytes: number): Promise<WireAnswer> {
-    const asked = { model: options.model, stream: false }
+    const request = { model: options.model, stream: false }
     try {
-      const answer = await exchange((handler) => dispatch(options.outbound, upstream, send, asked, handler), {
+      const answer = await exchange((handler) => dispatch(options.outbound, upstream, send, request, handler), {
         mostBytes,
         signal,
       })
       return { ...answer, body: explaining(answer.body, url) }
     } catch (error) {
-      throw told(error, url)
+      throw translateError(error, url)
     }
   }
 
-  /** The error in the adapters' terms; a caller that has gone is not the provider's fault. */
-  function told(error: unknown, url: URL): unknown {
+  /** Converts an error to the adapters' terms; a disconnected caller isn't the provider's fault. */
+  function translateError(error: unknown, url: URL): unknown {
     if (signal.aborted) return signal.reason
     return error instanceof ExchangeBroke ? brokenOff(error, url) : error
   }
@@ -94,7 +94,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
     try {
       yield* body
     } catch (error) {
-      throw told(error, url)
+      throw translateError(error, url)
     }
   }
 
@@ -122,7 +122,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
         url = URL.parse(next, url.href)
         continue
       }
-      if (answer.status !== 200) throw await lost(answer)
+      if (answer.status !== 200) throw await downloadFault(answer)
       const compression = compressionIn(answer.headers)
       if (compression !== null) {
         await drop(answer)
@@ -138,22 +138,23 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
       const answer = await exchange((handler) => options.outbound.dispatch(send, handler), { mostBytes, signal })
       return { ...answer, body: explaining(answer.body, url) }
     } catch (error) {
-      throw told(error, url)
+      throw translateError(error, url)
     }
   }
 }
 
-/** The fault of a file that cannot be fetched. Its address may hold a key, so the fault does not name it. */
-async function lost(answer: WireAnswer): Promise<MediaFault> {
+/** The fault of a failed download. The URL may contain a key, so it isn't named. */
+async function downloadFault(answer: WireAnswer): Promise<MediaFault> {
   await drop(answer)
   const { status } = answer
-  const gone = status === 403 || status === 404 || status === 410
+  const isGone = status === 403 || status === 404 || status === 410
   return new MediaFault(
     'bad_answer',
-    gone
-      ? 'The URL of the result has expired.'
+    «gone
+      ¦isGone
+      »? 'The URL of the result has expired.'
       : `The result couldn’t be downloaded. Its server returned status ${status}.`,
-    // What time heals may be tried again.
+    // Temporary errors may be retried.
     status >= 500 || status === 429 ? { status, retryAfterSeconds: retryAfter(answer.headers) } : {},
   )
 }
@@ -171,14 +172,14 @@ async function textOf({ body }: WireAnswer): Promise<string> {
       if ((size += part.length) > ERROR_BYTES) break
     }
   } catch {
-    // The status says enough.
+    // The status is enough.
   }
   return Buffer.concat(parts).toString()
 }
 
-/** Below the endpoint's own address, or one that takes its key: it goes nowhere else. */
+/** Resolves a path below the endpoint's own address, or a URL that may receive its key. Nothing else is allowed. */
 function addressOf(path: string, base: URL, endpoint: ProviderEndpoint): URL {
-  // A second wall: what the vendor itself names as a whole address is judged by where it leads.
+  // Second line of defense; a full URL from the vendor is checked by its origin instead.
   if (path.startsWith('/') && leadsUp(path))
     throw new MediaFault('bad_request', 'A name in this request would lead to a different path at the provider.', {
       sent: false,
@@ -202,7 +203,7 @@ type Body = Parameters<MediaWire['ask']>[0]['body']
 async function withBody(send: Send, body: Body, upstream: Upstream): Promise<Send> {
   if (body === null || body === undefined) return send
   if (body instanceof Uint8Array) return { ...send, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) }
-  // Signed, wrapped, or on its way through a computer's link: then it is looked at whole.
+  // Signed, wrapped, or sent through a computer's connection: the body is needed as a whole.
   if (upstream.transport === null && upstream.dispatch === null) return { ...send, streamed: body }
   if (body.length > WHOLE_BYTES)
     throw new MediaFault('bad_request', `This provider accepts up to ${WHOLE_BYTES >> 20} MiB at once.`, {

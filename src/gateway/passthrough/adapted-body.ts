@@ -11,25 +11,25 @@ import { quirksOwner } from '../providers/supports.ts'
 /** Fields rewritten for some providers. */
 export const adaptedNames = ['role', 'reasoning_effort', 'reasoning', 'effort', 'tool_calls', 'function'] as const
 
-const known = new WeakMap<Offer, ChatQuirks>()
+const quirksByOffer = new WeakMap<Offer, ChatQuirks>()
 
-/** The differences of this offer's vendor from OpenAI's chat. */
+/** Returns how this offer's vendor differs from OpenAI's Chat Completions. */
 export function quirksFor(offer: Offer): ChatQuirks {
-  const found = known.get(offer)
-  if (found) return found
+  const cached = quirksByOffer.get(offer)
+  if (cached) return cached
   const quirks = quirksOf({ provider: quirksOwner(offer.endpoint), model: offer.upstreamModel })
-  known.set(offer, quirks)
+  quirksByOffer.set(offer, quirks)
   return quirks
 }
 
-/** The fields that bound an answer of this offer's, the one that it is told by first. */
+/** The limit fields of this offer; the first is sent. */
 export const limitFieldsOf = (format: PassthroughFormat, offer: Offer): readonly string[] =>
   format.limitFields.length < 2 ? format.limitFields : limitsOf(quirksFor(offer), offer.capabilities)
 
 /**
- * A client's request of OpenAI's shape as this offer's vendor reads it, where OpenAI's own words would be refused there or
- * read over: a limit by one name alone, `developer` as `system`, the nearest effort, calls without arguments. The same
- * body where nothing has to differ.
+ * Adapts a client's OpenAI request to what this offer's vendor accepts, where OpenAI's own format would be rejected or
+ * ignored: one name for the limit, `developer` as `system`, the nearest effort, calls without arguments. Returns the
+ * same body if nothing differs.
  */
 export function adaptedBody(body: Body, format: PassthroughFormat, offer: Offer): Body {
   if (format.limitFields.length < 2) return body
@@ -37,28 +37,30 @@ export function adaptedBody(body: Body, format: PassthroughFormat, offer: Offer)
   return withMessages(withEffort(withLimit(body, limitFieldsOf(format, offer)), quirks), quirks)
 }
 
-/** Sets one limit: of two the newer name holds, as it does where a request is translated. */
+/** Keeps one limit: of two, the newer name wins, as in translations. */
 function withLimit(body: Body, names: readonly string[]): Body {
-  const given = limitNames.filter((name) => body.has(name))
-  if (given.length === 0) return body
-  const told = given.find((name) => body.value(name) !== null)
-  const kept = told === undefined || names.includes(told)
-  if (kept && given.length < 2) return body
-  const left = without(body, new Set(given))
-  return told === undefined ? left : withField(left, kept ? told : names[0]!, body.value(told))
+  const presentNames = limitNames.filter((name) => body.has(name))
+  if (presentNames.length === 0) return body
+  const effectiveName = presentNames.find((name) => body.value(name) !== null)
+  const isSupported = effectiveName === undefined || names.includes(effectiveName)
+  if (isSupported && presentNames.length < 2) return body
+  const remainder = without(body, new Set(presentNames))
+  return effectiveName === undefined
+    ? remainder
+    : withField(remainder, isSupported ? effectiveName : names[0]!, body.value(effectiveName))
 }
 
 function withEffort(body: Body, { refusesEfforts, efforts }: ChatQuirks): Body {
   if (!refusesEfforts) return body
   const word = body.value('reasoning_effort')
   const reasoning = body.value('reasoning')
-  const near = (wanted: unknown): unknown => (isEffort(wanted) ? effortFor(wanted, efforts) : undefined)
-  const isOdd = (wanted: unknown): boolean => typeof wanted === 'string' && near(wanted) !== wanted
-  const told = isOdd(word) ? withOrWithout(body, 'reasoning_effort', near(word)) : body
-  if (!isObject(reasoning) || !isOdd(reasoning['effort'])) return told
+  const near = (value: unknown): unknown => (isEffort(value) ? effortFor(value, efforts) : undefined)
+  const isOdd = (value: unknown): boolean => typeof value === 'string' && near(value) !== value
+  const adapted = isOdd(word) ? withOrWithout(body, 'reasoning_effort', near(word)) : body
+  if (!isObject(reasoning) || !isOdd(reasoning['effort'])) return adapted
   const { effort, ...rest } = reasoning
-  const heard = near(effort)
-  return withField(told, 'reasoning', heard === undefined ? rest : { ...rest, effort: heard })
+  const nearEffort = near(effort)
+  return withField(adapted, 'reasoning', nearEffort === undefined ? rest : { ...rest, effort: nearEffort })
 }
 
 const withOrWithout = (body: Body, key: string, value: unknown): Body =>
@@ -71,12 +73,12 @@ function withMessages(body: Body, { developer, refusesEmptyCalls, order }: ChatQ
   const isOdd = (one: unknown): one is Json =>
     isObject(one) &&
     ((!developer && one['role'] === 'developer') || (refusesEmptyCalls && listOf(one['tool_calls']).some(isEmptyCall)))
-  const ordered = (given: unknown[]): unknown[] => (given.every(isObject) ? inOrder(given, order) : given)
+  const orderMessages = (list: unknown[]): unknown[] => (list.every(isObject) ? inOrder(list, order) : list)
   if (!messages.some(isOdd)) {
-    const put = ordered(messages)
-    return put.length === messages.length && put.every((one, i) => one === messages[i])
+    const orderedMessages = orderMessages(messages)
+    return orderedMessages.length === messages.length && orderedMessages.every((one, i) => one === messages[i])
       ? body
-      : withField(body, 'messages', put)
+      : withField(body, 'messages', orderedMessages)
   }
   const plain = messages.map((one: unknown) => {
     if (!isOdd(one)) return one
@@ -84,12 +86,12 @@ function withMessages(body: Body, { developer, refusesEmptyCalls, order }: ChatQ
     const calls = listOf(one['tool_calls'])
     return { ...one, tool_calls: calls.map((call) => (isEmptyCall(call) ? withArguments(call) : call)) }
   })
-  return withField(body, 'messages', ordered(plain))
+  return withField(body, 'messages', orderMessages(plain))
 }
 
 const isEmptyCall = (call: unknown): call is Json => {
-  const { function: called } = objectOf(call)
-  return isObject(called) && /^\s*$/.test(String(called['arguments'] ?? ''))
+  const { function: fn } = objectOf(call)
+  return isObject(fn) && /^\s*$/.test(String(fn['arguments'] ?? ''))
 }
 
 const withArguments = (call: Json): Json => ({ ...call, function: { ...objectOf(call['function']), arguments: '{}' } })

@@ -10,17 +10,17 @@ import { fault, readFault } from '../wire/faults/faults.ts'
 import { unreadableBody, unreadableHead } from '../wire/unreadable.ts'
 import type { MediaEvents } from './formats/format.ts'
 
-/** Types of answers that pass as they are; any other type — a page, say — becomes bytes and nothing that a browser would run. */
+/** Content types that pass unchanged. Any other type, such as HTML, becomes a byte stream that browsers don't run. */
 const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
 
-/** The most bytes of a whole answer that is written as events. */
+/** Maximum bytes of a whole answer that is written as events. */
 const MOST_GATHERED = 32 << 20
 
-/** Statuses of a server in front of the provider, which may be at work on the request. */
+/** Statuses of a proxy in front of the provider, which may still be working on the request. */
 const UNCLEAR: ReadonlySet<number> = new Set([502, 504])
 
-/** Bytes of any kind — sound, pictures, JSON, events — on their way to the client, and what their end tells. */
+/** Passes bytes of any kind (audio, images, JSON, events) to the client, and reads usage from the end. */
 export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchHandler {
   readonly #attempt: AttemptListener
   readonly #response: Reply
@@ -33,29 +33,29 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   #error: Buffer[] = []
   #errorSize = 0
   #firstByteAt = 0
-  /** The parts of a whole answer whose client was sent the head of a stream; null: it isn't one. */
+  /** Buffers a whole answer for a client that was already sent the head of a stream; null: not needed. */
   #whole: Buffer[] | null = null
   #wholeSize = 0
   /** The last four characters of a stream. */
   #last = ''
   #over = false
   #stall: NodeJS.Timeout | null = null
-  /** The characters of the answer: none of its bytes are text to be counted. */
+  /** Always 0: none of its bytes are counted as text. */
   readonly characters = 0
 
   constructor(
     attempt: AttemptListener,
     response: Reply,
-    read: (contentType: string, tail: string) => Reading,
+    readEnd: (contentType: string, tail: string) => Reading,
     asEvents: MediaEvents['write'] | null,
   ) {
     this.#attempt = attempt
     this.#response = response
-    this.#read = read
+    this.#read = readEnd
     this.#asEvents = asEvents
   }
 
-  /** Whether what was written so far ends inside an event. */
+  /** True if the output so far ends inside an event. */
   get cut(): boolean {
     return this.#firstByteAt > 0 && !/(?:\n\n|\r\n\r\n|\r\r)$/.test(this.#last)
   }
@@ -63,9 +63,9 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   leave(): { reading: Reading; characters: number } {
     this.#finish()
     this.#controller?.abort(new Error('the client left'))
-    // A request that never left costs nothing.
+    // A request that was never sent costs nothing.
     if (this.#controller === null) return { reading: { ...emptyReading(), usage: usageOf({}) }, characters: 0 }
-    // An answer that has begun to come was made: a client that drops its last bytes pays for it all the same.
+    // An answer that has started was generated: a client that drops its last bytes still pays.
     const reading = this.#firstByteAt > 0 ? this.#read(this.#type, this.#tail) : { ...emptyReading(), unpriced: true }
     return { reading, characters: 0 }
   }
@@ -98,7 +98,7 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     this.#begin()
     this.#ending.push(chunk)
     if (this.#isEvents) this.#last = (this.#last + chunk.toString('latin1', Math.max(0, chunk.length - 4))).slice(-4)
-    // Of one piece of the network several chunks may come after it was told to pause.
+    // One network read may yield several chunks after a pause.
     if (this.#response.write(chunk) || this.#stall !== null) return
     controller.pause()
     this.#stall = setTimeout(() => this.#response.destroy(), STALL_MS).unref()
@@ -127,12 +127,12 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     this.#finish()
     const why = faultOf(error)
     if (this.#firstByteAt === 0) return this.#attempt.failed(why, this.#controller !== null)
-    // Half a picture has no frame that could say so: the connection does.
+    // A partial image has no frame for an error, so the connection is closed.
     this.#response.destroy()
     this.#attempt.ended({ ...emptyReading(), unpriced: true }, why, this.#firstByteAt, 0)
   }
 
-  /** Whether the answer is to be written as events: it comes whole, and the client was sent the head of a stream. */
+  /** True if a whole answer must be written as events, because the client was sent the head of a stream. */
   #gathers(): boolean {
     if (this.#whole === null && this.#firstByteAt === 0 && this.#response.headersSent && !this.#isEvents)
       this.#whole = []

@@ -3,10 +3,10 @@ import type { PassthroughFormat } from './formats/format.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { parseJson } from '../model/json.ts'
 
-/** The part of an answer's end that is kept for reading its usage: the last events of any provider fit. */
+/** How much of an answer's end is kept for reading usage: enough for any provider's last events. */
 const KEPT = 8_192
 
-/** The end of something long, by reference: at least 8 KiB of it where there is so much. */
+/** Keeps the end of a long stream by reference: at least 8 KiB if there is that much. */
 export class Ending {
   readonly #pieces: Buffer[] = []
   length = 0
@@ -22,7 +22,7 @@ export class Ending {
   }
 }
 
-/** The facts at the end of a whole answer that was too long to be kept: its `usage` stands last. */
+/** Reads the end of a whole answer that was too long to keep: its `usage` is last. */
 export function readEnding(format: PassthroughFormat, bytes: Buffer): Reading {
   const at = bytes.lastIndexOf('"usage"')
   const start = at < 0 ? -1 : bytes.indexOf(0x7b, at)

@@ -8,19 +8,22 @@ import { wellFormedJson } from '../model/well-formed.ts'
 import { raisedLimit } from '../wire/shared/least-output.ts'
 import { takesStreamOptions } from '../providers/supports.ts'
 
-/** A client's request whose bytes travel on, and where in them the fields stand that differ. */
+/** A client's request that passes through, and the positions of changed fields. */
 interface ForwardedRequest {
   readonly format: PassthroughFormat
   readonly body: Body
-  /** The place of the model's name in the body; null: it is not there. */
+  /** The position of the model's name in the body; null: absent. */
   readonly place: { start: number; end: number } | null
-  /** OpenAI's shape says what was used only when asked: then it is asked for in the client's place. */
+  /** OpenAI's shape only reports usage on request, so the gateway requests it for the client. */
   readonly usageEdit: Edit | null
-  /** The client's body, without what only means something here. */
+  /** Returns the client's body without the fields that only the gateway uses. */
   bodyFor(offer: Offer): Body
 }
 
-/** The client's bytes with what has to differ, in two pieces. `limit`: the output tokens that money was put aside for; null: as asked. */
+/**
+ * Returns the client's bytes with the changed fields, in two pieces. `limit`: the output tokens covered by the
+ * reservation; null: unchanged.
+ */
 export function forwardedBody(
   request: ForwardedRequest,
   { offer, variant }: Candidate,
@@ -39,17 +42,17 @@ export function forwardedBody(
     const text = body.places ? name : JSON.stringify(name)
     edits.push(same && place !== null ? { ...place, text } : setField(body, 'model', text))
   }
-  const named = format.limitFields.length === 1 ? body.value(format.limitFields[0]!) : undefined
-  const most = typeof named === 'number' ? raisedLimit(named, format.shape) : named
-  if (most !== named) edits.push(setField(body, format.limitFields[0]!, String(most)))
+  const clientLimit = format.limitFields.length === 1 ? body.value(format.limitFields[0]!) : undefined
+  const most = typeof clientLimit === 'number' ? raisedLimit(clientLimit, format.shape) : clientLimit
+  if (most !== clientLimit) edits.push(setField(body, format.limitFields[0]!, String(most)))
   if (limit !== null) edits.push(setField(body, limitFieldsOf(format, offer)[0]!, String(limit)))
   return spliceApart(body, edits)
 }
 
 export function askForUsage(body: Body): Edit | null {
   const options = body.value('stream_options')
-  const given = isObject(options) ? options : {}
-  return given.include_usage === true
+  const ownOptions = isObject(options) ? options : {}
+  return ownOptions.include_usage === true
     ? null
-    : setField(body, 'stream_options', wellFormedJson({ ...given, include_usage: true }))
+    : setField(body, 'stream_options', wellFormedJson({ ...ownOptions, include_usage: true }))
 }

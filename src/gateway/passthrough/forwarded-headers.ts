@@ -2,49 +2,49 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { PassthroughFormat } from './formats/format.ts'
 import type { Upstream } from '../providers/upstream.ts'
 
-/** Sets of headers that are kept for each provider: a client's user agent is the same from call to call. */
+/** Cached header sets per provider: a client's user agent rarely changes. */
 const MOST_KNOWN = 256
-const known = new WeakMap<Upstream, Map<string, readonly string[]>>()
+const headerSets = new WeakMap<Upstream, Map<string, readonly string[]>>()
 
-/** The headers of a request to a provider: the endpoint's own, and of the client's those that mean something there. */
+/** Builds the headers of a provider request: the endpoint's own, and those of the client that matter there. */
 export function forwardedHeaders(
-  given: IncomingHttpHeaders,
+  clientHeaders: IncomingHttpHeaders,
   upstream: Upstream,
   format: PassthroughFormat,
   ownKey: boolean,
 ): readonly string[] {
-  const { headers: fixed, names } = upstream
-  let added = ''
+  const { headers: ownHeaders, names } = upstream
+  let forwarded = ''
   const take = (name: string): void => {
-    const value = given[name]
-    if (value !== undefined && !names.has(name)) added += `${name}\n${String(value)}\n`
+    const value = clientHeaders[name]
+    if (value !== undefined && !names.has(name)) forwarded += `${name}\n${String(value)}\n`
   }
   for (const name of format.forwardedHeaders) take(name)
   if (ownKey) for (const name of format.forwardedOnOwnKey) take(name)
   if (
     format.shape === 'anthropic-messages' &&
-    given['anthropic-version'] === undefined &&
+    clientHeaders['anthropic-version'] === undefined &&
     !names.has('anthropic-version')
   )
-    added += 'anthropic-version\n2023-06-01\n'
-  if (added === '') return fixed
-  let sets = known.get(upstream)
-  if (sets === undefined) known.set(upstream, (sets = new Map()))
-  let set = sets.get(added)
-  if (set === undefined) {
+    forwarded += 'anthropic-version\n2023-06-01\n'
+  if (forwarded === '') return ownHeaders
+  let sets = headerSets.get(upstream)
+  if (sets === undefined) headerSets.set(upstream, (sets = new Map()))
+  let cached = sets.get(forwarded)
+  if (cached === undefined) {
     if (sets.size >= MOST_KNOWN) sets.clear()
-    sets.set(added, (set = [...fixed, ...added.slice(0, -1).split('\n')]))
+    sets.set(forwarded, (cached = [...ownHeaders, ...forwarded.slice(0, -1).split('\n')]))
   }
-  return set
+  return cached
 }
 
-/** The query of a request as it travels on: all of it but parameters that may carry the caller's key. */
+/** Returns the query to forward, without parameters that may carry the caller's key. */
 export function forwardedQuery(url: string): string {
   const mark = url.indexOf('?')
   if (mark < 0) return ''
-  const kept = url
+  const parameters = url
     .slice(mark + 1)
     .split('&')
     .filter((pair) => pair !== '' && !/key|token|secret|auth|uk_/i.test(pair))
-  return kept.length === 0 ? '' : `?${kept.join('&')}`
+  return parameters.length === 0 ? '' : `?${parameters.join('&')}`
 }

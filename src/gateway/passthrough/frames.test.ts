@@ -6,9 +6,9 @@ import { Frames } from './frames.ts'
 import { SseReader } from '../wire/streams/sse.ts'
 import { eventsFromEnd } from '../wire/streams/events-from-end.ts'
 
-/** The same bytes in other pieces. */
+/** Cuts the same bytes into other pieces. */
 function recut(bytes: Buffer, cuts: readonly number[]): Buffer[] {
-  const at = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b)
+  const at = [...new Set(cuts.map((position) => position % (bytes.length + 1)))].toSorted((a, b) => a - b)
   return [0, ...at]
     .map((from, index) => bytes.subarray(from, at[index] ?? bytes.length))
     .filter((piece) => piece.length > 0)
@@ -20,15 +20,15 @@ const event = fc.oneof(
 )
 const ends = fc.constantFrom('\n', '\r\n', '\r')
 
-test('whole events come out however lines end and bytes are cut, and say what a reader of the standard reads', () => {
+test('whole events come out however lines end and bytes are cut, with the meaning the standard defines', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(event, ends), { minLength: 1 }),
       fc.boolean(),
       fc.array(fc.nat()),
-      (events, marked, cuts) => {
+      (events, hasBom, cuts) => {
         const text = events.map(([one, end]) => `${one}\n\n`.replaceAll('\n', end)).join('')
-        const bytes = Buffer.from((marked ? '\uFEFF' : '') + text)
+        const bytes = Buffer.from((hasBom ? '\uFEFF' : '') + text)
         for (const pieces of [recut(bytes, cuts), [...bytes].map((byte) => Buffer.of(byte))]) {
           const frames = new Frames()
           const out: Buffer[] = []
@@ -39,21 +39,21 @@ test('whole events come out however lines end and bytes are cut, and say what a 
             out.push(whole)
           }
           assert.equal(frames.rest(), null)
-          const passed = Buffer.concat(out)
-          assert.equal(frames.bytes, passed.length)
-          assert.ok(!passed.includes('\r') && !passed.includes('\uFEFF'))
+          const output = Buffer.concat(out)
+          assert.equal(frames.bytes, output.length)
+          assert.ok(!output.includes('\r') && !output.includes('\uFEFF'))
           // White space between the lines of one value means nothing.
-          const read = (given: Buffer) => {
+          const readEvents = (bytes: Buffer) => {
             const reader = new SseReader()
-            return [...reader.feed(given), ...reader.end()].map(({ event: name, data }) => [
+            return [...reader.feed(bytes), ...reader.end()].map(({ event: name, data }) => [
               name,
               data.replaceAll(/\s/g, ''),
             ])
           }
-          assert.deepEqual(read(passed), read(bytes))
+          assert.deepEqual(readEvents(output), readEvents(bytes))
           assert.deepEqual(
-            [...eventsFromEnd(passed.toString())].toReversed().map((data) => data.replaceAll(/\s/g, '')),
-            read(bytes).map(([, data]) => data),
+            [...eventsFromEnd(output.toString())].toReversed().map((data) => data.replaceAll(/\s/g, '')),
+            readEvents(bytes).map(([, data]) => data),
           )
         }
       },
@@ -67,14 +67,14 @@ test('events whose lines end with LF pass byte for byte', () => {
   assert.equal(frames.push(Buffer.from(text))?.toString(), text)
 })
 
-test('the part of an event that has not ended is kept back, and comes as the rest', () => {
+test('an incomplete event is held back, and returned as the rest', () => {
   const frames = new Frames()
   assert.equal(frames.push(Buffer.from('data: 1\n\nda'))?.toString(), 'data: 1\n\n')
   assert.equal(frames.push(Buffer.from('ta: 2\n')), null)
   assert.equal(frames.rest()?.toString(), 'data: 2\n')
 })
 
-test('one huge event is let through in pieces instead of being held', () => {
+test('a huge event passes in pieces instead of being held', () => {
   const frames = new Frames()
   let out = 0
   for (let i = 0; i < 40; i++) out += frames.push(Buffer.alloc(65_536, 'a'))?.length ?? 0
@@ -94,7 +94,7 @@ test('events are read from the end, whatever their line ends and names', () => {
     assert.deepEqual([...eventsFromEnd(text.replaceAll('\n', line))], ['2\n3', '1'])
 })
 
-test('the usage of a last event that is too large to be held is read from its end', () => {
+test('the usage of a last event that is too large to hold is read from its end', () => {
   const text = `${'x'.repeat(3 << 20)} "usage":{"input_tokens":1`
   const usage = { input_tokens: 300, input_tokens_details: { cached_tokens: 240 }, output_tokens: 6 }
   const output = [{ type: 'message', content: [{ type: 'output_text', text }] }]
@@ -102,9 +102,9 @@ test('the usage of a last event that is too large to be held is read from its en
   const bytes = Buffer.from(`data: {"type":"response.created"}\n\ndata: ${JSON.stringify(event)}\n\n`)
   const frames = new Frames()
   for (let at = 0; at < bytes.length - 65_536; at += 65_536) frames.push(bytes.subarray(at, at + 65_536))
-  const cut = openaiResponses.readStream('', frames.tail())
-  assert.deepEqual([cut.usage, cut.ended], [null, false], 'its end is not there')
+  const reading = openaiResponses.readStream('', frames.tail())
+  assert.deepEqual([reading.usage, reading.ended], [null, false], 'its end is not there')
   frames.push(bytes.subarray(Math.floor((bytes.length - 1) / 65_536) * 65_536))
-  const { usage: read, ended } = openaiResponses.readStream('', frames.tail())
-  assert.deepEqual([read?.input_tokens, read?.cache_read_tokens, read?.output_tokens, ended], [60, 240, 6, true])
+  const { usage: read, ended: hasEnded } = openaiResponses.readStream('', frames.tail())
+  assert.deepEqual([read?.input_tokens, read?.cache_read_tokens, read?.output_tokens, hasEnded], [60, 240, 6, true])
 })

@@ -4,14 +4,14 @@ import { joinDataLines } from './join-data-lines.ts'
 const LF = 0x0a
 const CR = 0x0d
 const BOM = Buffer.from('\uFEFF')
-/** An event larger than this is let through in pieces. */
+/** Larger events pass in pieces. */
 const LARGEST_HELD = 1 << 20
 
 /**
- * Cuts a stream of server-sent events at the blank lines between them, so that only whole events travel on: then
- * a stream that breaks can still end with a frame that its reader understands. Lines end with LF afterwards, whichever of
- * the standard's three endings the provider uses; a byte order mark is dropped, and the data of an event is one line. Other
- * bytes are never changed, and when the provider's pieces are whole events, as they mostly are, nothing is copied.
+ * Splits a stream of server-sent events at blank lines, so that only whole events pass and a broken stream can still
+ * end with a readable frame. Output lines end with LF, whichever of the standard's three line ends the provider uses; a
+ * byte order mark is dropped, and the data of an event is joined into one line. Other bytes never change, and nothing
+ * is copied when the provider's pieces are whole events, as they usually are.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 export class Frames {
@@ -19,17 +19,17 @@ export class Frames {
   #heldBytes = 0
   /** The last byte so far: a blank line may be cut anywhere. */
   #last = 0
-  /** The last byte that came was a CR, to which an LF may belong. */
+  /** The last byte was a CR, which an LF may follow. */
   #afterCr = false
-  /** Bytes of the stream's beginning that may turn out to be a byte order mark; null: it has begun. */
+  /** First bytes that may be a byte order mark; null: decided. */
   #start: Buffer | null = Buffer.alloc(0)
   readonly #ending = new Ending()
   /** Bytes of whole events so far. */
   bytes = 0
-  /** The last bytes that came out end inside of an event, which was too large to be held. */
+  /** The output ends inside an event that was too large to hold. */
   cut = false
 
-  /** The whole events that this piece completes, or null. */
+  /** Returns the whole events that this piece completes, or null. */
   push(piece: Buffer): Buffer | null {
     const chunk = this.#lines(piece)
     if (chunk.length === 0) return null
@@ -58,7 +58,7 @@ export class Frames {
     return this.#keep(joinDataLines(out))
   }
 
-  /** The rest when the stream ends without a last blank line. */
+  /** Returns the rest of a stream without a final blank line. */
   rest(): Buffer | null {
     if (this.#start !== null && this.#start.length > 0) {
       this.#held.push(this.#start)
@@ -68,7 +68,7 @@ export class Frames {
     return this.#heldBytes === 0 ? null : this.#take()
   }
 
-  /** The end of the stream so far, 8 KiB or more of whole events where there is so much. */
+  /** Returns the end of the stream so far, at least 8 KiB of whole events if there is that much. */
   tail(): string {
     return this.#ending.bytes().toString()
   }
@@ -90,7 +90,7 @@ export class Frames {
     return out
   }
 
-  /** The bytes with LF at the end of each line, from the first one behind a byte order mark. */
+  /** Returns the bytes with LF line ends and without a byte order mark. */
   #lines(piece: Buffer): Buffer {
     const chunk = this.#start === null ? piece : this.#withoutMark(piece)
     if (!this.#afterCr && !chunk.includes(CR)) return chunk
@@ -113,7 +113,7 @@ export class Frames {
     return chunk.subarray(0, BOM.length).equals(BOM) ? chunk.subarray(BOM.length) : chunk
   }
 
-  /** The end of the last whole event in the chunk; 0 when none ends here. */
+  /** Returns the end of the last whole event in the chunk; 0 if none ends here. */
   #boundary(chunk: Buffer): number {
     const at = chunk.lastIndexOf('\n\n')
     if (at >= 0) return at + 2

@@ -1,20 +1,20 @@
 /**
- * Takes the event of an OpenAI stream out that only says what was used, for a client that did not ask for it: the
- * gateway asked in its place. Whole events in, whole events out; everything else stays as it is.
+ * Removes the usage event from an OpenAI stream, for a client that didn't request it: the gateway did. Whole events in,
+ * whole events out; everything else stays unchanged.
  */
 export function hideUsage(events: Buffer): Buffer {
-  const kept: Buffer[] = []
+  const pieces: Buffer[] = []
   let from = 0
-  let looked = 0
+  let checkedTo = 0
   let at = events.indexOf('"usage"')
   while (at >= 0) {
     let next = at + 7
     if (holdsObject(events, next)) {
-      const start = looked + startOfEvent(events.subarray(looked, at))
-      // One look is enough for each event, however often it has the word.
-      next = looked = endOfEvent(events, at)
+      const start = checkedTo + startOfEvent(events.subarray(checkedTo, at))
+      // One check per event is enough, however often it contains the word.
+      next = checkedTo = endOfEvent(events, at)
       if (saysOnlyUsage(events.toString('utf8', start, next))) {
-        kept.push(events.subarray(from, start))
+        pieces.push(events.subarray(from, start))
         from = next
       }
     }
@@ -22,11 +22,11 @@ export function hideUsage(events: Buffer): Buffer {
   }
   if (from === 0) return events
   const rest = events.subarray(from)
-  if (kept.every(({ length }) => length === 0)) return rest
-  return Buffer.concat([...kept, rest])
+  if (pieces.every(({ length }) => length === 0)) return rest
+  return Buffer.concat([...pieces, rest])
 }
 
-/** Whether a colon and an opening brace follow; most chunks say `"usage":null`. */
+/** True if a colon and an opening brace follow; most chunks have `"usage":null`. */
 function holdsObject(bytes: Buffer, at: number): boolean {
   while (bytes[at] === 0x20) at++
   if (bytes[at] !== 0x3a) return false
@@ -35,7 +35,7 @@ function holdsObject(bytes: Buffer, at: number): boolean {
   return bytes[at] === 0x7b
 }
 
-/** Where the last event of these begins, which has no end in them. */
+/** Returns where the last of these events starts, which is incomplete. */
 function startOfEvent(events: Buffer): number {
   const start = events.lastIndexOf('\n\n')
   return start < 0 ? 0 : start + 2

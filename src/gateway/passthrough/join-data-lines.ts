@@ -2,14 +2,14 @@ const LF = 0x0a
 const DATA = Buffer.from('data')
 
 /**
- * Whole events whose data is one line each: whoever looks into them line by line finds all of it there. Line breaks between
- * two lines of data can only be white space of its JSON. Most events have one line of data, and are not copied.
+ * Joins the data lines of each event into one, for readers that work line by line. Line breaks between data lines can
+ * only be white space of its JSON. Most events have one data line and aren't copied.
  */
 export function joinDataLines(events: Buffer): Buffer {
-  return hasSeveral(events) ? Buffer.from(joined(events.toString())) : events
+  return hasSeveral(events) ? Buffer.from(joinLines(events.toString())) : events
 }
 
-/** Whether a line of data follows another one. */
+/** True if a data line follows another one. */
 function hasSeveral(events: Buffer): boolean {
   for (let at = events.indexOf('\ndata'); at > 0; at = events.indexOf('\ndata', at + 1)) {
     if (events[at - 1] === LF) continue
@@ -19,9 +19,9 @@ function hasSeveral(events: Buffer): boolean {
   return false
 }
 
-function joined(events: string): string {
+function joinLines(events: string): string {
   const out: string[] = []
-  /** The place of the event's data in `out`. */
+  /** The position of the event's data in `out`. */
   let data = -1
   for (const line of events.split('\n')) {
     if (line === '') data = -1

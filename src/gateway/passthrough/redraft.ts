@@ -1,13 +1,13 @@
-/** A redraft is put into an answer that passes as its provider wrote it. Whole events and whole answers in and out. */
+/** Edits an answer that otherwise passes unchanged. Whole events and whole answers in and out. */
 export interface Redraft {
   events(events: Buffer): Buffer
-  /** Absent: a whole answer stays as it is. */
+  /** Absent: a whole answer stays unchanged. */
   whole?(answer: Buffer): Buffer
-  /** Whether a large answer that begins so is gathered to be redrafted; absent: large ones pass as they come. */
+  /** True if a large answer with this beginning must be buffered; absent: large ones pass as they arrive. */
   wantsWhole?(start: Buffer): boolean
 }
 
-/** One redraft after the other. */
+/** Combines redrafts, one after the other. */
 export function inTurn(redrafts: readonly Redraft[]): Redraft {
   const wholes = redrafts.filter(({ whole }) => whole !== undefined)
   return {

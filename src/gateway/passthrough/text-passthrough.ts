@@ -14,35 +14,37 @@ import type { AnswerInProgress, AttemptListener } from '../model/in-progress.ts'
 import type { Redraft } from './redraft.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
-/** A whole JSON answer up to here is read before it travels, so that a broken one can still be asked for elsewhere. */
+/**
+ * A whole JSON answer up to this size is read before it is forwarded, so that a truncated one can be retried elsewhere.
+ */
 const READ_FIRST = 1 << 20
-/** The most bytes of an answer that has to be written anew. */
+/** Maximum bytes of an answer that must be rewritten. */
 const MOST_GATHERED = 32 << 20
-/** The most bytes read of an error: who says more than this says nothing more. */
+/** Maximum bytes read of an error; more adds nothing. */
 export const ERROR_BODY = 65_536
-/** A client that does not read for so long has left. */
+/** A client that doesn't read for this long is disconnected. */
 export const STALL_MS = 300_000
 
-/** The part of a stream's beginning that is read for what it says of the input. */
+/** The part of a stream's beginning that is read for the input's usage. */
 const HEAD = 4096
-/** An error behind nothing but comments and pings. */
+/** An error after only comments and pings. */
 const ERROR_FIRST =
   /^(?:\s|:[^\n]*\n|event: ?ping\n|data:[ \t]*\{\s*"type"\s*:\s*"ping"[^\n]*\n)*(?:event: ?error\b|data:[ \t]*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
-/** The most bytes of comments that are kept until an answer begins. */
+/** Maximum bytes of comments held until an answer starts. */
 const MOST_UNSAID = 65_536
 
 const NO_FRAMES = new Frames()
 
 type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
 
-/** The bytes of one provider's answer, on their way to the client unchanged, and what they tell on the way. */
+/** Passes one provider's answer to the client unchanged, and reads usage and errors from it. */
 export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHandler {
   readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #format: PassthroughFormat
   readonly #streaming: boolean
   readonly #redraft: Redraft | null
-  // Made when the answer turns out to need them.
+  // Created when the answer needs them.
   #frames: Frames = NO_FRAMES
   #ending: Ending | null = null
   #controller: Dispatcher.DispatchController | null = null
@@ -51,7 +53,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
   #headers: IncomingHttpHeaders = {}
   #parts: Buffer[] = []
   #size = 0
-  /** Whether a large answer is gathered; null: it is not large so far. */
+  /** True if a large answer is buffered; null: not large so far. */
   #gathered: boolean | null = null
   #firstByteAt = 0
   #head = ''
@@ -73,12 +75,12 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     this.#redraft = redraft
   }
 
-  /** Whether the client has seen a byte. */
+  /** True once the client has received a byte. */
   get begun(): boolean {
     return this.#mode === 'large' || (this.#mode === 'events' && this.#firstByteAt > 0)
   }
 
-  /** Whether what was written so far ends inside of an event: nothing else may be written behind it. */
+  /** True if the output so far ends inside an event: nothing may be written after it. */
   get cut(): boolean {
     return this.#frames.cut
   }
@@ -126,7 +128,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
         this.#size += chunk.length
         if (this.#size <= READ_FIRST) return
         if (!this.#streaming) return this.#gathers(controller) ? undefined : this.#goLarge(controller)
-        // No stream: what it is instead is not gathered without a bound.
+        // Not a stream, and other answers aren't buffered without a limit.
         return this.#refuse(controller, unreadableBody(this.#headers, Buffer.concat(this.#parts), 'an event stream'))
       default:
         this.#parts.push(chunk)
@@ -160,36 +162,36 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     if (!this.begun) return this.#fail(why)
     const reading = this.#format.readStream(this.#head, this.#frames.tail())
     this.#finish()
-    // Bytes after the last whole event are left out, so that the client can read the frame that follows.
+    // Bytes after the last whole event are dropped, so that the client can read the next frame.
     if (this.#mode === 'large') this.#response.destroy()
     this.#attempt.ended(reading, why, this.#firstByteAt, this.characters)
   }
 
-  #events(controller: Dispatcher.DispatchController, given: Buffer): void {
-    let events = given
+  #events(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    let events = bytes
     if (this.#firstByteAt === 0) {
-      // Comments and pings are no answer: as long as nothing else came, somebody else may be asked.
+      // Comments and pings aren't content: until then another candidate may be tried.
       if (!this.#opens(events)) return
       events = this.#parts.length === 1 ? events : Buffer.concat(this.#parts)
       this.#parts = []
-      // An error instead of an answer: nothing has been shown yet, so somebody else may be asked.
-      if (ERROR_FIRST.test(given.toString('utf8', 0, HEAD))) {
+      // An error instead of an answer: nothing was shown yet, so another candidate may be tried.
+      if (ERROR_FIRST.test(bytes.toString('utf8', 0, HEAD))) {
         const { fault: why } = this.#format.readStream('', this.#frames.tail())
         this.#finish()
         controller.abort(new Error('the provider failed'))
         return this.#attempt.failed(why ?? { kind: 'server_error', message: 'The provider failed.' })
       }
       this.#firstByteAt = performance.now()
-      this.#head = withoutComments(given.toString('utf8', 0, MOST_UNSAID))
+      this.#head = withoutComments(bytes.toString('utf8', 0, MOST_UNSAID))
       this.#attempt.begin('text/event-stream; charset=utf-8', null, this.#headers)
     }
-    // What a provider says of the input stands in the first events, which may come in small pieces.
+    // The input's usage is in the first events, which may arrive in small pieces.
     else if (this.#head.length < HEAD) this.#head += events.toString('utf8', 0, HEAD - this.#head.length)
     const out = this.#redraft === null ? events : this.#redraft.events(events)
     if (out.length > 0) this.#write(controller, out)
   }
 
-  /** Whether the events are the first that say anything. What came before is kept for then, as far as it is short. */
+  /** True if these events have the first content. Earlier bytes are held until then, up to a limit. */
   #opens(events: Buffer): boolean {
     this.#size += events.length
     if (this.#size > MOST_UNSAID) this.#parts = []
@@ -212,7 +214,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
 
   #endOfEvents(): void {
     const rest = this.#frames.rest()
-    // An event without its blank line travels on with one; a piece of an event is dropped.
+    // A complete event without its blank line is forwarded with one; a partial event is dropped.
     if (rest !== null && this.#controller !== null && isWhole(rest))
       this.#events(this.#controller, Buffer.concat([rest, Buffer.from('\n\n')]))
     if (this.#over) return
@@ -220,15 +222,15 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
       return this.#fail({ kind: 'garbage', message: 'The provider returned an empty stream.' })
     const reading = this.#format.readStream(this.#head, this.#frames.tail())
     this.#finish()
-    const cut =
+    const isCut =
       reading.ended || reading.fault !== null ? null : fault('garbage', 'The provider’s response ended early.', null)
     const whole = reading.ended && reading.usage !== null
-    this.#attempt.ended(reading, cut, this.#firstByteAt, whole ? 0 : this.characters)
+    this.#attempt.ended(reading, isCut, this.#firstByteAt, whole ? 0 : this.characters)
   }
 
   #endOfWhole(): void {
     const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
-    // As latin1 every byte keeps its place, and what is looked for is ASCII.
+    // In latin1 every byte keeps its position, and the searched text is ASCII.
     const text = bytes.toString('latin1')
     const reading = this.#format.readEnd(text) ?? this.#readWhole(text)
     if (reading?.fault) return this.#fail(reading.fault)
@@ -251,7 +253,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     return isObject(json) ? this.#format.readWhole(json) : null
   }
 
-  /** Whether an answer beyond the usual size is gathered to its end. */
+  /** True if an answer beyond the usual size is buffered to its end. */
   #gathers(controller: Dispatcher.DispatchController): boolean {
     this.#gathered ??= this.#redraft?.wantsWhole?.(Buffer.concat(this.#parts)) === true
     if (!this.#gathered || this.#size <= MOST_GATHERED) return this.#gathered
@@ -275,7 +277,7 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     return readFault(this.#status, this.#headers, Buffer.concat(this.#parts).toString())
   }
 
-  /** Leaves an answer of which nothing can be read. */
+  /** Aborts an unreadable answer. */
   #refuse(controller: Dispatcher.DispatchController, why: UpstreamFault): void {
     if (this.#over) return
     this.#parts = []
@@ -294,9 +296,9 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     if (this.#resume) this.#response.off('drain', this.#resume)
   }
 
-  /** The characters that the model has written so far, reckoned from the end of it. */
+  /** The characters written by the model so far, counted at the end. */
   get characters(): number {
-    // Of one large answer all is taken for words, where words are what is made.
+    // A large answer counts fully as text if its format produces text.
     if (this.#mode === 'large') return this.#format.limitFields.length > 0 ? this.#size : 0
     if (this.#mode !== 'events' || this.#frames.tailBytes === 0) return 0
     return Math.ceil((producedCharacters(this.#frames.tail()) * this.#frames.bytes) / this.#frames.tailBytes)
@@ -306,17 +308,20 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
 const withoutComments = (events: string): string =>
   events.startsWith(':') || events.includes('\n:') ? events.replaceAll(/^:[^\n]*\n/gm, '') : events
 
-/** Whether events say anything but that the connection is alive. */
+/** True if events contain more than keep-alives. */
 const speaks = (events: string): boolean => /^data:[ \t]*(?!\{\s*"type"\s*:\s*"ping")[^ \t\n]/m.test(events)
 
-/** Whether the last lines of a stream are a whole event that only lacks its end. */
+/** True if the last lines of a stream are a whole event without its end. */
 function isWhole(rest: Buffer): boolean {
   const data = eventsFromEnd(rest.toString()).next().value
   return data === '[DONE]' || isObject(parseJson(data ?? ''))
 }
 
-/** The words of undici or the network, in words that name no address. `begun`: the head of an answer had come. */
-export function faultOf(error: Error & { code?: string; cause?: unknown }, begun = false): UpstreamFault {
+/**
+ * Converts an error of undici or the network to a fault that names no address. `begun`: the head of an answer had
+ * arrived.
+ */
+export function faultOf(error: Error & { code?: string; cause?: unknown }, hasHead = false): UpstreamFault {
   if (error instanceof TransportFailed) return error.fault
   switch (error.code) {
     case 'UK_ADDRESS_REFUSED':
@@ -334,7 +339,7 @@ export function faultOf(error: Error & { code?: string; cause?: unknown }, begun
     case 'EPIPE':
       return {
         kind: 'server_error',
-        message: `The provider closed the connection${begun ? ' before its response was complete' : ''}.`,
+        message: `The provider closed the connection${hasHead ? ' before its response was complete' : ''}.`,
       }
     case 'UK_ANSWER_TOO_LARGE':
       return { kind: 'garbage', message: 'The provider’s response is too large.' }

@@ -3,18 +3,18 @@ import type { Shape } from '../model/offer.ts'
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
 import type { Redraft } from './redraft.ts'
 
-/** A call in an answer: which one it is, and the field that holds its ID. */
-interface Found {
+/** A call in an answer, and the field with its ID. */
+interface CallId {
   key: string
   holder: Json
   field: 'id' | 'call_id'
 }
 
 interface Calls {
-  /** Answers and events without it hold no call's ID. */
+  /** Answers and events without it contain no call ID. */
   word: string
-  /** The calls in an answer or in one event. */
-  in(json: Json): Found[]
+  /** Finds the calls in an answer or event. */
+  in(json: Json): CallId[]
 }
 
 const chat: Calls = {
@@ -33,7 +33,7 @@ const chat: Calls = {
       ),
 }
 
-const item = (index: unknown, holder: unknown): Found[] =>
+const item = (index: unknown, holder: unknown): CallId[] =>
   isObject(holder) && textOf(holder['type']).endsWith('_call') ? [{ key: String(index), holder, field: 'call_id' }] : []
 const responses: Calls = {
   word: '"call_id"',
@@ -43,7 +43,7 @@ const responses: Calls = {
   ],
 }
 
-const block = (index: unknown, holder: unknown): Found[] =>
+const block = (index: unknown, holder: unknown): CallId[] =>
   isObject(holder) && holder['type'] === 'tool_use' ? [{ key: String(index), holder, field: 'id' }] : []
 const messages: Calls = {
   word: '"tool_use"',
@@ -60,36 +60,36 @@ const byShape: Partial<Record<Shape, Calls>> = {
 }
 
 /**
- * Gives calls of an answer that passes as it is an ID that its conversation has not used yet: model servers of every shape
- * count from 0 in every answer, and clients pair calls with results by their IDs alone. `request`: the client's body, in
- * which the IDs of the conversation stand. Answers without a repeated ID keep every byte.
+ * Makes call IDs of a passing answer unique in its conversation: model servers of every shape count from 0 in every
+ * answer, and clients pair calls with results by ID alone. `request`: the client's body with the IDs of the
+ * conversation. Answers without a repeated ID stay byte for byte the same.
  */
 export function uniqueCalls(shape: Shape, request: Buffer): Redraft | null {
   const calls = byShape[shape]
   if (calls === undefined) return null
   const names = new Map<string, { given: string; told: string }>()
-  const taken = new Set<string>()
+  const usedIds = new Set<string>()
 
-  function told(key: string, given: string): string {
-    const known = names.get(key)
-    if (known?.given === given) return known.told
-    const name = taken.has(given) || request.includes(JSON.stringify(given)) ? `call_${newId()}` : given
-    taken.add(name)
-    names.set(key, { given, told: name })
+  function uniqueId(key: string, ownId: string): string {
+    const existing = names.get(key)
+    if (existing?.given === ownId) return existing.told
+    const name = usedIds.has(ownId) || request.includes(JSON.stringify(ownId)) ? `call_${newId()}` : ownId
+    usedIds.add(name)
+    names.set(key, { given: ownId, told: name })
     return name
   }
 
-  /** The same text where nothing changes. */
-  function renamed(text: string): string {
+  /** Returns the same text if nothing changes. */
+  function renameIds(text: string): string {
     if (!text.includes(calls!.word)) return text
     const json = parseJson(text)
     if (!isObject(json)) return text
     let same = true
     for (const { key, holder, field } of calls!.in(json)) {
-      const given = textOf(holder[field])
-      if (given === '') continue
-      const name = told(key, given)
-      if (name === given) continue
+      const ownId = textOf(holder[field])
+      if (ownId === '') continue
+      const name = uniqueId(key, ownId)
+      if (name === ownId) continue
       holder[field] = name
       same = false
     }
@@ -100,17 +100,17 @@ export function uniqueCalls(shape: Shape, request: Buffer): Redraft | null {
     events(events) {
       if (!events.includes(calls.word)) return events
       const text = events.toString()
-      const said = text.replaceAll(DATA, (line, data: string) => {
-        const name = renamed(data)
+      const output = text.replaceAll(DATA, (line, data: string) => {
+        const name = renameIds(data)
         return name === data ? line : `data: ${name}`
       })
-      return said === text ? events : Buffer.from(said)
+      return output === text ? events : Buffer.from(output)
     },
     whole(answer) {
       if (!answer.includes(calls.word)) return answer
       const text = answer.toString()
-      const said = renamed(text)
-      return said === text ? answer : Buffer.from(said)
+      const output = renameIds(text)
+      return output === text ? answer : Buffer.from(output)
     },
   }
 }

@@ -4,33 +4,33 @@ import type { Send } from '#infra/http-client/send.ts'
 import type { Upstream } from './upstream.ts'
 import type { ProviderRequest } from '../model/offer.ts'
 
-/** Sends a request of the upstream's shape by its own way, in its wrapping where it has one. What goes wrong arrives at the handler. */
+/** Sends a request of the upstream's shape, through its transport if it has one. Errors arrive at the handler. */
 export function dispatch(
   outbound: Outbound,
   { transport, dispatch: own }: Upstream,
   send: Send,
-  asked: ProviderRequest,
+  request: ProviderRequest,
   handler: Dispatcher.DispatchHandler,
 ): void {
-  if (own !== null) return own(send, asked, handler)
+  if (own !== null) return own(send, request, handler)
   if (transport === null) return outbound.dispatch(send, handler)
-  const failed = (error: unknown): void => handler.onResponseError?.(NONE, error as Error)
-  const go = (carried: Send): void => outbound.dispatch(carried, transport.unwrap?.(handler) ?? handler)
+  const fail = (error: unknown): void => handler.onResponseError?.(NONE, error as Error)
+  const go = (sendNow: Send): void => outbound.dispatch(sendNow, transport.unwrap?.(handler) ?? handler)
   try {
-    const carried = transport.wrap(inOne(send), asked, outbound)
-    if (carried instanceof Promise) carried.then(go).catch(failed)
-    else go(carried)
+    const wrapped = transport.wrap(inOne(send), request, outbound)
+    if (wrapped instanceof Promise) wrapped.then(go).catch(fail)
+    else go(wrapped)
   } catch (error) {
-    failed(error)
+    fail(error)
   }
 }
 
-/** The request with its whole body in `body`: one that is wrapped or signed is looked at whole. */
+/** Joins the body, because a transport wraps or signs it as a whole. */
 function inOne({ lead = '', body, ...rest }: Send): Send {
   return { ...rest, body: lead === '' ? body : Buffer.concat([Buffer.from(lead, 'latin1'), Buffer.from(body ?? '')]) }
 }
 
-/** The controller for a caller whose request never left. */
+/** The controller for a caller whose request was never sent. */
 const NONE: Dispatcher.DispatchController = {
   aborted: true,
   paused: false,

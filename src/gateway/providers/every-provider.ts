@@ -31,10 +31,10 @@ import { replicate } from './media/replicate.ts'
 import { stability } from './media/stability.ts'
 import type { Provider } from './provider.ts'
 
-/** The providers that make or read media and write no text; each has a shape of its own, of the same name. */
+/** Providers that generate or read media but no text. Each has its own shape of the same name. */
 export const mediaProviders: readonly Provider[] = [elevenlabs, deepgram, replicate, fal, blackForestLabs, stability]
 
-/** Every provider that is known by name, in the order in which the presets are listed. */
+/** All known providers, in the order of the preset list. */
 export const everyProvider: readonly Provider[] = [
   openai,
   anthropic,
@@ -66,9 +66,9 @@ export const everyProvider: readonly Provider[] = [
 
 const byId = new Map(everyProvider.map((provider) => [provider.id, provider]))
 
-/** Null: an endpoint that was made from no preset, or from none of today's. */
+/** Null: the endpoint has no preset, or a removed one. */
 export const providerOf = (id: string | null): Provider | null => (id === null ? null : (byId.get(id) ?? null))
 
-/** The ids of those for which something holds, to be looked up on every call. */
+/** IDs of providers with a property, precomputed because it is looked up on every call. */
 export const idsWhere = (holds: (provider: Provider) => boolean | undefined): ReadonlySet<string | null> =>
   new Set(everyProvider.filter(holds).map(({ id }) => id))

@@ -7,10 +7,10 @@ import { upstreamOf } from './upstream.ts'
 const wrapping = idsWhere((provider) => provider.wraps)
 const NONE: readonly Loss[] = []
 
-/** Whether requests to the endpoint are put into another form on the way, though their shape is its own. */
+/** True if requests to the endpoint are wrapped in another format, even in its own shape. */
 export const isWrapped = ({ preset }: ProviderEndpoint): boolean => wrapping.has(preset)
 
-/** Fields of a client's own bytes that do not get there. */
+/** Fields of a client's own bytes that don't reach the provider. */
 export const lossesOnTheWay = (
   endpoint: ProviderEndpoint,
   body: Body,

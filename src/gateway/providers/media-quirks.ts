@@ -1,40 +1,40 @@
-/** The differences from OpenAI in how a provider of its shape is asked for pictures. */
+/** How an OpenAI-shaped provider's image requests differ from OpenAI's. */
 export interface ImageQuirks {
-  /** How pictures to change are sent: a form at `/images/edits` (OpenAI's way), JSON there, one in `image_url` of an ordinary request, or not at all. */
+  /**
+   * How images to edit are sent: a form at `/images/edits` (OpenAI's way), JSON there, one in `image_url` of an
+   * ordinary request, or not at all.
+   */
   edits?: 'form' | 'json' | 'image_url' | 'none'
-  /** The words for a size; `none`: it has a ratio at best. */
+  /** The field for a size; `none`: at best an aspect ratio. */
   size?: 'size' | 'width and height' | 'none'
-  /** Fields of the contract that it takes under the same name, beside those that every field of these stands for. */
+  /** Contract fields that it accepts under the same name, in addition to those every provider here has. */
   takes?: readonly ('aspect_ratio' | 'seed' | 'negative_prompt' | 'quality' | 'output_format' | 'background')[]
   masks?: boolean
-  /** The word of `response_format` for pictures within the answer. */
+  /** The value of `response_format` for images inside the answer. */
   base64?: string
-  /** Pictures that one request may ask for. */
+  /** Images per request. */
   most?: number
-  /** The provider is asked at `/workflows/<model>/text_to_image`, which answers the picture itself. */
+  /** The provider is called at `/workflows/<model>/text_to_image`, which returns the image itself. */
   workflows?: true
 }
 
-/** The differences from OpenAI in how a provider is asked to speak. */
+/** How a provider's speech requests differ from OpenAI's. */
 export interface SpeechQuirks {
-  /** The formats that it makes; the first stands in for the others. */
+  /** Supported formats; the first replaces all others. */
   formats?: readonly ('mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm')[]
-  /** The voice where a request names none; null: none is sent, and the server chooses. */
+  /** The default voice; null: none is sent, and the server chooses. */
   voice?: string | null
 }
 
-/** The differences from OpenAI in how a provider is asked to transcribe. */
+/** How a provider's transcription requests differ from OpenAI's. */
 export interface TranscriptionQuirks {
-  /** Below its address. */
+  /** Relative to its base URL. */
   path?: string
-  /** Serves one model, and takes no name of it. */
+  /** Serves one model and accepts no model name. */
   unnamedModel?: true
 }
 
-/**
- * The differences from OpenAI in how a provider of its shape is asked for media. Absent: none; null: it has no such
- * media.
- */
+/** How an OpenAI-shaped provider's media requests differ from OpenAI's. Absent: not at all; null: not supported. */
 export interface MediaQuirks {
   image?: ImageQuirks | null
   speech?: SpeechQuirks | null

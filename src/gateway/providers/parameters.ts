@@ -1,7 +1,7 @@
 import type { Offer, Shape } from '../model/offer.ts'
 import { everyProvider } from './every-provider.ts'
 
-/** Parameters of a chat completion that every model takes, in OpenRouter's names. */
+/** Chat Completions parameters that every model supports, in OpenRouter's names. */
 const EVERYWHERE = ['max_tokens', 'temperature', 'top_p', 'stop']
 const SAMPLING = ['seed', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty']
 const OTHERS = ['logit_bias', 'logprobs', 'top_logprobs', 'n', 'prediction', 'verbosity']
@@ -11,7 +11,6 @@ const BY_CAPABILITY: Readonly<Record<string, readonly string[]>> = {
   structured_output: ['response_format', 'structured_outputs'],
 }
 
-/** Parameters that a shape has no field for. */
 const PENALTIES = ['frequency_penalty', 'presence_penalty']
 const LOCAL = ['min_p', 'top_a', 'repetition_penalty']
 const UNKNOWN: Readonly<Partial<Record<Shape, ReadonlySet<string>>>> = {
@@ -22,8 +21,8 @@ const UNKNOWN: Readonly<Partial<Record<Shape, ReadonlySet<string>>>> = {
   ollama: new Set(['logit_bias', 'n', 'prediction', 'verbosity', 'top_k', ...LOCAL]),
 }
 
-/** Parameters of its own shape that a provider refuses, by its id. */
-const refused = new Map(
+/** Parameters of its own shape that a provider rejects, by its ID. */
+const refusedByProvider = new Map(
   everyProvider.flatMap(({ id, refusedParameters: names }) => (names === undefined ? [] : [[id, new Set(names)]])),
 )
 
@@ -31,19 +30,19 @@ const capabilityFor = new Map(
   Object.entries(BY_CAPABILITY).flatMap(([capability, names]) => names.map((name) => [name, capability] as const)),
 )
 
-/** Whether a parameter means something to whoever serves this. What no list names is not known to mean nothing. */
+/** True unless a list says that the offer's provider doesn't support the parameter. */
 export function supportsParameter({ endpoint, capabilities }: Offer, parameter: string): boolean {
   const capability = capabilityFor.get(parameter)
-  // Which models write to a schema is in no source that is read here; the shapes all have a field for it.
+  // No source used here says which models support schemas; the shapes all have a field for it.
   if (capability !== undefined && capability !== 'structured_output')
     return capabilities.length === 0 || capabilities.includes(capability)
-  return !(refused.get(endpoint.preset ?? '') ?? UNKNOWN[endpoint.shape])?.has(parameter)
+  return !(refusedByProvider.get(endpoint.preset ?? '') ?? UNKNOWN[endpoint.shape])?.has(parameter)
 }
 
-/** The parameters of a request that a provider may or may not know. */
+/** Returns the parameters of a request that some providers don't support. */
 export function parametersIn(json: Record<string, unknown>): string[] {
-  const known = [...SAMPLING, ...OTHERS, ...EVERYWHERE, ...Object.values(BY_CAPABILITY).flat()]
-  return known.filter((name) => json[name] !== undefined && json[name] !== null)
+  const names = [...SAMPLING, ...OTHERS, ...EVERYWHERE, ...Object.values(BY_CAPABILITY).flat()]
+  return names.filter((name) => json[name] !== undefined && json[name] !== null)
 }
 
 /** The parameters that OpenRouter lists as `supported_parameters`. */

@@ -5,7 +5,7 @@ import type { MediaQuirks } from './media-quirks.ts'
 import type { ProviderQuirks } from '../wire/shared/quirks.ts'
 import type { Transport } from './transport/transport.ts'
 
-/** A fact about a provider that no source tells. Nothing is decided by it. */
+/** A fact about a provider without a source. No decision depends on it. */
 export type Unknown =
   | 'reportsCost'
   | 'needsKey'
@@ -20,92 +20,92 @@ export type Unknown =
   | 'list of models'
 
 /**
- * The facts about a provider, each with its source: a comment beside it or above the row. A field that is absent is not
- * known to differ from what the shape's own vendor does; what is known to be unknown stands in `unknown`.
+ * The facts about a provider, each with its source in a comment. An absent field means no known difference from the
+ * shape's own vendor; facts known to be unknown are listed in `unknown`.
  */
 export interface Provider extends ProviderQuirks {
   id: string
   name: string
   shape: Shape
-  /** Null: every customer has an address of their own. */
+  /** Null: every customer has a separate address. */
   baseUrl: string | null
-  /** Null: depends on how the server was set up. */
+  /** Null: depends on the server's setup. */
   needsKey: boolean | null
-  /** Lower-case headers in which its API takes a credential; one of an endpoint's own may stand for the key. */
+  /** Lower-case headers for credentials; an endpoint's own header may replace the key. */
   keyHeaders: readonly string[]
-  /** The header that the key is sent in, where it is not the shape's; null: the key itself is sent nowhere. */
+  /** The header for the key, if it isn't the shape's; null: the key itself is never sent. */
   keyHeader?: string | null
-  /** Whether its answers state what a call cost, in USD. Null: in no source. */
+  /** True if its answers report the cost in USD. Null: no source. */
   reportsCost: boolean | null
-  /** The provider in the catalogue whose models and prices are its own. Null: it is asked for its models. */
+  /** The provider in the catalog with its models and prices. Null: it is queried for its models. */
   catalogue: string | null
-  /** Runs on hardware of one's own: its models cost 0. */
+  /** Runs on the operator's hardware: its models cost 0. */
   local: boolean
   /** `<env>_API_KEY` and `<env>_BASE_URL` make it the instance's provider. */
   env: string | null
-  /** Below `baseUrl`: what only answers to a valid key, where the list of models answers to anybody. */
+  /** Relative to `baseUrl`: a path that requires a valid key, if the list of models doesn't. */
   keyCheck: string | null
-  /** The end of `baseUrl` in whose place `keyCheck` stands, where that is of another version of the API. */
+  /** The end of `baseUrl` that `keyCheck` replaces, if that belongs to another API version. */
   keyCheckBeside?: string
-  /** A domain beside the address's own origin under which https hosts take the key as well. */
+  /** A domain whose https hosts also receive the key, besides the address's own origin. */
   keyDomain?: string
-  /** Whether it lists its models, at the address where it serves. */
+  /** True if it lists its models at the address where it serves. */
   lists: boolean
-  /** Serves all its models in both of OpenAI's shapes, under one address. */
+  /** Serves all its models in both of OpenAI's shapes under one address. */
   bothOpenaiShapes?: true
-  /** Routes among further providers itself, and is told the caller's constraints. */
+  /** An aggregator: routes among other providers itself, and receives the caller's constraints. */
   relays?: true
-  /** Reads nothing from an address that a request names. */
+  /** Fetches nothing from URLs in a request. */
   fetchesNothing?: true
-  /** Puts requests of its own shape into another form on the way, where not all of their fields get. */
+  /** Converts requests of its own shape to another format, which drops some fields. */
   wraps?: true
-  /** The transport of requests to it, where they do not travel as they are. `base`: the address's path. */
+  /** The transport for its requests, if they aren't sent unchanged. `base` is the address's path. */
   transport?(endpoint: ProviderEndpoint, base: string): Transport | null
-  /** Whether one of its models is asked by Converse and no other way, at an endpoint of the shape `anthropic-messages`. */
+  /** True if a model is only reachable by Converse, at an endpoint of the shape `anthropic-messages`. */
   converses?(upstreamModel: string): boolean
-  /** Whether a model of its catalogue is served in this shape; absent: all are. */
+  /** True if a catalog model is served in this shape; absent: all are. */
   serves?(shape: Shape, upstreamModel: string): boolean
-  /** The request for a model that nobody has, to learn whether a key is taken; null: the shape's own. */
+  /** A request for a nonexistent model, to check a key; null: the shape's own. */
   keyProbe?(shape: Shape, model: string): { path: string; body: object } | null
-  /** Parameters in OpenRouter's names that its own shape has and it refuses. */
+  /** Parameters in OpenRouter's names that its own shape has but the provider rejects. */
   refusedParameters?: readonly string[]
-  /** Marks for a cache as OpenRouter's clients write them have a word of its own. */
+  /** Cache marks in OpenRouter's format have their own field. */
   cacheBreakpoints?: true
-  /** The format in which this model's thoughts come, in OpenRouter's words. */
+  /** The reasoning format of this model, in OpenRouter's terms. */
   thoughtsOf?(upstreamModel: string): string | undefined
   /**
-   * Fields that choose a price, and their values that cost no more than the model's price says; an empty list: none that a
-   * source tells of. Absent, as a field of it: as at the shape's own vendor, and `price tiers` are unknown.
+   * Fields that select a price, with the values that cost no more than the model's price; an empty list: no known
+   * value. Absent, whole or per field: as at the shape's own vendor, and `price tiers` are unknown.
    */
   plainPrices?: Readonly<Record<string, readonly string[]>>
-  /** Fields with which it asks another model, or has something looked up, at another price than the model's. */
+  /** Fields that invoke another model or a lookup at a different price than the model's. */
   pricedApart?: readonly string[]
-  /** The differences from OpenAI in how it is asked for media; absent: none. */
+  /** How its media requests differ from OpenAI's; absent: not at all. */
   media?: MediaQuirks
-  /** The way to know it among the servers of this machine. */
+  /** How to recognize it among the servers on this machine. */
   engine?: LocalEngine
   unknown: readonly Unknown[]
 }
 
-/** A server that is looked for on this machine, at the port that it opens unless told otherwise. */
+/** A server that is detected on this machine, at its default port. */
 export type LocalEngine = ListingEngine | PagedEngine
 
-/** Serves one model, and shows a page instead of a list. */
+/** Serves one model, and has a page instead of a list. */
 export interface PagedEngine {
-  /** The page at its base. `says`: words that no other server's page holds; `model`: the name that it gets here. */
+  /** The page at its base URL. `says`: text that no other server's page contains; `model`: the model's name here. */
   page: { path: string; says: string; model: string }
 }
 
 export interface ListingEngine {
-  /** The place where it lists its models: at its base, or beside `/v1`. */
+  /** Where it lists its models: at its base URL, or beside `/v1`. */
   list: { path: string; beside: 'base' | 'v1' }
-  /** Whether a row of the list bears its own mark. What answers may be anybody's. */
+  /** True if a row of the list has the server's own mark. Any server may answer at this port. */
   isIts(row: Json): boolean
-  /** Further facts of a row, in the words of OpenAI's list; absent: nothing. */
+  /** Additional facts of a row, in the terms of OpenAI's list; absent: none. */
   read?(row: Json): { row?: Json; capabilities?: string[]; embeds?: boolean; kind?: MediaKind }
 }
 
-/** A cloud that takes OpenAI's chat and a key; `more`: how it differs. */
+/** A cloud that speaks OpenAI's Chat Completions and takes a key; `more`: its differences. */
 export const cloud = (
   id: string,
   name: string,
@@ -128,7 +128,7 @@ export const cloud = (
   ...more,
 })
 
-/** A server on hardware of one's own. */
+/** A server on the operator's own hardware. */
 export const local = (
   id: string,
   name: string,

@@ -5,18 +5,18 @@ import { test } from 'node:test'
 import { everyProvider, mediaProviders, providerOf } from './every-provider.ts'
 
 const root = join(import.meta.dirname, '../../..')
-const read = (file: string): string => readFileSync(join(root, file), 'utf8')
+const readProjectFile = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-/** Where a provider may be named: its own file and what signs for it, the catalogue's data, and vendors' own words. */
+/** Where a provider may be named: its own file and its signing code, catalog data, and vendors' own terms. */
 const homes = [
   'src/gateway/providers/',
   'src/gateway/catalogue/',
   // `skill.type` of Anthropic's requests.
   'src/gateway/stored-references/anthropic.ts',
-  // LiteLLM's words for providers, and the presets that they become.
+  // LiteLLM's names of providers, and the presets they become.
   'src/interfaces/cli/commands/import/litellm-plan.ts',
 ]
-/** Ids that are words of ours as well: a shape has that name. */
+/** IDs that are also our own words: a shape has that name. */
 const words = new Set(['ollama', ...mediaProviders.map(({ id }) => id)])
 
 test('a provider is named in its own file and nowhere else', () => {
@@ -24,12 +24,12 @@ test('a provider is named in its own file and nowhere else', () => {
   const literal = new RegExp(`(['"])(?:${ids.join('|')})\\1`)
   const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !/\.(test|long)\.ts$|fixtures/.test(file))
   const naming = (file: string): boolean =>
-    read(file)
+    readProjectFile(file)
       .split('\n')
       .some((line) => literal.test(line.replace(/^\s*(\/\/|\*|\/\*).*/, '')))
   assert.ok(naming('src/gateway/providers/clouds/groq.ts'), 'a literal is found where there is one')
-  const found = files.filter((file) => !homes.some((home) => file.startsWith(home)) && naming(file))
-  assert.deepEqual(found, [], 'what is known of a provider belongs into src/gateway/providers/')
+  const violations = files.filter((file) => !homes.some((home) => file.startsWith(home)) && naming(file))
+  assert.deepEqual(violations, [], 'what is known of a provider belongs into src/gateway/providers/')
 })
 
 test('a provider has one file, and one line in the list', () => {
@@ -41,7 +41,7 @@ test('a provider has one file, and one line in the list', () => {
   for (const { id } of everyProvider) assert.equal(providerOf(id)?.id, id)
 })
 
-test('facts that no source tells of a provider are listed as unknown', () => {
+test('facts about a provider without a source are listed as unknown', () => {
   for (const { id, reportsCost, needsKey, plainPrices, local, unknown } of everyProvider) {
     assert.equal(unknown.includes('reportsCost'), reportsCost === null, `${id}: reportsCost`)
     assert.equal(unknown.includes('price tiers'), !local && plainPrices === undefined, `${id}: price tiers`)
@@ -51,10 +51,10 @@ test('facts that no source tells of a provider are listed as unknown', () => {
 })
 
 test('the docs name every provider with its address', () => {
-  const known = read('docs/providers.md')
-  const guide = read('docs/guides/providers.md')
+  const docs = readProjectFile('docs/providers.md')
+  const guide = readProjectFile('docs/guides/providers.md')
   for (const { id, baseUrl } of everyProvider) {
     assert.ok(guide.includes(`\`${id}\``), `${id} is in docs/guides/providers.md`)
-    if (baseUrl !== null) assert.match(known, new RegExp(`\\| \`${id}\` +\\| \`${baseUrl}\``), id)
+    if (baseUrl !== null) assert.match(docs, new RegExp(`\\| \`${id}\` +\\| \`${baseUrl}\``), id)
   }
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { endpointAt } from '#test/media/wire.ts'
 import { takesKey } from './takes-key.ts'
 
-test('a key goes to its own origin, and to hosts of its vendor’s domain where the vendor polls there', () => {
+test('a key is sent to its own origin, and to hosts of its vendor’s domain if the vendor polls there', () => {
   const bfl = endpointAt('https://api.bfl.ai/v1', 'black-forest-labs')
   const cases: [boolean, string][] = [
     [true, 'https://api.bfl.ai/v1/get_result?id=1'],
@@ -15,7 +15,7 @@ test('a key goes to its own origin, and to hosts of its vendor’s domain where 
     [false, 'https://user:word@api.us1.bfl.ai/'],
     [false, 'https://delivery.example/sample.png'],
   ]
-  for (const [taken, url] of cases) assert.equal(takesKey(bfl, new URL(url)), taken, url)
+  for (const [expected, url] of cases) assert.equal(takesKey(bfl, new URL(url)), expected, url)
   const own = endpointAt('https://proxy.example/v1', 'black-forest-labs')
   assert.equal(takesKey(own, new URL('https://api.us1.bfl.ai/v1/get_result')), false)
   const other = endpointAt('https://api.elevenlabs.io/v1', 'elevenlabs')

@@ -1,13 +1,15 @@
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { quirksOwner } from './supports.ts'
 
-/** Whether an address that the provider named may be asked with the endpoint's key: its own origin, or a host of its domain. */
+/**
+ * True if a URL named by the provider may be called with the endpoint's key: its own origin, or a host of its domain.
+ */
 export function takesKey(endpoint: ProviderEndpoint, url: URL): boolean {
   const own = URL.parse(endpoint.baseUrl)
   if (own === null || url.username !== '' || url.password !== '') return false
   if (url.origin === own.origin) return true
   const domain = quirksOwner(endpoint)?.keyDomain
-  // Whoever serves that shape at another address has hosts of its own, whose key is none of the vendor's.
+  // A server of that shape at another address has other hosts, and the key isn't the vendor's.
   if (domain === undefined || !isUnder(own.hostname, domain)) return false
   return url.protocol === 'https:' && url.port === '' && isUnder(url.hostname, domain)
 }

@@ -4,35 +4,35 @@ import { type Transport, ENDPOINT_SETTING } from './transport/transport.ts'
 import { credentialOf } from './transport/credential.ts'
 import type { Dispatch, ProviderEndpoint, Shape } from '../model/offer.ts'
 
-/** A provider endpoint as it is called: everything about it that does not change from call to call. */
+/** The constant properties of a provider endpoint for calls. */
 export interface Upstream {
   origin: string
-  /** The address in front of a format's paths. */
+  /** The base of a format's paths. */
   base: string
-  /** Name, value, …: the key among them. They go to this origin and nowhere else. */
+  /** Name, value, …, including the key. Only sent to this origin. */
   headers: readonly string[]
-  /** Lower-case names that a caller's own headers must not set again. */
+  /** Lower-case names that a caller's own headers must not override. */
   names: ReadonlySet<string>
   mayBePrivate: boolean
-  /** The credential whose connections its calls leave by, as `Send` has it. */
+  /** The credential identifier for connection reuse, as in `Send`. */
   credential: string
-  /** The transport that wraps its requests; null: they are sent as they are. */
+  /** Wraps its requests; null: they are sent unchanged. */
   transport: Transport | null
-  /** Sends its requests elsewhere than by HTTP; null: they leave so. */
+  /** Sends its requests other than by HTTP; null: by HTTP. */
   dispatch: Dispatch | null
 }
 
-const known = new WeakMap<ProviderEndpoint, Upstream>()
+const upstreams = new WeakMap<ProviderEndpoint, Upstream>()
 
 export function upstreamOf(endpoint: ProviderEndpoint): Upstream {
-  const before = known.get(endpoint)
+  const before = upstreams.get(endpoint)
   if (before) return before
-  const upstream = read(endpoint)
-  known.set(endpoint, upstream)
+  const upstream = readUpstream(endpoint)
+  upstreams.set(endpoint, upstream)
   return upstream
 }
 
-function read(endpoint: ProviderEndpoint): Upstream {
+function readUpstream(endpoint: ProviderEndpoint): Upstream {
   const { baseUrl, shape, apiKey, headers: own, mayBePrivate, preset, slug } = endpoint
   const url = URL.parse(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -40,7 +40,7 @@ function read(endpoint: ProviderEndpoint): Upstream {
   const path = url.pathname.replace(/\/+$/, '')
   const headers = new Map([
     ['content-type', 'application/json'],
-    // Usage is read from the answer as it passes.
+    // Usage is read from the passing answer.
     ['accept-encoding', 'identity'],
   ])
   const base = basePath(shape, path)
@@ -65,11 +65,11 @@ function read(endpoint: ProviderEndpoint): Upstream {
 
 interface KeyHeader {
   name: string
-  /** The words before the key in the header's value. */
+  /** The prefix of the key in the header's value. */
   before: string
 }
 
-/** Shapes whose key does not travel as a bearer's. */
+/** Shapes whose key isn't sent as a bearer token. */
 const keyHeaders: Partial<Record<Shape, KeyHeader>> = {
   'anthropic-messages': { name: 'x-api-key', before: '' },
   gemini: { name: 'x-goog-api-key', before: '' },
@@ -85,7 +85,10 @@ const keyHeaders: Partial<Record<Shape, KeyHeader>> = {
 
 const keyHeaderOf = (shape: Shape): KeyHeader => keyHeaders[shape] ?? { name: 'authorization', before: 'Bearer ' }
 
-/** The base of the OpenAI shapes includes the version segment; Anthropic's and Ollama's does not, a trailing one is tolerated. */
+/**
+ * The base of the OpenAI shapes includes the version segment; Anthropic's and Ollama's doesn't, but a trailing one is
+ * tolerated.
+ */
 function basePath(shape: Shape, path: string): string {
   if (shape === 'anthropic-messages') return path.replace(/\/v1$/, '')
   if (shape === 'ollama') return `${path.replace(/\/v1$/, '')}/v1`

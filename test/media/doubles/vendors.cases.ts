@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressPolicy } from '#infra/http-client/address.ts'
 import { createOutbound } from '#infra/http-client/outbound.ts'
-import type { MediaWire, Polled } from '#gateway/media/adapter.ts'
+import type { MediaWire, PollResult } from '#gateway/media/adapter.ts'
 import { adapterOf } from '#gateway/media/vendors/every-adapter.ts'
 import { AnswerRoom } from '#infra/media/answer-room.ts'
 import { mediaWire } from '#gateway/media/wire.ts'
@@ -48,7 +48,7 @@ async function connected(
 }
 
 /** Looked at until it has ended. */
-async function over({ poll }: { poll(): Promise<Polled> }): Promise<Polled> {
+async function over({ poll }: { poll(): Promise<PollResult> }): Promise<PollResult> {
   let polled = await poll()
   for (let round = 0; polled.status === 'pending' && round < 20; round++) polled = await poll()
   return polled

@@ -5,7 +5,7 @@ import type { MediaRequest } from '../adapter.ts'
 import { worstCase } from './price.ts'
 import { charactersOf } from '../request-fields.ts'
 
-/** Refuses a text that is longer than the model takes in one request. */
+/** Refuses a text that exceeds the model's limit per request. */
 export function checkCharacters(input: string, { slug, media: { abilities } }: MediaOffer): void {
   const most = abilities.kind === 'speech' ? abilities.max_characters : null
   if (most === null) return
@@ -19,12 +19,12 @@ export function checkCharacters(input: string, { slug, media: { abilities } }: M
 }
 
 /**
- * The amount to hold for a request: its worst case. Under a cap or a balance (`guarded`), a video without `seconds` whose
- * price depends on them is refused by the name of that field: the model has a price, and only the length is missing.
+ * Returns the amount to reserve: the worst case. Under a cap or balance (`guarded`), a video priced by length without
+ * `seconds` is refused with the name of that field: the model has a price, only the length is missing.
  */
-export function amountToHold(request: MediaRequest, offer: MediaOffer, guarded: boolean): Nano | null {
+export function amountToHold(request: MediaRequest, offer: MediaOffer, isGuarded: boolean): Nano | null {
   const worst = worstCase(request, offer)
-  if (worst !== null || !guarded || request.kind !== 'video' || request.seconds !== null) return worst
+  if (worst !== null || !isGuarded || request.kind !== 'video' || request.seconds !== null) return worst
   if (worstCase({ ...request, seconds: 1 }, offer) === null) return null
   return refuse('missing_parameter', {
     param: 'seconds',

@@ -44,17 +44,17 @@ function offer(kind: MediaKind, pricing: Partial<Pricing> | null, abilities: obj
   }
   return { ...offerOf(), media }
 }
-const cost = (request: MediaRequest, told: MediaUnits, at: MediaOffer, reserved: bigint | null = null) =>
-  costOf(request, told, at, reserved)
+const cost = (request: MediaRequest, units: MediaUnits, at: MediaOffer, reservation: bigint | null = null) =>
+  costOf(request, units, at, reservation)
 
-test('pictures cost by the picture, whatever their number', () => {
+test('images are priced per image, whatever their number', () => {
   const at = offer('image', { image: '40000' })
   assert.equal(worstCase(image({ n: 3 }), at), fromUsd('0.12'))
   assert.deepEqual(cost(image({ n: 3 }), {}, at), { nano: fromUsd('0.12'), source: 'computed' })
   assert.deepEqual(cost(image({ n: 3 }), { images: 2 }, at), { nano: fromUsd('0.08'), source: 'computed' })
 })
 
-test('the first variant that matches holds, and what is left open is reserved at the dearest', () => {
+test('the first matching variant applies, and open choices are reserved at the highest price', () => {
   const at = offer('image', {
     image: '40000',
     variants: [
@@ -75,7 +75,7 @@ test('the first variant that matches holds, and what is left open is reserved at
   assert.equal(cost(image(), {}, only).nano, fromUsd('0.001'))
 })
 
-test('pixels are those of the size that was asked for, or of the largest', () => {
+test('pixels are those of the requested size, or of the largest', () => {
   const at = offer('image', { pixel: '0.019' }, { sizes: ['256x256', '1024x1024'] })
   assert.equal(worstCase(image(), at), fromUsd('0.019922944'))
   assert.equal(worstCase(image({ size: { width: 256, height: 256 } }), at), 1_245_184n)
@@ -83,20 +83,20 @@ test('pixels are those of the size that was asked for, or of the largest', () =>
   assert.equal(cost(image(), { pixels: 256 * 256 }, at).nano, 1_245_184n)
 })
 
-test('tokens of pictures cost as such, and the reserve where none are told', () => {
+test('image tokens have their own price, and the reservation counts if none are reported', () => {
   const at = {
     ...offer('image', { input: '5', image_input: '10', cache_read: '1.25', output: '40' }),
     maxOutputTokens: 5_000,
   }
-  const told = { inputTokens: 100, inputImageTokens: 60, cachedInputTokens: 20, outputTokens: 1_000 }
+  const units = { inputTokens: 100, inputImageTokens: 60, cachedInputTokens: 20, outputTokens: 1_000 }
   // 20 × 5 + 20 × 1.25 + 60 × 10 + 1,000 × 40
-  assert.equal(cost(image(), told, at).nano, 40_725_000n)
+  assert.equal(cost(image(), units, at).nano, 40_725_000n)
   assert.deepEqual(cost(image(), {}, at, 9n), { nano: 9n, source: 'estimated' })
   assert.deepEqual(cost(image(), {}, at), { nano: null, source: null })
   assert.ok(worstCase(image({ n: 2 }), at)! >= 400_000_000n)
 })
 
-test('a video costs by the second, and its longest where none is asked for', () => {
+test('a video is priced per second, at its maximum length if none is requested', () => {
   const pricing = {
     video_second: '400000',
     variants: [{ when: { resolution: '1080p', audio: false }, video_second: '200000' }],
@@ -111,14 +111,14 @@ test('a video costs by the second, and its longest where none is asked for', () 
   assert.equal(worstCase(video(), offer('video', pricing)), null, 'nothing says how long it may be')
 })
 
-test('speech costs by Unicode code points, not by bytes or halves of a pair', () => {
+test('speech is priced by Unicode code points, not by bytes or surrogate halves', () => {
   const at = offer('speech', { character: '15' })
   assert.equal(worstCase(speech({ input: 'a😀é' }), at), 45_000n)
   assert.equal(cost(speech({ input: 'a😀é' }), {}, at).nano, 45_000n)
   assert.equal(mediaUsage(speech({ input: 'a😀é' }), {}).characters, 3)
 })
 
-test('a transcript costs by seconds of the sound: probed and rounded up, else at 8 kbit/s', () => {
+test('a transcript is priced by seconds of audio: probed and rounded up, else estimated at 8 kbit/s', () => {
   const at = offer('transcription', { audio_second: '100' })
   assert.equal(worstCase(transcription({ sound: sound(59.2) }), at), 6_000_000n)
   assert.equal(worstCase(transcription({ sound: sound(null, 30_500) }), at), 3_100_000n)
@@ -128,7 +128,7 @@ test('a transcript costs by seconds of the sound: probed and rounded up, else at
   assert.equal(cost(transcription(), {}, older).nano, 6_000_000n)
 })
 
-test('what is free costs 0, what has no price null, and what a vendor states within the reserve is what it cost', () => {
+test('free offers cost 0, offers without a price null, and a plausible reported cost counts', () => {
   const free = { ...offer('image', null), endpoint: { ...offerOf().endpoint, billing: 'free' as const } }
   assert.equal(worstCase(image(), free), 0n)
   assert.deepEqual(cost(image(), {}, free), { nano: 0n, source: 'free' })
@@ -139,9 +139,9 @@ test('what is free costs 0, what has no price null, and what a vendor states wit
   }
   assert.deepEqual(cost(image(), {}, offer('image', { image: '0' })), { nano: 0n, source: 'computed' })
   const at = offer('image', { image: '40000' })
-  const stated = (reportedUsd: number) => cost(image(), { reportedUsd }, at, fromUsd('0.04'))
-  assert.deepEqual(stated(0.03), { nano: fromUsd('0.03'), source: 'reported' })
-  for (const usd of [0.05, -1, NaN, Infinity]) assert.equal(stated(usd).source, 'computed', String(usd))
+  const reportedCost = (reportedUsd: number) => cost(image(), { reportedUsd }, at, fromUsd('0.04'))
+  assert.deepEqual(reportedCost(0.03), { nano: fromUsd('0.03'), source: 'reported' })
+  for (const usd of [0.05, -1, NaN, Infinity]) assert.equal(reportedCost(usd).source, 'computed', String(usd))
 })
 
 test('the price of one unit is that of its kind', () => {
@@ -194,7 +194,7 @@ const pricing = fc
   )
   .map(([plain, variants]) => ({ ...plain, audio_unit: 'token' as const, variants }))
 const seconds = fc.double({ min: 0.001, max: 600, noNaN: true })
-const asked = fc.oneof(
+const requestArbitrary = fc.oneof(
   fc
     .record({ n: fc.integer({ min: 1, max: 10 }), size: fc.option(size), quality: fc.option(word) })
     .map((more): MediaRequest => image(more)),
@@ -210,11 +210,11 @@ const asked = fc.oneof(
 )
 const part = fc.double({ min: 0, max: 1, noNaN: true })
 
-/** Units that a vendor may tell of such a request: at most what was asked, and what a token is made of as it likes. */
+/** Units that a vendor may report for such a request: up to the requested amount, with any split of tokens. */
 const toldOf = (request: MediaRequest) =>
   fc
     .record({ share: part, split: part, known: fc.boolean(), tokens: fc.boolean() })
-    .map(({ share, split, known, tokens }): MediaUnits => {
+    .map(({ share, split, known: isReported, tokens }): MediaUnits => {
       const length = request.kind === 'transcription' ? (request.sound.durationSeconds ?? 600) : 2
       const text = request.kind === 'speech' ? Buffer.byteLength(request.input) : 5
       const input = Math.floor(share * (request.kind === 'transcription' ? length * 32 : text))
@@ -222,12 +222,12 @@ const toldOf = (request: MediaRequest) =>
       const output = Math.floor(share * (request.kind === 'speech' ? Math.min(most, text * 10) : most))
       const of = (total: number): number => Math.floor(total * split)
       return {
-        ...(known && request.kind === 'image' && { images: Math.floor(share * request.n) }),
+        ...(isReported && request.kind === 'image' && { images: Math.floor(share * request.n) }),
         ...(request.kind === 'image' && {
           pixels: Math.floor(share * request.n * (request.size ? request.size.width * request.size.height : 256 ** 2)),
         }),
-        ...(known && request.kind === 'video' && { videoSeconds: share * (request.seconds ?? 12) }),
-        ...(known && request.kind === 'transcription' && { audioSeconds: share * length }),
+        ...(isReported && request.kind === 'video' && { videoSeconds: share * (request.seconds ?? 12) }),
+        ...(isReported && request.kind === 'transcription' && { audioSeconds: share * length }),
         ...(request.kind === 'speech' && { audioSeconds: share * 0.5 * [...request.input].length }),
         ...(tokens &&
           request.kind !== 'video' && {
@@ -244,10 +244,10 @@ const toldOf = (request: MediaRequest) =>
 test('nothing costs more than its worst case', () => {
   fc.assert(
     fc.property(
-      asked.chain((request) => fc.tuple(fc.constant(request), toldOf(request))),
+      requestArbitrary.chain((request) => fc.tuple(fc.constant(request), toldOf(request))),
       pricing,
       some(fc.constant([256, 720])),
-      ([request, told], plain, sides) => {
+      ([request, units], plain, sides) => {
         const abilities =
           request.kind === 'video'
             ? { seconds: [4, 12] }
@@ -256,7 +256,7 @@ test('nothing costs more than its worst case', () => {
               : { sizes: ['256x256', '1080x1080'] }
         const at = offer(request.kind, plain, abilities)
         const worst = worstCase(request, at)
-        const { nano } = costOf(request, told, at, worst)
+        const { nano } = costOf(request, units, at, worst)
         if (worst === null) assert.equal(nano === null || plain.variants.length > 0, true)
         else assert.ok(nano !== null && nano <= worst, `${nano} is more than ${worst}`)
       },

@@ -6,7 +6,7 @@ import type { MediaOffer } from '../../model/offer.ts'
 import type { MediaRequest, MediaUnits } from '../adapter.ts'
 import { choicesIn } from '../request-fields.ts'
 
-/** The units of a request to a vendor, expected or delivered. Of tokens, `input` and `output` are those of text. */
+/** The units of a vendor request, expected or delivered. Of tokens, `input` and `output` are those of text. */
 interface Units {
   images: number
   pixels: number
@@ -22,26 +22,26 @@ interface Units {
   audioOutput: number
 }
 
-/** Seconds come with decimals: all units are counted in millionths. */
+/** Seconds have decimals, so all units are counted in millionths. */
 const MICRO = 1_000_000
 const MILLION = 1_000_000n
 
-/** The pixels of a picture where the model's sizes are in no source: 4096 × 4096. */
+/** Pixels of an image if the model's sizes are unknown: 4096 × 4096. */
 const MOST_PIXELS = 4096 * 4096
-/** The tokens of a made picture where the limit of the model's output is in no source. */
+/** Tokens of a generated image if the model's output limit is unknown. */
 const IMAGE_TOKENS = 16_384
-/** Sound as tokens: the vendors that count it so make 10 to 32 of a second. */
+/** Tokens per second of audio: vendors that count it so produce 10 to 32. */
 const SOUND_TOKENS = 50
-/** Text that is said in a second, as tokens: four times what the fastest speakers do. */
+/** Tokens of text spoken per second: four times what the fastest speakers reach. */
 const SAID_TOKENS = 20
-/** The time a code point takes to be said at the plain speed: digits and CJK take longest. */
+/** Time to speak a code point at normal speed: digits and CJK take longest. */
 const SECONDS_A_CHARACTER = 0.5
 const BYTES_A_SECOND = 1_000
 
 /**
- * The most that a request costs at an offer, in nano-dollars: its units at the dearest price that may be asked for them,
- * rounded up (contract, part 16, "Money"). Null: its price is in no source, or nothing bounds what is made, as with a
- * video whose length neither the request nor the model says.
+ * Returns the maximum cost of a request in nano-dollars: its units at the highest price that may apply, rounded up
+ * (contract, part 16, "Money"). Null: the price is unknown, or nothing limits the result, such as a video without a
+ * length in the request or the model.
  */
 export function worstCase(request: MediaRequest, offer: MediaOffer): Nano | null {
   if (offer.endpoint.billing === 'free') return 0n
@@ -58,13 +58,13 @@ export function worstCase(request: MediaRequest, offer: MediaOffer): Nano | null
 }
 
 /**
- * The cost of what a vendor did: what it states itself, within what was reserved; else units × price over all buckets,
- * exact, rounded once, half up. Units that it does not tell are those that were asked for; where it charges for units that
- * nobody knows the number of, the reserve counts. `nano` null: the price is in no source.
+ * Calculates the cost: the vendor's report within the reservation; else units × price over all buckets, exact, rounded
+ * once, half up. Unreported units count as requested; if an unknown number of units is charged, the reservation counts.
+ * `nano` null: the price is unknown.
  */
-export function costOf(request: MediaRequest, told: MediaUnits, offer: MediaOffer, reserved: Nano | null): Cost {
-  const stated = credibleReport(told.reportedUsd, reserved)
-  if (stated !== null) return { nano: stated, source: 'reported' }
+export function costOf(request: MediaRequest, told: MediaUnits, offer: MediaOffer, reservation: Nano | null): Cost {
+  const report = credibleReport(told.reportedUsd, reservation)
+  if (report !== null) return { nano: report, source: 'reported' }
   if (offer.endpoint.billing === 'free') return { nano: 0n, source: 'free' }
   const { pricing } = offer.media
   if (pricing === null) return { nano: null, source: null }
@@ -72,11 +72,11 @@ export function costOf(request: MediaRequest, told: MediaUnits, offer: MediaOffe
   if (!charges(request.kind, prices)) return { nano: null, source: null }
   const units = unitsOf(request, told)
   if (isUntold(request.kind, prices, units, told))
-    return reserved === null ? { nano: null, source: null } : { nano: reserved, source: 'estimated' }
+    return reservation === null ? { nano: null, source: null } : { nano: reservation, source: 'estimated' }
   return { nano: roundHalfUp(sum(units, prices)), source: 'computed' }
 }
 
-/** The units of one request for the books (contract, part 7). */
+/** The units of one request for the ledger (contract, part 7). */
 export function mediaUsage(request: MediaRequest, told: MediaUnits): Usage {
   const units = unitsOf(request, told)
   return usageOf({
@@ -91,37 +91,39 @@ export function mediaUsage(request: MediaRequest, told: MediaUnits): Usage {
 }
 
 /**
- * The request as it reached the vendor, which had no word for these fields (contract's names): what a price hangs on and was not
- * said there was the vendor's choice.
+ * Returns the request as it reached the vendor, without these fields (contract names): a price that depends on them was
+ * the vendor's choice.
  */
 export function asSent<R extends MediaRequest>(request: R, losses: readonly string[]): R {
-  const lost = (['size', 'quality', 'resolution', 'audio'] as const).filter(
+  const lostFields = (['size', 'quality', 'resolution', 'audio'] as const).filter(
     (name) => name in request && losses.includes(name),
   )
-  return lost.length === 0 ? request : { ...request, ...Object.fromEntries(lost.map((name) => [name, null])) }
+  return lostFields.length === 0
+    ? request
+    : { ...request, ...Object.fromEntries(lostFields.map((name) => [name, null])) }
 }
 
-/** The prices of a request of which all is said: of variants the first that matches, over the plain ones. */
+/** Returns the prices of a fully specified request: the first matching variant over the plain prices. */
 function pricesOf(pricing: Pricing, request: MediaRequest): Prices {
-  const asked = chosenBy(request)
-  const variant = pricing.variants?.find(({ when }) => matches(when, asked) === 'surely')
+  const choices = chosenBy(request)
+  const variant = pricing.variants?.find(({ when }) => matches(when, choices) === 'surely')
   const prices = variant === undefined ? pricing : { ...pricing, ...variant }
   if (charges(request.kind, prices) && choicesIn(request).size === 0) return prices
-  // The vendor chose among these: nothing is priced but what a request may name and it named none, or it was told by
-  // `provider_options`, whose words are its own.
+  // The vendor chose among these prices, because the request left something open or `provider_options` set it in the
+  // vendor's own terms.
   const all = [...possiblePrices(pricing, request)].filter((one) => charges(request.kind, one))
   return all.length === 0 ? prices : all.reduce((one, other) => (weightOf(one) >= weightOf(other) ? one : other))
 }
 
 const weightOf = (prices: Prices): bigint => BUCKETS.reduce((total, bucket) => total + rate(prices[bucket]), 0n)
 
-/** Every set of prices that a request may be charged, since what it leaves open the vendor chooses. */
+/** Yields every set of prices that may apply, because the vendor chooses what the request leaves open. */
 function* possiblePrices(pricing: Pricing, request: MediaRequest): Generator<Prices> {
-  const asked = chosenBy(request)
+  const choices = chosenBy(request)
   const plain = charges(request.kind, pricing)
   let variants = 0
   for (const variant of pricing.variants ?? []) {
-    const fit = matches(variant.when, asked)
+    const fit = matches(variant.when, choices)
     if (fit === 'no') continue
     variants += 1
     yield { ...pricing, ...variant }
@@ -130,15 +132,15 @@ function* possiblePrices(pricing: Pricing, request: MediaRequest): Generator<Pri
   if (plain || variants === 0) yield pricing
 }
 
-type Asked = { [key in keyof When]-?: NonNullable<When[key]> | null }
+type Choices = { [key in keyof When]-?: NonNullable<When[key]> | null }
 
-function chosenBy(request: MediaRequest): Asked {
-  const asked = namedBy(request)
-  for (const open of choicesIn(request)) asked[open] = null
-  return asked
+function chosenBy(request: MediaRequest): Choices {
+  const named = namedBy(request)
+  for (const open of choicesIn(request)) named[open] = null
+  return named
 }
 
-function namedBy(request: MediaRequest): Asked {
+function namedBy(request: MediaRequest): Choices {
   if (request.kind !== 'image' && request.kind !== 'video')
     return { size: null, quality: null, resolution: null, audio: null }
   const { size } = request
@@ -148,12 +150,12 @@ function namedBy(request: MediaRequest): Asked {
   return { size: words, quality: null, resolution: request.resolution ?? lines, audio: request.audio }
 }
 
-function matches(when: When, asked: Asked): 'surely' | 'perhaps' | 'no' {
+function matches(when: When, asked: Choices): 'surely' | 'perhaps' | 'no' {
   let fit: 'surely' | 'perhaps' = 'surely'
   for (const key of Object.keys(when) as (keyof When)[]) {
-    const wanted = plainWord(when[key])
+    const value = plainWord(when[key])
     if (asked[key] === null || asked[key] === 'auto') fit = 'perhaps'
-    else if (plainWord(asked[key]) !== wanted) return 'no'
+    else if (plainWord(asked[key]) !== value) return 'no'
   }
   return fit
 }
@@ -175,7 +177,10 @@ const BUCKETS = [
   'audio_output',
 ] as const satisfies readonly (keyof Prices)[]
 
-/** Σ units × price, as an exact fraction of a nano-dollar; tokens of pictures and sound that have no price of their own cost as text. */
+/**
+ * Sums units × price as an exact fraction of a nano-dollar. Image and audio tokens without their own price cost as much
+ * as text.
+ */
 function sum(units: Units, prices: Prices & { audio_unit?: Pricing['audio_unit'] }): Fraction {
   const inSeconds = prices.audio_unit === 'second'
   const input = rate(prices.input)
@@ -202,11 +207,11 @@ function sum(units: Units, prices: Prices & { audio_unit?: Pricing['audio_unit']
 
 const rate = (price: Usd | undefined): bigint => (price === undefined ? 0n : nanoPerMillion(price))
 
-/** Older price lists name seconds by `audio_unit`. */
+/** Older price lists mark seconds with `audio_unit`. */
 const secondOf = (prices: Prices & { audio_unit?: Pricing['audio_unit'] }): Usd | undefined =>
   prices.audio_second ?? (prices.audio_unit === 'second' ? (prices.audio_input ?? prices.audio_output) : undefined)
 
-/** Every token as dear as the dearest that it may turn out to be. */
+/** Prices every token at the highest price it may have. */
 function dearest(prices: Prices): Prices {
   const most = (...of: (Usd | undefined)[]): Usd =>
     of.filter((price) => price !== undefined).reduce((one, other) => (rate(one) >= rate(other) ? one : other))
@@ -224,7 +229,7 @@ function dearest(prices: Prices): Prices {
   }
 }
 
-/** The units that what a kind makes is counted in; one of them must have a price, or its tokens, or the request. */
+/** The units of each kind's results: one of them must have a price, or its tokens, or the request. */
 const UNITS = {
   image: { image: 'images', pixel: 'pixels' },
   video: { video_second: 'videoSeconds' },
@@ -235,7 +240,7 @@ const UNITS = {
 const unitsOfKind = (kind: MediaRequest['kind']) =>
   Object.entries(UNITS[kind]) as [keyof Prices, keyof Units & keyof MediaUnits][]
 
-/** Whether sound is paid by its seconds, at some price of these. */
+/** True if audio is priced by the second at some of these prices. */
 export const chargesSeconds = (pricing: Pricing): boolean =>
   [pricing, ...(pricing.variants ?? [])].some((prices) => secondOf({ ...pricing, ...prices }) !== undefined)
 
@@ -250,37 +255,38 @@ const charges = (kind: MediaRequest['kind'], prices: Prices): boolean =>
   prices.request !== undefined ||
   tokenPrice(prices) > 0n
 
-/** Whether a price depends on an amount that neither the vendor nor the request tells. */
+/** True if a price depends on an amount that neither the vendor nor the request states. */
 function isUntold(kind: MediaRequest['kind'], prices: Prices, units: Units, told: MediaUnits): boolean {
-  const counted = unitsOfKind(kind).filter(([bucket]) => priceIn(prices, bucket) !== undefined)
-  if (counted.length > 0) return counted.some(([, unit]) => told[unit] === undefined && units[unit] === 0)
+  const pricedUnits = unitsOfKind(kind).filter(([bucket]) => priceIn(prices, bucket) !== undefined)
+  if (pricedUnits.length > 0) return pricedUnits.some(([, unit]) => told[unit] === undefined && units[unit] === 0)
   return tokenPrice(prices) > 0n && told.inputTokens === undefined && told.outputTokens === undefined
 }
 
 const codePoints = (text: string): number => [...text].length
 
-/** The units that the vendor told; for the rest those that were asked for. */
-function unitsOf(request: MediaRequest, told: MediaUnits): Units {
-  const images = told.images ?? (request.kind === 'image' ? request.n : 0)
+/** Returns the vendor's reported units, completed from the request. */
+function unitsOf(request: MediaRequest, reported: MediaUnits): Units {
+  const images = reported.images ?? (request.kind === 'image' ? request.n : 0)
   const size = request.kind === 'image' ? request.size : null
-  const tokensIn = told.inputTokens ?? 0
-  const cached = Math.min(told.cachedInputTokens ?? 0, tokensIn)
-  const imageInput = Math.min(told.inputImageTokens ?? 0, tokensIn - cached)
-  const heard = told.inputAudioTokens ?? (request.kind === 'transcription' ? tokensIn : 0)
-  const audioInput = Math.min(heard, tokensIn - cached - imageInput)
-  const tokensOut = told.outputTokens ?? (told.outputImageTokens ?? 0) + (told.outputAudioTokens ?? 0)
-  const drawn = told.outputImageTokens ?? (request.kind === 'image' ? tokensOut : 0)
-  const imageOutput = Math.min(drawn, tokensOut)
-  const spoken = told.outputAudioTokens ?? (request.kind === 'speech' ? tokensOut : 0)
-  const audioOutput = Math.min(spoken, tokensOut - imageOutput)
+  const tokensIn = reported.inputTokens ?? 0
+  const cachedTokens = Math.min(reported.cachedInputTokens ?? 0, tokensIn)
+  const imageInput = Math.min(reported.inputImageTokens ?? 0, tokensIn - cachedTokens)
+  const audioTokensIn = reported.inputAudioTokens ?? (request.kind === 'transcription' ? tokensIn : 0)
+  const audioInput = Math.min(audioTokensIn, tokensIn - cachedTokens - imageInput)
+  const tokensOut = reported.outputTokens ?? (reported.outputImageTokens ?? 0) + (reported.outputAudioTokens ?? 0)
+  const imageTokensOut = reported.outputImageTokens ?? (request.kind === 'image' ? tokensOut : 0)
+  const imageOutput = Math.min(imageTokensOut, tokensOut)
+  const audioTokensOut = reported.outputAudioTokens ?? (request.kind === 'speech' ? tokensOut : 0)
+  const audioOutput = Math.min(audioTokensOut, tokensOut - imageOutput)
   return {
     images,
-    pixels: told.pixels ?? (size === null ? 0 : images * size.width * size.height),
-    videoSeconds: told.videoSeconds ?? (request.kind === 'video' ? (request.seconds ?? 0) : 0),
-    audioSeconds: told.audioSeconds ?? (request.kind === 'transcription' ? (request.sound.durationSeconds ?? 0) : 0),
-    characters: told.characters ?? (request.kind === 'speech' ? codePoints(request.input) : 0),
-    input: tokensIn - cached - imageInput - audioInput,
-    cached,
+    pixels: reported.pixels ?? (size === null ? 0 : images * size.width * size.height),
+    videoSeconds: reported.videoSeconds ?? (request.kind === 'video' ? (request.seconds ?? 0) : 0),
+    audioSeconds:
+      reported.audioSeconds ?? (request.kind === 'transcription' ? (request.sound.durationSeconds ?? 0) : 0),
+    characters: reported.characters ?? (request.kind === 'speech' ? codePoints(request.input) : 0),
+    input: tokensIn - cachedTokens - imageInput - audioInput,
+    cached: cachedTokens,
     imageInput,
     audioInput,
     output: tokensOut - imageOutput - audioOutput,
@@ -289,7 +295,7 @@ function unitsOf(request: MediaRequest, told: MediaUnits): Units {
   }
 }
 
-/** The most of each unit that a request can come to. `isEndless`: nothing bounds the length of its video. */
+/** Returns the maximum of each unit. `isEndless`: nothing limits the length of the video. */
 function mostUnits(request: MediaRequest, offer: MediaOffer): Units & { isEndless?: true } {
   const { abilities } = offer.media
   const none: Units = { ...unitsOf(request, {}), images: 0, pixels: 0, videoSeconds: 0, audioSeconds: 0 }
@@ -297,11 +303,11 @@ function mostUnits(request: MediaRequest, offer: MediaOffer): Units & { isEndles
     case 'image': {
       const sizes = abilities.kind === 'image' ? abilities.sizes : []
       const isOpen = request.size === null || choicesIn(request).has('size')
-      const asked = request.size === null ? 0 : request.size.width * request.size.height
-      const pixels = isOpen ? Math.max(asked, mostPixels(sizes)) : asked
-      const read = tokensRead(`${request.prompt}${request.negativePrompt ?? ''}`, offer, request.images.length + 1)
-      const made = (offer.maxOutputTokens ?? IMAGE_TOKENS) * request.n
-      return { ...none, images: request.n, pixels: pixels * request.n, input: read * request.n, output: made }
+      const requestedPixels = request.size === null ? 0 : request.size.width * request.size.height
+      const pixels = isOpen ? Math.max(requestedPixels, mostPixels(sizes)) : requestedPixels
+      const tokensIn = tokensRead(`${request.prompt}${request.negativePrompt ?? ''}`, offer, request.images.length + 1)
+      const tokensOut = (offer.maxOutputTokens ?? IMAGE_TOKENS) * request.n
+      return { ...none, images: request.n, pixels: pixels * request.n, input: tokensIn * request.n, output: tokensOut }
     }
     case 'video': {
       const lengths = abilities.kind === 'video' ? abilities.seconds : []
@@ -321,16 +327,16 @@ function mostUnits(request: MediaRequest, offer: MediaOffer): Units & { isEndles
   }
 }
 
-/** A token per byte of text, and what a vendor reads by picture at the model's limit of input, where one is known. */
+/** One token per byte of text; for images the model's input limit, if known. */
 function tokensRead(text: string, { contextLength }: MediaOffer, pictures: number): number {
   const most = Buffer.byteLength(text) + pictures * IMAGE_TOKENS
   return contextLength === null ? most : Math.min(most, contextLength)
 }
 
 function mostPixels(sizes: readonly string[]): number {
-  const known = sizes.flatMap((size) => {
+  const pixelCounts = sizes.flatMap((size) => {
     const [width = NaN, height = NaN] = size.split('x').map(Number)
     return Number.isFinite(width * height) ? [width * height] : []
   })
-  return known.length === 0 ? MOST_PIXELS : Math.max(...known)
+  return pixelCounts.length === 0 ? MOST_PIXELS : Math.max(...pixelCounts)
 }

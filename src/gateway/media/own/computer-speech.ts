@@ -1,4 +1,7 @@
-/** Models of speech on computers (sherpa-onnx): what is asked over a computer's link stands at `engine.call` in `daemon-protocol/operations.ts`. */
+/**
+ * Speech models on computers (sherpa-onnx). The request over a computer's connection is `engine.call` in
+ * `daemon-protocol/operations.ts`.
+ */
 import { FormatNotMade } from '#infra/media/convert/converter.ts'
 import { resample } from '#infra/media/convert/samples.ts'
 import { waveSamples } from '#infra/media/convert/wave.ts'
@@ -8,36 +11,36 @@ import { ProgramFailed } from '#infra/media/programs.ts'
 import { refuse } from '#core/errors.ts'
 import { listOf, objectOf } from '../../model/json.ts'
 import { wellFormedJson } from '../../model/well-formed.ts'
-import type { MediaAdapter, MediaInput, MediaWire, Spoken } from '../adapter.ts'
+import type { MediaAdapter, MediaInput, MediaWire, TranscriptSpan } from '../adapter.ts'
 import { SHORT_BYTES, badAnswer, jsonOf } from '../answers.ts'
 import { baseLanguage, lossesIn } from '../request-fields.ts'
 import { languageTag } from '../transcript/transcripts.ts'
 import { type Piece, piecesOf } from './pieces.ts'
 
 const SAMPLE_RATE = 16_000
-/** The time limit of one piece: a slow machine may still have to load its model. */
+/** The time limit of one piece: a slow machine may have to load its model first. */
 const PIECE_MS = 300_000
 
-/** `account`: whose turns it takes on this machine, where the sound is read. */
+/** `account`: whose queue slots are used for decoding on this machine. */
 export const computerSpeech = ({ converter }: Pick<Media, 'converter'>, account: string): MediaAdapter => ({
   transcription: {
     how: 'immediate',
     async run(wire, request) {
-      const segments: Spoken[] = []
-      const words: Spoken[] = []
-      let timed = false
+      const segments: TranscriptSpan[] = []
+      const words: TranscriptSpan[] = []
+      let hasTimestamps = false
       let seconds = 0
       let { language } = request
       for await (const piece of piecesOf(await samplesOf(converter, request.sound, account, wire.signal))) {
-        const said = await recognized(wire, piece, baseLanguage(language) ?? null)
+        const transcript = await recognize(wire, piece, baseLanguage(language) ?? null)
         seconds = piece.startSeconds + piece.seconds
-        language ??= said.language
-        if (said.words !== null) timed = true
-        words.push(...(said.words ?? []))
-        if (said.text === '') continue
-        const [first, last] = [said.words?.[0], said.words?.at(-1)]
+        language ??= transcript.language
+        if (transcript.words !== null) hasTimestamps = true
+        words.push(...(transcript.words ?? []))
+        if (transcript.text === '') continue
+        const [first, last] = [transcript.words?.[0], transcript.words?.at(-1)]
         const startSeconds = first?.startSeconds ?? piece.startSeconds
-        segments.push({ startSeconds, endSeconds: last?.endSeconds ?? seconds, text: said.text, speaker: null })
+        segments.push({ startSeconds, endSeconds: last?.endSeconds ?? seconds, text: transcript.text, speaker: null })
       }
       const wantsWords = request.timestamps === 'word'
       return {
@@ -47,38 +50,38 @@ export const computerSpeech = ({ converter }: Pick<Media, 'converter'>, account:
           language,
           durationSeconds: seconds,
           segments,
-          words: wantsWords && timed ? words : null,
+          words: wantsWords && hasTimestamps ? words : null,
         },
         units: { audioSeconds: seconds },
         losses: [
           ...lossesIn(request, 'prompt', 'speakers'),
-          ...(wantsWords && !timed && segments.length > 0 ? ['timestamps'] : []),
+          ...(wantsWords && !hasTimestamps && segments.length > 0 ? ['timestamps'] : []),
         ],
       }
     },
   },
 })
 
-async function recognized(wire: MediaWire, { samples, startSeconds }: Piece, language: string | null) {
-  const asked = { sample_rate: SAMPLE_RATE, samples: samples.toString('base64'), language }
+async function recognize(wire: MediaWire, { samples, startSeconds }: Piece, language: string | null) {
+  const body = { sample_rate: SAMPLE_RATE, samples: samples.toString('base64'), language }
   const answer = await wire.ask({
     method: 'POST',
     path: '/audio/transcriptions',
     headers: { 'content-type': 'application/json' },
-    body: Buffer.from(wellFormedJson(asked)),
+    body: Buffer.from(wellFormedJson(body)),
     mostBytes: SHORT_BYTES,
     withinMs: PIECE_MS,
   })
-  const said = await jsonOf(answer)
-  if (typeof said['text'] !== 'string') throw badAnswer('The computer returned no text.')
+  const transcript = await jsonOf(answer)
+  if (typeof transcript['text'] !== 'string') throw badAnswer('The computer returned no text.')
   const seconds = (value: unknown): number => startSeconds + (typeof value === 'number' ? value : 0)
   return {
-    text: said['text'].trim(),
-    language: languageTag(said['language']),
-    words: Array.isArray(said['words'])
-      ? listOf(said['words'])
+    text: transcript['text'].trim(),
+    language: languageTag(transcript['language']),
+    words: Array.isArray(transcript['words'])
+      ? listOf(transcript['words'])
           .map(objectOf)
-          .map(({ word, start, end }): Spoken => ({
+          .map(({ word, start, end }): TranscriptSpan => ({
             startSeconds: seconds(start),
             endSeconds: seconds(end),
             text: typeof word === 'string' ? word : '',
@@ -88,24 +91,24 @@ async function recognized(wire: MediaWire, { samples, startSeconds }: Piece, lan
   }
 }
 
-/** The samples of a sound, at the rate that models of speech read. Plain WAV is read here, all else by ffmpeg. */
+/** Returns the samples at the rate that speech models read. Plain WAV is decoded here, everything else by ffmpeg. */
 async function samplesOf(
   converter: Media['converter'],
   sound: MediaInput,
   account: string,
   signal: AbortSignal,
 ): Promise<Pcm> {
-  const read = await waveSamples(sound.read())
-  if ('sampleRate' in read) return resample(read, SAMPLE_RATE)
+  const wave = await waveSamples(sound.read())
+  if ('sampleRate' in wave) return resample(wave, SAMPLE_RATE)
   try {
-    return told(converter.toPcm(read.bytes, SAMPLE_RATE, { account, signal }))
+    return explainFailures(converter.toPcm(wave.bytes, SAMPLE_RATE, { account, signal }))
   } catch (error) {
     if (error instanceof FormatNotMade) return refuse('not_supported', { param: 'audio', message: error.message })
     throw error
   }
 }
 
-function told({ sampleRate, bytes }: Pcm): Pcm {
+function explainFailures({ sampleRate, bytes }: Pcm): Pcm {
   return {
     sampleRate,
     bytes: (async function* () {

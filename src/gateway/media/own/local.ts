@@ -9,10 +9,12 @@ import { refuse } from '#core/errors.ts'
 import type { MediaAdapter } from '../adapter.ts'
 import { charactersOf, lossesIn } from '../request-fields.ts'
 
-/** Slower and faster than the voice speaks by itself, as the API takes it. */
+/** The voice's normal speed. */
 const USUAL_SPEED = 1
 
-/** The server's own voices: `local/flite`, and `local/espeak-ng` where the machine has it. `account`: whose turns they take. */
+/**
+ * The server's own voices: `local/flite`, and `local/espeak-ng` if installed. `account`: whose queue slots they use.
+ */
 export const localMedia = ({ speech }: Pick<Media, 'speech'>, account: string): MediaAdapter => ({
   speech: {
     how: 'immediate',
@@ -20,7 +22,7 @@ export const localMedia = ({ speech }: Pick<Media, 'speech'>, account: string): 
       const { model, input, voice, language, speed } = request
       const engine = speech.engines.find((name) => name === model) ?? notHere(model)
       const options = { voice, language, speed: speed ?? USUAL_SPEED, account, signal: wire.signal }
-      const { sampleRate, bytes } = await spoken(speech, engine, input, options)
+      const { sampleRate, bytes } = await speak(speech, engine, input, options)
       const units = { characters: charactersOf(input) }
       return {
         kind: 'sound',
@@ -34,7 +36,7 @@ export const localMedia = ({ speech }: Pick<Media, 'speech'>, account: string): 
   },
 })
 
-async function spoken(
+async function speak(
   speech: Media['speech'],
   engine: SpeechEngineName,
   text: string,

@@ -4,40 +4,40 @@ import fc from 'fast-check'
 import { type Piece, piecesOf } from './pieces.ts'
 
 const RATE = 1_000
-const collected = async (sound: Buffer, cuts: readonly number[]): Promise<Piece[]> => {
+const collectPieces = async (sound: Buffer, cuts: readonly number[]): Promise<Piece[]> => {
   async function* parts() {
     let at = 0
-    for (const cut of cuts) {
-      yield sound.subarray(at, at + cut)
-      at += cut
+    for (const length of cuts) {
+      yield sound.subarray(at, at + length)
+      at += length
     }
     yield sound.subarray(at)
   }
   return Array.fromAsync(piecesOf({ sampleRate: RATE, bytes: parts() }))
 }
 
-test('sound is cut where it is quietest, and nowhere else', async () => {
-  // A minute of noise, with silence at 25 and at 46 seconds.
+test('audio is cut where it is quietest, and nowhere else', async () => {
+  // A minute of noise with silence at 25 and at 46 seconds.
   const sound = Buffer.alloc(60 * RATE * 2)
   for (let i = 0; i < sound.length / 2; i++) {
     const second = i / RATE
     const quiet = (second >= 25 && second < 25.5) || (second >= 46 && second < 46.5)
     sound.writeInt16LE(quiet ? 0 : i % 2 === 0 ? 9_000 : -9_000, i * 2)
   }
-  const pieces = await collected(sound, [])
+  const pieces = await collectPieces(sound, [])
   assert.equal(pieces.length, 3)
   assert.ok(pieces[1]!.startSeconds >= 25 && pieces[1]!.startSeconds < 25.5, String(pieces[1]!.startSeconds))
   assert.ok(pieces[2]!.startSeconds >= 46 && pieces[2]!.startSeconds < 46.5, String(pieces[2]!.startSeconds))
 })
 
-test('however its bytes come, the pieces are the whole, none is longer than a model reads, and each knows its place', async () => {
+test('the pieces are complete however the bytes arrive, none is too long for a model, and each knows its position', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 90 * RATE * 2 + 1 }),
       fc.array(fc.integer({ min: 0, max: 30_001 }), { maxLength: 12 }),
       async (bytes, cuts) => {
         const sound = Buffer.alloc(bytes, 3)
-        const pieces = await collected(sound, cuts)
+        const pieces = await collectPieces(sound, cuts)
         assert.deepEqual(Buffer.concat(pieces.map(({ samples }) => samples)), sound.subarray(0, bytes - (bytes % 2)))
         let at = 0
         for (const { startSeconds, seconds, samples } of pieces) {

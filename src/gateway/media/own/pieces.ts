@@ -1,20 +1,20 @@
 import type { Pcm } from '#infra/media/facts.ts'
 
-/** Plain samples of 16 bit, little-endian, mono. */
+/** Raw samples: 16 bit, little endian, mono. */
 export interface Piece {
   samples: Buffer
-  /** The piece's beginning in the whole. */
+  /** The start of the piece in the recording. */
   startSeconds: number
   seconds: number
 }
 
-/** The longest piece that a model of speech reads at once: Whisper's window is 30 s. */
+/** The longest piece that a speech model reads at once: Whisper's window is 30 s. */
 const MOST_SECONDS = 28
-/** A piece ends at the quietest place behind so much of it: between words, if anywhere. */
+/** After this length, a piece ends at the quietest place: between words if possible. */
 const LEAST_SECONDS = 18
 const QUIET_SECONDS = 0.1
 
-/** Sound in pieces that a model reads one by one, without more of it in memory than one piece. */
+/** Splits audio into pieces that a model reads one by one, with only one piece in memory. */
 export async function* piecesOf({ sampleRate, bytes }: Pcm): AsyncGenerator<Piece> {
   const most = MOST_SECONDS * sampleRate * 2
   let waiting: Uint8Array[] = []
@@ -37,11 +37,11 @@ export async function* piecesOf({ sampleRate, bytes }: Pcm): AsyncGenerator<Piec
     }
   }
   const rest = Buffer.concat(waiting)
-  // Half a sample at its end is nothing.
+  // Half a sample at the end is dropped.
   if (rest.length >= 2) yield pieceOf(rest.subarray(0, rest.length - (rest.length % 2)))
 }
 
-/** The byte in the middle of the quietest moment. */
+/** Returns the byte offset in the middle of the quietest moment. */
 function quietestIn(sound: Buffer, sampleRate: number): number {
   const moment = Math.round(QUIET_SECONDS * sampleRate) * 2
   let best = sound.length

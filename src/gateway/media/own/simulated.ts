@@ -10,7 +10,7 @@ import type {
   MediaAdapter,
   MediaInput,
   PixelSize,
-  Polled,
+  PollResult,
   SpeechRequest,
   VideoRequest,
   VendorJob,
@@ -18,8 +18,8 @@ import type {
 import { charactersOf, lossesIn } from '../request-fields.ts'
 
 /**
- * The simulated models `sim/image`, `sim/video`, `sim/speech` and `sim/transcription` (contract, part 16): valid files of the
- * size and length asked, equal for equal requests, that say what they are.
+ * The simulated models `sim/image`, `sim/video`, `sim/speech`, and `sim/transcription` (contract, part 16): valid files
+ * of the requested size and length, equal for equal requests, that say what they are.
  */
 export const simulatedMedia: MediaAdapter = {
   image: {
@@ -31,7 +31,7 @@ export const simulatedMedia: MediaAdapter = {
       const transparent = request.transparent === true && format !== 'jpeg'
       const files = await Promise.all(
         Array.from({ length: request.n }, async (_, i) =>
-          made(await drawPicture({ ...size, format, transparent, words: `${i} ${words}` })),
+          fileOf(await drawPicture({ ...size, format, transparent, words: `${i} ${words}` })),
         ),
       )
       return { kind: 'files', files, units: { images: files.length }, losses: imageLosses(request) }
@@ -46,11 +46,11 @@ export const simulatedMedia: MediaAdapter = {
       const job: VideoJob = { width, height, seconds, fps, words: await wordsOf(request) }
       return { job: { ...job }, losses: videoLosses(request) }
     },
-    async poll(_, job): Promise<Polled> {
+    async poll(_, job): Promise<PollResult> {
       const video = videoOf(job)
-      const files = [made(await drawVideo(video))]
-      const delivered = { kind: 'files', files, units: { videoSeconds: video.seconds }, losses: [] } as const
-      return { status: 'done', delivered }
+      const files = [fileOf(await drawVideo(video))]
+      const result = { kind: 'files', files, units: { videoSeconds: video.seconds }, losses: [] } as const
+      return { status: 'done', delivered: result }
     },
     cancel: async () => true,
   },
@@ -106,17 +106,17 @@ interface VideoJob extends PixelSize {
   fps: number
   words: string
 }
-// A row of ours, written by `submit` above.
+// Our own row, written by `submit` above.
 const videoOf = (job: VendorJob): VideoJob => job as unknown as VideoJob
 
-const made = (bytes: Uint8Array): MadeFile => ({
+const fileOf = (bytes: Uint8Array): MadeFile => ({
   bytes: (async function* () {
     yield bytes
   })(),
   revisedPrompt: null,
 })
 
-/** The fields that make no difference to the simulation. */
+/** Fields without an effect on the simulation. */
 const imageLosses = (request: ImageRequest): string[] => [
   ...lossesIn(request, 'quality', 'images', 'mask'),
   ...(request.transparent === true && request.outputFormat === 'jpeg' ? ['transparent'] : []),
@@ -128,7 +128,7 @@ const videoLosses = (request: VideoRequest): string[] => [
 ]
 
 function videoSize({ size, resolution, aspectRatio }: VideoRequest): PixelSize {
-  // `720p` names the shorter side.
+  // `720p` is the shorter side.
   const short = Number(/^(\d{3,4})p$/.exec(resolution ?? '')?.[1] ?? 720)
   if (resolution !== null && !/^\d{3,4}p$/.test(resolution))
     refuse('invalid_parameter', { param: 'resolution', message: '`resolution` must look like `720p`.' })
@@ -136,7 +136,7 @@ function videoSize({ size, resolution, aspectRatio }: VideoRequest): PixelSize {
     size === null ? sizeOfShort(short, aspectRatio ?? '16:9') : sizeFor(size, null, 0, LONGEST_VIDEO_SIDE)
   const longest = Math.max(width, height)
   if (longest > LONGEST_VIDEO_SIDE) tooLarge(longest, LONGEST_VIDEO_SIDE, 'resolution')
-  // Colours have half as many samples each way.
+  // Chroma has half as many samples in each direction.
   return { width: Math.ceil(width / 2) * 2, height: Math.ceil(height / 2) * 2 }
 }
 
@@ -146,7 +146,7 @@ function sizeOfShort(short: number, aspectRatio: string): PixelSize {
   return ratio >= 1 ? { width: long, height: short } : { width: short, height: long }
 }
 
-/** The size asked, else one of about so many pixels in this ratio, else a square of them. */
+/** Returns the requested size, or one of about this many pixels in the ratio, or a square. */
 function sizeFor(
   size: { width: number | null; height: number | null } | null,
   aspectRatio: string | null,
@@ -177,10 +177,10 @@ function ratioOf(aspectRatio: string): number {
 const tooLarge = (pixels: number, most: number, param: string): never =>
   refuse('invalid_parameter', { param, message: `A side can have up to ${most} pixels here, not ${pixels}.` })
 
-/** The part of a request that makes a difference, its files by their digests. */
+/** Returns everything in a request that affects the result, with files by digest. */
 async function wordsOf(request: ImageRequest | VideoRequest): Promise<string> {
   const { kind, model, prompt, seed, negativePrompt } = request
-  // Each in its own place: a picture to change is not a mask.
+  // Separate lists: an image to edit isn't a mask.
   const files: readonly (readonly MediaInput[])[] =
     kind === 'image'
       ? [request.images, request.mask === null ? [] : [request.mask]]

@@ -1,16 +1,15 @@
-import type { Delivered, MediaRequest } from '../adapter.ts'
+import type { DeliveredMedia, MediaRequest } from '../adapter.ts'
 
 /**
- * A transcript with the length of its recording. The probed length wins over what the vendor says of the recording, which may
- * leave out silence; the vendor's number is used where the recording's length couldn't be probed. Usage that the vendor
- * bills by (`usage` of its answer) stays as it is.
+ * Adds the recording's length to a transcript. The probed length wins over the vendor's, which may leave out silence;
+ * the vendor's is used if probing failed. Billed usage (`usage` of the answer) isn't changed.
  */
-export function withLength(request: MediaRequest, delivered: Delivered): Delivered {
-  if (delivered.kind !== 'transcript' || request.kind !== 'transcription') return delivered
-  const durationSeconds = request.sound.durationSeconds ?? delivered.transcript.durationSeconds
+export function withLength(request: MediaRequest, result: DeliveredMedia): DeliveredMedia {
+  if (result.kind !== 'transcript' || request.kind !== 'transcription') return result
+  const durationSeconds = request.sound.durationSeconds ?? result.transcript.durationSeconds
   return {
-    ...delivered,
-    transcript: { ...delivered.transcript, durationSeconds },
-    units: { ...(durationSeconds !== null && { audioSeconds: durationSeconds }), ...delivered.units },
+    ...result,
+    transcript: { ...result.transcript, durationSeconds },
+    units: { ...(durationSeconds !== null && { audioSeconds: durationSeconds }), ...result.units },
   }
 }

@@ -1,19 +1,20 @@
-import type { Spoken } from '../adapter.ts'
+import type { TranscriptSpan } from '../adapter.ts'
 
-/** Segments as SubRip or WebVTT (W3C, 2019): who speaks stands before what is said. */
-export function subtitlesOf(segments: readonly Spoken[], format: 'srt' | 'vtt'): string {
+/** Writes segments as SubRip or WebVTT (W3C, 2019), with the speaker before the text. */
+export function subtitlesOf(segments: readonly TranscriptSpan[], format: 'srt' | 'vtt'): string {
   const comma = format === 'srt' ? ',' : '.'
   const cues = segments.map(({ startSeconds, endSeconds, text, speaker }, i) => {
     const line = text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim()
     const times = `${timeOf(startSeconds, comma)} --> ${timeOf(Math.max(startSeconds, endSeconds), comma)}`
     if (format === 'srt')
       return `${i + 1}\n${times}\n${speaker === null ? '' : `${speaker}: `}${line.replaceAll('-->', '->')}\n`
-    return `${times}\n${speaker === null ? '' : `<v ${escaped(speaker).replaceAll(/[\r\n]/g, ' ')}>`}${escaped(line)}\n`
+    return `${times}\n${speaker === null ? '' : `<v ${escapeText(speaker).replaceAll(/[\r\n]/g, ' ')}>`}${escapeText(line)}\n`
   })
   return (format === 'vtt' ? ['WEBVTT\n', ...cues] : cues).join('\n')
 }
 
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+const escapeText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 function timeOf(seconds: number, comma: string): string {
   const all = Math.max(0, Math.round(seconds * 1000))

@@ -1,17 +1,17 @@
 import { isWord } from '../../model/json.ts'
-import type { Spoken } from '../adapter.ts'
+import type { TranscriptSpan } from '../adapter.ts'
 
-/** A new segment begins after this much silence. */
+/** A new segment starts after this much silence. */
 const PAUSE_SECONDS = 1.5
 const LONGEST_SECONDS = 30
 const ENDS_SENTENCE = /[.!?。！？…]["'”’)\]]*$/
 
 /**
- * Segments of words, for vendors that tell words alone: they end with a sentence, a speaker's turn, a pause, or after 30 s.
- * `joint`: what stands between two words.
+ * Groups words into segments, for vendors that only return words: a segment ends with a sentence, a speaker's turn, a
+ * pause, or after 30 s. `joint`: the separator between words.
  */
-export function segmentsOf(words: readonly Spoken[], joint = ' '): Spoken[] {
-  const segments: Spoken[] = []
+export function segmentsOf(words: readonly TranscriptSpan[], joint = ' '): TranscriptSpan[] {
+  const segments: TranscriptSpan[] = []
   for (const word of words) {
     const open = segments.at(-1)
     if (open === undefined || !joins(open, word)) segments.push({ ...word })
@@ -20,7 +20,7 @@ export function segmentsOf(words: readonly Spoken[], joint = ' '): Spoken[] {
   return segments
 }
 
-const joins = (open: Spoken, word: Spoken): boolean =>
+const joins = (open: TranscriptSpan, word: TranscriptSpan): boolean =>
   open.speaker === word.speaker &&
   word.startSeconds - open.endSeconds < PAUSE_SECONDS &&
   word.endSeconds - open.startSeconds <= LONGEST_SECONDS &&
@@ -28,7 +28,7 @@ const joins = (open: Spoken, word: Spoken): boolean =>
 
 const names = new Intl.DisplayNames(['en'], { type: 'language' })
 const letters = [...'abcdefghijklmnopqrstuvwxyz']
-/** Whisper names a language by its English name in lower case, and others by a tag. */
+/** Whisper reports a language by its English name in lower case, others by a tag. */
 const byName = new Map(
   letters.flatMap((first) =>
     letters.flatMap((second) => {
@@ -39,15 +39,15 @@ const byName = new Map(
   ),
 )
 
-/** A language as a vendor names it, as BCP 47; null: it names none that is known. */
-export function languageTag(said: unknown): string | null {
-  if (!isWord(said)) return null
-  const known = byName.get(said.toLowerCase())
-  if (known !== undefined) return known
+/** Converts a vendor's language name to BCP 47; null: unknown. */
+export function languageTag(name: unknown): string | null {
+  if (!isWord(name)) return null
+  const tag = byName.get(name.toLowerCase())
+  if (tag !== undefined) return tag
   try {
-    // Three letters of ISO 639-2 become two where there are two.
-    return /^[a-z]{2,3}(?:[-_]\w+)*$/i.test(said)
-      ? (Intl.getCanonicalLocales(said.replaceAll('_', '-'))[0] ?? null)
+    // ISO 639-2 codes of three letters become two letters where possible.
+    return /^[a-z]{2,3}(?:[-_]\w+)*$/i.test(name)
+      ? (Intl.getCanonicalLocales(name.replaceAll('_', '-'))[0] ?? null)
       : null
   } catch {
     return null

@@ -1,20 +1,28 @@
 import { isWord, type Json, objectOf } from '../../model/json.ts'
 import { retryAfter } from '../../wire/faults/faults.ts'
 import { SHORT_BYTES, SHORT_MS, VIDEO_BYTES, badAnswer, jsonOf, pictureBytes } from '../answers.ts'
-import type { Deferred, ImageRequest, MediaAdapter, MediaWire, Polled, VendorJob, VideoRequest } from '../adapter.ts'
+import type {
+  DeferredMaker,
+  ImageRequest,
+  MediaAdapter,
+  MediaWire,
+  PollResult,
+  VendorJob,
+  VideoRequest,
+} from '../adapter.ts'
 import { type Inline, jsonBody } from '../request-body.ts'
 import { lossesIn, withOptions } from '../request-fields.ts'
-import { named } from './named-path.ts'
+import { nameSegment } from './named-path.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 const MOST_PICTURES = 10
 /**
- * The model for a masked part, which names the picture field otherwise: `@ai-sdk/black-forest-labs` 2.0.41,
+ * The inpainting model, which has another name for the image field: `@ai-sdk/black-forest-labs` 2.0.41,
  * black-forest-labs-image-model.ts.
  */
 const fills = /^flux-pro-1\.0-fill/
 
-/** Submits a job. The polling address is another host's at times, and is used as it was given (docs.bfl.ai). */
+/** Submits a job. The polling URL may be on another host, and is used unchanged (docs.bfl.ai). */
 async function submit(
   wire: MediaWire,
   model: string,
@@ -23,7 +31,7 @@ async function submit(
 ): Promise<VendorJob> {
   const answer = await wire.ask({
     method: 'POST',
-    path: `/${named('model', model)}`,
+    path: `/${nameSegment('model', model)}`,
     ...jsonBody(write),
     mostBytes: SHORT_BYTES,
     withinMs: SHORT_MS,
@@ -33,7 +41,7 @@ async function submit(
   return { kind, id, polling }
 }
 
-async function poll(wire: MediaWire, { polling, kind }: VendorJob): Promise<Polled> {
+async function poll(wire: MediaWire, { polling, kind }: VendorJob): Promise<PollResult> {
   const answer = await wire.ask({ method: 'GET', path: String(polling), mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
   const { status, progress, result, details } = await jsonOf(answer)
   switch (status) {
@@ -55,12 +63,12 @@ async function poll(wire: MediaWire, { polling, kind }: VendorJob): Promise<Poll
     case 'Content Moderated':
       return {
         status: 'refused',
-        message: said(details) ?? `The provider’s moderation rejected the request: ${status}.`,
+        message: messageIn(details) ?? `The provider’s moderation rejected the request: ${status}.`,
       }
     case 'Error':
     case 'Failed':
     case 'Task not found':
-      return { status: 'failed', message: said(details) ?? `The provider stopped the job: ${status}.` }
+      return { status: 'failed', message: messageIn(details) ?? `The provider stopped the job: ${status}.` }
     default:
       return {
         status: 'pending',
@@ -70,13 +78,13 @@ async function poll(wire: MediaWire, { polling, kind }: VendorJob): Promise<Poll
   }
 }
 
-function said(details: unknown): string | null {
+function messageIn(details: unknown): string | null {
   if (isWord(details)) return shorten(details, 500)
   const reasons = Object.values(objectOf(details)).flat().filter(isWord)
   return reasons.length === 0 ? null : shorten(reasons.join(', '), 500)
 }
 
-const image: Deferred<ImageRequest> = {
+const image: DeferredMaker<ImageRequest> = {
   how: 'deferred',
   async submit(wire, request) {
     const { model, prompt, size, aspectRatio, seed, outputFormat, images, mask, providerOptions } = request
@@ -88,7 +96,7 @@ const image: Deferred<ImageRequest> = {
         width: size?.width,
         height: size?.height,
         aspect_ratio: size === null ? aspectRatio : null,
-        // It makes no WebP.
+        // It doesn't support WebP.
         output_format: outputFormat === 'webp' ? null : outputFormat,
         mask: mask === null ? null : inline(mask, 'base64'),
         ...Object.fromEntries(
@@ -109,11 +117,11 @@ const image: Deferred<ImageRequest> = {
   poll,
 }
 
-/** The length is in whole seconds within these bounds: black-forest-labs-video-model.ts of the same package. */
+/** The length must be in whole seconds within these bounds: black-forest-labs-video-model.ts of the same package. */
 const SHORTEST_SECONDS = 5
 const LONGEST_SECONDS = 20
 
-const video: Deferred<VideoRequest> = {
+const video: DeferredMaker<VideoRequest> = {
   how: 'deferred',
   async submit(wire, request) {
     const { model, prompt, seconds, size, resolution, aspectRatio, audio, firstFrame, lastFrame, providerOptions } =

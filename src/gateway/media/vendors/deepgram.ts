@@ -1,14 +1,21 @@
 import { isWord, type Json, listOf, objectOf } from '../../model/json.ts'
 import { MAKING_MS, SHORT_BYTES, SOUND_BYTES, badAnswer, jsonOf, soundOf } from '../answers.ts'
-import type { Immediate, MediaAdapter, SoundFormat, SpeechRequest, Spoken, TranscriptionRequest } from '../adapter.ts'
+import type {
+  Immediate,
+  MediaAdapter,
+  SoundFormat,
+  SpeechRequest,
+  TranscriptSpan,
+  TranscriptionRequest,
+} from '../adapter.ts'
 import { jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, lossesIn } from '../request-fields.ts'
 import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
 
 const PCM_RATE = 24_000
 /**
- * The formats that Deepgram makes, in its words: `@ai-sdk/deepgram` 3.1.16, deepgram-speech-model.ts;
- * developers.deepgram.com, audio format combinations.
+ * Deepgram's formats, in its terms: `@ai-sdk/deepgram` 3.1.16, deepgram-speech-model.ts; developers.deepgram.com, audio
+ * format combinations.
  */
 const formats: Readonly<Record<SoundFormat, Readonly<Record<string, string>>>> = {
   mp3: { encoding: 'mp3' },
@@ -19,11 +26,14 @@ const formats: Readonly<Record<SoundFormat, Readonly<Record<string, string>>>> =
   pcm: { encoding: 'linear16', container: 'none', sample_rate: String(PCM_RATE) },
 }
 
-/** Families, whose voices are models of their own, `aura-2-thalia-en`: `@ai-sdk/deepgram` 3.1.16, deepgram-speech-options.ts. */
+/**
+ * Model families whose voices are separate models, such as `aura-2-thalia-en`: `@ai-sdk/deepgram` 3.1.16,
+ * deepgram-speech-options.ts.
+ */
 const family = /^aura(?:-2)?$/
 const VOICES: Readonly<Record<string, string>> = { aura: 'asteria', 'aura-2': 'thalia' }
 
-/** The model that speaks: a voice is one, and a family has one for each voice and language. */
+/** Returns the speech model: a voice is one, and a family has one per voice and language. */
 function speakingModel({ model, voice, language }: SpeechRequest): string {
   if (voice?.startsWith('aura') === true) return voice
   if (!family.test(model)) return model
@@ -55,7 +65,7 @@ const speech: Immediate<SpeechRequest> = {
   },
 }
 
-/** The sound itself is the body: it is sent as it is read. */
+/** The audio itself is the body, sent while it is read. */
 const transcription: Immediate<TranscriptionRequest> = {
   how: 'immediate',
   async run(wire, request) {
@@ -80,8 +90,8 @@ const transcription: Immediate<TranscriptionRequest> = {
     const best = objectOf(listOf(channel['alternatives'])[0])
     const text = best['transcript']
     if (typeof text !== 'string') throw badAnswer('The provider returned no transcript.')
-    const words = listOf(best['words']).map((row) => spoken(objectOf(row)))
-    const utterances = listOf(objectOf(results)['utterances']).map((row) => spoken(objectOf(row)))
+    const words = listOf(best['words']).map((row) => segmentOf(objectOf(row)))
+    const utterances = listOf(objectOf(results)['utterances']).map((row) => segmentOf(objectOf(row)))
     const { duration } = objectOf(metadata)
     const durationSeconds = typeof duration === 'number' ? duration : null
     return {
@@ -100,14 +110,14 @@ const transcription: Immediate<TranscriptionRequest> = {
 }
 
 /** Speakers are numbered from 0. */
-const spoken = ({ start, end, speaker, transcript, punctuated_word: punctuated, word }: Json): Spoken => ({
+const segmentOf = ({ start, end, speaker, transcript, punctuated_word: punctuated, word }: Json): TranscriptSpan => ({
   startSeconds: typeof start === 'number' ? start : 0,
   endSeconds: typeof end === 'number' ? end : 0,
   text: [transcript, punctuated, word].find(isWord) ?? '',
   speaker: typeof speaker === 'number' ? `speaker_${speaker}` : null,
 })
 
-/** `provider_options` stand in the query; with `callback` it would answer elsewhere. */
+/** `provider_options` are query parameters. `callback` would send the answer elsewhere. */
 function queryOf(options: Readonly<Json>, ours: Readonly<Record<string, string>>): URLSearchParams {
   const query = new URLSearchParams(ours)
   for (const [name, value] of Object.entries(options)) {

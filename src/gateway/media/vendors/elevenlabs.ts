@@ -1,21 +1,28 @@
 import { isWord, type Json, listOf, objectOf } from '../../model/json.ts'
 import { MAKING_MS, SHORT_BYTES, SOUND_BYTES, badAnswer, jsonOf, soundOf } from '../answers.ts'
-import type { Immediate, MediaAdapter, SoundFormat, SpeechRequest, Spoken, TranscriptionRequest } from '../adapter.ts'
+import type {
+  Immediate,
+  MediaAdapter,
+  SoundFormat,
+  SpeechRequest,
+  TranscriptSpan,
+  TranscriptionRequest,
+} from '../adapter.ts'
 import { formBody, jsonBody } from '../request-body.ts'
 import { baseLanguage, charactersOf, formOptions, lossesIn, withOptions } from '../request-fields.ts'
 import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
-import { named } from './named-path.ts'
+import { nameSegment } from './named-path.ts'
 
-/** Rachel, the voice where nobody is named: `@ai-sdk/elevenlabs` 3.0.46, elevenlabs-speech-model.ts. */
+/** The default voice, Rachel: `@ai-sdk/elevenlabs` 3.0.46, elevenlabs-speech-model.ts. */
 const VOICE = '21m00Tcm4TlvDq8ikWAM'
 const PCM_RATE = 24_000
 /**
- * The formats that ElevenLabs makes, in its words: `@ai-sdk/elevenlabs` 3.0.46; Opus: elevenlabs.io, API reference.
- * Other formats are made from PCM.
+ * ElevenLabs' formats, in its terms: `@ai-sdk/elevenlabs` 3.0.46; Opus: elevenlabs.io, API reference. Other formats are
+ * converted from PCM.
  */
 const formats: Partial<Record<SoundFormat, string>> = { mp3: 'mp3_44100_128', opus: 'opus_48000_128' }
 
-/** Fields of the query: the rest of `provider_options` belongs into the body. */
+/** Query parameters; the rest of `provider_options` belongs in the body. */
 const inQuery: ReadonlySet<string> = new Set(['enable_logging', 'optimize_streaming_latency'])
 
 const speech: Immediate<SpeechRequest> = {
@@ -31,7 +38,7 @@ const speech: Immediate<SpeechRequest> = {
     }
     const answer = await wire.ask({
       method: 'POST',
-      path: `/text-to-speech/${named('voice', voice ?? VOICE)}/stream?${query.toString()}`,
+      path: `/text-to-speech/${nameSegment('voice', voice ?? VOICE)}/stream?${query.toString()}`,
       ...jsonBody(() =>
         withOptions(options, {
           text: input,
@@ -70,14 +77,14 @@ const transcription: Immediate<TranscriptionRequest> = {
       mostBytes: 16 * SHORT_BYTES,
       withinMs: MAKING_MS,
     })
-    const said = await jsonOf(answer)
-    if (typeof said['text'] !== 'string') throw badAnswer('The provider returned no text.')
-    const words = wordsIn(said)
+    const transcript = await jsonOf(answer)
+    if (typeof transcript['text'] !== 'string') throw badAnswer('The provider returned no text.')
+    const words = wordsIn(transcript)
     return {
       kind: 'transcript',
       transcript: {
-        text: said['text'],
-        language: languageTag(said['language_code']) ?? language,
+        text: transcript['text'],
+        language: languageTag(transcript['language_code']) ?? language,
         // It reports no length, and its last word may end long before the recording does.
         durationSeconds: null,
         segments: segmentsOf(words),
@@ -89,9 +96,9 @@ const transcription: Immediate<TranscriptionRequest> = {
   },
 }
 
-/** The words of a transcription; blanks and noises stand between them. */
-function wordsIn(said: Json): Spoken[] {
-  return listOf(said['words'])
+/** Returns the words of a transcript, without spaces and noises between them. */
+function wordsIn(transcript: Json): TranscriptSpan[] {
+  return listOf(transcript['words'])
     .map(objectOf)
     .filter(({ type }) => type === undefined || type === 'word')
     .map(({ text, start, end, speaker_id: speaker }) => ({

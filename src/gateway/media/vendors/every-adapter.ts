@@ -29,7 +29,7 @@ const byShape: Partial<Record<Shape, MediaAdapter>> = {
 const openaiShapes: ReadonlySet<Shape> = new Set(['openai-chat', 'openai-responses', 'ollama'])
 const NOTHING: MediaAdapter = {}
 
-/** Whatever speaks OpenAI's shape, with what is known of it. */
+/** The adapter for OpenAI-shaped endpoints with these quirks. */
 function openaiShaped({ image, speech, transcription, video }: MediaQuirks): MediaAdapter {
   return {
     ...(image !== null && {
@@ -42,7 +42,7 @@ function openaiShaped({ image, speech, transcription, video }: MediaQuirks): Med
   }
 }
 
-/** The differences of a provider in what OpenAI serves at this path. */
+/** Which quirks apply to OpenAI's paths. */
 const quirksAt: Readonly<Record<string, 'image' | 'speech' | 'transcription'>> = {
   '/images/generations': 'image',
   '/images/edits': 'image',
@@ -50,7 +50,10 @@ const quirksAt: Readonly<Record<string, 'image' | 'speech' | 'transcription'>> =
   '/audio/transcriptions': 'transcription',
 }
 
-/** Whether an offer of OpenAI's shape is asked at this path just as OpenAI is, so that a client's own request means the same there. */
+/**
+ * True if an OpenAI-shaped offer is called exactly like OpenAI at this path, so that a client's own request keeps its
+ * meaning.
+ */
 export function isAskedAsOpenai({ endpoint, media }: MediaOffer, path: string): boolean {
   const kind = quirksAt[path]
   if (kind === undefined || kind !== media.kind) return false
@@ -58,22 +61,22 @@ export function isAskedAsOpenai({ endpoint, media }: MediaOffer, path: string): 
   return quirks === undefined || (quirks !== null && Object.keys(quirks).length === 0)
 }
 
-/** Whether it takes OpenAI's further fields, which travel as they are. */
+/** True if it accepts OpenAI's further fields, which are sent unchanged. */
 export const takesOpenaiFields = (endpoint: ProviderEndpoint): boolean =>
   openaiShapes.has(endpoint.shape) && endpoint.dispatch === undefined
 
-const made = new Map<string, MediaAdapter>()
+const adapters = new Map<string, MediaAdapter>()
 
-/** The adapter of this endpoint's provider: what it makes and reads, and how it is asked. Empty: no way is known. */
+/** Returns the adapter for this endpoint's provider: its media kinds and how to call them. Empty if unsupported. */
 export function adapterOf(endpoint: ProviderEndpoint): MediaAdapter {
-  // Its requests travel in another form, which is known for text alone; or not by HTTP.
+  // Its requests use a transport, which only supports text, or don't use HTTP.
   if (upstreamOf(endpoint).transport !== null || endpoint.dispatch !== undefined) return NOTHING
   if (!openaiShapes.has(endpoint.shape)) return byShape[endpoint.shape] ?? NOTHING
   const owner = quirksOwner(endpoint)
   const key = owner?.id ?? ''
-  const before = made.get(key)
+  const before = adapters.get(key)
   if (before) return before
   const adapter = openaiShaped(owner?.media ?? {})
-  made.set(key, adapter)
+  adapters.set(key, adapter)
   return adapter
 }

@@ -12,16 +12,16 @@ import {
   pictureBytes,
 } from '../answers.ts'
 import {
-  type Deferred,
-  type Delivered,
+  type DeferredMaker,
+  type DeliveredMedia,
   type ImageRequest,
   type MediaAdapter,
   MediaFault,
   type MediaRequest,
   type MediaWire,
-  type Polled,
+  type PollResult,
   type SpeechRequest,
-  type Spoken,
+  type TranscriptSpan,
   type TranscriptionRequest,
   type VendorJob,
   type VideoRequest,
@@ -32,7 +32,7 @@ import { baseLanguage, charactersOf, lossesIn, withOptions } from '../request-fi
 import { languageTag, segmentsOf } from '../transcript/transcripts.ts'
 import { modelPath } from './named-path.ts'
 
-/** Sizes that it has a name for: `@ai-sdk/fal` 3.0.41, fal-image-model.ts. */
+/** Named sizes: `@ai-sdk/fal` 3.0.41, fal-image-model.ts. */
 const sizes: Readonly<Record<string, string>> = {
   '1:1': 'square_hd',
   '16:9': 'landscape_16_9',
@@ -41,20 +41,20 @@ const sizes: Readonly<Record<string, string>> = {
   '3:4': 'portrait_4_3',
 }
 
-/** A request of one kind in its words: each of its apps has inputs of its own, and these names are `@ai-sdk/fal`'s. */
-interface Asked<R> {
+/** How requests of one kind are written. Each app has its own inputs; these names are from `@ai-sdk/fal`. */
+interface RequestKind<R> {
   write(request: R, inline: Inline): Json
   losses(request: R): string[]
-  /** The part of the request that is needed when the job has ended. */
+  /** The part of the request that is needed after the job has ended. */
   keep?(request: R): Json
 }
 
-const image: Asked<ImageRequest> = {
+const image: RequestKind<ImageRequest> = {
   write: (
     { prompt, n, size, aspectRatio, seed, negativePrompt, outputFormat, images, mask, providerOptions },
     inline,
   ) => {
-    // With pictures of several sources its apps take a list: `use_multiple_images` is ours, as the SDK's option of that name.
+    // With several source images, its apps take a list. `use_multiple_images` is our own option, named as in the SDK.
     const urls = images.map((one) => inline(one, 'data address'))
     const isMany = urls.length > 1 || 'image_urls' in providerOptions
     return {
@@ -72,7 +72,7 @@ const image: Asked<ImageRequest> = {
   losses: (request) => lossesIn(request, 'quality', 'transparent'),
 }
 
-const video: Asked<VideoRequest> = {
+const video: RequestKind<VideoRequest> = {
   write: (
     { prompt, seconds, aspectRatio, resolution, audio, seed, negativePrompt, firstFrame, lastFrame, references },
     inline,
@@ -91,13 +91,13 @@ const video: Asked<VideoRequest> = {
   losses: (request) => lossesIn(request, 'size', 'fps'),
 }
 
-const speech: Asked<SpeechRequest> = {
+const speech: RequestKind<SpeechRequest> = {
   write: ({ input, voice, speed }) => ({ text: input, output_format: 'url', voice, speed }),
   losses: (request) => lossesIn(request, 'language', 'instructions'),
   keep: ({ input }) => ({ characters: charactersOf(input) }),
 }
 
-const transcription: Asked<TranscriptionRequest> = {
+const transcription: RequestKind<TranscriptionRequest> = {
   write: ({ sound, language, timestamps, speakers, prompt }, inline) => ({
     audio_url: inline(sound, 'data address'),
     task: 'transcribe',
@@ -111,13 +111,13 @@ const transcription: Asked<TranscriptionRequest> = {
 }
 
 /** A job of its queue. */
-const queued = <R extends MediaRequest>(asked: Asked<R>): Deferred<R> => ({
+const queueJob = <R extends MediaRequest>(kind: RequestKind<R>): DeferredMaker<R> => ({
   how: 'deferred',
   async submit(wire, request) {
     const answer = await wire.ask({
       method: 'POST',
       path: `/${modelPath(request.model)}`,
-      ...jsonBody((inline) => withOptions(request.providerOptions, asked.write(request, inline))),
+      ...jsonBody((inline) => withOptions(request.providerOptions, kind.write(request, inline))),
       mostBytes: SHORT_BYTES,
       withinMs: SHORT_MS,
     })
@@ -130,16 +130,16 @@ const queued = <R extends MediaRequest>(asked: Asked<R>): Deferred<R> => ({
         response,
         ...(isWord(id) && { id }),
         ...(isWord(cancel) && { cancel }),
-        ...asked.keep?.(request),
+        ...kind.keep?.(request),
       },
-      losses: asked.losses(request),
+      losses: kind.losses(request),
     }
   },
   poll,
   cancel,
 })
 
-async function poll(wire: MediaWire, job: VendorJob): Promise<Polled> {
+async function poll(wire: MediaWire, job: VendorJob): Promise<PollResult> {
   const answer = await wire.ask({
     method: 'GET',
     path: String(job['status']),
@@ -153,19 +153,19 @@ async function poll(wire: MediaWire, job: VendorJob): Promise<Polled> {
   try {
     return deliveredBy(wire, job, await jsonOf(await resultOf(wire, String(job['response']))))
   } catch (fault) {
-    // A job that failed is completed, and what it failed of is the answer to who asks for its result.
+    // A failed job counts as completed; fetching its result returns the error.
     if (!(fault instanceof MediaFault)) throw fault
     const { kind, message, status: code } = fault
     if (kind === 'refused_content') return { status: 'refused', message }
-    if (code === 404 || code === 410) return { status: 'done', delivered: expired(fault) }
+    if (code === 404 || code === 410) return { status: 'done', delivered: expiredResult(fault) }
     if (code === CANCELLED) return { status: 'cancelled', message }
     if (kind === 'bad_request' || isRunners(fault)) return { status: 'failed', message }
     throw fault
   }
 }
 
-/** The result of a completed job that the queue no longer has: a file that fails when it is read. */
-const expired = (fault: MediaFault): Delivered => {
+/** The result of a completed job that the queue has dropped: a file that fails when read. */
+const expiredResult = (fault: MediaFault): DeliveredMedia => {
   async function* none(): AsyncGenerator<Uint8Array> {
     await Promise.reject(badAnswer(fault.message))
     yield Buffer.alloc(0)
@@ -173,11 +173,11 @@ const expired = (fault: MediaFault): Delivered => {
   return { kind: 'files', files: [{ bytes: none(), revisedPrompt: null }], units: {}, losses: [] }
 }
 
-/** The status of the result of a cancelled job, and of one whose runner failed (fal.ai, model APIs, errors). */
+/** The status of a canceled job's result, and of one whose runner failed (fal.ai, model APIs, errors). */
 const CANCELLED = 499
 const isRunners = ({ status }: MediaFault): boolean => status === 500 || status === 503
 
-/** The result of a job. A fault of the runner is believed when it comes twice: the first might be one of the way. */
+/** Returns the result of a job. A runner's error only counts if it comes twice: the first may be a network problem. */
 async function resultOf(wire: MediaWire, path: string): Promise<WireAnswer> {
   const ask = { method: 'GET', path, mostBytes: 64 << 20, withinMs: SHORT_MS } as const
   try {
@@ -189,8 +189,7 @@ async function resultOf(wire: MediaWire, path: string): Promise<WireAnswer> {
 }
 
 /**
- * Cancels a job. The queue promises to take back jobs that wait; one that runs may end all the same (fal.ai, "Cancel a
- * request").
+ * Cancels a job. The queue guarantees it for waiting jobs; a running one may still finish (fal.ai, "Cancel a request").
  */
 async function cancel(wire: MediaWire, job: VendorJob): Promise<boolean> {
   const { status, cancel: at } = job
@@ -202,17 +201,17 @@ async function cancel(wire: MediaWire, job: VendorJob): Promise<boolean> {
   return (await poll(wire, job)).status === 'cancelled'
 }
 
-function deliveredBy(wire: MediaWire, job: VendorJob, made: Json): Polled {
-  if (job['kind'] === 'transcription') return { status: 'done', delivered: transcriptOf(job, made) }
-  const urls = urlsIn(made)
-  const held = [made['has_nsfw_concepts'], made['nsfw_content_detected']].flatMap(listOf)
-  // Its safety checker answers a black picture.
-  if (held.length > 0 && held.every((one) => one === true))
+function deliveredBy(wire: MediaWire, job: VendorJob, result: Json): PollResult {
+  if (job['kind'] === 'transcription') return { status: 'done', delivered: transcriptOf(job, result) }
+  const urls = urlsIn(result)
+  const flags = [result['has_nsfw_concepts'], result['nsfw_content_detected']].flatMap(listOf)
+  // Its safety checker returns a black image.
+  if (flags.length > 0 && flags.every((one) => one === true))
     return { status: 'refused', message: 'The provider’s safety checker blocked the image.' }
-  if (job['kind'] === 'speech') return { status: 'done', delivered: soundOf(wire, job, made, urls) }
+  if (job['kind'] === 'speech') return { status: 'done', delivered: soundOf(wire, job, result, urls) }
   const most = job['kind'] === 'video' ? VIDEO_BYTES : pictureBytes
   const files = urls.map((url) => ({ bytes: bytesAt(wire, url, most), revisedPrompt: null }))
-  const { duration } = objectOf(made['video'])
+  const { duration } = objectOf(result['video'])
   return {
     status: 'done',
     delivered: {
@@ -229,26 +228,28 @@ function deliveredBy(wire: MediaWire, job: VendorJob, made: Json): Polled {
   }
 }
 
-/** `images`, `image`, `video`, `videos`, `audio`, `audio_url`: one of them, an object with `url` or a list of such. */
-function urlsIn(made: Json): string[] {
+/**
+ * `images`, `image`, `video`, `videos`, `audio`, `audio_url`: one of them, as an object with `url` or a list of such.
+ */
+function urlsIn(result: Json): string[] {
   for (const name of ['images', 'image', 'videos', 'video', 'audio', 'audio_url', 'audio_file']) {
-    const found = [made[name]].flat().flatMap((one) => {
+    const urls = [result[name]].flat().flatMap((one) => {
       const url = isWord(one) ? one : objectOf(one)['url']
       return isWord(url) ? [url] : []
     })
-    if (found.length > 0) return found
+    if (urls.length > 0) return urls
   }
   return []
 }
 
 function bytesAt(wire: MediaWire, url: string, most: number): AsyncIterable<Uint8Array> {
-  const held = dataOf(url)
-  return held === null ? wire.download(url, most) : inOne(held)
+  const data = dataOf(url)
+  return data === null ? wire.download(url, most) : inOne(data)
 }
 
-function soundOf(wire: MediaWire, { characters }: VendorJob, made: Json, [url]: string[]): Delivered {
+function soundOf(wire: MediaWire, { characters }: VendorJob, result: Json, [url]: string[]): DeliveredMedia {
   if (url === undefined) throw badAnswer('The provider returned no audio.')
-  const { content_type: type } = objectOf(made['audio'])
+  const { content_type: type } = objectOf(result['audio'])
   const isWav = /wav/i.test(String(type)) || /\.wav(?:$|\?)/i.test(url)
   return {
     kind: 'sound',
@@ -262,8 +263,8 @@ function soundOf(wire: MediaWire, { characters }: VendorJob, made: Json, [url]: 
   }
 }
 
-function transcriptOf({ timestamps, language }: VendorJob, made: Json): Delivered {
-  const { text, chunks, inferred_languages: languages } = made
+function transcriptOf({ timestamps, language }: VendorJob, result: Json): DeliveredMedia {
+  const { text, chunks, inferred_languages: languages } = result
   if (typeof text !== 'string') throw badAnswer('The provider returned no text.')
   const pieces = listOf(chunks).map(objectOf).map(pieceOf)
   const isWords = timestamps === 'word'
@@ -282,7 +283,7 @@ function transcriptOf({ timestamps, language }: VendorJob, made: Json): Delivere
   }
 }
 
-function pieceOf({ text, timestamp, speaker }: Json): Spoken {
+function pieceOf({ text, timestamp, speaker }: Json): TranscriptSpan {
   const [start, end] = listOf(timestamp)
   return {
     startSeconds: typeof start === 'number' ? start : 0,
@@ -293,8 +294,8 @@ function pieceOf({ text, timestamp, speaker }: Json): Spoken {
 }
 
 export const fal: MediaAdapter = {
-  image: queued(image),
-  video: queued(video),
-  speech: queued(speech),
-  transcription: queued(transcription),
+  image: queueJob(image),
+  video: queueJob(video),
+  speech: queueJob(speech),
+  transcription: queueJob(transcription),
 }

@@ -7,11 +7,11 @@ import { adapterOf } from './every-adapter.ts'
 
 const png = inputOf(Buffer.from('a picture'), 'image/png', 'fox.png')
 const wav = inputOf(Buffer.from('RIFF sound'), 'audio/wav', 'talk.wav')
-const sent = ({ body }: Got) => JSON.parse(body.toString())
+const bodyOf = ({ body }: Got) => JSON.parse(body.toString())
 const formOf = ({ body, headers }: Got): Promise<FormData> =>
   new Response(new Uint8Array(body), { headers: { 'content-type': headers['content-type']! } }).formData()
 
-test('Gemini writes a picture among its parts, says why it holds one back, and has no masks', async () => {
+test('Gemini returns an image among its parts, explains a filtered one, and has no masks', async () => {
   let answer: object = {
     candidates: [
       {
@@ -51,7 +51,7 @@ test('Gemini writes a picture among its parts, says why it holds one back, and h
   })
   const [got] = vendor.got as [Got]
   assert.deepEqual([got.path, got.headers['x-goog-api-key']], ['/v1beta/models/gemini-3-image:generateContent', SECRET])
-  assert.deepEqual(sent(got), {
+  assert.deepEqual(bodyOf(got), {
     contents: [
       {
         role: 'user',
@@ -78,7 +78,7 @@ test('Gemini writes a picture among its parts, says why it holds one back, and h
   await assert.rejects(made(image, wire, imageRequest({})), { kind: 'bad_answer', message: /I cannot draw/ })
 })
 
-test('Gemini speaks PCM of the rate that it says; older models are told how in the text, newer ones beside it', async () => {
+test('Gemini returns PCM with its sample rate; older models get the style in the text, newer ones in a field', async () => {
   const part = {
     inlineData: { mimeType: 'audio/L16;codec=pcm;rate=22050', data: Buffer.from('sound').toString('base64') },
   }
@@ -86,19 +86,19 @@ test('Gemini speaks PCM of the rate that it says; older models are told how in t
   const endpoint = endpointAt(`${vendor.origin}/v1beta`, 'gemini')
   const { speech } = adapterOf(endpoint)
   await using wire = wireTo(endpoint)
-  const asked = { instructions: 'Say it softly', speed: 1.2, language: 'de-DE' }
-  const spoken = await read(
-    await made(speech, wire, speechRequest({ model: 'gemini-2.5-flash-preview-tts', ...asked })),
+  const options = { instructions: 'Say it softly', speed: 1.2, language: 'de-DE' }
+  const audio = await read(
+    await made(speech, wire, speechRequest({ model: 'gemini-2.5-flash-preview-tts', ...options })),
   )
-  assert.deepEqual(spoken, {
+  assert.deepEqual(audio, {
     format: 'pcm',
     sampleRate: 22_050,
     text: 'sound',
     units: { characters: 14 },
     losses: ['speed'],
   })
-  await made(speech, wire, speechRequest({ model: 'gemini-3.8-tts', voice: 'Puck', format: 'wav', ...asked }))
-  const [older, newer] = vendor.got.map(sent)
+  await made(speech, wire, speechRequest({ model: 'gemini-3.8-tts', voice: 'Puck', format: 'wav', ...options }))
+  const [older, newer] = vendor.got.map(bodyOf)
   assert.equal(older.contents[0].parts[0].text, 'Say it softly: Hello, wörld 🦊')
   assert.equal(older.generationConfig.speechConfig.voiceConfig.prebuiltVoiceConfig.voiceName, 'Kore')
   assert.deepEqual(newer.contents[0].parts, [{ text: 'Hello, wörld 🦊', speechMetadata: { style: 'Say it softly' } }])
@@ -106,7 +106,7 @@ test('Gemini speaks PCM of the rate that it says; older models are told how in t
   assert.equal(newer.generationConfig.speechConfig.voiceConfig.prebuiltVoiceConfig.voiceName, 'Puck')
 })
 
-test('ElevenLabs streams speech in the format that it has, and reads words with their speakers', async () => {
+test('ElevenLabs streams speech in a supported format, and returns words with their speakers', async () => {
   using vendor = await vendorAt(({ path }, response) => {
     if (path.startsWith('/v1/text-to-speech/')) return void response.end('sound')
     json(response, {
@@ -125,7 +125,7 @@ test('ElevenLabs streams speech in the format that it has, and reads words with 
   const { speech, transcription } = adapterOf(endpoint)
   await using wire = wireTo(endpoint)
   const options = { enable_logging: false, seed: 5, voice_settings: { stability: 0.5 } }
-  const asked = speechRequest({
+  const request = speechRequest({
     model: 'eleven_v3',
     voice: 'abc',
     speed: 1.1,
@@ -133,19 +133,19 @@ test('ElevenLabs streams speech in the format that it has, and reads words with 
     instructions: 'x',
     providerOptions: options,
   })
-  assert.deepEqual(await read(await made(speech, wire, asked)), {
+  assert.deepEqual(await read(await made(speech, wire, request)), {
     format: 'mp3',
     sampleRate: null,
     text: 'sound',
     units: { characters: 14 },
     losses: ['instructions'],
   })
-  const [got] = vendor.got as [Got]
+  const [received] = vendor.got as [Got]
   assert.deepEqual(
-    [got.path, Object.fromEntries(got.query), got.headers['xi-api-key'], got.headers.authorization],
+    [received.path, Object.fromEntries(received.query), received.headers['xi-api-key'], received.headers.authorization],
     ['/v1/text-to-speech/abc/stream', { output_format: 'mp3_44100_128', enable_logging: 'false' }, SECRET, undefined],
   )
-  assert.deepEqual(sent(got), {
+  assert.deepEqual(bodyOf(received), {
     seed: 5,
     text: 'Hello, wörld 🦊',
     model_id: 'eleven_v3',
@@ -180,7 +180,7 @@ test('ElevenLabs streams speech in the format that it has, and reads words with 
   assert.equal(await (form.get('file') as File).text(), 'RIFF sound')
 })
 
-test('Deepgram gets the sound itself as the body, and a voice is a model', async () => {
+test('Deepgram receives the audio itself as the body, and a voice is a model', async () => {
   using vendor = await vendorAt(({ path }, response) => {
     if (path === '/v1/speak') return void response.end('sound')
     const words = [{ word: 'hello', punctuated_word: 'Hello.', start: 0.1, end: 0.5, speaker: 0 }]
@@ -195,49 +195,49 @@ test('Deepgram gets the sound itself as the body, and a voice is a model', async
   const endpoint = endpointAt(`${vendor.origin}/v1`, 'deepgram')
   const { speech, transcription } = adapterOf(endpoint)
   await using wire = wireTo(endpoint)
-  const asked = transcriptionRequest(wav, {
+  const request = transcriptionRequest(wav, {
     model: 'nova-3',
     timestamps: 'word',
     speakers: true,
     providerOptions: { keyterm: ['fox', 'den'], callback: 'https://example.com', model: 'base' },
   })
-  const answer = await read(await made(transcription, wire, asked))
-  const spoken = { startSeconds: 0.1, endSeconds: 0.5, text: 'Hello.', speaker: 'speaker_0' }
+  const answer = await read(await made(transcription, wire, request))
+  const segment = { startSeconds: 0.1, endSeconds: 0.5, text: 'Hello.', speaker: 'speaker_0' }
   assert.deepEqual(answer, {
-    transcript: { text: 'Hello.', language: 'en', durationSeconds: 2.25, segments: [spoken], words: [spoken] },
+    transcript: { text: 'Hello.', language: 'en', durationSeconds: 2.25, segments: [segment], words: [segment] },
     units: {},
     losses: [],
   })
-  const [got] = vendor.got as [Got]
+  const [received] = vendor.got as [Got]
   assert.deepEqual(
-    [got.headers.authorization, got.headers['content-type'], got.body.toString()],
+    [received.headers.authorization, received.headers['content-type'], received.body.toString()],
     [`Token ${SECRET}`, 'audio/wav', 'RIFF sound'],
   )
   assert.deepEqual(
-    [got.query.get('model'), got.query.get('detect_language'), got.query.has('callback')],
+    [received.query.get('model'), received.query.get('detect_language'), received.query.has('callback')],
     ['nova-3', 'true', false],
   )
-  assert.deepEqual(got.query.getAll('keyterm'), ['fox', 'den'])
+  assert.deepEqual(received.query.getAll('keyterm'), ['fox', 'den'])
 
   const family = await read(
     await made(speech, wire, speechRequest({ model: 'aura-2', voice: 'luna', language: 'en-US', format: 'opus' })),
   )
-  const named = await read(
+  const audio = await read(
     await made(speech, wire, speechRequest({ model: 'aura-2-thalia-en', voice: 'luna', speed: 2 })),
   )
-  assert.deepEqual([family.losses, named.losses], [[], ['speed', 'voice']])
+  assert.deepEqual([family.losses, audio.losses], [[], ['speed', 'voice']])
   assert.deepEqual(Object.fromEntries(vendor.got[1]!.query), {
     model: 'aura-2-luna-en',
     encoding: 'opus',
     container: 'ogg',
   })
   assert.deepEqual(
-    [vendor.got[2]!.query.get('model'), named.text, named.units],
+    [vendor.got[2]!.query.get('model'), audio.text, audio.units],
     ['aura-2-thalia-en', 'sound', { characters: 14 }],
   )
 })
 
-test('Stability takes a form also without a file, and a picture that its filter blurred is a refusal', async () => {
+test('Stability takes a form even without a file, and an image blurred by its filter is a refusal', async () => {
   let reason = 'SUCCESS'
   using vendor = await vendorAt((_, response) => {
     response.writeHead(200, { 'content-type': 'image/png', 'finish-reason': reason }).end('a fox')
@@ -245,21 +245,21 @@ test('Stability takes a form also without a file, and a picture that its filter 
   const endpoint = endpointAt(`${vendor.origin}/v2beta`, 'stability')
   const { image } = adapterOf(endpoint)
   await using wire = wireTo(endpoint)
-  const asked = imageRequest({
+  const request = imageRequest({
     model: 'sd3.5-large',
     size: { width: 1024, height: 1024 },
     seed: 9,
     negativePrompt: 'dogs',
     quality: 'high',
   })
-  assert.deepEqual(await read(await made(image, wire, asked)), {
+  assert.deepEqual(await read(await made(image, wire, request)), {
     files: [{ text: 'a fox', revisedPrompt: null }],
     units: { images: 1 },
     losses: ['size', 'quality'],
   })
-  const [got] = vendor.got as [Got]
-  assert.deepEqual([got.path, got.headers.accept], ['/v2beta/stable-image/generate/sd3', 'image/*'])
-  assert.deepEqual(Object.fromEntries(await formOf(got)), {
+  const [received] = vendor.got as [Got]
+  assert.deepEqual([received.path, received.headers.accept], ['/v2beta/stable-image/generate/sd3', 'image/*'])
+  assert.deepEqual(Object.fromEntries(await formOf(received)), {
     prompt: 'a red fox',
     model: 'sd3.5-large',
     mode: 'text-to-image',
@@ -275,21 +275,21 @@ test('Stability takes a form also without a file, and a picture that its filter 
   await assert.rejects(made(image, wire, imageRequest({ model: 'ultra' })), { kind: 'refused_content' })
 })
 
-test('Fireworks answers a picture’s bytes, and Groq speaks WAV whatever was asked', async () => {
+test('Fireworks returns the image bytes, and Groq speaks WAV whatever was requested', async () => {
   using vendor = await vendorAt((_, response) => void response.end('bytes'))
   const fireworks = endpointAt(`${vendor.origin}/inference/v1`, 'openai-chat', { preset: 'fireworks' })
   await using wire = wireTo(fireworks)
-  const asked = imageRequest({
+  const request = imageRequest({
     model: 'accounts/fireworks/models/flux-1-schnell-fp8',
     size: { width: 800, height: 600 },
   })
-  const picture = await read(await made(adapterOf(fireworks).image, wire, asked))
+  const picture = await read(await made(adapterOf(fireworks).image, wire, request))
   assert.deepEqual([picture.files?.[0]?.text, picture.losses], ['bytes', ['size']])
-  const [got] = vendor.got as [Got]
-  assert.equal(got.path, '/inference/v1/workflows/accounts/fireworks/models/flux-1-schnell-fp8/text_to_image')
-  assert.deepEqual([got.headers.accept, sent(got).aspect_ratio], ['image/png', '4:3'])
+  const [received] = vendor.got as [Got]
+  assert.equal(received.path, '/inference/v1/workflows/accounts/fireworks/models/flux-1-schnell-fp8/text_to_image')
+  assert.deepEqual([received.headers.accept, bodyOf(received).aspect_ratio], ['image/png', '4:3'])
   const groq = endpointAt(`${vendor.origin}/openai/v1`, 'openai-chat', { preset: 'groq' })
   const adapter = adapterOf(groq)
-  const spoken = await read(await made(adapter.speech, wire, speechRequest({ voice: 'troy', format: 'mp3' })))
-  assert.deepEqual([spoken.format, sent(vendor.got[1]!).response_format, adapter.image], ['wav', 'wav', undefined])
+  const audio = await read(await made(adapter.speech, wire, speechRequest({ voice: 'troy', format: 'mp3' })))
+  assert.deepEqual([audio.format, bodyOf(vendor.got[1]!).response_format, adapter.image], ['wav', 'wav', undefined])
 })

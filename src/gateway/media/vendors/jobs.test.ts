@@ -7,9 +7,9 @@ import { adapterOf } from './every-adapter.ts'
 
 const png = inputOf(Buffer.from('a picture'), 'image/png', 'fox.png')
 const asDataAddress = `data:image/png;base64,${Buffer.from('a picture').toString('base64')}`
-const sent = ({ body }: { body: Buffer }) => JSON.parse(body.toString())
+const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(body.toString())
 
-test('Replicate gets a job without being waited for, is polled where it says, and cancels', async () => {
+test('Replicate gets a job without waiting, is polled at its own URL, and cancels', async () => {
   let prediction: object = { status: 'processing' }
   let schema: object | null = null
   using vendor = await vendorAt(({ method, path }, response, origin) => {
@@ -26,7 +26,7 @@ test('Replicate gets a job without being waited for, is polled where it says, an
   const endpoint = endpointAt(`${vendor.origin}/v1`, 'replicate')
   const { image, video } = adapterOf(endpoint)
   await using wire = wireTo(endpoint)
-  const asked = imageRequest({
+  const request = imageRequest({
     model: 'black-forest-labs/flux-2-pro',
     n: 2,
     size: { width: 512, height: 768 },
@@ -35,14 +35,14 @@ test('Replicate gets a job without being waited for, is polled where it says, an
     outputFormat: 'jpeg',
     providerOptions: { guidance: 3, num_outputs: 9 },
   })
-  const job = await submitted(image, wire, asked)
+  const job = await submitted(image, wire, request)
   const first = vendor.got.find(({ method }) => method === 'POST')
   assert.deepEqual(
     [first!.path, first!.headers.prefer],
     ['/v1/models/black-forest-labs/flux-2-pro/predictions', undefined],
   )
   assert.equal(first!.headers.authorization, `Bearer ${SECRET}`)
-  assert.deepEqual(sent(first!), {
+  assert.deepEqual(bodyOf(first!), {
     input: {
       guidance: 3,
       num_outputs: 2,
@@ -73,9 +73,9 @@ test('Replicate gets a job without being waited for, is polled where it says, an
 
   const film = await submitted(video, wire, videoRequest({ model: 'minimax/video-01:abc', seconds: 6, audio: true }))
   const last = vendor.got.at(-1)!
-  assert.deepEqual([last.path, sent(last).version, film.losses], ['/v1/predictions', 'abc', ['audio']])
+  assert.deepEqual([last.path, bodyOf(last).version, film.losses], ['/v1/predictions', 'abc', ['audio']])
 
-  // What a model tells of its inputs is what it is asked with.
+  // The inputs that a model lists are the ones it receives.
   schema = {
     properties: {
       prompt: {},
@@ -84,13 +84,13 @@ test('Replicate gets a job without being waited for, is polled where it says, an
       subject_reference: { type: 'array' },
     },
   }
-  const told = await submitted(
+  const submission = await submitted(
     video,
     wire,
     videoRequest({ model: 'a/film', seconds: 6, fps: 24, firstFrame: png, references: [png, png] }),
   )
-  assert.deepEqual(told.losses, ['fps'])
-  assert.deepEqual(sent(vendor.got.at(-1)!).input, {
+  assert.deepEqual(submission.losses, ['fps'])
+  assert.deepEqual(bodyOf(vendor.got.at(-1)!).input, {
     prompt: 'a fox runs',
     first_frame_image: asDataAddress,
     duration: 6,
@@ -103,12 +103,12 @@ test('Replicate gets a job without being waited for, is polled where it says, an
     imageRequest({ model: 'a/picture', n: 2, size: { width: 1600, height: 900 }, quality: 'high', seed: 1 }),
   )
   assert.deepEqual(ratio.losses, ['n', 'size', 'seed'])
-  assert.deepEqual(sent(vendor.got.at(-1)!).input, { prompt: 'a red fox', aspect_ratio: '16:9', quality: 'high' })
+  assert.deepEqual(bodyOf(vendor.got.at(-1)!).input, { prompt: 'a red fox', aspect_ratio: '16:9', quality: 'high' })
 })
 
-test('fal’s queue: a picture, a refusal by its checker, a failure that the result tells, a cancel that is sure while it waits', async () => {
+test('fal’s queue: an image, a refusal by its checker, a failure reported in the result, a cancellation that is certain while queued', async () => {
   let status = 'IN_QUEUE'
-  let cancelled = 'CANCELLATION_REQUESTED'
+  let cancelStatus = 'CANCELLATION_REQUESTED'
   let result: [object, number] = [{}, 200]
   using vendor = await vendorAt(({ method, path }, response, origin) => {
     const at = `${origin}/fal-ai/flux/requests/r1`
@@ -119,7 +119,7 @@ test('fal’s queue: a picture, a refusal by its checker, a failure that the res
         response_url: at,
         cancel_url: `${at}/cancel`,
       })
-    if (path.endsWith('/cancel')) return json(response, { status: cancelled }, 202)
+    if (path.endsWith('/cancel')) return json(response, { status: cancelStatus }, 202)
     if (path.endsWith('/status')) return json(response, { status, queue_position: 3 })
     if (path.startsWith('/files/')) return void response.end(`bytes of ${path}`)
     json(response, ...result)
@@ -134,7 +134,7 @@ test('fal’s queue: a picture, a refusal by its checker, a failure that the res
   )
   const [first] = vendor.got
   assert.deepEqual([first!.path, first!.headers.authorization], ['/fal-ai/flux/dev', `Key ${SECRET}`])
-  assert.deepEqual(sent(first!), {
+  assert.deepEqual(bodyOf(first!), {
     prompt: 'a red fox',
     num_images: 2,
     image_size: 'landscape_16_9',
@@ -146,7 +146,7 @@ test('fal’s queue: a picture, a refusal by its checker, a failure that the res
   assert.equal(await job.cancel(), true)
   status = 'IN_PROGRESS'
   assert.equal(await job.cancel(), false, 'what runs may end all the same')
-  cancelled = 'OK'
+  cancelStatus = 'OK'
   assert.equal(await job.cancel(), true)
 
   status = 'COMPLETED'
@@ -173,14 +173,14 @@ test('fal’s queue: a picture, a refusal by its checker, a failure that the res
     videoRequest({ model: 'fal-ai/veo3', seconds: 8, audio: false, firstFrame: png, fps: 24 }),
   )
   assert.deepEqual(film.losses, ['fps'])
-  const told = sent(vendor.got.at(-1)!)
-  assert.deepEqual([told.duration, told.generate_audio, told.image_url], ['8s', false, asDataAddress])
+  const body = bodyOf(vendor.got.at(-1)!)
+  assert.deepEqual([body.duration, body.generate_audio, body.image_url], ['8s', false, asDataAddress])
   result = [{ video: { url: `${vendor.origin}/files/film.mp4`, duration: 8 } }, 200]
   const made = await done(await film.poll())
   assert.deepEqual([made.files?.[0]?.text, made.units], ['bytes of /files/film.mp4', { videoSeconds: 8 }])
 })
 
-test('fal speaks and reads sound by jobs', async () => {
+test('fal speaks and transcribes by jobs', async () => {
   let result: object = {}
   using vendor = await vendorAt(({ method, path }, response, origin) => {
     if (method === 'POST')
@@ -204,9 +204,9 @@ test('fal speaks and reads sound by jobs', async () => {
     wire,
     transcriptionRequest(wav, { timestamps: 'word', speakers: true }),
   )
-  const told = sent(vendor.got.at(-1)!)
-  assert.deepEqual([told.chunk_level, told.diarize], ['word', true])
-  assert.equal(told.audio_url, `data:audio/wav;base64,${Buffer.from('RIFF sound').toString('base64')}`)
+  const body = bodyOf(vendor.got.at(-1)!)
+  assert.deepEqual([body.chunk_level, body.diarize], ['word', true])
+  assert.equal(body.audio_url, `data:audio/wav;base64,${Buffer.from('RIFF sound').toString('base64')}`)
   result = {
     text: ' Hi. You',
     inferred_languages: ['en'],
@@ -228,7 +228,7 @@ test('fal speaks and reads sound by jobs', async () => {
   })
 })
 
-test('Black Forest Labs is polled at the address that it gave, and its moderation ends the job', async () => {
+test('Black Forest Labs is polled at its own URL, and its moderation ends the job', async () => {
   let state: object = { status: 'Pending', progress: 0.25 }
   using vendor = await vendorAt(({ method, path, query }, response, origin) => {
     if (method === 'POST') return json(response, { id: 'j1', polling_url: `${origin}/v1/elsewhere?id=j1` })
@@ -240,16 +240,16 @@ test('Black Forest Labs is polled at the address that it gave, and its moderatio
   const { image, video, mostImages } = adapterOf(endpoint)
   await using wire = wireTo(endpoint)
   assert.equal(mostImages?.('flux-pro-1.1'), 1)
-  const asked = imageRequest({
+  const request = imageRequest({
     model: 'flux-kontext-pro',
     images: [png, png],
     seed: 3,
     outputFormat: 'webp',
     aspectRatio: '2:1',
   })
-  const job = await submitted(image, wire, asked)
+  const job = await submitted(image, wire, request)
   const base64 = Buffer.from('a picture').toString('base64')
-  assert.deepEqual(sent(vendor.got[0]!), {
+  assert.deepEqual(bodyOf(vendor.got[0]!), {
     prompt: 'a red fox',
     seed: 3,
     aspect_ratio: '2:1',
@@ -272,10 +272,10 @@ test('Black Forest Labs is polled at the address that it gave, and its moderatio
     videoRequest({ model: 'flux-3-video', seconds: 3, lastFrame: png, seed: 1 }),
   )
   assert.deepEqual(film.losses, ['seed', 'seconds', 'last_frame'])
-  assert.deepEqual([sent(vendor.got.at(-1)!).mode, sent(vendor.got.at(-1)!).duration], ['t2v', 5])
+  assert.deepEqual([bodyOf(vendor.got.at(-1)!).mode, bodyOf(vendor.got.at(-1)!).duration], ['t2v', 5])
 })
 
-test('Veo is a job, and its key stands in no address', async () => {
+test('Veo is a job, and its key is in no URL', async () => {
   let operation: object = { name: 'models/veo-3/operations/o1' }
   using vendor = await vendorAt(({ path }, response) => {
     if (path === '/v1beta/files/f1:download') return void response.end('a film')
@@ -284,7 +284,7 @@ test('Veo is a job, and its key stands in no address', async () => {
   const endpoint = endpointAt(`${vendor.origin}/v1beta`, 'gemini')
   const { video } = adapterOf(endpoint)
   await using wire = wireTo(endpoint)
-  const asked = videoRequest({
+  const request = videoRequest({
     model: 'veo-3',
     seconds: 8,
     size: { width: 1920, height: 1080 },
@@ -293,9 +293,9 @@ test('Veo is a job, and its key stands in no address', async () => {
     fps: 24,
     providerOptions: { personGeneration: 'allow_adult', sampleCount: 4 },
   })
-  const job = await submitted(video, wire, asked)
+  const job = await submitted(video, wire, request)
   const picture = { bytesBase64Encoded: Buffer.from('a picture').toString('base64'), mimeType: 'image/png' }
-  assert.deepEqual(sent(vendor.got[0]!), {
+  assert.deepEqual(bodyOf(vendor.got[0]!), {
     instances: [
       { prompt: 'a fox runs', image: picture, referenceImages: [{ image: picture, referenceType: 'asset' }] },
     ],

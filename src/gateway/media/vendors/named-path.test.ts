@@ -9,10 +9,10 @@ import { offerOf } from '../../model/offer-of.test.ts'
 import { everyProvider } from '../../providers/every-provider.ts'
 import { upstreamOf } from '../../providers/upstream.ts'
 import { embeddingWireOf } from '../../wire/embeddings.ts'
-import { type Deferred, MediaFault, type MediaRequest, type MediaWire } from '../adapter.ts'
+import { type DeferredMaker, MediaFault, type MediaRequest, type MediaWire } from '../adapter.ts'
 import { adapterOf } from './every-adapter.ts'
 
-/** Each leads to another path of the provider, if it goes into one as it is or encoded. */
+/** Each leads to another path of the provider if it is put into one, plain or encoded. */
 const ways = ['..', '.', '../account', 'a/../../account', '%2e%2e/account', 'a\\..\\..\\account', 'a/..']
 
 const sound = inputOf(Buffer.from('sound'), 'audio/wav', 'a.wav')
@@ -29,7 +29,7 @@ const requests = (name: string): MediaRequest[] => [
 
 type Ask = (wire: MediaWire, request: MediaRequest) => Promise<unknown>
 
-/** Every endpoint that makes or reads media: by its shape alone, and as each provider that is known by name. */
+/** All endpoints for media: by shape, and as each known provider. */
 const endpoints = [
   ...(['gemini', 'elevenlabs', 'deepgram', 'replicate', 'fal', 'black-forest-labs', 'stability'] as const).map(
     (shape) => ({ shape: shape as Shape, preset: null as string | null }),
@@ -37,8 +37,8 @@ const endpoints = [
   ...everyProvider.map(({ id, shape }) => ({ shape, preset: id as string | null })),
 ].map(({ shape, preset }) => endpointAt('http://vendor.test/v1', shape, { preset }))
 
-test('no name of a model, a voice or a job leads a request of any vendor’s adapter to another of its paths', async () => {
-  let asked = 0
+test('no name of a model, voice, or job leads a request of any vendor’s adapter to another path', async () => {
+  let requestCount = 0
   for (const endpoint of endpoints) {
     const paths: string[] = []
     const wire: MediaWire = {
@@ -58,20 +58,20 @@ test('no name of a model, a voice or a job leads a request of any vendor’s ada
         })
       }
       for (const maker of Object.values(adapter).filter(
-        (one): one is Deferred<never> => typeof one === 'object' && 'poll' in one,
+        (one): one is DeferredMaker<never> => typeof one === 'object' && 'poll' in one,
       )) {
         const job = { kind: 'image', id: way, name: way }
         await maker.poll(wire, job).catch(() => {})
         await maker.cancel?.(wire, job).catch(() => {})
       }
     }
-    asked += paths.length
+    requestCount += paths.length
     assert.deepEqual(paths.filter(leadsUp), [], `${endpoint.preset ?? endpoint.shape} was asked for these paths`)
   }
-  assert.ok(asked > 100, String(asked))
+  assert.ok(requestCount > 100, String(requestCount))
 })
 
-test('no name of a model leads a request for text or vectors, in any cloud’s wrapping, to another path', async () => {
+test('no model name leads a request for text or vectors, in any cloud’s transport, to another path', async () => {
   const canonical = (model: string) => ({ model, messages: [{ role: 'user' as const, content: [] }] })
   for (const model of ['..', '.']) {
     for (const endpoint of [

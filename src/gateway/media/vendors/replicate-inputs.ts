@@ -3,34 +3,34 @@ import { SHORT_BYTES, SHORT_MS, jsonOf } from '../answers.ts'
 import { type ImageRequest, MediaFault, type MediaInput, type MediaWire, type VideoRequest } from '../adapter.ts'
 import type { Inline } from '../request-body.ts'
 import { lossesIn, ratioOf, sizeWords } from '../request-fields.ts'
-import { modelPath, named } from './named-path.ts'
+import { modelPath, nameSegment } from './named-path.ts'
 
-/** The inputs of a model, each with its schema; null: it did not tell. */
+/** The inputs of a model with their schemas; null: unknown. */
 export type Inputs = Readonly<Json> | null
 
-/** Every model has inputs of its own, and tells them: `replicate` 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
+/** Reads a model's inputs, which differ per model: `replicate` 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
 export async function inputsOf(wire: MediaWire, model: string): Promise<Inputs> {
   const [name = '', version] = model.split(':')
   const place = `/models/${modelPath(name)}`
-  const path = version === undefined ? place : `${place}/versions/${named('model', version)}`
+  const path = version === undefined ? place : `${place}/versions/${nameSegment('model', version)}`
   try {
     const told = await jsonOf(await wire.ask({ method: 'GET', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS }))
     const { openapi_schema: schema } = version === undefined ? objectOf(told['latest_version']) : told
     const { properties } = objectOf(objectOf(objectOf(objectOf(schema)['components'])['schemas'])['Input'])
     return isObject(properties) ? properties : null
   } catch (fault) {
-    // Nothing was begun: whether it may be asked at all is told by the submit.
+    // Nothing has started yet: the submit reports whether calls are allowed.
     if (fault instanceof MediaFault) return null
     throw fault
   }
 }
 
-interface Written {
+interface WrittenInputs {
   input: Json
   losses: string[]
 }
 
-/** Writes fields under the first of their names that the model has; under the first of all where it told none. */
+/** Writes fields under the first of their names that the model has, or the first one if its inputs are unknown. */
 class InputWriter {
   readonly input: Json = {}
   readonly losses: string[] = []
@@ -40,21 +40,21 @@ class InputWriter {
     this.#inputs = inputs
   }
 
-  put(lost: string, names: readonly string[], value: unknown): void {
+  put(lossName: string, names: readonly string[], value: unknown): void {
     if (value === null || value === undefined) return
     const name = this.named(names)
-    if (name === null) this.losses.push(lost)
+    if (name === null) this.losses.push(lossName)
     else this.input[name] = value
   }
 
-  files(lost: string, names: readonly string[], files: readonly MediaInput[], inline: Inline): void {
+  files(lossName: string, names: readonly string[], files: readonly MediaInput[], inline: Inline): void {
     if (files.length === 0) return
     const name = this.named(names)
-    if (name === null) return void this.losses.push(lost)
+    if (name === null) return void this.losses.push(lossName)
     const urls = files.map((file) => inline(file, 'data address'))
     const isList = objectOf(this.#inputs?.[name])['type'] === 'array'
     this.input[name] = isList ? urls : urls[0]
-    if (!isList && urls.length > 1) this.losses.push(lost)
+    if (!isList && urls.length > 1) this.losses.push(lossName)
   }
 
   named(names: readonly string[]): string | null {
@@ -62,7 +62,7 @@ class InputWriter {
     return inputs === null ? names[0]! : (names.find((name) => name in inputs) ?? null)
   }
 
-  /** Sides, or words for them, or at least their ratio. */
+  /** Writes dimensions, a named size, or at least the ratio. */
   size({ size, aspectRatio }: Pick<ImageRequest, 'size' | 'aspectRatio'>): void {
     this.put('aspect_ratio', ['aspect_ratio'], aspectRatio)
     if (size === null) return
@@ -74,10 +74,10 @@ class InputWriter {
   }
 }
 
-/** Flux 2 takes up to eight pictures, each under a name of its own: `@ai-sdk/replicate` 3.0.46, replicate-image-model.ts. */
-const numbered = Array.from({ length: 8 }, (_, at) => `input_image${at === 0 ? '' : `_${at + 1}`}`)
+/** Flux 2 takes up to eight images, each under its own name: `@ai-sdk/replicate` 3.0.46, replicate-image-model.ts. */
+const numberedNames = Array.from({ length: 8 }, (_, at) => `input_image${at === 0 ? '' : `_${at + 1}`}`)
 
-export function imageInput(request: ImageRequest, inputs: Inputs, inline: Inline): Written {
+export function imageInput(request: ImageRequest, inputs: Inputs, inline: Inline): WrittenInputs {
   const { model, prompt, n, seed, negativePrompt, outputFormat, quality, images, mask } = request
   const writer = new InputWriter(inputs)
   const isFlux2 = model.startsWith('black-forest-labs/flux-2-')
@@ -91,15 +91,15 @@ export function imageInput(request: ImageRequest, inputs: Inputs, inline: Inline
   else writer.put('quality', ['quality'], quality)
   if (inputs === null ? isFlux2 : 'input_image_2' in inputs) {
     for (const [at, image] of images.entries())
-      if (at < numbered.length) writer.put('images', [numbered[at]!], inline(image, 'data address'))
-    if (images.length > numbered.length) writer.losses.push('images')
+      if (at < numberedNames.length) writer.put('images', [numberedNames[at]!], inline(image, 'data address'))
+    if (images.length > numberedNames.length) writer.losses.push('images')
   } else writer.files('images', ['image', 'image_input', 'input_image', 'input_images', 'images'], images, inline)
   if (mask !== null && inputs === null && isFlux2) writer.losses.push('mask')
   else writer.files('mask', ['mask'], mask === null ? [] : [mask], inline)
   return { input: writer.input, losses: [...new Set([...writer.losses, ...lossesIn(request, 'transparent')])] }
 }
 
-export function videoInput(request: VideoRequest, inputs: Inputs, inline: Inline): Written {
+export function videoInput(request: VideoRequest, inputs: Inputs, inline: Inline): WrittenInputs {
   const { prompt, seconds, resolution, fps, audio, seed, negativePrompt, firstFrame, lastFrame, references } = request
   const writer = new InputWriter(inputs)
   writer.put('prompt', ['prompt'], prompt)
@@ -115,7 +115,7 @@ export function videoInput(request: VideoRequest, inputs: Inputs, inline: Inline
   writer.put('fps', ['fps', 'frames_per_second'], fps)
   writer.put('seed', ['seed'], seed)
   writer.put('negative_prompt', ['negative_prompt'], negativePrompt)
-  // Of these no name is common enough to be guessed.
+  // None of these names is common enough to guess.
   if (inputs === null) writer.losses.push(...lossesIn(request, 'audio', 'lastFrame', 'references'))
   else {
     writer.put('audio', ['generate_audio', 'audio'], audio)

@@ -1,12 +1,12 @@
 import { isWord, type Json, objectOf } from '../../model/json.ts'
 import { SHORT_BYTES, SHORT_MS, VIDEO_BYTES, badAnswer, dataOf, inOne, jsonOf, pictureBytes } from '../answers.ts'
 import type {
-  Deferred,
+  DeferredMaker,
   ImageRequest,
   MadeFile,
   MediaAdapter,
   MediaWire,
-  Polled,
+  PollResult,
   VendorJob,
   VideoRequest,
 } from '../adapter.ts'
@@ -15,9 +15,9 @@ import { type Inline, jsonBody } from '../request-body.ts'
 import { withOptions } from '../request-fields.ts'
 import { retryAfter } from '../../wire/faults/faults.ts'
 import { type Inputs, imageInput, inputsOf, videoInput } from './replicate-inputs.ts'
-import { modelPath, named } from './named-path.ts'
+import { modelPath, nameSegment } from './named-path.ts'
 
-/** The path at which predictions of this model are made: `owner/name`, of one version with `:version` behind. */
+/** The path for predictions of this model: `owner/name`, with an optional `:version`. */
 function placeOf(model: string): { path: string; version?: string } {
   const [name = '', version] = model.split(':')
   if (version !== undefined) return { path: '/predictions', version }
@@ -25,8 +25,8 @@ function placeOf(model: string): { path: string; version?: string } {
 }
 
 /**
- * Submits without `Prefer: wait`: with it the request would last up to a minute, and a crash within it would leave open
- * whether there is a job.
+ * Submits without `Prefer: wait`: that would keep the request open for up to a minute, and after a crash it would be
+ * unclear whether there is a job.
  */
 async function submit(
   wire: MediaWire,
@@ -37,9 +37,9 @@ async function submit(
   const { path, version } = placeOf(model)
   let losses: string[] = []
   const body = jsonBody((inline) => {
-    const written = write(inputs, inline)
-    losses = written.losses
-    return { input: withOptions(providerOptions, written.input), ...(version !== undefined && { version }) }
+    const fields = write(inputs, inline)
+    losses = fields.losses
+    return { input: withOptions(providerOptions, fields.input), ...(version !== undefined && { version }) }
   })
   const answer = await wire.ask({ method: 'POST', path, ...body, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
   const { id, urls } = await jsonOf(answer)
@@ -48,7 +48,7 @@ async function submit(
   return { job: { kind, get, ...(isWord(id) && { id }), ...(isWord(cancel) && { cancel }) }, losses }
 }
 
-async function poll(wire: MediaWire, { get, kind }: VendorJob): Promise<Polled> {
+async function poll(wire: MediaWire, { get, kind }: VendorJob): Promise<PollResult> {
   const answer = await wire.ask({ method: 'GET', path: String(get), mostBytes: 64 << 20, withinMs: SHORT_MS })
   const { status, output, error } = await jsonOf(answer)
   switch (status) {
@@ -71,7 +71,7 @@ async function poll(wire: MediaWire, { get, kind }: VendorJob): Promise<Polled> 
   }
 }
 
-/** An address, several, or an object of them. */
+/** A URL, a list of them, or an object of them. */
 function outputsIn(output: unknown): string[] {
   if (isWord(output)) return [output]
   const list = Array.isArray(output) ? output : Object.values(objectOf(output))
@@ -79,25 +79,25 @@ function outputsIn(output: unknown): string[] {
 }
 
 function fileAt(wire: MediaWire, url: string, most: number): MadeFile {
-  const held = dataOf(url)
-  return { bytes: held === null ? wire.download(url, most) : inOne(held), revisedPrompt: null }
+  const data = dataOf(url)
+  return { bytes: data === null ? wire.download(url, most) : inOne(data), revisedPrompt: null }
 }
 
 async function cancel(wire: MediaWire, { id, cancel: at }: VendorJob): Promise<boolean> {
-  const path = isWord(at) ? at : isWord(id) ? `/predictions/${named('job', id)}/cancel` : null
+  const path = isWord(at) ? at : isWord(id) ? `/predictions/${nameSegment('job', id)}/cancel` : null
   if (path === null) return false
   const answer = await wire.ask({ method: 'POST', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
   return ['canceled', 'aborted'].includes(String((await jsonOf(answer))['status']))
 }
 
-const image: Deferred<ImageRequest> = {
+const image: DeferredMaker<ImageRequest> = {
   how: 'deferred',
   submit: (wire, request) => submit(wire, request, (inputs, inline) => imageInput(request, inputs, inline)),
   poll,
   cancel,
 }
 
-const video: Deferred<VideoRequest> = {
+const video: DeferredMaker<VideoRequest> = {
   how: 'deferred',
   submit: (wire, request) => submit(wire, request, (inputs, inline) => videoInput(request, inputs, inline)),
   poll,

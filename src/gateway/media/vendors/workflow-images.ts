@@ -5,8 +5,8 @@ import { lossesIn, ratioOf, withOptions } from '../request-fields.ts'
 import { modelPath } from './named-path.ts'
 
 /**
- * Pictures at `/workflows/<model>/text_to_image`, which answers the bytes of one: `@ai-sdk/fireworks` 3.0.62,
- * fireworks-image-model.ts. Its models that change pictures work by jobs, and are not asked here.
+ * Images from `/workflows/<model>/text_to_image`, which returns the bytes of one: `@ai-sdk/fireworks` 3.0.62,
+ * fireworks-image-model.ts. Its editing models use jobs, which aren't supported here.
  */
 export const workflowImages: Immediate<ImageRequest> = {
   how: 'immediate',
@@ -46,7 +46,7 @@ export const workflowImages: Immediate<ImageRequest> = {
   },
 }
 
-const withAccept = <B extends { headers: Readonly<Record<string, string>> }>(sent: B, accept: string): B => ({
-  ...sent,
-  headers: { ...sent.headers, accept },
+const withAccept = <B extends { headers: Readonly<Record<string, string>> }>(body: B, accept: string): B => ({
+  ...body,
+  headers: { ...body.headers, accept },
 })

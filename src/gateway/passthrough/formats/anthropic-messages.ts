@@ -64,7 +64,7 @@ function firstUsage(head: string): Json {
   return line ? objectOf(objectOf(objectOf(parseJson(line[1]!)).message).usage) : {}
 }
 
-/** Counting tokens: the same request to another path, and nothing is generated. */
+/** Token counting: the same request to another path, without generation. */
 export const anthropicCount: PassthroughFormat = {
   ...anthropicMessages,
   path: '/v1/messages/count_tokens',

@@ -3,13 +3,13 @@ import type { Offer, Shape } from '../../model/offer.ts'
 import { isObject, parseJson } from '../../model/json.ts'
 import type { Nano } from '#core/money.ts'
 
-/** Pictures and sound, whose bytes pass in either direction whatever they are. */
+/** Images and audio, whose bytes pass unchanged in both directions. */
 export interface Media {
-  /** The number of pictures that a request asks for; null: its answer is not counted in pictures. */
+  /** The number of requested images; null: the answer isn't counted in images. */
   images: ((request: Record<string, unknown>) => number) | null
-  /** The most that this request costs at an offer; null: the price is in no source. Absent or undefined: `images` counts. */
+  /** The maximum cost of this request at an offer; null: the price is unknown. Absent or undefined: `images` counts. */
   worst?(offer: Offer): Nano | null | undefined
-  /** The facts that the end of an answer tells. */
+  /** Reads the facts at the end of an answer. */
   read(request: Record<string, unknown>, offer: Offer, contentType: string, tail: string): Reading
   /** Absent: the path has no streams. */
   events?: MediaEvents
@@ -17,42 +17,42 @@ export interface Media {
 
 export interface MediaEvents {
   wanted(request: Record<string, unknown>): boolean
-  /** A whole answer as the events of the path, for a client that was already sent the head of a stream; null: it can't be read. */
+  /** Writes a whole answer as events, for a client that was already sent the head of a stream; null: unreadable. */
   write(contentType: string, whole: Buffer): string | null
 }
 
-/** A wire shape as far as the gateway must know it to pass its bytes through: where to, with what, and where usage stands. */
+/** What the gateway must know about a wire shape to pass its bytes through: paths, headers, and the place of usage. */
 export interface PassthroughFormat {
   shape: Shape
-  /** Behind the upstream's base. */
+  /** Relative to the upstream's base. */
   path: string
-  /** The model of a request that names none; absent: it has to. */
+  /** The default model; absent: a model is required. */
   usualModel?: string
-  /** A client's headers that mean something to the provider, in lower case. */
+  /** Client headers that matter to the provider, in lower case. */
   forwardedHeaders: readonly string[]
-  /** Headers that name an account at the provider: they travel only to the caller's own endpoint. */
+  /** Headers that name an account at the provider: only sent to the caller's own endpoint. */
   forwardedOnOwnKey: readonly string[]
   media?: Media
-  /** The fields that bound the output; none: what is made has no length that could be bounded. */
+  /** The fields that limit the output; none: the result has no length. */
   limitFields: readonly string[]
-  /** The length of the answer is bounded by no field: as much is held as the model writes at most. */
+  /** No field limits the answer: the model's maximum is reserved. */
   boundless?: true
-  /** A stream says what was used only when `stream_options.include_usage` asks for it. */
+  /** Streams only report usage if `stream_options.include_usage` requests it. */
   usageOption: boolean
-  /** Null: no answer of this shape. */
+  /** Null: not an answer of this shape. */
   readWhole(json: Record<string, unknown>): Reading | null
   /**
-   * The same from the end of a whole answer alone, where that is certain: its `usage` is proved to stand at the top, and
-   * what comes before it is not looked at. Null: read it all.
+   * Reads only the end of a whole answer, where that is certain: its `usage` is proven to be at the top level. Null:
+   * read all of it.
    */
   readEnd(text: string): Reading | null
-  /** Reads a stream's usage from its first events and the last ones. */
+  /** Reads a stream's usage from its first and last events. */
   readStream(head: string, tail: string): Reading
 }
 
 /**
- * The `usage` of an answer from its text's end. The rest from the key on, behind an opening brace, is an object: so the
- * key stood at the top. Inside a string its quotes would be escaped.
+ * Finds `usage` at the end of an answer. The remainder from the key, after an opening brace, parses as an object, so
+ * the key is at the top level; inside a string its quotes would be escaped.
  */
 export function usageAtEnd(text: string): { usage: unknown; at: number } | null {
   const at = text.lastIndexOf('"usage":')
@@ -61,16 +61,16 @@ export function usageAtEnd(text: string): { usage: unknown; at: number } | null 
   return isObject(rest) && isObject(rest.usage) ? { usage: rest.usage, at } : null
 }
 
-/** The string value of the last such key before `at`. */
+/** Returns the string value of the last such key before `at`. */
 export function wordBefore(text: string, key: string, at: number): string | null {
-  const found = text.lastIndexOf(`"${key}":"`, at)
-  if (found < 0) return null
-  const start = found + key.length + 4
+  const keyAt = text.lastIndexOf(`"${key}":"`, at)
+  if (keyAt < 0) return null
+  const start = keyAt + key.length + 4
   const end = text.indexOf('"', start)
   return end < 0 ? null : text.slice(start, end)
 }
 
-/** Characters that a model wrote, in answers of either vendor: for an estimate where no usage came. */
+/** Counts characters written by the model, in answers of either vendor: for an estimate without usage. */
 export function producedCharacters(frames: string): number {
   let characters = 0
   for (const [, words] of frames.matchAll(

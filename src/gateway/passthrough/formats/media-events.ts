@@ -3,27 +3,27 @@ import type { MediaEvents } from './format.ts'
 
 const line = (event: Json): string => `event: ${textOf(event.type)}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** Of a form it is text. */
+/** In forms it is text. */
 const isStreamed = ({ stream }: Json): boolean => stream === true || stream === 'true'
 
 const isJson = (contentType: string): boolean => /json/i.test(contentType)
-const read = (whole: Buffer): Json => objectOf(parseJson(whole.toString()))
+const parseWhole = (whole: Buffer): Json => objectOf(parseJson(whole.toString()))
 
-/** Pictures: one event for each. */
+/** Images: one event each. */
 export const pictureEvents = (type: string): MediaEvents => ({
   wanted: isStreamed,
   write(contentType, whole) {
     if (!isJson(contentType)) return null
-    const { created, data, ...about } = read(whole)
+    const { created: createdAt, data, ...about } = parseWhole(whole)
     if (!Array.isArray(data)) return null
     return listOf(data)
       .filter(isObject)
-      .map((picture) => line({ type, created_at: created, ...about, ...picture }))
+      .map((picture) => line({ type, created_at: createdAt, ...about, ...picture }))
       .join('')
   },
 })
 
-/** Sound: all of it in one event. */
+/** Audio: everything in one event. */
 export const speechEvents: MediaEvents = {
   wanted: ({ stream_format }) => stream_format === 'sse',
   write: (contentType, whole) =>
@@ -33,12 +33,12 @@ export const speechEvents: MediaEvents = {
         line({ type: 'speech.audio.done', usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } }),
 }
 
-/** A transcript in any of its bodies: models such as whisper-1 ignore `stream`. */
+/** A transcript in any of its formats: models such as whisper-1 ignore `stream`. */
 export const transcriptEvents: MediaEvents = {
   wanted: isStreamed,
   write(contentType, whole) {
     if (!isJson(contentType)) return line({ type: 'transcript.text.done', text: whole.toString() })
-    const { text, usage } = read(whole)
+    const { text, usage } = parseWhole(whole)
     if (typeof text !== 'string') return null
     return line({ type: 'transcript.text.done', text, ...(isObject(usage) && { usage }) })
   },

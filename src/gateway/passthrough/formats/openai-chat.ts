@@ -5,7 +5,7 @@ import { usageIn } from '../../wire/openai-chat/usage.ts'
 import { type PassthroughFormat, usageAtEnd, wordBefore } from './format.ts'
 import { type Reading, emptyReading } from '../../model/in-progress.ts'
 
-/** The last events of a stream that are searched: usage, finish and `[DONE]` are its last events. */
+/** Events searched from the end of a stream: usage, finish, and `[DONE]` are the last ones. */
 const LAST_EVENTS = 6
 
 export const openaiChat: PassthroughFormat = {
@@ -40,12 +40,12 @@ export const openaiChat: PassthroughFormat = {
   readEnd(text) {
     const end = usageAtEnd(text)
     if (end === null || !text.includes('"choices":[')) return null
-    const used = usedIn({ usage: end.usage })
-    // The figures stand elsewhere in the answer.
-    if (used.usage === null) return null
+    const usageResult = usedIn({ usage: end.usage })
+    // The figures are elsewhere in the answer.
+    if (usageResult.usage === null) return null
     return {
       ...emptyReading(),
-      ...used,
+      ...usageResult,
       finishReason: wordBefore(text, 'finish_reason', end.at),
       ended: true,
     }
@@ -73,8 +73,10 @@ export const openaiChat: PassthroughFormat = {
 }
 
 function usedIn(json: Json): Pick<Reading, 'usage' | 'reportedUsd' | 'media'> {
-  const read = usageIn(json)
-  return read === null ? { usage: null } : { usage: read.usage, reportedUsd: read.cost_usd, media: read.media }
+  const topUsage = usageIn(json)
+  return topUsage === null
+    ? { usage: null }
+    : { usage: topUsage.usage, reportedUsd: topUsage.cost_usd, media: topUsage.media }
 }
 
 function finishIn({ choices }: Record<string, unknown>): string | null {

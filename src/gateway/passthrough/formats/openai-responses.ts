@@ -7,7 +7,7 @@ import { endOfValue } from '../../model/json-bytes.ts'
 import type { PassthroughFormat } from './format.ts'
 import { type Reading, emptyReading } from '../../model/in-progress.ts'
 
-/** The end is one event; what some providers put behind it are a few. */
+/** The end is one event; some providers send a few more after it. */
 const LAST_EVENTS = 4
 
 export const openaiResponses: PassthroughFormat = {
@@ -33,27 +33,27 @@ export const openaiResponses: PassthroughFormat = {
     return null
   },
 
-  // Its usage is not the last that it says, and an item inside has a status too.
+  // Its usage isn't the last field, and items inside have a status too.
   readEnd: () => null,
 
   readStream(_, tail) {
     let count = 0
-    let told: Reading | null = null
+    let endReading: Reading | null = null
     for (const event of eventsFromEnd(tail)) {
       if (count++ === LAST_EVENTS) break
       const json = parseJson(event)
       if (!isObject(json)) continue
-      // An error may come behind the failure that it explains, which has the usage.
+      // An error may follow the failure that it explains, which has the usage.
       if (/^response\.(completed|incomplete|failed|cancell?ed)$/.test(textOf(json.type)))
-        return { ...readResponse(responseIn(json)), closed: true, ...(told && { fault: told.fault }) }
+        return { ...readResponse(responseIn(json)), closed: true, ...(endReading && { fault: endReading.fault }) }
       if (json.type === 'error')
-        told ??= { ...emptyReading(), ended: true, fault: readStreamFault(reasonIn(json) ?? json.error ?? json) }
+        endReading ??= { ...emptyReading(), ended: true, fault: readStreamFault(reasonIn(json) ?? json.error ?? json) }
     }
-    return told ?? endOfLarge(tail)
+    return endReading ?? endOfLarge(tail)
   },
 }
 
-/** The end of an event that is too large to be kept: behind its output it says what was used. */
+/** The end of an event that is too large to hold: usage follows its output. */
 function endOfLarge(tail: string): Reading {
   const at = tail.endsWith('\n\n') ? tail.lastIndexOf('"usage":{') : -1
   if (at < 0) return emptyReading()
@@ -66,7 +66,7 @@ function endOfLarge(tail: string): Reading {
   }
 }
 
-/** The response of a stream's last event, with the status that the event names where it has none. */
+/** Returns the response of a stream's last event, with the status of the event if it has none. */
 const responseIn = (event: Json): Json => ({
   status: textOf(event.type).slice('response.'.length),
   ...objectOf(event.response),
@@ -74,17 +74,17 @@ const responseIn = (event: Json): Json => ({
 
 function readResponse(response: Json): Reading {
   const error = reasonIn(response) ?? objectOf(response.error)
-  const failed = hasFailed(response) || Object.keys(error).length > 0
+  const isFailed = hasFailed(response) || Object.keys(error).length > 0
   return {
     ...emptyReading(),
     usage: readUsage(response.usage),
     finishReason: textOf(objectOf(response.incomplete_details).reason) || textOf(response.status) || null,
     ended: true,
-    fault: failed ? readFailure(error, response) : null,
+    fault: isFailed ? readFailure(error, response) : null,
   }
 }
 
-/** A conversation in, its compacted items out (`responses.compact` of openai 7.55.0); only the vendor can read them again. */
+/** A conversation in, its compacted items out (`responses.compact` of openai 7.55.0); only the vendor can read them. */
 export const responsesCompact: PassthroughFormat = {
   ...openaiResponses,
   path: '/responses/compact',
@@ -92,7 +92,7 @@ export const responsesCompact: PassthroughFormat = {
   boundless: true,
 }
 
-/** Counting tokens: the same request to another path, and nothing is generated. */
+/** Token counting: the same request to another path, without generation. */
 export const responsesCount: PassthroughFormat = {
   ...openaiResponses,
   path: '/responses/input_tokens',

@@ -8,7 +8,7 @@ import { pictureEvents, speechEvents, transcriptEvents } from './media-events.ts
 import { type Reading, emptyReading } from '../../model/in-progress.ts'
 import { openaiChat } from './openai-chat.ts'
 
-/** Formats that OpenAI has beside conversations. None is translated: a provider that does not support one does not serve it. */
+/** OpenAI formats other than conversations. None is translated: a provider without a format doesn't serve it. */
 const base: PassthroughFormat = {
   ...openaiChat,
   limitFields: [],
@@ -27,14 +27,16 @@ export const openaiEmbeddings: PassthroughFormat = {
     if (isObject(json.error)) return base.readWhole(json)
     if (!Array.isArray(json.data) && !isObject(json.usage)) return null
     const counts = objectOf(json.usage)
-    // Jina and Voyage count in the total alone.
-    const told = [counts.prompt_tokens, counts.input_tokens, counts.total_tokens].find((one) => typeof one === 'number')
-    const usage = told === undefined ? null : usageOf({ input_tokens: countOf(told) })
+    // Jina and Voyage only report the total.
+    const tokens = [counts.prompt_tokens, counts.input_tokens, counts.total_tokens].find(
+      (one) => typeof one === 'number',
+    )
+    const usage = tokens === undefined ? null : usageOf({ input_tokens: countOf(tokens) })
     return { ...emptyReading(), usage, ended: true }
   },
 }
 
-/** Free of charge at OpenAI, and counted by nobody. */
+/** Free of charge at OpenAI, and not counted. */
 export const openaiModerations: PassthroughFormat = {
   ...base,
   path: '/moderations',
@@ -43,16 +45,16 @@ export const openaiModerations: PassthroughFormat = {
     Array.isArray(json.results) ? { ...emptyReading(), usage: usageOf({}), ended: true } : base.readWhole(json),
 }
 
-/** Completions of a bare prompt, from before there were chats. */
+/** Completions of a plain prompt, the predecessor of chats. */
 export const openaiCompletions: PassthroughFormat = {
   ...openaiChat,
   path: '/completions',
   limitFields: ['max_tokens'],
 }
 
-const passed = (path: string, media: Media): PassthroughFormat => ({ ...base, path, media })
+const mediaFormat = (path: string, media: Media): PassthroughFormat => ({ ...base, path, media })
 
-/** The most images that are counted: more than any vendor makes at once, and dear enough. */
+/** Limit of counted images: more than any vendor generates at once, and expensive enough. */
 const MOST_IMAGES = 1_000_000
 
 const pictures: Media = {
@@ -61,7 +63,7 @@ const pictures: Media = {
   read(request, { pricing }, contentType, tail) {
     const usage = usageAtEnd(contentType, tail)
     const images = pictures.images!(request)
-    // One of the two: a source prices pictures or their tokens.
+    // Either images or their tokens have a price.
     if (usage === null || pricing?.image !== undefined)
       return { ...emptyReading(), usage: usageOf({ images }), ended: true }
     return { ...emptyReading(), usage: tokensOf(usage), ended: true }
@@ -76,7 +78,7 @@ const sound: Media = {
     if (usage.type === 'duration')
       return { ...emptyReading(), usage: usageOf({ audio_seconds: countOf(usage.seconds) }), ended: true }
     const input = countOf(objectOf(usage.input_token_details ?? usage.input_tokens_details).audio_tokens)
-    // Speech is what came out of it, text what is written down.
+    // Audio is output of speech, text is output of transcription.
     const output = contentType.startsWith('text/event-stream') && input === 0 ? countOf(usage.output_tokens) : 0
     return {
       ...emptyReading(),
@@ -88,20 +90,20 @@ const sound: Media = {
 }
 
 export const openaiImages = [
-  passed('/images/generations', { ...pictures, events: pictureEvents('image_generation.completed') }),
-  passed('/images/edits', { ...pictures, events: pictureEvents('image_edit.completed') }),
-  passed('/images/variations', pictures),
+  mediaFormat('/images/generations', { ...pictures, events: pictureEvents('image_generation.completed') }),
+  mediaFormat('/images/edits', { ...pictures, events: pictureEvents('image_edit.completed') }),
+  mediaFormat('/images/variations', pictures),
 ]
 export const openaiAudio = [
-  passed('/audio/speech', { ...sound, events: speechEvents }),
-  passed('/audio/transcriptions', { ...sound, events: transcriptEvents }),
-  passed('/audio/translations', sound),
+  mediaFormat('/audio/speech', { ...sound, events: speechEvents }),
+  mediaFormat('/audio/transcriptions', { ...sound, events: transcriptEvents }),
+  mediaFormat('/audio/translations', sound),
 ]
 
 const tokensOf = (usage: Json): Reading['usage'] =>
   usageOf({ input_tokens: countOf(usage.input_tokens), output_tokens: countOf(usage.output_tokens) })
 
-/** The last `usage` that an answer tells, whole or as events; null where it tells none, as sound does not. */
+/** Returns the last `usage` of an answer, whole or as events; null if there is none, as for audio. */
 export function usageAtEnd(contentType: string, tail: string): Json | null {
   if (/^text\/event-stream/i.test(contentType)) {
     for (const event of eventsFromEnd(tail)) {

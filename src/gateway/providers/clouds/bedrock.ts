@@ -4,13 +4,13 @@ import { bedrockTransport, isConverse } from '../transport/bedrock.ts'
 export const bedrock = cloud('bedrock', 'Amazon Bedrock', 'BEDROCK', null, {
   shape: 'anthropic-messages',
   lists: false,
-  // Requests are signed with the key (Signature Version 4), or bear a Bedrock API key.
+  // Requests are signed with the key (Signature Version 4), or carry a Bedrock API key.
   keyHeader: null,
   transport: bedrockTransport,
   wraps: true,
   fetchesNothing: true,
   converses: isConverse,
-  // Claude by its messages and all others by Converse; OpenAI's shape is not for these (docs.aws.amazon.com/bedrock,
+  // Claude uses Messages and all others Converse; OpenAI's shape doesn't serve these (docs.aws.amazon.com/bedrock,
   // inference APIs).
   serves: (shape, model) => shape === 'anthropic-messages' || !/claude|nova|llama/.test(model),
   keyProbe: (shape, model) =>

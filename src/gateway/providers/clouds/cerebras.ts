@@ -4,7 +4,7 @@ import { cloud } from '../provider.ts'
 // Address and efforts: pi-ai 1.5.2.
 export const cerebras = cloud('cerebras', 'Cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1', {
   chat: [
-    // Refuses reasoning in the history with Groq's words: Kilo-Org/kilocode#10375.
+    // Rejects reasoning in the history with Groq's message: Kilo-Org/kilocode#10375.
     { efforts: ['low', 'medium', 'high'], refusesReasoning: true, ...bothLimits },
     { model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   ],

@@ -1,14 +1,14 @@
 import { bothLimits } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 
-// Address and efforts: pi-ai 1.5.2. Fields that it refuses: console.groq.com/docs/openai.
+// Address and efforts: pi-ai 1.5.2. Rejected fields: console.groq.com/docs/openai.
 export const groq = cloud('groq', 'Groq', 'GROQ', 'https://api.groq.com/openai/v1', {
   chat: [
     // `property 'reasoning_content' is unsupported`: SimonSchubert/Kai#265.
     { efforts: ['low', 'medium', 'high'], refusesReasoning: true, ...bothLimits },
     { model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   ],
-  // console.groq.com/docs/text-to-speech: WAV alone. Its voices are each of one model: nobody is named.
+  // console.groq.com/docs/text-to-speech: WAV only. Each voice belongs to one model, so there is no default.
   media: { image: null, video: null, speech: { formats: ['wav'], voice: null } },
   unknown: ['reportsCost', 'refused fields', 'price tiers', 'efforts of unnamed models'],
 })

@@ -1,6 +1,6 @@
 import { cloud } from '../provider.ts'
 
-// Everything here: pi-ai 1.5.2.
+// Source of everything here: pi-ai 1.5.2.
 export const moonshotai = cloud('moonshotai', 'Moonshot AI', 'MOONSHOT', 'https://api.moonshot.ai/v1', {
   chat: [
     { reasoning: 'switch', strict: false, echoesReasoning: true },

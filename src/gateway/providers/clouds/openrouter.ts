@@ -4,7 +4,7 @@ import { RESPONSES_FORMAT } from '../../wire/openai-responses/sealed.ts'
 import { bothLimits } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 
-/** The format in which each author's models send their thoughts, by OpenRouter's name of the author. */
+/** The reasoning format of each author's models, by OpenRouter's name of the author. */
 const byAuthor: Readonly<Record<string, string>> = {
   anthropic: ANTHROPIC_FORMAT,
   google: GEMINI_FORMAT,
@@ -21,7 +21,7 @@ export const openrouter = cloud('openrouter', 'OpenRouter', 'OPENROUTER', 'https
   chat: [
     // openrouter.ai/docs, OpenAPI of 2026-08-22.
     { reasoning: 'object', openrouter: true, openai: true, topK: true, ...bothLimits },
-    // The role `developer` is refused for most other authors' models: pi-ai 1.5.2.
+    // The role `developer` is rejected for most other authors' models: pi-ai 1.5.2.
     { model: /^~?(?:openai|anthropic)\//, developer: true },
   ],
   thoughtsOf: (upstreamModel) => byAuthor[upstreamModel.split('/')[0]!],

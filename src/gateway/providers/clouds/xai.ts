@@ -1,7 +1,7 @@
 import { bothLimits } from '../../wire/shared/quirks.ts'
 import { cloud } from '../provider.ts'
 
-// Address and efforts: pi-ai 1.5.2. Chat completions, and responses beside them: docs.x.ai.
+// Address and efforts: pi-ai 1.5.2. Chat Completions and Responses: docs.x.ai.
 export const xai = cloud('xai', 'xAI', 'XAI', 'https://api.x.ai/v1', {
   bothOpenaiShapes: true,
   chat: [

@@ -1,6 +1,6 @@
 import { local } from '../provider.ts'
 
-/** LocalAI's words for the media that a model makes or reads: core/config/model_config.go. */
+/** LocalAI's names of the media that a model generates or reads: core/config/model_config.go. */
 const KINDS = [
   ['image', 'image'],
   ['video', 'video'],
@@ -11,8 +11,8 @@ const KINDS = [
 // Address: localai.io, API reference.
 export const localAi = local('local-ai', 'LocalAI', 'http://127.0.0.1:8080/v1', {
   engine: {
-    // core/http/endpoints/openai/list_capabilities.go: a list of its own, which nobody else has. The one that OpenAI has
-    // bears no mark there.
+    // core/http/endpoints/openai/list_capabilities.go: its own list, which no other server has. Its OpenAI list has no
+    // distinguishing mark.
     list: { path: '/models/capabilities', beside: 'base' },
     isIts: ({ object, capabilities = [] }) => object === 'model' && Array.isArray(capabilities),
     read: ({ capabilities = [] }) => {
@@ -21,7 +21,7 @@ export const localAi = local('local-ai', 'LocalAI', 'http://127.0.0.1:8080/v1', 
       return { embeds: can.has('embeddings'), ...(kind !== undefined && { kind }) }
     },
   },
-  // Who speaks is a matter of the model: nobody is named.
+  // The voice depends on the model, so there is no default.
   media: { speech: { voice: null } },
   unknown: ['reportsCost', 'needsKey', 'differences from OpenAI'],
 })

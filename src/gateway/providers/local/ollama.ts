@@ -5,13 +5,14 @@ export const ollama = local('ollama', 'Ollama', 'http://127.0.0.1:11434', {
   shape: 'ollama',
   needsKey: false,
   chat: [
-    // openai/openai.go of ollama/ollama (2026-08), ollama/ollama#18305: `max_tokens` alone is read, `developer` is dropped.
+    // openai/openai.go of ollama/ollama (2026-08), ollama/ollama#18305: only `max_tokens` is read, `developer` is
+    // dropped.
     {
       efforts: ['none', 'low', 'medium', 'high', 'max'],
       refusesEfforts: true,
       refusesEmptyCalls: true,
       ownAnswers: true,
-      // Text and base64 pictures alone (docs.ollama.com, OpenAI compatibility).
+      // Only text and base64 images (docs.ollama.com, OpenAI compatibility).
       files: false,
     },
   ],

@@ -4,7 +4,7 @@ import { local } from '../provider.ts'
 export const speaches = local('speaches', 'Speaches', 'http://127.0.0.1:8000/v1', {
   engine: {
     list: { path: '/models', beside: 'base' },
-    // src/speaches/api_types.py: what each of its models is for.
+    // src/speaches/api_types.py: the task of each model.
     isIts: ({ task }) => typeof task === 'string',
     read: ({ task }) =>
       task === 'automatic-speech-recognition'

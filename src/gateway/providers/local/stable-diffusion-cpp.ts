@@ -4,7 +4,7 @@ import { local } from '../provider.ts'
 export const stableDiffusionCpp = local('stable-diffusion-cpp', 'stable-diffusion.cpp', 'http://127.0.0.1:1234/v1', {
   engine: {
     list: { path: '/models', beside: 'base' },
-    // routes_openai.cpp: the one name that it has for whatever it loaded.
+    // routes_openai.cpp: the only name it uses for any loaded model.
     isIts: ({ id }) => id === 'sd-cpp-local',
     read: () => ({ kind: 'image' }),
   },

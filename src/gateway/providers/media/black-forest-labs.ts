@@ -1,10 +1,10 @@
 import { cloud } from '../provider.ts'
 
 export const blackForestLabs = cloud('black-forest-labs', 'Black Forest Labs', 'BFL', 'https://api.bfl.ai/v1', {
-  // Address, key header and the name of the variable: `@ai-sdk/black-forest-labs` 2.0.41, black-forest-labs-provider.ts.
+  // Address, key header, and variable name: `@ai-sdk/black-forest-labs` 2.0.41, black-forest-labs-provider.ts.
   shape: 'black-forest-labs',
   keyHeaders: ['x-key'],
-  // It answers credits and no USD.
+  // It reports credits, not USD.
   reportsCost: false,
   catalogue: null,
   // docs.bfl.ai, "Get Credits".

@@ -4,7 +4,8 @@ export const deepgram = cloud('deepgram', 'Deepgram', 'DEEPGRAM', 'https://api.d
   // Address and key header: `@ai-sdk/deepgram` 3.1.16, deepgram-provider.ts.
   shape: 'deepgram',
   reportsCost: false,
-  // developers.deepgram.com, Management API: the projects of a key. Whether the list of models wants one, no source says.
+  // developers.deepgram.com, Management API: the projects of a key. No source says whether the list of models requires
+  // a key.
   keyCheck: '/projects',
   unknown: ['price tiers'],
 })

@@ -5,7 +5,7 @@ export const fal = cloud('fal', 'fal', 'FAL', 'https://queue.fal.run', {
   shape: 'fal',
   reportsCost: false,
   lists: false,
-  // No source names a request that only checks a key; an app that does not exist costs nothing.
+  // No source names a request that only checks a key; a call to an app that doesn't exist costs nothing.
   keyProbe: (_, model) => ({ path: `/fal-ai/${model}`, body: {} }),
   unknown: ['price tiers', 'key check', 'list of models'],
 })

@@ -5,7 +5,7 @@ export const stability = cloud('stability', 'Stability AI', 'STABILITY', 'https:
   shape: 'stability',
   reportsCost: false,
   catalogue: null,
-  // The account's balance is of the older version of its API: `stability-ai` 0.7.0, v1/user.
+  // The account's balance belongs to the older version of its API: `stability-ai` 0.7.0, v1/user.
   keyCheck: '/v1/user/balance',
   keyCheckBeside: '/v2beta',
   lists: false,

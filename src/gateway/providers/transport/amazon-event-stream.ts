@@ -12,7 +12,10 @@ const codec = new EventStreamCodec(
 const LEAST_MESSAGE = 16
 const MOST_MESSAGE = 24 << 20
 
-/** Messages of `application/vnd.amazon.eventstream`, cut anywhere, as server-sent events. Throws a RangeError at what is none. */
+/**
+ * Converts messages of `application/vnd.amazon.eventstream`, cut anywhere, to server-sent events. Throws a RangeError
+ * for anything else.
+ */
 export class Unframer {
   #rest: Buffer = Buffer.alloc(0)
 
@@ -30,7 +33,7 @@ export class Unframer {
   }
 }
 
-/** Anthropic's words for the exceptions that break a stream. */
+/** Anthropic's names of the exceptions that end a stream. */
 const words: Record<string, string> = {
   validationException: 'invalid_request_error',
   throttlingException: 'rate_limit_error',
@@ -38,34 +41,34 @@ const words: Record<string, string> = {
   modelTimeoutException: 'timeout_error',
 }
 
-/** A `chunk` holds an event of Anthropic's; an exception ends the stream. */
+/** A `chunk` holds an Anthropic event; an exception ends the stream. */
 function eventOf(message: Buffer): string {
-  let decoded: ReturnType<typeof codec.decode>
+  let frame: ReturnType<typeof codec.decode>
   try {
-    decoded = codec.decode(message)
+    frame = codec.decode(message)
   } catch (error) {
     throw new RangeError('a message whose checksum is wrong', { cause: error })
   }
-  const { headers, body } = decoded
+  const { headers, body } = frame
   const payload = parseJson(Buffer.from(body).toString())
   const exception = headers[':exception-type'] ?? headers[':error-code']
   if (exception !== undefined) {
     const name = String(exception.value)
     const type = words[name.charAt(0).toLowerCase() + name.slice(1)] ?? 'api_error'
-    const said = isObject(payload) ? textOf(payload['message']) : textOf(headers[':error-message']?.value)
-    const error = { type, message: said || 'The provider aborted the response.' }
+    const message = isObject(payload) ? textOf(payload['message']) : textOf(headers[':error-message']?.value)
+    const error = { type, message: message || 'The provider aborted the response.' }
     return `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`
   }
   const name = textOf(headers[':event-type']?.value)
-  // Converse has events of its own; InvokeModel puts the model's into chunks.
+  // Converse has its own events; InvokeModel wraps the model's events in chunks.
   if (name !== 'chunk') return name === '' ? '' : `event: ${name}\ndata: ${JSON.stringify(payload ?? {})}\n\n`
   const text = isObject(payload) ? Buffer.from(textOf(payload['bytes']), 'base64').toString() : ''
   const event = parseJson(text)
   return isObject(event) ? `event: ${textOf(event['type'])}\ndata: ${text}\n\n` : ''
 }
 
-/** A handler of server-sent events that is fed with Amazon's framing. Other answers pass as they are. */
-export function unframed(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+/** Feeds a handler of server-sent events from Amazon's framing. Other answers pass unchanged. */
+export function unframingHandler(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   let unframer: Unframer | null = null
   return {
     ...forwardingHandler(handler),

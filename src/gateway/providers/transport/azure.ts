@@ -1,9 +1,9 @@
 import type { ProviderEndpoint } from '../../model/offer.ts'
-import { type Transport, TransportFailed, named } from './transport.ts'
+import { type Transport, TransportFailed, modelInPath } from './transport.ts'
 
 /**
- * Azure OpenAI's older paths: `{base}/deployments/{deployment}/…?api-version=…`. Null where the base ends in `/v1`, which
- * is OpenAI's own shape (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle).
+ * Azure OpenAI's older paths: `{base}/deployments/{deployment}/…?api-version=…`. Returns null if the base ends in
+ * `/v1`, which is OpenAI's own shape (learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle).
  */
 export function azureTransport({ baseUrl, headers }: ProviderEndpoint, base: string): Transport | null {
   if (new URL(baseUrl).pathname.replace(/\/+$/, '').endsWith('/v1')) return null
@@ -16,9 +16,9 @@ export function azureTransport({ baseUrl, headers }: ProviderEndpoint, base: str
           message: 'This Azure URL requires an `api-version`. Set the header x-uk-api-version, or use …/openai/v1.',
         })
       const [path = '', query] = send.path.slice(base.length).split('?')
-      const asked = new URLSearchParams(query)
-      asked.set('api-version', version)
-      return { ...send, path: `${base}/deployments/${named(model)}${path}?${asked.toString()}` }
+      const params = new URLSearchParams(query)
+      params.set('api-version', version)
+      return { ...send, path: `${base}/deployments/${modelInPath(model)}${path}?${params.toString()}` }
     },
   }
 }

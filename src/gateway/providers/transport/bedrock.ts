@@ -1,27 +1,27 @@
 import { AwsV4Signer } from 'aws4fetch'
 import type { Send } from '#infra/http-client/send.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
-import { anthropicBody, dropped } from './claude-body.ts'
-import { type Transport, TransportFailed, named, ENDPOINT_SETTING, headerIn } from './transport.ts'
+import { anthropicBody, droppedFields } from './claude-body.ts'
+import { type Transport, TransportFailed, modelInPath, ENDPOINT_SETTING, headerIn } from './transport.ts'
 
 const VERSION = 'bedrock-2023-05-31'
 
-// Loaded with the first call: what checks the frames is large.
+// Loaded on first use: the frame decoder is large.
 let frames: typeof import('./amazon-event-stream.ts') | null = null
 
-/** Models of other houses than Anthropic are asked by Converse, which is a shape of Bedrock's own. */
+/** Models of vendors other than Anthropic use Converse, Bedrock's own shape. */
 export const isConverse = (model: string): boolean => !/claude/i.test(model)
 
 /**
- * Amazon Bedrock. With the shape `anthropic-messages` Claude by InvokeModel and other models by Converse; with
- * `openai-chat` what it serves in OpenAI's shape under `…/openai/v1`.
- * The key is `<access key id>:<secret>[:<session token>]`, with which each request is signed (Signature Version 4), or a
- * Bedrock API key, which is sent as it is. The region stands in the host's name or in the setting `x-uk-region`.
+ * Amazon Bedrock. With the shape `anthropic-messages`, Claude by InvokeModel and other models by Converse; with
+ * `openai-chat`, its OpenAI-compatible API under `…/openai/v1`. The key is `<access key id>:<secret>[:<session
+ * token>]`, which signs each request (Signature Version 4), or a Bedrock API key, which is sent. The region is part of
+ * the host name or the setting `x-uk-region`.
  */
 export function bedrockTransport({ apiKey, headers, shape, baseUrl }: ProviderEndpoint, base: string): Transport {
   const settings = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const region = settings.get('x-uk-region') ?? regionOf(baseUrl)
-  const allowed = allowedBetas(settings.get('x-uk-betas'))
+  const betas = allowedBetas(settings.get('x-uk-betas'))
   const claude = shape === 'anthropic-messages'
   return {
     async wrap(send, { model, stream }) {
@@ -30,7 +30,7 @@ export function bedrockTransport({ apiKey, headers, shape, baseUrl }: ProviderEn
         ? send
         : isConverse(model)
           ? { ...send, headers: withoutAnthropic(send.headers) }
-          : invoke(send, base, model, stream, allowed)
+          : invoke(send, base, model, stream, betas)
       if (apiKey === null) return plain
       const [accessKeyId = '', secretAccessKey, ...token] = apiKey.split(':')
       if (secretAccessKey === undefined)
@@ -43,41 +43,41 @@ export function bedrockTransport({ apiKey, headers, shape, baseUrl }: ProviderEn
       return sign(plain, { accessKeyId, secretAccessKey, sessionToken: token.join(':'), region })
     },
     ...(claude && {
-      unwrap: (handler) => frames!.unframed(handler),
-      losses: (json, given) => {
-        const { fields, beta } = dropped(json, given['anthropic-beta'], allowed)
+      unwrap: (handler) => frames!.unframingHandler(handler),
+      losses: (json, clientHeaders) => {
+        const { fields, beta } = droppedFields(json, clientHeaders['anthropic-beta'], betas)
         return beta ? [...fields, 'anthropic-beta'] : fields
       },
     }),
   }
 }
 
-/** `bedrock-runtime.us-east-1.amazonaws.com`, and the like of other partitions and private endpoints. */
+/** `bedrock-runtime.us-east-1.amazonaws.com`, and equivalents of other partitions and private endpoints. */
 const regionOf = (baseUrl: string): string | null =>
   /(?:^|\.)([a-z]{2}(?:-[a-z]+)+-\d)\.(?:vpce\.)?(?:amazonaws\.com(?:\.cn)?|api\.aws)$/.exec(
     new URL(baseUrl).hostname,
   )?.[1] ?? null
 
-/** Betas that may travel: what the operator names. Unknown ones make Bedrock refuse the request. */
+/** Allowed betas, as configured by the operator. Bedrock rejects requests with unknown ones. */
 export const allowedBetas = (setting: string | undefined): ReadonlySet<string> =>
   new Set((setting ?? '').split(',').map((one) => one.trim()))
 
-function invoke(send: Send, base: string, model: string, stream: boolean, allowed: ReadonlySet<string>): Send {
+function invoke(send: Send, base: string, model: string, stream: boolean, betas: ReadonlySet<string>): Send {
   const verb = stream ? 'invoke-with-response-stream' : 'invoke'
   return {
     ...send,
-    path: `${base}/model/${named(model)}/${verb}`,
+    path: `${base}/model/${modelInPath(model)}/${verb}`,
     headers: withoutAnthropic(send.headers),
-    body: anthropicBody(String(send.body), VERSION, headerIn(send.headers, 'anthropic-beta'), allowed, false),
+    body: anthropicBody(String(send.body), VERSION, headerIn(send.headers, 'anthropic-beta'), betas, false),
   }
 }
 
 export function withoutAnthropic(headers: readonly string[]): string[] {
-  const kept: string[] = []
+  const keptHeaders: string[] = []
   for (let i = 0; i < headers.length; i += 2)
     if (!/^anthropic-/i.test(headers[i]!) && !ENDPOINT_SETTING.test(headers[i]!))
-      kept.push(headers[i]!, headers[i + 1]!)
-  return kept
+      keptHeaders.push(headers[i]!, headers[i + 1]!)
+  return keptHeaders
 }
 
 async function sign(
@@ -93,8 +93,8 @@ async function sign(
     headers: { 'content-type': 'application/json' },
     ...(send.body !== null && { body: typeof send.body === 'string' ? send.body : new Uint8Array(send.body) }),
   })
-  const { headers: signed } = await signer.sign()
+  const { headers: signedHeaders } = await signer.sign()
   const headers = [...send.headers]
-  for (const [name, value] of signed) if (name !== 'content-type' && name !== 'host') headers.push(name, value)
+  for (const [name, value] of signedHeaders) if (name !== 'content-type' && name !== 'host') headers.push(name, value)
   return { ...send, headers }
 }

@@ -2,36 +2,36 @@ import { isObject, parseJson } from '../../model/json.ts'
 import { wellFormedJson } from '../../model/well-formed.ts'
 
 /**
- * The fields of Anthropic's messages that clouds take under their own address (AWS: "Request and Response" of Claude's
- * messages; Google: "Use Claude models on Vertex AI"). The rest is refused there.
+ * The Messages fields that clouds accept at their own address (AWS: "Request and Response" of Claude's messages;
+ * Google: "Use Claude models on Vertex AI"). They reject all others.
  */
-const carried = new Set(
+const carriedFields = new Set(
   `model stream max_tokens messages system temperature top_p top_k stop_sequences tools tool_choice thinking output_config
   metadata`.split(/\s+/),
 )
 
-/** Betas that a client asks for, and that its provider is known to take. */
+/** Splits a client's requested betas by what its provider is known to accept. */
 export const betasIn = (header: unknown, allowed: ReadonlySet<string>): { kept: string[]; dropped: boolean } => {
-  const asked = String(header ?? '')
+  const requested = String(header ?? '')
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '')
-  const kept = asked.filter((one) => allowed.has(one))
-  return { kept, dropped: kept.length < asked.length }
+  const kept = requested.filter((one) => allowed.has(one))
+  return { kept, dropped: kept.length < requested.length }
 }
 
-/** The fields that do not get there: all of them do where a beta that is let through may need them. */
-export function dropped(
+/** Fields that don't reach the cloud. None are dropped if an allowed beta may need them. */
+export function droppedFields(
   json: Record<string, unknown>,
   header: unknown,
   allowed: ReadonlySet<string>,
 ): { fields: string[]; beta: boolean } {
   const betas = betasIn(header, allowed)
-  const fields = betas.kept.length > 0 ? [] : Object.keys(json).filter((name) => !carried.has(name))
+  const fields = betas.kept.length > 0 ? [] : Object.keys(json).filter((name) => !carriedFields.has(name))
   return { fields, beta: betas.dropped }
 }
 
-/** The body as the cloud wants it: the model and the streaming stand in the path, version and betas in the body. */
+/** Converts the body for the cloud: the model and streaming are in the path, version and betas in the body. */
 export function anthropicBody(
   text: string,
   version: string,
@@ -41,7 +41,7 @@ export function anthropicBody(
 ): Buffer {
   const parsed = parseJson(text)
   const json = isObject(parsed) ? parsed : {}
-  const { fields } = dropped(json, header, allowed)
+  const { fields } = droppedFields(json, header, allowed)
   const { model: _, stream, ...rest } = json
   for (const name of fields) delete rest[name]
   const { kept } = betasIn(header, allowed)

@@ -6,18 +6,18 @@ import type { ProviderRequest } from '../../model/offer.ts'
 import { notAName, segmentOf } from '../../wire/path-name.ts'
 
 /**
- * Carries requests of a known shape to a provider that wraps them in something of its own: other paths, signatures, tokens,
- * another framing of streams. Whoever reads the answer sees the plain shape.
+ * Carries requests of a known shape to a provider with a different protocol: other paths, signatures, tokens, or stream
+ * framing. Readers of the answer see the plain shape.
  */
 export interface Transport {
-  wrap(send: Send, asked: ProviderRequest, outbound: Outbound): Send | Promise<Send>
-  /** The handler's events with the plain shape's bytes in them. */
+  wrap(send: Send, request: ProviderRequest, outbound: Outbound): Send | Promise<Send>
+  /** Returns a handler that receives the plain shape's bytes. */
   unwrap?(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler
-  /** Names of a client's fields, and `anthropic-beta`, that do not get there. */
+  /** Client fields, and `anthropic-beta`, that don't reach the provider. */
   losses?(json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>): string[]
 }
 
-/** Thrown for a request that failed on its way: it could not be put into its wrapping, or its computer was lost. */
+/** Thrown if a request can't be wrapped, or its computer disconnected. */
 export class TransportFailed extends Error {
   override name = 'CarryFailed'
   readonly fault: UpstreamFault
@@ -27,26 +27,23 @@ export class TransportFailed extends Error {
   }
 }
 
-/** The model's name as one segment of a path. Throws `TransportFailed` for one that leads to another path. */
-export function named(model: string): string {
+/** Returns the model's name as one path segment. Throws `TransportFailed` if it would lead to another path. */
+export function modelInPath(model: string): string {
   const segment = segmentOf(model)
   if (segment === null) throw new TransportFailed({ kind: 'model_not_found', message: notAName('model', model) })
   return segment
 }
 
-/**
- * Settings of an endpoint that are none of the provider's headers: they stand among `headers` under `x-uk-…`, and are
- * never sent.
- */
+/** Endpoint settings that aren't provider headers: they are stored in `headers` as `x-uk-…` and never sent. */
 export const ENDPOINT_SETTING = /^x-uk-/
 
-/** The value of the header with this lower-case name, in a list of name, value, …. */
-export function headerIn(headers: readonly string[], wanted: string): string | undefined {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i]!.toLowerCase() === wanted) return headers[i + 1]
+/** Finds a lower-case header name in a list of name, value, …. */
+export function headerIn(headers: readonly string[], name: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i]!.toLowerCase() === name) return headers[i + 1]
   return undefined
 }
 
-/** A handler that hands everything on, to be changed in what a transport has to see. */
+/** A handler that forwards everything; transports override what they need. */
 export const forwardingHandler = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
   onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
   onResponseStart: (controller, status, headers, message) =>

@@ -7,33 +7,33 @@ import { credentialOf } from './credential.ts'
 import type { ProviderEndpoint } from '../../model/offer.ts'
 import { isObject, parseJson, textOf } from '../../model/json.ts'
 import { readFault } from '../../wire/faults/faults.ts'
-import { anthropicBody, dropped } from './claude-body.ts'
+import { anthropicBody, droppedFields } from './claude-body.ts'
 import { allowedBetas, withoutAnthropic } from './bedrock.ts'
-import { type Transport, TransportFailed, named, headerIn, forwardingHandler } from './transport.ts'
+import { type Transport, TransportFailed, modelInPath, headerIn, forwardingHandler } from './transport.ts'
 
 const VERSION = 'vertex-2023-10-16'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
-/** A token is renewed so long before its end. */
+/** A token is renewed this long before it expires. */
 const EARLY_MS = 120_000
 const MOST_TOKEN = 65_536
-/** Endpoints whose tokens are kept; of more, the one that was looked up longest ago is asked for anew. */
+/** Limit of cached tokens; beyond it, the least recently used one is dropped. */
 const MOST_KEPT = 10_000
 
 /**
- * Google's Vertex AI: Gemini (shape `gemini`) and Claude (shape `anthropic-messages`) under one project and location. The
- * key is the JSON of a service account's key file, as it is or in base64, for which access tokens are got and kept; or an
- * access token itself.
+ * Google's Vertex AI: Gemini (shape `gemini`) and Claude (shape `anthropic-messages`) under one project and location.
+ * The key is the JSON of a service account's key file, plain or in base64, for which access tokens are fetched and
+ * cached; or an access token itself.
  */
 export function vertexTransport(endpoint: ProviderEndpoint, base: string): Transport {
   const { apiKey, headers, shape } = endpoint
   const settings = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  const allowed = allowedBetas(settings.get('x-uk-betas'))
+  const betas = allowedBetas(settings.get('x-uk-betas'))
   const tokens = apiKey === null ? null : keptTokens(endpoint, apiKey)
   const claude = shape === 'anthropic-messages'
   return {
     async wrap(send, { model, stream }, outbound) {
       const plain = claude
-        ? rawPredict(send, base, model, stream, allowed)
+        ? rawPredict(send, base, model, stream, betas)
         : shape === 'gemini'
           ? inPublisher(send, base)
           : send
@@ -42,14 +42,14 @@ export function vertexTransport(endpoint: ProviderEndpoint, base: string): Trans
     },
     unwrap: (handler) => ({
       ...forwardingHandler(handler),
-      onResponseStart(controller, status, given, message) {
+      onResponseStart(controller, status, responseHeaders, message) {
         if (status === 401) tokens?.forget()
-        handler.onResponseStart?.(controller, status, given, message)
+        handler.onResponseStart?.(controller, status, responseHeaders, message)
       },
     }),
     ...(claude && {
-      losses: (json, given) => {
-        const { fields, beta } = dropped(json, given['anthropic-beta'], allowed)
+      losses: (json, clientHeaders) => {
+        const { fields, beta } = droppedFields(json, clientHeaders['anthropic-beta'], betas)
         return beta ? [...fields, 'anthropic-beta'] : fields
       },
     }),
@@ -61,19 +61,19 @@ const inPublisher = (send: Send, base: string): Send => ({
   path: `${base}/publishers/google${send.path.slice(base.length)}`,
 })
 
-function rawPredict(send: Send, base: string, model: string, stream: boolean, allowed: ReadonlySet<string>): Send {
+function rawPredict(send: Send, base: string, model: string, stream: boolean, betas: ReadonlySet<string>): Send {
   const verb = stream ? 'streamRawPredict' : 'rawPredict'
   return {
     ...send,
-    path: `${base}/publishers/anthropic/models/${named(model)}:${verb}`,
+    path: `${base}/publishers/anthropic/models/${modelInPath(model)}:${verb}`,
     headers: withoutAnthropic(send.headers),
-    body: anthropicBody(String(send.body), VERSION, headerIn(send.headers, 'anthropic-beta'), allowed, true),
+    body: anthropicBody(String(send.body), VERSION, headerIn(send.headers, 'anthropic-beta'), betas, true),
   }
 }
 
 interface Tokens {
   get(outbound: Outbound): Promise<string>
-  /** The one that was given out is no longer taken. */
+  /** The current token was rejected. */
   forget(): void
 }
 
@@ -86,7 +86,7 @@ interface Account {
 
 const byEndpoint = new Map<Id, { apiKey: string; mayBePrivate: boolean; tokens: Tokens }>()
 
-/** An endpoint is read anew whenever one of its owner's changes: its token outlives that, as long as its key does. */
+/** An endpoint is reloaded when any endpoint of its owner changes; its token is kept as long as its key is the same. */
 function keptTokens(endpoint: ProviderEndpoint, apiKey: string): Tokens {
   const { id, mayBePrivate } = endpoint
   const before = byEndpoint.get(id)
@@ -102,26 +102,26 @@ function keptTokens(endpoint: ProviderEndpoint, apiKey: string): Tokens {
 function tokensOf(apiKey: string, mayBePrivate: boolean, credential: string): Tokens {
   const account = accountIn(apiKey)
   if (account === null) return { get: () => Promise.resolve(apiKey), forget() {} }
-  let kept: { token: string; until: number } | null = null
+  let cached: { token: string; until: number } | null = null
   let asking: Promise<string> | null = null
   return {
     get(outbound) {
-      if (kept !== null && Date.now() < kept.until) return Promise.resolve(kept.token)
+      if (cached !== null && Date.now() < cached.until) return Promise.resolve(cached.token)
       asking ??= askToken(account, outbound, mayBePrivate, credential)
         .then(({ token, seconds }) => {
-          kept = { token, until: Date.now() + seconds * 1000 - EARLY_MS }
+          cached = { token, until: Date.now() + seconds * 1000 - EARLY_MS }
           return token
         })
         .finally(() => (asking = null))
       return asking
     },
     forget() {
-      kept = null
+      cached = null
     },
   }
 }
 
-/** Null: it is not a key file. */
+/** Returns null if it isn't a key file. */
 function accountIn(apiKey: string): Account | null {
   const words = apiKey.trim()
   const json = parseJson(words.startsWith('{') ? words : Buffer.from(words, 'base64').toString())
@@ -143,14 +143,14 @@ async function askToken(
   credential: string,
 ): Promise<{ token: string; seconds: number }> {
   const { SignJWT } = await import('jose')
-  const refused = (message: string): never => {
+  const fail = (message: string): never => {
     throw new TransportFailed({ kind: 'upstream_key', message })
   }
   let signingKey: KeyObject
   try {
     signingKey = createPrivateKey(key)
   } catch {
-    return refused('The key of this endpoint isn’t a Google service account key file.')
+    return fail('The key of this endpoint isn’t a Google service account key file.')
   }
   const assertion = await new SignJWT({ scope: SCOPE })
     .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: keyId })
@@ -171,7 +171,7 @@ async function askToken(
       timeoutMs: 10_000,
       hops: 0,
       credential,
-      // A token serves all calls of its endpoint, whoever makes them.
+      // A token serves all calls of its endpoint, by any caller.
       party: 'access token',
     })
     const json = parseJson(bytes.toString())
@@ -179,7 +179,7 @@ async function askToken(
     if (status === 200 && token !== '')
       return { token, seconds: isObject(json) ? Number(json['expires_in']) || 3600 : 3600 }
     if (status >= 500) throw new TransportFailed(readFault(status, headers, ''))
-    return refused('Google returned no access token for the key of this endpoint.')
+    return fail('Google returned no access token for the key of this endpoint.')
   } catch (error) {
     if (!(error instanceof RetrieveFailed)) throw error
     throw new TransportFailed({ kind: 'unreachable', message: 'Google’s token service can’t be reached.' })

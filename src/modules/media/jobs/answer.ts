@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { type FileRow, mintLink, showFile } from '#modules/drive/service.ts'
 import type { Context } from '#infra/context.ts'
-import type { Spoken } from '#gateway/media/adapter.ts'
+import type { TranscriptSpan } from '#gateway/media/adapter.ts'
 import { toUsd } from '#core/money.ts'
 import { storable } from '#core/text/storable.ts'
 import { iso } from '#core/time.ts'
@@ -80,7 +80,7 @@ export async function shownFile(
   }
 }
 
-const shownSpoken = ({ startSeconds, endSeconds, text, speaker }: Spoken) => ({
+const shownSpoken = ({ startSeconds, endSeconds, text, speaker }: TranscriptSpan) => ({
   start_seconds: startSeconds,
   end_seconds: endSeconds,
   text: storable(text),

@@ -3,7 +3,7 @@ import type { MediaFacts } from '#infra/media/facts.ts'
 import type { Media } from '#infra/media/media.ts'
 import { UnreadableMedia } from '#infra/media/probe/unreadable.ts'
 import {
-  type Delivered,
+  type DeliveredMedia,
   type MadeFile,
   type MadeSound,
   MediaFault,
@@ -51,7 +51,7 @@ const SAMPLE_BYTES = 2
 export async function collect(
   { media, blobs }: { media: Media; blobs: Blobs },
   kind: MediaKind,
-  delivered: Delivered,
+  delivered: DeliveredMedia,
   { account, signal }: { account: Id; signal: AbortSignal },
 ): Promise<Collected> {
   if (delivered.kind === 'transcript') {

@@ -1,10 +1,10 @@
 import {
   MediaFault,
-  type Deferred,
-  type Delivered,
+  type DeferredMaker,
+  type DeliveredMedia,
   type Immediate,
   type MediaRequest,
-  type Polled,
+  type PollResult,
 } from '#gateway/media/adapter.ts'
 import { fateOf, mediaRefusal, passes, pollDelayMs } from '#gateway/media/fate.ts'
 import type { MediaGateway } from '#gateway/media/gateway.ts'
@@ -47,7 +47,7 @@ const MOST_BLIND = 60
 /** Sends a request and sees it to its end. */
 export async function runPart<R extends MediaRequest>(
   runner: PartRunner,
-  maker: Immediate<R> | Deferred<R>,
+  maker: Immediate<R> | DeferredMaker<R>,
   request: R,
   part: Part,
 ): Promise<PartEnd> {
@@ -65,7 +65,7 @@ async function runAtOnce<R extends MediaRequest>(
   const signal = AbortSignal.any([driving.cancelled, AbortSignal.timeout(IMMEDIATE_MS)])
   const startedAt = performance.now()
   using place = gateway.place(signal)
-  let made: Delivered
+  let made: DeliveredMedia
   try {
     made = withLength(request, await maker.run(gateway.wireTo(offer, runner.party, signal, place), request))
   } catch (error) {
@@ -91,9 +91,9 @@ async function runAtOnce<R extends MediaRequest>(
 async function asAsked(
   { engine, account, offer }: PartRunner,
   request: MediaRequest,
-  delivered: Delivered,
+  delivered: DeliveredMedia,
   signal: AbortSignal,
-): Promise<Delivered> {
+): Promise<DeliveredMedia> {
   if (delivered.kind !== 'sound' || request.kind !== 'speech') return delivered
   const comment = offer.endpoint.slug === 'sim' ? { comment: 'Simulated' } : {}
   const sound = await soundAs(delivered.sound, request.format, engine.media.converter, { account, signal, ...comment })
@@ -102,7 +102,7 @@ async function asAsked(
 
 async function submit<R extends MediaRequest>(
   runner: PartRunner,
-  maker: Deferred<R>,
+  maker: DeferredMaker<R>,
   request: R,
   { n }: Part,
 ): Promise<PartEnd> {
@@ -153,7 +153,7 @@ export function unclear(error: unknown): PartEnd {
 /** Looks at a job that is begun there until it is over. Throws `JobLeft` where another process is to go on. */
 export async function follow<R extends MediaRequest>(
   runner: PartRunner,
-  maker: Deferred<R>,
+  maker: DeferredMaker<R>,
   request: R,
   part: Part,
 ): Promise<PartEnd> {
@@ -168,7 +168,7 @@ export async function follow<R extends MediaRequest>(
     await wait(pollDelayMs(pace, round, retryAfterSeconds, Math.random()), driving)
     if (driving.cancelled.aborted) return cancel(runner, maker, job)
     if (driving.leaving.aborted) throw new JobLeft()
-    let polled: Polled
+    let polled: PollResult
     const until = AbortSignal.timeout(POLL_MS)
     using place = gateway.place(until)
     try {
@@ -219,7 +219,7 @@ function lost(error: unknown): PartEnd {
   return { end: 'failed', error: new Refusal('outcome_unknown', { message }), cost: 'held' }
 }
 
-function endedThere({ status, message, reportedUsd }: Exclude<Polled, { status: 'pending' | 'done' }>): PartEnd {
+function endedThere({ status, message, reportedUsd }: Exclude<PollResult, { status: 'pending' | 'done' }>): PartEnd {
   const cost = reportedUsd === undefined ? 'nothing' : { reportedUsd }
   const code = status === 'refused' ? 'content_refused' : 'provider_error'
   return { end: 'failed', error: new Refusal(code, { message }), cost }
@@ -227,7 +227,7 @@ function endedThere({ status, message, reportedUsd }: Exclude<Polled, { status: 
 
 async function cancel<R extends MediaRequest>(
   { gateway, offer, party }: PartRunner,
-  maker: Deferred<R>,
+  maker: DeferredMaker<R>,
   job: NonNullable<Part['job']>,
 ): Promise<PartEnd> {
   if (maker.cancel === undefined) return { end: 'cancelled', cost: 'held' }

@@ -2,43 +2,43 @@ import { countOf, isWord, type Json, listOf, objectOf } from '../../../model/jso
 import { MAKING_MS, jsonOf } from '../../answers.ts'
 import { MediaFault, type MediaUnits, type MediaWire } from '../../adapter.ts'
 import type { RequestBody } from '../../request-body.ts'
-import { named } from '../named-path.ts'
+import { nameSegment } from '../named-path.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Finish reasons of an answer that its filters held back: `@google/genai` 3.1.0, types. */
+/** Finish reasons of filtered answers: `@google/genai` 3.1.0, types. */
 const HELD_BACK = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/
 
-/** Part of an answer: bytes in base64 of this type. */
-export interface Held {
+/** A part of an answer: bytes in base64 of this type. */
+export interface InlineData {
   type: string
   base64: string
 }
 
 export interface Content {
-  held: Held[]
+  held: InlineData[]
   units: MediaUnits
 }
 
-/** Asks a model to write media. Throws `refused_content` where a filter held all of it back. */
+/** Calls a media model. Throws `refused_content` if a filter removed everything. */
 export async function generateContent(
   wire: MediaWire,
   model: string,
   body: RequestBody,
   mostBytes: number,
 ): Promise<Content> {
-  const path = `/models/${named('model', model)}:generateContent`
+  const path = `/models/${nameSegment('model', model)}:generateContent`
   const answer = await jsonOf(await wire.ask({ method: 'POST', path, ...body, mostBytes, withinMs: MAKING_MS }))
   const candidates = listOf(answer['candidates']).map(objectOf)
   const parts = candidates.flatMap(({ content }) => listOf(objectOf(content)['parts']).map(objectOf))
-  // Thoughts of a model may hold drafts.
-  const held = parts
-    .filter(({ thought }) => thought !== true)
+  // Thoughts may contain drafts.
+  const media = parts
+    .filter(({ thought: isThought }) => isThought !== true)
     .flatMap(({ inlineData, inline_data: other }) => heldIn(objectOf(inlineData ?? other)))
-  if (held.length === 0) throw whyNothing(answer, candidates, parts)
-  return { held, units: unitsOf(objectOf(answer['usageMetadata'])) }
+  if (media.length === 0) throw whyNothing(answer, candidates, parts)
+  return { held: media, units: unitsOf(objectOf(answer['usageMetadata'])) }
 }
 
-function heldIn({ mimeType, mime_type: other, data }: Json): Held[] {
+function heldIn({ mimeType, mime_type: other, data }: Json): InlineData[] {
   const type = mimeType ?? other
   return isWord(data) ? [{ type: isWord(type) ? type : '', base64: data }] : []
 }
@@ -68,14 +68,14 @@ function unitsOf(usage: Json): MediaUnits {
     outputTokens: countOf(usage['candidatesTokenCount']) + countOf(usage['thoughtsTokenCount']),
   }
   if (units.inputTokens === 0 && units.outputTokens === 0) return {}
-  const cached = countOf(usage['cachedContentTokenCount'])
-  if (cached > 0) units.cachedInputTokens = cached
-  const read = byModality(usage['promptTokensDetails'])
-  const written = byModality(usage['candidatesTokensDetails'])
-  if (read.has('IMAGE')) units.inputImageTokens = read.get('IMAGE')!
-  if (read.has('AUDIO')) units.inputAudioTokens = read.get('AUDIO')!
-  if (written.has('IMAGE')) units.outputImageTokens = written.get('IMAGE')!
-  if (written.has('AUDIO')) units.outputAudioTokens = written.get('AUDIO')!
+  const cachedTokens = countOf(usage['cachedContentTokenCount'])
+  if (cachedTokens > 0) units.cachedInputTokens = cachedTokens
+  const promptTokens = byModality(usage['promptTokensDetails'])
+  const outputTokens = byModality(usage['candidatesTokensDetails'])
+  if (promptTokens.has('IMAGE')) units.inputImageTokens = promptTokens.get('IMAGE')!
+  if (promptTokens.has('AUDIO')) units.inputAudioTokens = promptTokens.get('AUDIO')!
+  if (outputTokens.has('IMAGE')) units.outputImageTokens = outputTokens.get('IMAGE')!
+  if (outputTokens.has('AUDIO')) units.outputAudioTokens = outputTokens.get('AUDIO')!
   return units
 }
 

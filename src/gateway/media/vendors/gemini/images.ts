@@ -4,7 +4,7 @@ import { jsonBody } from '../../request-body.ts'
 import { lossesIn, ratioOf, withOptions } from '../../request-fields.ts'
 import { generateContent } from './content.ts'
 
-/** Ratios of a picture's sides: `@ai-sdk/google` 4.0.121, google-language-model-options.ts. */
+/** Supported aspect ratios: `@ai-sdk/google` 4.0.121, google-language-model-options.ts. */
 const ratios = new Set([
   '1:1',
   '2:3',
@@ -22,7 +22,7 @@ const ratios = new Set([
   '4:1',
 ])
 
-/** Pictures of Gemini's own models: a model writes one for a request, in a ratio of its own list. */
+/** Images of Gemini's own models: one per request, in a ratio of its own list. */
 export const geminiImages: Immediate<ImageRequest> = {
   how: 'immediate',
   async run(wire, request) {
@@ -37,7 +37,7 @@ export const geminiImages: Immediate<ImageRequest> = {
       )
     const ratio = aspectRatio ?? (size === null ? null : ratioOf(size))
     const isKnown = ratio !== null && (aspectRatio !== null || ratios.has(ratio))
-    const { held, units } = await generateContent(
+    const { held: inlineData, units } = await generateContent(
       wire,
       model,
       jsonBody((inline) =>
@@ -62,8 +62,8 @@ export const geminiImages: Immediate<ImageRequest> = {
     )
     return {
       kind: 'files',
-      files: held.map(({ base64 }) => fileOf(base64)),
-      units: { images: held.length, ...units },
+      files: inlineData.map(({ base64 }) => fileOf(base64)),
+      units: { images: inlineData.length, ...units },
       losses: lossesIn(request, 'size', 'quality', 'transparent', 'outputFormat', 'negativePrompt'),
     }
   },

@@ -4,13 +4,13 @@ import { jsonBody } from '../../request-body.ts'
 import { charactersOf, lossesIn, withOptions } from '../../request-fields.ts'
 import { generateContent } from './content.ts'
 
-/** The default voice and the rate, as `@ai-sdk/google` 4.0.121 has them, google-speech-model.ts. */
+/** Default voice and sample rate: `@ai-sdk/google` 4.0.121, google-speech-model.ts. */
 const VOICE = 'Kore'
 const RATE = 24_000
-/** Older models are told how to speak in the text itself: the same file. */
+/** Older models take the style in the text itself: the same file. */
 const toldInText = /^gemini-(?:2\.5|3\.1)-/
 
-/** Speech of Gemini's models: whole, as PCM or WAV. */
+/** Speech of Gemini's models: as a whole, in PCM or WAV. */
 export const geminiSpeech: Immediate<SpeechRequest> = {
   how: 'immediate',
   async run(wire, request) {
@@ -18,7 +18,7 @@ export const geminiSpeech: Immediate<SpeechRequest> = {
     const inText = toldInText.test(model)
     const text = inText && instructions !== null ? `${instructions}: ${input}` : input
     const mimeType = format === 'wav' ? 'AUDIO_WAV' : 'AUDIO_L16'
-    const { held, units } = await generateContent(
+    const { held: inlineData, units } = await generateContent(
       wire,
       model,
       jsonBody(() =>
@@ -41,13 +41,13 @@ export const geminiSpeech: Immediate<SpeechRequest> = {
       ),
       WHOLE_BYTES,
     )
-    const { type, base64 } = held[0]!
-    const made = formatOf(type)
+    const { type, base64 } = inlineData[0]!
+    const audioFormat = formatOf(type)
     return {
       kind: 'sound',
       sound: {
-        format: made,
-        sampleRate: made === 'pcm' ? Number(/rate=(\d+)/.exec(type)?.[1] ?? RATE) : null,
+        format: audioFormat,
+        sampleRate: audioFormat === 'pcm' ? Number(/rate=(\d+)/.exec(type)?.[1] ?? RATE) : null,
         bytes: inOne(Buffer.from(base64, 'base64')),
         units: () => ({ characters: charactersOf(input), ...units }),
       },

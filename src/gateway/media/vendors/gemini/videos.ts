@@ -1,23 +1,23 @@
 import { isWord, type Json, listOf, objectOf } from '../../../model/json.ts'
 import { SHORT_BYTES, SHORT_MS, VIDEO_BYTES, badAnswer, jsonOf } from '../../answers.ts'
-import type { Deferred, MediaInput, Polled, VideoRequest } from '../../adapter.ts'
+import type { DeferredMaker, MediaInput, PollResult, VideoRequest } from '../../adapter.ts'
 import { isRefusal } from '../../refusal-words.ts'
 import { type Inline, jsonBody } from '../../request-body.ts'
 import { lossesIn, ratioOf, withOptions } from '../../request-fields.ts'
 import { retryAfter } from '../../../wire/faults/faults.ts'
-import { modelPath, named } from '../named-path.ts'
+import { modelPath, nameSegment } from '../named-path.ts'
 
-/** An operation's name stands in an address. */
+/** An operation's name becomes part of a URL. */
 const NAME = /^[\w-]+(?:\/[\w.-]*[\w-]){1,8}$/
 
-/** Sizes that it has words for: `@ai-sdk/google` 4.0.121, google-video-model.ts. */
+/** Supported sizes: `@ai-sdk/google` 4.0.121, google-video-model.ts. */
 const resolutions: Readonly<Record<number, string>> = { 720: '720p', 1080: '1080p', 2160: '4k' }
 
 /**
- * Veo: a long-running operation, whose video lies behind the key. The key goes into the header and never into the address,
- * as the vendor's own samples have it.
+ * Veo: a long-running operation whose video requires the key. The key is sent in the header, never in the URL as in the
+ * vendor's samples.
  */
-export const geminiVideos: Deferred<VideoRequest> = {
+export const geminiVideos: DeferredMaker<VideoRequest> = {
   how: 'deferred',
   async submit(wire, request) {
     const { model, prompt, seconds, size, resolution, aspectRatio, seed, negativePrompt, providerOptions } = request
@@ -25,7 +25,7 @@ export const geminiVideos: Deferred<VideoRequest> = {
     const known = size === null ? undefined : resolutions[Math.min(size.width, size.height)]
     const answer = await wire.ask({
       method: 'POST',
-      path: `/models/${named('model', model)}:predictLongRunning`,
+      path: `/models/${nameSegment('model', model)}:predictLongRunning`,
       ...jsonBody((inline) => {
         const picture = pictureBy(inline)
         return {
@@ -65,14 +65,14 @@ export const geminiVideos: Deferred<VideoRequest> = {
   async poll(wire, job) {
     const path = `/${modelPath(String(job['name']))}`
     const answer = await wire.ask({ method: 'GET', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
-    const { done, error, response } = await jsonOf(answer)
-    if (done !== true) return { status: 'pending', progress: null, retryAfterSeconds: retryAfter(answer.headers) }
+    const { done: isDone, error, response } = await jsonOf(answer)
+    if (isDone !== true) return { status: 'pending', progress: null, retryAfterSeconds: retryAfter(answer.headers) }
     if (error !== undefined && error !== null) {
       const { message } = objectOf(error)
       const words = isWord(message) ? message : 'The provider didn’t say why it failed.'
       return { status: isRefusal(words) ? 'refused' : 'failed', message: words }
     }
-    return ended(objectOf(objectOf(response)['generateVideoResponse']), job['seconds'], (uri) =>
+    return endedJob(objectOf(objectOf(response)['generateVideoResponse']), job['seconds'], (uri) =>
       wire.download(uri, VIDEO_BYTES),
     )
   },
@@ -82,12 +82,12 @@ const pictureBy =
   (inline: Inline) =>
   (input: MediaInput): Json => ({ bytesBase64Encoded: inline(input, 'base64'), mimeType: input.type })
 
-function ended(said: Json, seconds: unknown, download: (uri: string) => AsyncIterable<Uint8Array>): Polled {
-  const uris = listOf(said['generatedSamples'])
+function endedJob(operation: Json, seconds: unknown, download: (uri: string) => AsyncIterable<Uint8Array>): PollResult {
+  const uris = listOf(operation['generatedSamples'])
     .map((sample) => objectOf(objectOf(sample)['video'])['uri'])
     .filter(isWord)
-  // What a filter held back is counted, and explained at times.
-  const reasons = listOf(said['raiMediaFilteredReasons']).filter(isWord)
+  // Filtered results are counted, and sometimes explained.
+  const reasons = listOf(operation['raiMediaFilteredReasons']).filter(isWord)
   if (uris.length === 0)
     return {
       status: 'refused',

@@ -2,7 +2,7 @@ import { compact, isWord, type Json, listOf, objectOf } from '../../../model/jso
 import type { ImageQuirks } from '../../../providers/media-quirks.ts'
 import { MAKING_MS, badAnswer, dataOf, fileOf, inOne, jsonOf, pictureAnswerBytes, pictureBytes } from '../../answers.ts'
 import {
-  type Delivered,
+  type DeliveredMedia,
   type ImageRequest,
   type Immediate,
   type MadeFile,
@@ -13,14 +13,14 @@ import { type FormValue, type RequestBody, formBody, jsonBody } from '../../requ
 import { formOptions, lossesIn, sizeWords, withOptions } from '../../request-fields.ts'
 import { tokensIn } from './usage.ts'
 
-/** Models that answer base64 alone, and refuse to be told so: `@ai-sdk/openai` 4.0.118, openai-image-model.ts. */
+/** Models that always return base64, and reject the parameter: `@ai-sdk/openai` 4.0.118, openai-image-model.ts. */
 const base64Always = /^(?:chatgpt-image|gpt-image)/
-/** Models of before these, with fewer fields: OpenAI's API description 2.3.0. */
+/** Older models with fewer fields: OpenAI's API description 2.3.0. */
 const older = /^dall-e-/
 
 const OWN_FIELDS: ImageQuirks['takes'] = ['quality', 'output_format', 'background']
 
-/** Pictures as OpenAI makes and changes them. */
+/** OpenAI's image generation and editing. */
 export function openaiImages(quirks: ImageQuirks): Immediate<ImageRequest> {
   return {
     how: 'immediate',
@@ -32,28 +32,28 @@ export function openaiImages(quirks: ImageQuirks): Immediate<ImageRequest> {
       const { fields, losses } = fieldsOf(request, quirks)
       const isEdit = request.images.length > 0
       const path = isEdit && edits !== 'image_url' ? '/images/edits' : '/images/generations'
-      const sent = isEdit && edits === 'form' ? form(request, fields) : json(request, fields, edits)
+      const body = isEdit && edits === 'form' ? form(request, fields) : json(request, fields, edits)
       if (isEdit && edits === 'image_url' && request.images.length > 1) losses.push('images')
       const answer = await wire.ask({
         method: 'POST',
         path,
-        ...sent,
+        ...body,
         mostBytes: pictureAnswerBytes(request.n),
         withinMs: MAKING_MS,
       })
-      return delivered(wire, await jsonOf(answer), losses)
+      return resultOf(wire, await jsonOf(answer), losses)
     },
   }
 }
 
 const refusedField = (message: string): MediaFault => new MediaFault('bad_request', message, { sent: false })
 
-/** The request in the provider's words, and what it has none for. */
+/** Returns the request in the provider's terms, and the fields without an equivalent. */
 function fieldsOf(request: ImageRequest, quirks: ImageQuirks): { fields: Json; losses: string[] } {
   const { model, prompt, n, size, quality, transparent, outputFormat, aspectRatio, seed, negativePrompt } = request
-  const { size: sized = 'size', base64 = 'b64_json' } = quirks
+  const { size: sizeField = 'size', base64 = 'b64_json' } = quirks
   const takes = new Set(older.test(model) ? ['quality'] : (quirks.takes ?? OWN_FIELDS))
-  const given = {
+  const ownFields = {
     aspect_ratio: aspectRatio,
     seed,
     negative_prompt: negativePrompt,
@@ -62,12 +62,13 @@ function fieldsOf(request: ImageRequest, quirks: ImageQuirks): { fields: Json; l
     background: transparent === null ? null : transparent ? 'transparent' : 'opaque',
   }
   const fields: Json = { model, prompt, n }
-  for (const name of takes) fields[name] = given[name as keyof typeof given] ?? undefined
-  if (sized === 'size') fields['size'] = sizeWords(size)
-  if (sized === 'width and height' && size !== null) Object.assign(fields, { width: size.width, height: size.height })
+  for (const name of takes) fields[name] = ownFields[name as keyof typeof ownFields] ?? undefined
+  if (sizeField === 'size') fields['size'] = sizeWords(size)
+  if (sizeField === 'width and height' && size !== null)
+    Object.assign(fields, { width: size.width, height: size.height })
   if (!base64Always.test(model)) fields['response_format'] = base64
   const losses = [
-    ...lossesIn(request, ...(sized === 'none' ? (['size'] as const) : [])),
+    ...lossesIn(request, ...(sizeField === 'none' ? (['size'] as const) : [])),
     ...(takes.has('background') ? [] : lossesIn(request, 'transparent')),
     ...lossesIn(request, 'aspectRatio', 'seed', 'negativePrompt', 'quality', 'outputFormat').filter(
       (name) => !takes.has(name),
@@ -78,7 +79,7 @@ function fieldsOf(request: ImageRequest, quirks: ImageQuirks): { fields: Json; l
 
 function form({ images, mask, providerOptions }: ImageRequest, fields: Json): RequestBody {
   const ours = Object.entries(fields) as [string, FormValue][]
-  // One picture is `image`, several are `image[]`: `@ai-sdk/openai` 4.0.118, openai-image-model.ts.
+  // One image is `image`, several are `image[]`: `@ai-sdk/openai` 4.0.118, openai-image-model.ts.
   const name = images.length === 1 ? 'image' : 'image[]'
   return formBody([
     ...ours,
@@ -93,16 +94,16 @@ const json = ({ images, providerOptions }: ImageRequest, fields: Json, edits: Im
     const { stream: _, ...options } = providerOptions
     const urls = images.map((image) => inline(image, 'data address'))
     // `@ai-sdk/xai` 5.0.12, xai-image-model.ts, and `@ai-sdk/togetherai` 3.0.54, togetherai-image-model.ts.
-    const named = urls.map((url) => ({ url, type: 'image_url' }))
-    const sent =
-      edits === 'image_url' ? { image_url: urls[0] } : urls.length > 1 ? { images: named } : { image: named[0] }
-    return withOptions(options, { ...fields, ...(urls.length > 0 && sent) })
+    const imageUrls = urls.map((url) => ({ url, type: 'image_url' }))
+    const imageFields =
+      edits === 'image_url' ? { image_url: urls[0] } : urls.length > 1 ? { images: imageUrls } : { image: imageUrls[0] }
+    return withOptions(options, { ...fields, ...(urls.length > 0 && imageFields) })
   })
 
-function delivered(wire: MediaWire, answer: Json, losses: readonly string[]): Delivered {
+function resultOf(wire: MediaWire, answer: Json, losses: readonly string[]): DeliveredMedia {
   const rows = listOf(answer['data']).map(objectOf)
   if (rows.length === 0) throw badAnswer('The provider returned no image.')
-  if (rows.some(({ respect_moderation: passed }) => passed === false))
+  if (rows.some(({ respect_moderation: isAllowed }) => isAllowed === false))
     throw new MediaFault('refused_content', 'The provider’s moderation blocked an image.')
   return {
     kind: 'files',
@@ -116,11 +117,11 @@ function pictureOf(wire: MediaWire, { b64_json: base64, url, revised_prompt: rev
   const revisedPrompt = isWord(revised) ? revised : null
   if (isWord(base64)) return fileOf(base64.replace(/^data:[^,]*,/, ''), revisedPrompt)
   if (!isWord(url)) throw badAnswer('The provider returned an image without bytes or a URL.')
-  const held = dataOf(url)
-  return { bytes: held === null ? wire.download(url, pictureBytes) : inOne(held), revisedPrompt }
+  const data = dataOf(url)
+  return { bytes: data === null ? wire.download(url, pictureBytes) : inOne(data), revisedPrompt }
 }
 
-/** xAI states the cost: 10,000,000,000 ticks are one USD (docs.x.ai, usage of images). */
+/** xAI reports the cost: 10,000,000,000 ticks are one USD (docs.x.ai, usage of images). */
 const TICKS_PER_USD = 1e10
 
 function ticksIn(usage: unknown): { reportedUsd?: number } {

@@ -11,7 +11,7 @@ const formOf = ({ body, headers }: Got): Promise<FormData> =>
 const wav = inputOf(Buffer.from('RIFF of some length, odd in threes'), 'audio/wav', 'talk "1".wav')
 const png = inputOf(Buffer.from('a picture'), 'image/png', 'fox.png')
 
-test('OpenAI makes pictures; what its shape has no word for is a loss, and the tokens are counted', async () => {
+test('OpenAI generates images; fields without an equivalent are losses, and tokens are counted', async () => {
   using vendor = await vendorAt((_, response) =>
     json(response, {
       created: 1,
@@ -55,9 +55,9 @@ test('OpenAI makes pictures; what its shape has no word for is a loss, and the t
   })
 })
 
-test('a picture is changed with a mask by a form; a local server answers an address on its own host', async () => {
-  using vendor = await vendorAt((got, response, origin) => {
-    if (got.path === '/made/1.png') return void response.end('from its host')
+test('an image is edited with a mask by a form; a local server returns a URL on its own host', async () => {
+  using vendor = await vendorAt((request, response, origin) => {
+    if (request.path === '/made/1.png') return void response.end('from its host')
     json(response, { data: [{ url: `${origin}/made/1.png` }] })
   })
   const endpoint = endpointAt(`${vendor.origin}/v1`, 'openai-chat', { preset: 'local-ai' })
@@ -75,35 +75,38 @@ test('a picture is changed with a mask by a form; a local server answers an addr
   }
 })
 
-test('xAI and Together are asked in their own words for the same shape', async () => {
+test('xAI and Together receive their own fields for the same shape', async () => {
   using vendor = await vendorAt((_, response) =>
     json(response, { data: [{ b64_json: base64('made') }], usage: { cost_in_usd_ticks: 200_000_000 } }),
   )
   const xai = endpointAt(`${vendor.origin}/v1`, 'openai-chat', { preset: 'xai' })
   await using wire = wireTo(xai)
-  const asked = imageRequest({ images: [png, png], size: { width: 512, height: 512 }, aspectRatio: '1:1', seed: 1 })
-  const byXai = await read(await made(adapterOf(xai).image, wire, asked))
+  const request = imageRequest({ images: [png, png], size: { width: 512, height: 512 }, aspectRatio: '1:1', seed: 1 })
+  const byXai = await read(await made(adapterOf(xai).image, wire, request))
   assert.deepEqual([byXai.units, byXai.losses], [{ images: 1, reportedUsd: 0.02 }, ['size', 'seed']])
   const url = `data:image/png;base64,${base64('a picture')}`
-  const sent = JSON.parse(vendor.got[0]!.body.toString())
+  const firstBody = JSON.parse(vendor.got[0]!.body.toString())
   assert.equal(vendor.got[0]!.path, '/v1/images/edits')
   assert.deepEqual(
-    sent.images,
+    firstBody.images,
     [url, url].map((one) => ({ url: one, type: 'image_url' })),
   )
-  assert.equal(sent.aspect_ratio, '1:1')
+  assert.equal(firstBody.aspect_ratio, '1:1')
   await assert.rejects(made(adapterOf(xai).image, wire, imageRequest({ images: [png], mask: png })), {
     kind: 'bad_request',
     sent: false,
   })
   const together = endpointAt(`${vendor.origin}/v1`, 'openai-chat', { preset: 'together' })
-  const byTogether = await read(await made(adapterOf(together).image, wire, asked))
+  const byTogether = await read(await made(adapterOf(together).image, wire, request))
   assert.deepEqual(byTogether.losses, ['aspect_ratio', 'images'])
-  const told = JSON.parse(vendor.got[1]!.body.toString())
-  assert.deepEqual([told.width, told.seed, told.image_url, told.response_format], [512, 1, url, 'base64'])
+  const secondBody = JSON.parse(vendor.got[1]!.body.toString())
+  assert.deepEqual(
+    [secondBody.width, secondBody.seed, secondBody.image_url, secondBody.response_format],
+    [512, 1, url, 'base64'],
+  )
 })
 
-test('OpenAI speaks: a newer model in events that tell its tokens, an older one in plain bytes', async () => {
+test('OpenAI speaks: newer models in events with tokens, older ones in plain bytes', async () => {
   using vendor = await vendorAt(({ body }, response) => {
     const { stream_format: format } = JSON.parse(body.toString())
     if (format !== 'sse') return void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('plain sound')
@@ -133,7 +136,7 @@ test('OpenAI speaks: a newer model in events that tell its tokens, an older one 
   )
 })
 
-test('speech that breaks off before its last event is not a whole one', async () => {
+test('speech that breaks off before its last event is incomplete', async () => {
   using vendor = await vendorAt((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(`data: ${JSON.stringify({ type: 'speech.audio.delta', audio: base64('half') })}\n\n`)
@@ -144,9 +147,9 @@ test('speech that breaks off before its last event is not a whole one', async ()
   await assert.rejects(read(sound), { kind: 'bad_answer' })
 })
 
-test('whisper tells words and segments; a model for speakers tells them; the file is streamed with its length', async () => {
-  using vendor = await vendorAt(async (got, response) => {
-    const format = (await formOf(got)).get('response_format')
+test('whisper returns words and segments; a diarizing model returns speakers; the file is streamed with its length', async () => {
+  using vendor = await vendorAt(async (request, response) => {
+    const format = (await formOf(request)).get('response_format')
     if (format === 'verbose_json')
       return json(response, {
         text: ' Hello there. ',
@@ -210,7 +213,7 @@ test('whisper tells words and segments; a model for speakers tells them; the fil
   assert.deepEqual([bare.losses, bare.units], [['speakers', 'timestamps'], { audioSeconds: 3 }])
 })
 
-test('whisper.cpp is asked at its own path and without a model; its words lie in the segments', async () => {
+test('whisper.cpp is called at its own path and without a model; its words are in the segments', async () => {
   using vendor = await vendorAt((_, response) =>
     json(response, {
       text: ' Hi.\n',
@@ -230,7 +233,7 @@ test('whisper.cpp is asked at its own path and without a model; its words lie in
   assert.deepEqual([adapter.image, adapter.speech, adapter.video], [undefined, undefined, undefined])
 })
 
-test('a video of OpenAI’s shape is a job: submitted, looked at, fetched behind the key; moderation refuses it', async () => {
+test('an OpenAI-shaped video is a job: submitted, polled, downloaded with the key; moderation refuses it', async () => {
   let status: object = { id: 'video_1', object: 'video', status: 'in_progress', progress: 40 }
   using vendor = await vendorAt(({ method, path }, response) => {
     if (method === 'POST') return json(response, { id: 'video_1', status: 'queued', progress: 0, seconds: '8' })
@@ -240,14 +243,14 @@ test('a video of OpenAI’s shape is a job: submitted, looked at, fetched behind
   })
   const endpoint = endpointAt(`${vendor.origin}/v1`, 'openai-chat')
   await using wire = wireTo(endpoint)
-  const asked = videoRequest({
+  const request = videoRequest({
     model: 'sora-2',
     seconds: 8,
     size: { width: 1280, height: 720 },
     firstFrame: png,
     fps: 24,
   })
-  const { job, losses, poll, cancel } = await submitted(adapterOf(endpoint).video, wire, asked)
+  const { job, losses, poll, cancel } = await submitted(adapterOf(endpoint).video, wire, request)
   assert.deepEqual([job, losses], [{ id: 'video_1', seconds: 8 }, ['fps']])
   assert.equal(cancel(), undefined)
   const form = await formOf(vendor.got[0]!)

@@ -8,17 +8,16 @@ import { jsonBody } from '../../request-body.ts'
 import { charactersOf, lossesIn, withOptions } from '../../request-fields.ts'
 import { tokensIn } from './usage.ts'
 
-/** `voice` must be there: OpenAI's API description 2.3.0, whose examples begin with this one. */
+/** `voice` is required: OpenAI's API description 2.3.0, whose examples start with this one. */
 const VOICE = 'alloy'
-/** The rate of `pcm`: platform.openai.com, text to speech. */
+/** The sample rate of `pcm`: platform.openai.com, text to speech. */
 const PCM_RATE = 24_000
 /**
- * Models that tell their usage, in events; `tts-1` and `tts-1-hd` have none (OpenAI's API description 2.3.0,
- * `stream_format`).
+ * Models that report usage, in events; `tts-1` and `tts-1-hd` don't (OpenAI's API description 2.3.0, `stream_format`).
  */
 const tells = /^gpt-.*tts/
 
-/** Speech as OpenAI makes it: the sound comes while it is made. */
+/** OpenAI's speech: audio streams while it is generated. */
 export const openaiSpeech = ({ formats, voice = VOICE }: SpeechQuirks): Immediate<SpeechRequest> => ({
   how: 'immediate',
   async run(wire, request) {
@@ -48,7 +47,7 @@ export const openaiSpeech = ({ formats, voice = VOICE }: SpeechQuirks): Immediat
   },
 })
 
-/** `instructions` do nothing at these: OpenAI's API description 2.3.0. */
+/** `instructions` have no effect for these: OpenAI's API description 2.3.0. */
 const older = /^tts-1/
 
 function soundOf(answer: WireAnswer, format: SoundFormat, characters: number): MadeSound {
@@ -62,19 +61,19 @@ function soundOf(answer: WireAnswer, format: SoundFormat, characters: number): M
   }
 }
 
-/** The sound within `speech.audio.delta`; what `speech.audio.done` says was used goes to `units`. */
+/** Reads the audio in `speech.audio.delta`; usage from `speech.audio.done` goes to `units`. */
 async function* inEvents({ body }: WireAnswer, units: MediaUnits): AsyncGenerator<Uint8Array> {
   const reader = new SseReader()
-  let done = false
+  let isDone = false
   const soundIn = function* (data: string): Generator<Buffer> {
     const event = objectOf(parseJson(data))
     if (event['error'] !== undefined) throw badAnswer(readStreamFault(event['error']).message)
     if (event['type'] === 'speech.audio.delta' && isWord(event['audio'])) yield Buffer.from(event['audio'], 'base64')
     if (event['type'] !== 'speech.audio.done') return
-    done = true
+    isDone = true
     Object.assign(units, tokensIn(event['usage']))
   }
   for await (const bytes of body) for (const { data } of reader.feed(bytes)) yield* soundIn(data)
   for (const { data } of reader.end()) yield* soundIn(data)
-  if (!done) throw badAnswer('The provider’s audio ended early.')
+  if (!isDone) throw badAnswer('The provider’s audio ended early.')
 }

@@ -1,38 +1,35 @@
 import { isWord, type Json, listOf, objectOf } from '../../../model/json.ts'
 import type { TranscriptionQuirks } from '../../../providers/media-quirks.ts'
 import { MAKING_MS, SHORT_BYTES, badAnswer, jsonOf } from '../../answers.ts'
-import type { Immediate, Spoken, TranscriptionRequest } from '../../adapter.ts'
+import type { Immediate, TranscriptSpan, TranscriptionRequest } from '../../adapter.ts'
 import { formBody } from '../../request-body.ts'
 import { baseLanguage, formOptions, lossesIn } from '../../request-fields.ts'
 import { languageTag } from '../../transcript/transcripts.ts'
 import { tokensIn } from './usage.ts'
 
-/**
- * The response format that a model can be asked for: OpenAI's API description 2.3.0, `response_format` of
- * transcriptions.
- */
+/** The response format that a model supports: OpenAI's API description 2.3.0, `response_format` of transcriptions. */
 function formatFor(model: string): 'verbose_json' | 'json' | 'diarized_json' {
   if (/transcribe-diarize/.test(model)) return 'diarized_json'
-  // Whisper tells times, under whatever name others serve it; OpenAI's own later ones tell the text alone.
+  // Whisper returns timestamps, also under other names; OpenAI's later models only return text.
   return /^gpt-.*transcribe/.test(model) ? 'json' : 'verbose_json'
 }
 
-/** Sound as OpenAI reads it. The file is read while it is sent. */
+/** OpenAI's transcription. The file is read while it is sent. */
 export const openaiTranscriptions = ({ path, unnamedModel }: TranscriptionQuirks): Immediate<TranscriptionRequest> => ({
   how: 'immediate',
   async run(wire, request) {
     const { model, sound, language, prompt, timestamps, providerOptions } = request
     const format = formatFor(model)
-    const diarized = format === 'diarized_json'
+    const isDiarized = format === 'diarized_json'
     const times = format === 'verbose_json' && timestamps !== 'none'
     const fields = [
       ['model', unnamedModel ? null : model],
       ['language', baseLanguage(language)],
-      ['prompt', diarized ? null : prompt],
+      ['prompt', isDiarized ? null : prompt],
       ['response_format', format],
       ['timestamp_granularities', times ? ['segment', ...(timestamps === 'word' ? ['word'] : [])] : null],
-      // Needed for more than 30 s of sound.
-      ['chunking_strategy', diarized && providerOptions['chunking_strategy'] === undefined ? 'auto' : null],
+      // Required for audio longer than 30 s.
+      ['chunking_strategy', isDiarized && providerOptions['chunking_strategy'] === undefined ? 'auto' : null],
     ] as const
     const ours = [...fields.map(([name]) => name), 'file', 'stream'].filter((name) => name !== 'chunking_strategy')
     const answer = await wire.ask({
@@ -42,40 +39,40 @@ export const openaiTranscriptions = ({ path, unnamedModel }: TranscriptionQuirks
       mostBytes: 16 * SHORT_BYTES,
       withinMs: MAKING_MS,
     })
-    const said = await jsonOf(answer)
-    if (typeof said['text'] !== 'string') throw badAnswer('The provider returned no text.')
-    const segments = listOf(said['segments']).map((row) => spoken(objectOf(row), 'text'))
-    const words = wordsIn(said)
+    const transcript = await jsonOf(answer)
+    if (typeof transcript['text'] !== 'string') throw badAnswer('The provider returned no text.')
+    const segments = listOf(transcript['segments']).map((row) => segmentOf(objectOf(row), 'text'))
+    const words = wordsIn(transcript)
     const losses = [
-      ...(diarized ? lossesIn(request, 'prompt') : lossesIn(request, 'speakers')),
+      ...(isDiarized ? lossesIn(request, 'prompt') : lossesIn(request, 'speakers')),
       ...(segments.length > 0 || words.length > 0 ? [] : lossesIn(request, 'timestamps')),
       ...(timestamps === 'word' && words.length === 0 && segments.length > 0 ? ['timestamps'] : []),
     ]
     return {
       kind: 'transcript',
       transcript: {
-        text: said['text'].trim(),
-        language: languageTag(said['language']) ?? language,
-        durationSeconds: typeof said['duration'] === 'number' ? said['duration'] : null,
+        text: transcript['text'].trim(),
+        language: languageTag(transcript['language']) ?? language,
+        durationSeconds: typeof transcript['duration'] === 'number' ? transcript['duration'] : null,
         segments,
         words: timestamps === 'word' && words.length > 0 ? words : null,
       },
-      units: tokensIn(said['usage']),
+      units: tokensIn(transcript['usage']),
       losses,
     }
   },
 })
 
-/** Words stand beside the segments; whisper.cpp puts them into each. */
-function wordsIn(said: Json): Spoken[] {
-  const own = listOf(said['words']).map((row) => spoken(objectOf(row), 'word'))
+/** Words are beside the segments; whisper.cpp puts them into each. */
+function wordsIn(transcript: Json): TranscriptSpan[] {
+  const own = listOf(transcript['words']).map((row) => segmentOf(objectOf(row), 'word'))
   if (own.length > 0) return own
-  return listOf(said['segments']).flatMap((row) =>
-    listOf(objectOf(row)['words']).map((word) => spoken(objectOf(word), 'word')),
+  return listOf(transcript['segments']).flatMap((row) =>
+    listOf(objectOf(row)['words']).map((word) => segmentOf(objectOf(word), 'word')),
   )
 }
 
-const spoken = (row: Json, text: 'text' | 'word'): Spoken => ({
+const segmentOf = (row: Json, text: 'text' | 'word'): TranscriptSpan => ({
   startSeconds: typeof row['start'] === 'number' ? row['start'] : 0,
   endSeconds: typeof row['end'] === 'number' ? row['end'] : 0,
   text: typeof row[text] === 'string' ? row[text].trim() : '',

@@ -1,20 +1,20 @@
 import { isWord, type Json, objectOf } from '../../../model/json.ts'
 import { SHORT_BYTES, SHORT_MS, VIDEO_BYTES, badAnswer, jsonOf } from '../../answers.ts'
-import type { Deferred, MadeFile, MediaWire, VideoRequest } from '../../adapter.ts'
+import type { DeferredMaker, MadeFile, MediaWire, VideoRequest } from '../../adapter.ts'
 import { isRefusal } from '../../refusal-words.ts'
 import { formBody } from '../../request-body.ts'
 import { formOptions, lossesIn, sizeWords } from '../../request-fields.ts'
 import { retryAfter } from '../../../wire/faults/faults.ts'
-import { named } from '../named-path.ts'
+import { nameSegment } from '../named-path.ts'
 
-/** Ids stand in addresses. */
+/** IDs become part of URLs. */
 const ID = /^[\w-]{1,200}$/
 
 /**
- * Videos as OpenAI's `/videos` makes them: its own Sora was to end on 2026-09-24 (`openai` 7.55.0, videos.d.ts); the shape
- * is spoken by others. It has no cancel: a job can be deleted once it has ended.
+ * OpenAI's `/videos`. OpenAI announced the end of its own Sora for 2026-09-24 (`openai` 7.55.0, videos.d.ts), but
+ * others speak the shape. It has no cancel: a job can be deleted once it has ended.
  */
-export const openaiVideos: Deferred<VideoRequest> = {
+export const openaiVideos: DeferredMaker<VideoRequest> = {
   how: 'deferred',
   async submit(wire, request) {
     const { model, prompt, seconds, size, firstFrame, providerOptions } = request
@@ -32,10 +32,10 @@ export const openaiVideos: Deferred<VideoRequest> = {
       mostBytes: SHORT_BYTES,
       withinMs: SHORT_MS,
     })
-    const { id, seconds: accepted } = await jsonOf(answer)
+    const { id, seconds: actualSeconds } = await jsonOf(answer)
     if (!isWord(id) || !ID.test(id)) throw badAnswer('The provider returned no job ID.')
     return {
-      job: { id, ...(Number(accepted) > 0 && { seconds: Number(accepted) }) },
+      job: { id, ...(Number(actualSeconds) > 0 && { seconds: Number(actualSeconds) }) },
       losses: lossesIn(
         request,
         'resolution',
@@ -50,7 +50,7 @@ export const openaiVideos: Deferred<VideoRequest> = {
     }
   },
   async poll(wire, job) {
-    const path = `/videos/${named('job', String(job['id']))}`
+    const path = `/videos/${nameSegment('job', String(job['id']))}`
     const answer = await wire.ask({ method: 'GET', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS })
     const { status, progress, error } = await jsonOf(answer)
     if (status === 'completed') {
@@ -65,7 +65,7 @@ export const openaiVideos: Deferred<VideoRequest> = {
         },
       }
     }
-    if (status === 'failed' || status === 'cancelled') return failed(objectOf(error))
+    if (status === 'failed' || status === 'cancelled') return failureOf(objectOf(error))
     return {
       status: 'pending',
       progress: typeof progress === 'number' ? Math.min(1, Math.max(0, progress / 100)) : null,
@@ -74,12 +74,12 @@ export const openaiVideos: Deferred<VideoRequest> = {
   },
 }
 
-function failed({ code, message }: Json): { status: 'failed' | 'refused'; message: string } {
+function failureOf({ code, message }: Json): { status: 'failed' | 'refused'; message: string } {
   const words = isWord(message) ? message : 'The provider didn’t say why it failed.'
   return { status: isRefusal(`${String(code)} ${words}`) ? 'refused' : 'failed', message: words }
 }
 
-/** The video lies behind the key. */
+/** The download requires the key. */
 const contentOf = (wire: MediaWire, path: string): MadeFile => ({
   bytes: (async function* () {
     const ask = { method: 'GET', path: `${path}/content`, mostBytes: VIDEO_BYTES, withinMs: SHORT_MS * 15 } as const

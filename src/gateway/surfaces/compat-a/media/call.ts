@@ -7,8 +7,8 @@ import type { Principal } from '#core/principal.ts'
 import { type Usage, sumUsage } from '#core/usage.ts'
 import { WHOLE_BYTES, badAnswer, wholeOf } from '../../../media/answers.ts'
 import {
-  type Deferred,
-  type Delivered,
+  type DeferredMaker,
+  type DeliveredMedia,
   MediaFault,
   type MediaRequest,
   type MediaUnits,
@@ -42,7 +42,7 @@ export interface MediaCallOptions<R extends MediaRequest> {
 export interface MadeMedia {
   offer: MediaOffer
   seed: number
-  delivered: readonly Delivered[]
+  delivered: readonly DeliveredMedia[]
   /** Fields that did not reach the provider, by their names in the contract. */
   losses: readonly string[]
   /** Settles on what was delivered: once, when all of it is known. */
@@ -165,11 +165,11 @@ function shares(n: number, most: number): number[] {
 
 /** The job of a vendor, looked at until it has ended. Whoever leaves cancels it where the vendor can. */
 async function awaited<R extends MediaRequest>(
-  maker: Deferred<R>,
+  maker: DeferredMaker<R>,
   wireFor: (until: AbortSignal) => MediaWire,
   request: R,
   signal: AbortSignal,
-): Promise<Delivered> {
+): Promise<DeliveredMedia> {
   const wire = wireFor(signal)
   const { job, losses } = await maker.submit(wire, request)
   const until = performance.now() + JOB_MS
@@ -205,7 +205,7 @@ async function awaited<R extends MediaRequest>(
 }
 
 /** Files with their bytes; sound is left to come. */
-async function inMemory(delivered: Delivered, place: AnswerPlace): Promise<Delivered> {
+async function inMemory(delivered: DeliveredMedia, place: AnswerPlace): Promise<DeliveredMedia> {
   if (delivered.kind !== 'files') return delivered
   let total = 0
   async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -232,12 +232,12 @@ const once = (bytes: Buffer): AsyncIterable<Uint8Array> => ({
   },
 })
 
-function unitsOf(delivered: Delivered): MediaUnits {
+function unitsOf(delivered: DeliveredMedia): MediaUnits {
   if (delivered.kind === 'sound') return delivered.sound.units()
   return delivered.units
 }
 
-function paidFor(request: MediaRequest, delivered: Delivered, offer: MediaOffer) {
+function paidFor(request: MediaRequest, delivered: DeliveredMedia, offer: MediaOffer) {
   const units = unitsOf(delivered)
   const sent = asSent(request, delivered.losses)
   return { ...costOf(sent, units, offer, worstCase(request, offer)), usage: mediaUsage(sent, units) }

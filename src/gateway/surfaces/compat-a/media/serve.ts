@@ -2,7 +2,7 @@ import { Refusal, refuse } from '#core/errors.ts'
 import { type MadeMedia, type MediaCallOptions, callMedia } from './call.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
 import { inOne, wholeOf } from '../../../media/answers.ts'
-import type { Delivered, MadeSound, MediaInput, MediaRequest, SoundFormat } from '../../../media/adapter.ts'
+import type { DeliveredMedia, MadeSound, MediaInput, MediaRequest, SoundFormat } from '../../../media/adapter.ts'
 import type { AnswerPlace } from '#infra/media/answer-room.ts'
 import type { MediaGateway } from '../../../media/gateway.ts'
 import { soundAs } from '../../../media/sound-as.ts'
@@ -311,4 +311,5 @@ const drained = (response: GatewayRequest['response']): Promise<void> =>
 const voiceAt = ({ endpoint: { slug } }: MediaOffer, voice: string | null): string | null =>
   voice?.startsWith(`${slug}/`) ? voice.slice(slug.length + 1) : voice
 
-const filesIn = (delivered: readonly Delivered[]) => delivered.flatMap((one) => (one.kind === 'files' ? one.files : []))
+const filesIn = (delivered: readonly DeliveredMedia[]) =>
+  delivered.flatMap((one) => (one.kind === 'files' ? one.files : []))
