@@ -40,17 +40,17 @@ import type { Operation, Surface } from './request/surface.ts'
 import { GatewayRequest } from './request/request.ts'
 import { CacheAffinity } from './routing/cache-affinity.ts'
 
-/** A part of the address space, as the door takes it. */
+/** A part of the URL space, as the server mounts it. */
 export interface GatewayMount {
   prefix: string
-  /** The request id and all other headers are written here. */
+  /** The gateway writes the request ID and all other headers itself. */
   ownHead: true
   handle(incoming: IncomingMessage, response: Reply, requestId: Id): void
-  /** A refusal of what never comes here, as the surface says it. */
+  /** Formats a refusal of requests that never reach the gateway, as the surface does. */
   refusal(why: Refusal, requestId: Id): ErrorAnswer
-  /** Tells those whose answers are in progress that the server closes. */
+  /** Notifies the answers in progress that the server shuts down. */
   interrupt(why: Refusal): void
-  /** The same for calls that have come whole. */
+  /** The same for calls that arrived as a whole. */
   fast?: { paths: readonly string[]; handle(incoming: WholeRequest, reply: Reply, requestId: Id): void }
 }
 
@@ -60,7 +60,7 @@ export interface GatewayFaces {
   embed: Embed
   previewRoute: PreviewRoute
   media: MediaGateway
-  /** The health of providers as this process has seen it: live calls and `routing-preview` order by the same. */
+  /** Provider health as seen by this process: live calls and `routing-preview` use the same. */
   health: Health
 }
 
@@ -74,7 +74,7 @@ export const surfaces: readonly Surface[] = [
   ...compatCFurther,
 ]
 
-/** The three surfaces, and the same life of a call for callers in this process. */
+/** Creates the three surfaces, and the same call life cycle for callers in this process. */
 export function createGateway(parts: GatewayParts & { directory: MediaDirectory & SharedHealth }): GatewayFaces {
   const gateway: Gateway = {
     ...parts,
@@ -94,7 +94,7 @@ export function createGateway(parts: GatewayParts & { directory: MediaDirectory 
       for (const path in surface.routes) byUrl.set(root + path, { surface, methods: surface.routes[path]!, id: path })
     }
 
-  /** The place that a URL leads to: query, doubled and trailing slashes set aside. */
+  /** Resolves a URL, ignoring its query and doubled and trailing slashes. */
   function placeOf(url: string): Place | null {
     const exact = byUrl.get(url)
     if (exact) return exact
@@ -122,13 +122,13 @@ export function createGateway(parts: GatewayParts & { directory: MediaDirectory 
   }
 
   function interrupt(why: Refusal): void {
-    // Each leaves the list as it is told.
+    // Each request leaves the list when it is notified.
     while (gateway.inProgress.length > 0) gateway.inProgress.at(-1)!.interrupt(why)
   }
 
   const posts = [...byUrl].flatMap(([path, { methods }]) => ('POST' in methods ? [path] : []))
   return {
-    // Clients with a slash too many at the end of their base URL ask for `//compat-a/v1/…`.
+    // Clients with an extra slash at the end of their base URL request `//compat-a/v1/…`.
     mounts: [...prefixes].flatMap(([own, surface]) =>
       [own, `/${own}`].map((prefix) => ({
         prefix,
@@ -147,13 +147,13 @@ export function createGateway(parts: GatewayParts & { directory: MediaDirectory 
   }
 }
 
-/** `/compat-a/` of `/compat-a/v1`. */
+/** `/compat-a/` for `/compat-a/v1`. */
 const prefixOf = (path: string): string => `${path}/`.slice(0, `${path}/`.indexOf('/', 1) + 1)
 
 interface Place {
   surface: Surface
   methods: Readonly<Record<string, Operation>>
-  /** The name in the path behind a route that ends in `/*`, else the route. */
+  /** The name in the path after a route that ends in `/*`, else the route. */
   id: string
 }
 
@@ -162,15 +162,15 @@ function operationOf(
   methods: Place['methods'],
   { method, url }: IncomingMessage | WholeRequest,
 ): Operation {
-  const known = Object.keys(methods)
-  if (known.length === 0)
-    // Mostly it is the base URL that has a `/v1` too many or too few.
+  const allowedMethods = Object.keys(methods)
+  if (allowedMethods.length === 0)
+    // Usually the base URL has a missing or extra `/v1`.
     refuse('not_found', {
       message: `The path ${method} ${url!.split('?')[0]} doesn’t exist. Paths here look like ${root}${Object.keys(routes)[0]}.`,
     })
-  const found = methods[method === 'HEAD' ? 'GET' : method!]
-  if (found) return found
-  const allow = known.join(', ')
+  const operation = methods[method === 'HEAD' ? 'GET' : method!]
+  if (operation) return operation
+  const allow = allowedMethods.join(', ')
   return refuse('method_not_allowed', { message: `This path supports ${allow}.`, headers: { allow } })
 }
 
@@ -216,9 +216,9 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
 }
 
 /**
- * The format in which a client's bytes travel as they are. Null: they do not, being for media whose model nobody of the
- * client's own shape has, or whose provider, under a cap or a balance, is asked otherwise than OpenAI: what is held then
- * is the price of the request in its words.
+ * Returns the format in which a client's bytes pass unchanged. Null for media if no provider of the model speaks the
+ * client's shape, or if under a cap or balance the provider is called differently than OpenAI: the reservation then
+ * prices the request in the provider's terms.
  */
 function passedIn(
   request: GatewayRequest,
@@ -246,18 +246,18 @@ function passedIn(
   return offers instanceof Promise ? offers.then(fitting) : fitting(offers)
 }
 
-/** Voices of this server are asked within it, and models of speech on computers in words of our own. */
+/** The server's own voices are called in-process, and speech models on computers in our own format. */
 const isOwn = (offer: Offer): boolean =>
   offer.endpoint.slug === 'local' && (offer.endpoint.dispatch === undefined || isMediaOffer(offer))
 
-/** JSON, and of paths that take files a form. */
+/** JSON, or for paths that accept files a form. */
 function bodyOf({ surface, incoming }: GatewayRequest, bytes: Buffer): Body {
   const boundary = surface.format.media ? boundaryOf(incoming.headers['content-type']) : null
   if (boundary !== null) return readForm(bytes, boundary, refuseTwin)
   return readJson(bytes, holdsConversation(surface.format) ? conversationLimits : null)
 }
 
-/** A JSON body that every reader reads the same way, whether or not it regards the case of names. */
+/** Reads a JSON body that every parser reads the same way, case-sensitive or not. */
 function readJson(bytes: Buffer, limits: CountLimits | null): Body {
   const body = readBody(bytes, scanBody, limits)
   refuseTwins(body)
@@ -272,6 +272,6 @@ function decode(words: string): string {
   }
 }
 
-/** The body with the items in it that this gateway keeps for the account, where the surface keeps any. */
+/** Inserts the items that this gateway stores for the account, if the surface stores any. */
 const withRecalled = ({ surface, gateway, caller }: GatewayRequest, body: Body): Body | Promise<Body> =>
   surface.keeps === undefined ? body : withKeptItems(body, gateway.engine.items, caller.principal)

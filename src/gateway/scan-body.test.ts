@@ -8,7 +8,7 @@ import { scanBody } from './scan-body.ts'
 import { isMixed, isMixedBody } from './wire/openai-chat/decode/mixed.ts'
 import { holdsReasoning } from './wire/openai-chat/quirks.ts'
 
-/** Requests of the words that decide, in places that are theirs and in others. */
+/** Requests with the deciding words, in their own places and elsewhere. */
 const word = fc.constantFrom(
   ...`messages input tools content type role id name function custom parameters arguments metadata input_schema tool_choice
   tool_use tool_result tool_use_id image document search_result source title text data media_type base64 url image_url file_id
@@ -71,15 +71,15 @@ const request = fc.record(
   },
   { requiredKeys: ['model'] },
 )
-const escaped = (text: string): string =>
+const escapeText = (text: string): string =>
   text.replaceAll(/[gk]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-test('a request that was only scanned is judged as one that was parsed', () => {
+test('a scanned request is handled like a parsed one', () => {
   fc.assert(
     fc.property(request, fc.boolean(), (given, odd) => {
       const text = JSON.stringify(given)
       const json = JSON.parse(text) as Json
-      const body = readBody(Buffer.from(odd ? escaped(text) : text), scanBody)
+      const body = readBody(Buffer.from(odd ? escapeText(text) : text), scanBody)
       assert.equal(isMixedBody(body), isMixed(json))
       assert.deepEqual(storedReferenceInBody(body, false), storedReferenceIn(json))
       assert.deepEqual(storedReferenceInBody(body, true), storedReferenceIn(json) ?? addressReferenceIn(json))
@@ -94,8 +94,8 @@ test('a request that was only scanned is judged as one that was parsed', () => {
   )
 })
 
-test('a request is judged by what it says, however it is spelled', () => {
-  const judged = (text: string, scan: typeof scanBody | null) => {
+test('a request is handled by its meaning, however it is spelled', () => {
+  const decisionsFor = (text: string, scan: typeof scanBody | null) => {
     const body = readBody(Buffer.from(text), scan)
     return [
       isMixedBody(body),
@@ -105,22 +105,22 @@ test('a request is judged by what it says, however it is spelled', () => {
     ]
   }
   fc.assert(
-    fc.property(request, (given) => {
-      const text = JSON.stringify(given)
-      const parsed = judged(text, null)
-      for (const spelled of [
+    fc.property(request, (json) => {
+      const text = JSON.stringify(json)
+      const expected = decisionsFor(text, null)
+      for (const spelling of [
         text,
-        JSON.stringify(given, null, 2),
+        JSON.stringify(json, null, 2),
         text.replaceAll(/([,:])(?=[[{"])/g, '$1 '),
-        escaped(text),
+        escapeText(text),
       ])
-        assert.deepEqual(judged(spelled, scanBody), parsed, spelled)
+        assert.deepEqual(decisionsFor(spelling, scanBody), expected, spelling)
     }),
     { numRuns: 1_000 },
   )
 })
 
-test('an ordinary conversation with tools is not parsed', () => {
+test('an ordinary conversation with tools isn’t parsed', () => {
   const body = readBody(
     Buffer.from(
       JSON.stringify({

@@ -6,7 +6,7 @@ import { mediaWords } from './model/cost/weigh.ts'
 import { mixedWords } from './wire/openai-chat/decode/mixed.ts'
 import { reasoningWords } from './wire/openai-chat/quirks.ts'
 
-/** Reads a request's body, and looks out for all the words that decide what becomes of it. */
+/** Scans a request body for all words that decide how it is handled. */
 export const scanBody = createJsonScan(
   together(
     Object.fromEntries([...judgedNames].map((name) => [name, { judged: true }])),
@@ -21,7 +21,7 @@ export const scanBody = createJsonScan(
   ),
 )
 
-/** A word that several look out for has the bits of all. */
+/** Merges word lists; a word in several lists gets the bits of all. */
 function together(...lists: Readonly<Record<string, Word>>[]): Record<string, Word> {
   const words: Record<string, Word> = {}
   for (const list of lists)

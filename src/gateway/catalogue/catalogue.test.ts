@@ -28,26 +28,26 @@ const buckets = [
   'video_second',
   'character',
 ]
-const priced = models.flatMap((model) => (model.pricing ? [{ ...model, pricing: model.pricing }] : []))
+const pricedModels = models.flatMap((model) => (model.pricing ? [{ ...model, pricing: model.pricing }] : []))
 
-test('the snapshot is what the sources make', () => {
+test('the snapshot matches what the sources produce', () => {
   assert.deepEqual({ sources: sources, models: models }, condense())
 })
 
-test('every model has one slug, of its provider and its upstream name', () => {
+test('every model has one slug, made of its provider and its upstream name', () => {
   assert.equal(new Set(models.map((model) => model.slug)).size, models.length)
   for (const model of models) assert.equal(model.slug, `${model.provider}/${model.upstream_model}`)
 })
 
-test('a price names its source and date, and no price names neither', () => {
-  const known = new Map(sources.map(({ name, version, date }) => [`${name}@${version}`, date]))
+test('a price names its source and date, and unpriced models name neither', () => {
+  const sourceDates = new Map(sources.map(({ name, version, date }) => [`${name}@${version}`, date]))
   for (const { slug, pricing, price_source, price_date } of models)
-    if (pricing) assert.equal(price_date, known.get(price_source ?? ''), slug)
+    if (pricing) assert.equal(price_date, sourceDates.get(price_source ?? ''), slug)
     else assert.deepEqual([price_source, price_date], [null, null], slug)
 })
 
 test('prices are exact, not negative, and in disjoint buckets', () => {
-  for (const { slug, pricing } of priced) {
+  for (const { slug, pricing } of pricedModels) {
     const { tiers = [], variants = [], audio_unit: unit, ...base } = pricing
     for (const [bucket, price] of [base, ...tiers, ...variants].flatMap((prices) => Object.entries(prices))) {
       if (bucket === 'above_input_tokens' || bucket === 'when') continue
@@ -58,8 +58,8 @@ test('prices are exact, not negative, and in disjoint buckets', () => {
   }
 })
 
-test('tiers rise, cost no less than what is below them, and price the same buckets', () => {
-  for (const { slug, pricing } of priced) {
+test('tiers ascend, cost no less than lower ones, and price the same buckets', () => {
+  for (const { slug, pricing } of pricedModels) {
     let below: Prices = pricing
     let threshold = 0
     for (const { above_input_tokens: above, ...tier } of pricing.tiers ?? []) {
@@ -72,14 +72,14 @@ test('tiers rise, cost no less than what is below them, and price the same bucke
   }
 })
 
-test('nothing costs zero but what is named free or does not have such units', () => {
-  for (const { slug, kind, pricing } of priced)
+test('only models named free, or without such units, cost zero', () => {
+  for (const { slug, kind, pricing } of pricedModels)
     if (kind === 'text' && !slug.endsWith(':free'))
       for (const price of [pricing.input, pricing.output]) assert.ok(nanoPerMillion(price) > 0n, slug)
 })
 
-test('models of media are priced by what they are counted in, and no picture costs as text', () => {
-  const media = priced.filter(({ kind }) => isMediaKind(kind))
+test('media models are priced by their units, and no image costs as much as text', () => {
+  const media = pricedModels.filter(({ kind }) => isMediaKind(kind))
   const unit = (slug: string) => {
     const { kind, pricing } = find(slug)!
     return priceOfOne(kind as MediaKind, pricing)
@@ -99,8 +99,9 @@ test('models of media are priced by what they are counted in, and no picture cos
   assert.equal(unit('google/veo-3.1-generate-preview'), 0.4)
   assert.equal(find('google/veo-3.1-generate-preview')!.pricing!.video_second, undefined, 'that of 4k is in no source')
   for (const { slug, kind, pricing } of media) {
-    const { image_output: drawn, output } = pricing
-    const tokens = kind === 'image' ? Number(drawn ?? (slug.includes('/gpt-image-') ? output : 0)) : Number(output)
+    const { image_output: imageOutput, output } = pricing
+    const tokens =
+      kind === 'image' ? Number(imageOutput ?? (slug.includes('/gpt-image-') ? output : 0)) : Number(output)
     assert.ok(tokens > 0 || priceOfOne(kind as MediaKind, pricing) !== null, slug)
   }
   for (const { slug, kind, media: can } of models) if (can) assert.equal(can.kind, kind, slug)
@@ -109,25 +110,25 @@ test('models of media are priced by what they are counted in, and no picture cos
   assert.deepEqual(kinds(/-tts(-|$)/), new Set(['speech']))
 })
 
-test('cache reads cost at most the input, writes of an hour at least those of five minutes', () => {
+test('cache reads cost no more than input, one-hour writes no less than five-minute ones', () => {
   for (const {
     slug,
-    pricing: { input, cache_read: read, cache_write_5m: short, cache_write_1h: long },
-  } of priced) {
-    if (read) assert.ok(nanoPerMillion(read) <= nanoPerMillion(input), slug)
+    pricing: { input, cache_read: cacheRead, cache_write_5m: short, cache_write_1h: long },
+  } of pricedModels) {
+    if (cacheRead) assert.ok(nanoPerMillion(cacheRead) <= nanoPerMillion(input), slug)
     if (long) assert.ok(short && nanoPerMillion(long) >= nanoPerMillion(short), slug)
   }
 })
 
-test('the two sources agree on writes that Anthropic keeps an hour', () => {
-  const compared = (findProvider({ providerId: 'anthropic' })?.models ?? []).filter(({ id, prices }) => {
+test('the two sources agree on Anthropic’s one-hour cache writes', () => {
+  const comparedModels = (findProvider({ providerId: 'anthropic' })?.models ?? []).filter(({ id, prices }) => {
     const ours = find(`anthropic/${id}`)?.pricing
     const theirs = Array.isArray(prices) ? undefined : prices.cache_write_1h_mtok
     if (!ours || typeof theirs !== 'number') return false
     assert.equal(ours.cache_write_1h, String(theirs), id)
     return true
   })
-  assert.ok(compared.length >= 8)
+  assert.ok(comparedModels.length >= 8)
 })
 
 test('a long prompt is charged at the price of its tier', () => {
@@ -138,13 +139,13 @@ test('a long prompt is charged at the price of its tier', () => {
   assert.equal(pricesFor(pricing, tier.above_input_tokens + 1), tier)
 })
 
-test('OpenAI windows are the published ones, not cut at the long-context price', () => {
-  for (const { slug, context_length, pricing } of priced)
+test('OpenAI context windows are the published ones, not truncated at the long-context price', () => {
+  for (const { slug, context_length, pricing } of pricedModels)
     if (slug.startsWith('openai/'))
       for (const tier of pricing.tiers ?? []) assert.ok((context_length ?? 0) > tier.above_input_tokens, slug)
 })
 
-test('a bare name finds the vendor first, then everybody else who serves it', () => {
+test('a bare name finds the vendor first, then all resellers', () => {
   const slugs = candidatesForBareName('claude-sonnet-5').map((model) => model.slug)
   assert.equal(slugs[0], 'anthropic/claude-sonnet-5')
   for (const slug of ['bedrock/eu.anthropic.claude-sonnet-5', 'openrouter/anthropic/claude-sonnet-5'])
@@ -161,7 +162,7 @@ test('prices become nano-dollars without rounding', () => {
   for (const price of ['-1', '1e-7', '0.0000000001', '']) assert.throws(() => nanoPerMillion(price), RangeError)
 })
 
-test('nothing is rated or dated that no source rates or dates', () => {
+test('models without a rating or date in any source have none', () => {
   for (const model of models)
     assert.deepEqual([model.capability_index, model.capability_index_source, model.released_at], [null, null, null])
 })

@@ -13,7 +13,7 @@ export interface Snapshot {
   models: CatalogueModel[]
 }
 
-/** Models with their prices and limits, looked up by slug and provider. Never changes: another one takes its place. */
+/** Models with their prices and limits, by slug and provider. Immutable: replaced as a whole. */
 export interface Catalogue extends Snapshot {
   find(slug: string): CatalogueModel | undefined
   byProvider: ReadonlyMap<string, readonly CatalogueModel[]>
@@ -30,23 +30,29 @@ export function catalogueOf({ sources, models }: Snapshot): Catalogue {
   return { sources, models, byProvider, find: (slug) => bySlug.get(slug) }
 }
 
-let shipped: Catalogue | undefined
+let shippedOnce: Catalogue | undefined
 
-/** The catalogue that this version came with: a vendor's own models before those who resell them. Read on first use, from the file beside this one. */
+/**
+ * The catalog of this release, with vendors' own models before resellers'. Read on first use from the file beside this
+ * one.
+ */
 export function shippedCatalogue(): Catalogue {
-  shipped ??= catalogueOf(JSON.parse(readFileSync(new URL('snapshot.json', import.meta.url), 'utf8')) as Snapshot)
-  return shipped
+  shippedOnce ??= catalogueOf(JSON.parse(readFileSync(new URL('snapshot.json', import.meta.url), 'utf8')) as Snapshot)
+  return shippedOnce
 }
 
-/** Every bare name that a provider's model goes by, in the form of `plainName`. */
+/** All bare names of a provider's model, normalized by `plainName`. */
 export const bareNamesOf = (model: Pick<CatalogueModel, 'provider' | 'upstream_model'>): ReadonlySet<string> =>
   new Set(names(model).map(plainName))
 
-/** `openai/gpt-5` is `gpt-5` too; on Bedrock `eu.anthropic.claude-opus-4-5-20251101-v1:0` is `claude-opus-4-5`, dated or not. */
+/**
+ * `openai/gpt-5` is also `gpt-5`; on Bedrock, `eu.anthropic.claude-opus-4-5-20251101-v1:0` is also `claude-opus-4-5`,
+ * with or without the date.
+ */
 function names({ provider, upstream_model: id }: Pick<CatalogueModel, 'provider' | 'upstream_model'>): string[] {
   if (provider !== 'bedrock') return [id, id.slice(id.lastIndexOf('/') + 1)]
-  const dated = id.replace(/^((us-gov|[a-z]{2}|apac|global)\.)?[a-z0-9-]+\./, '').replace(/-v\d+(:\d+)?$/, '')
-  return [id, dated, dated.replace(/-\d{8}$/, '')]
+  const bareName = id.replace(/^((us-gov|[a-z]{2}|apac|global)\.)?[a-z0-9-]+\./, '').replace(/-v\d+(:\d+)?$/, '')
+  return [id, bareName, bareName.replace(/-\d{8}$/, '')]
 }
 
 /** Vendors write 4-5 where resellers write 4.5. */

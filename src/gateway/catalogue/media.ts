@@ -1,18 +1,18 @@
-/** The things that the media routes make or read (contract, part 16). */
+/** What the media routes generate or read (contract, part 16). */
 export type MediaKind = 'image' | 'video' | 'speech' | 'transcription'
 
 const mediaKinds: ReadonlySet<string> = new Set<MediaKind>(['image', 'video', 'speech', 'transcription'])
 
 export const isMediaKind = (kind: string): kind is MediaKind => mediaKinds.has(kind)
 
-/** Null and empty everywhere: in no source. */
+/** Null and empty everywhere: unknown. */
 export interface ImageAbilities {
   kind: 'image'
-  /** `1024x1024`, as `size` takes them. */
+  /** `1024x1024`, as in `size`. */
   sizes: readonly string[]
-  /** Pictures of one request to the vendor. */
+  /** Images per vendor request. */
   max_n: number | null
-  /** Changes pictures that it is given. */
+  /** Edits given images. */
   edits: boolean | null
   masks: boolean | null
   tier: 'fast' | 'standard' | 'premium' | null
@@ -26,27 +26,27 @@ export interface VideoAbilities {
   modes: readonly VideoMode[]
   /** `720p`, `1080p`, `4k`. */
   resolutions: readonly string[]
-  /** The lengths that can be asked for. */
+  /** Supported lengths. */
   seconds: readonly number[]
-  /** Whether the video has sound. */
+  /** The video has sound. */
   audio: boolean | null
 }
 
 export interface AudioAbilities {
   kind: 'speech' | 'transcription'
-  /** The formats that speech makes, or transcription reads. */
+  /** The output formats of speech, or the input formats of transcription. */
   formats: readonly string[]
   /** BCP 47. */
   languages: readonly string[]
-  /** Answers while it works. */
+  /** Streams its answer. */
   streams: boolean | null
-  /** Unicode code points of one request to the vendor. */
+  /** Unicode code points per vendor request. */
   max_characters: number | null
 }
 
 export type MediaAbilities = ImageAbilities | VideoAbilities | AudioAbilities
 
-/** The abilities of a model of which only the kind is known. */
+/** The abilities of a model known only by its kind. */
 export function unknownAbilities(kind: MediaKind): MediaAbilities {
   if (kind === 'image') return { kind, sizes: [], max_n: null, edits: null, masks: null, tier: null }
   if (kind === 'video') return { kind, modes: [], resolutions: [], seconds: [], audio: null }

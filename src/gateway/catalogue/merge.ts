@@ -2,42 +2,42 @@ import { formatUsd, fromUsd } from '#core/money.ts'
 import type { Snapshot } from './catalogue.ts'
 import type { CatalogueModel, Prices, Pricing } from './model.ts'
 
-/** The operator's own word on a model. What is null is left as the sources have it. */
+/** The operator's settings for a model. Null keeps the sources' value. */
 export interface Override {
   slug: string
   pricing: Pricing | null
   context_length: number | null
   max_output_tokens: number | null
-  /** The UTC day it was given. */
+  /** The UTC day it was set. */
   day: string
 }
 
 /**
- * Fetched data goes over what is shipped, model by model; what it does not know stays. Models that only the newer
- * one knows stand behind the shipped ones of their provider.
+ * Merges fetched data over the shipped catalog, model by model; models it doesn't have stay. New models come after the
+ * shipped ones of their provider.
  */
 export function mergeFetched(shipped: Snapshot, fetched: Snapshot): Snapshot {
-  const left = new Map(fetched.models.map((model) => [model.slug, model]))
+  const unmerged = new Map(fetched.models.map((model) => [model.slug, model]))
   const models = shipped.models.map((older) => {
-    const newer = left.get(older.slug)
-    left.delete(older.slug)
-    return newer === undefined ? older : renewed(older, newer)
+    const newer = unmerged.get(older.slug)
+    unmerged.delete(older.slug)
+    return newer === undefined ? older : mergeModel(older, newer)
   })
-  const known = new Map<string, number>()
-  models.forEach(({ provider }, i) => known.set(provider, i))
-  const place = (provider: string): number => known.get(provider) ?? models.length
-  const added = [...left.values()].map((model) => ({ model, at: place(model.provider) + 0.5 }))
-  const all = [...models.map((model, at) => ({ model, at })), ...added].toSorted((a, b) => a.at - b.at)
+  const lastIndexes = new Map<string, number>()
+  models.forEach(({ provider }, i) => lastIndexes.set(provider, i))
+  const place = (provider: string): number => lastIndexes.get(provider) ?? models.length
+  const newModels = [...unmerged.values()].map((model) => ({ model, at: place(model.provider) + 0.5 }))
+  const all = [...models.map((model, at) => ({ model, at })), ...newModels].toSorted((a, b) => a.at - b.at)
   return { sources: [...fetched.sources, ...shipped.sources], models: all.map(({ model }) => model) }
 }
 
-function renewed(older: CatalogueModel, newer: CatalogueModel): CatalogueModel {
-  const priced = newer.pricing !== null
+function mergeModel(older: CatalogueModel, newer: CatalogueModel): CatalogueModel {
+  const hasPrice = newer.pricing !== null
   const { media: theirs, ...rest } = newer
   const media = theirs?.kind === older.kind ? theirs : older.media
   return {
     ...rest,
-    // Which of a vendor's models is what kind the shipped sources tell better than modalities do.
+    // The shipped sources know a model's kind better than modalities show.
     kind: older.kind,
     context_length: newer.context_length ?? older.context_length,
     max_output_tokens: newer.max_output_tokens ?? older.max_output_tokens,
@@ -46,35 +46,38 @@ function renewed(older: CatalogueModel, newer: CatalogueModel): CatalogueModel {
     capability_index: older.capability_index,
     capability_index_source: older.capability_index_source,
     pricing: newer.pricing === null ? older.pricing : withLongWrites(newer.pricing, older.pricing),
-    price_source: priced ? newer.price_source : older.price_source,
-    price_date: priced ? newer.price_date : older.price_date,
+    price_source: hasPrice ? newer.price_source : older.price_source,
+    price_date: hasPrice ? newer.price_date : older.price_date,
     released_at: newer.released_at ?? older.released_at,
   }
 }
 
-/** A source that has one price for cache writes means the short ones: the long ones keep their proportion to the input. */
+/** A source with one price for cache writes means the short ones; the long ones keep their ratio to the input price. */
 function withLongWrites(newer: Pricing, older: Pricing | null): Pricing {
   if (newer.cache_write_1h !== undefined || older?.cache_write_1h === undefined) return newer
   const [hour, input] = [fromUsd(older.cache_write_1h), fromUsd(older.input)]
   if (input === 0n) return newer
-  const scaled = (prices: Prices): string => formatUsd((fromUsd(prices.input) * hour + input - 1n) / input)
+  const scaledPrice = (prices: Prices): string => formatUsd((fromUsd(prices.input) * hour + input - 1n) / input)
   return {
     ...newer,
-    cache_write_1h: scaled(newer),
-    ...(newer.tiers && { tiers: newer.tiers.map((tier) => ({ ...tier, cache_write_1h: scaled(tier) })) }),
+    cache_write_1h: scaledPrice(newer),
+    ...(newer.tiers && { tiers: newer.tiers.map((tier) => ({ ...tier, cache_write_1h: scaledPrice(tier) })) }),
   }
 }
 
-/** The operator's word over all sources. A slug that no source knows becomes a model of its own. */
+/** Applies the operator's settings over all sources. An unknown slug becomes a new model. */
 export function override({ sources, models }: Snapshot, overrides: readonly Override[]): Snapshot {
   if (overrides.length === 0) return { sources, models }
-  const left = new Map(overrides.map((one) => [one.slug, one]))
-  const changed = models.map((model) => {
-    const word = left.get(model.slug)
-    left.delete(model.slug)
+  const unmatched = new Map(overrides.map((one) => [one.slug, one]))
+  const changedModels = models.map((model) => {
+    const word = unmatched.get(model.slug)
+    unmatched.delete(model.slug)
     return word === undefined ? model : overridden(model, word)
   })
-  return { sources, models: [...changed, ...[...left.values()].map((word) => overridden(unknown(word.slug), word))] }
+  return {
+    sources,
+    models: [...changedModels, ...[...unmatched.values()].map((word) => overridden(unknown(word.slug), word))],
+  }
 }
 
 const overridden = (

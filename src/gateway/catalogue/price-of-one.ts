@@ -3,18 +3,21 @@ import type { Pricing, Usd } from './model.ts'
 
 const UNIT = { image: 'image', video: 'video_second', speech: 'character', transcription: 'audio_second' } as const
 
-/** USD per million of what a kind is counted in: pictures, seconds of video or sound, characters. Undefined: not known, or charged by the token. */
+/**
+ * USD per million units of a kind: images, seconds of video or audio, characters. Undefined: unknown, or charged by
+ * token.
+ */
 export const unitPrice = (kind: MediaKind, pricing: Pricing): Usd | undefined =>
   pricing[UNIT[kind]] ??
-  // Older price lists name seconds by `audio_unit`.
+  // Older price lists mark seconds with `audio_unit`.
   (kind === 'transcription' && pricing.audio_unit === 'second' ? pricing.audio_input : undefined)
 
-/** The size that a picture is priced at where its price hangs on its pixels. */
+/** The image size used if the price depends on pixels. */
 const PIXELS = 1024 * 1024
 
 /**
- * USD of one picture (of 1024 × 1024, where it hangs on the size), second of video or sound, or character; of variants alone
- * the cheapest. Null: not known, or charged by the token.
+ * Returns USD per image (1024 × 1024 if the price depends on the size), second of video or audio, or character; with
+ * only variants, the cheapest. Null: unknown, or charged by token.
  */
 export function priceOfOne(kind: MediaKind, pricing: Pricing | null): number | null {
   if (pricing === null) return null

@@ -5,7 +5,7 @@ import { isMediaKind, videoModes } from './media.ts'
 import type { CatalogueModel, Kind, Prices, Pricing, Tier } from './model.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The fetched data is not a catalogue; the sentence says why and is safe to show. */
+/** The fetched data isn't a catalog. The message gives the reason and is safe to show. */
 export class NoCatalogue extends Error {
   override name = 'NoCatalogue'
 }
@@ -32,15 +32,15 @@ const buckets = { input: usd, output: usd, ...further }
 const tokens = z.number().int().min(1).max(1_000_000_000)
 const words = z.string().max(64)
 const some = z.array(words).max(200)
-const known = z.boolean().nullable()
+const booleanOrNull = z.boolean().nullable()
 const count = z.number().int().min(1).max(1_000_000).nullable()
 const abilities = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('image'),
     sizes: some,
     max_n: count,
-    edits: known,
-    masks: known,
+    edits: booleanOrNull,
+    masks: booleanOrNull,
     tier: z.enum(['fast', 'standard', 'premium']).nullable(),
   }),
   z.strictObject({
@@ -48,13 +48,13 @@ const abilities = z.discriminatedUnion('kind', [
     modes: z.array(z.enum(videoModes)).max(10),
     resolutions: some,
     seconds: z.array(z.number().min(0).max(3_600)).max(100),
-    audio: known,
+    audio: booleanOrNull,
   }),
   z.strictObject({
     kind: z.enum(['speech', 'transcription']),
     formats: some,
     languages: some,
-    streams: known,
+    streams: booleanOrNull,
     max_characters: count,
   }),
 ])
@@ -71,7 +71,7 @@ const variant = z.strictObject({
 })
 const slugPart = z.string().regex(/^[^\s\0]{1,256}$/)
 
-/** A model of a snapshot, as this file and `snapshot.json` write it. */
+/** A model of a snapshot, as written by this file and in `snapshot.json`. */
 const snapshotModel = z
   .strictObject({
     slug: z.string().max(300),
@@ -114,10 +114,7 @@ const snapshot = z.strictObject({
   models: z.array(snapshotModel).min(1).max(MOST_MODELS),
 })
 
-/**
- * The fields that are used of a model in models.dev's `api.json` (github.com/anomalyco/models.dev,
- * packages/core/src/schema.ts).
- */
+/** The fields read from models.dev's `api.json` (github.com/anomalyco/models.dev, packages/core/src/schema.ts). */
 const price = z.number().min(0).max(1_000_000)
 const rates = {
   input: price,
@@ -151,7 +148,7 @@ const theirModel = z.object({
 })
 type TheirModel = z.output<typeof theirModel>
 
-/** Their providers by our names: those that the shipped catalogue knows. */
+/** Maps their provider names to ours, for providers in the shipped catalog. */
 const providers: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -176,22 +173,22 @@ const providers: Readonly<Record<string, string>> = {
 
 export interface Fetched {
   snapshot: Snapshot
-  /** Models that were left out because an entry of theirs is not understood. */
+  /** Models skipped because an entry isn't understood. */
   skipped: number
 }
 
 /**
- * A snapshot of what an operator's address answered: one in the form of `snapshot.json`, or models.dev's `api.json`.
- * `day` and `version` date what has no date of its own. Throws `NoCatalogue`.
+ * Reads a snapshot from an operator's URL: in the format of `snapshot.json`, or models.dev's `api.json`. `day` and
+ * `version` date undated sources. Throws `NoCatalogue`.
  */
 export function readFetched(json: unknown, day: string, version: string): Fetched {
   if (json === null || typeof json !== 'object' || Array.isArray(json)) throw new NoCatalogue('It isn’t a JSON object.')
   if ('models' in json && Array.isArray(json.models)) {
-    const read = snapshot.safeParse(json)
-    if (!read.success) throw new NoCatalogue(firstOf(read.error))
-    const slugs = new Set(read.data.models.map(({ slug }) => slug))
-    if (slugs.size < read.data.models.length) throw new NoCatalogue('It contains a slug twice.')
-    return { snapshot: read.data as Snapshot, skipped: 0 }
+    const ownFormat = snapshot.safeParse(json)
+    if (!ownFormat.success) throw new NoCatalogue(firstOf(ownFormat.error))
+    const slugs = new Set(ownFormat.data.models.map(({ slug }) => slug))
+    if (slugs.size < ownFormat.data.models.length) throw new NoCatalogue('It contains a slug twice.')
+    return { snapshot: ownFormat.data as Snapshot, skipped: 0 }
   }
   return fromModelsDev(json as Record<string, unknown>, day, version)
 }
@@ -199,32 +196,32 @@ export function readFetched(json: unknown, day: string, version: string): Fetche
 const firstOf = ({ issues: [issue] }: z.ZodError): string => shorten(`${issue!.path.join('.')}: ${issue!.message}`, 300)
 
 function fromModelsDev(json: Record<string, unknown>, day: string, version: string): Fetched {
-  let skipped = 0
+  let skippedCount = 0
   const models: CatalogueModel[] = []
   const source = `models.dev@${version}`
   for (const [theirs, ours] of Object.entries(providers)) {
-    const listed = (json[theirs] as { models?: unknown } | undefined)?.models
-    if (listed === null || typeof listed !== 'object') continue
-    for (const entry of Object.values(listed)) {
-      const read = theirModel.safeParse(entry)
-      if (!read.success) skipped++
-      else models.push(modelOf(read.data, ours, source, day))
+    const theirModels = (json[theirs] as { models?: unknown } | undefined)?.models
+    if (theirModels === null || typeof theirModels !== 'object') continue
+    for (const entry of Object.values(theirModels)) {
+      const result = theirModel.safeParse(entry)
+      if (!result.success) skippedCount++
+      else models.push(modelOf(result.data, ours, source, day))
       if (models.length > MOST_MODELS) throw new NoCatalogue(`It has more than ${MOST_MODELS} models.`)
     }
   }
   if (models.length === 0) throw new NoCatalogue('It contains no models of known providers.')
-  if (skipped > models.length) throw new NoCatalogue('Most of its models can’t be read.')
+  if (skippedCount > models.length) throw new NoCatalogue('Most of its models can’t be read.')
   const bySlug = new Map(models.map((model) => [model.slug, model]))
   return {
     snapshot: { sources: [{ name: 'models.dev', version, date: day, licence: 'MIT' }], models: [...bySlug.values()] },
-    skipped,
+    skipped: skippedCount,
   }
 }
 
 function modelOf(model: TheirModel, provider: string, source: string, day: string): CatalogueModel {
-  const { id, name, modalities = { input: ['text'], output: ['text'] }, limit, release_date: released } = model
+  const { id, name, modalities = { input: ['text'], output: ['text'] }, limit, release_date: releaseDate } = model
   const kind = kindOf(id, modalities.output)
-  // Making pictures, films and speech costs more than the text tokens that this source prices.
+  // Images, videos, and speech cost more than the text tokens that this source prices.
   const pricing = isMediaKind(kind) ? null : pricingOf(model)
   const tools = typeof model.tool_call === 'object' ? model.tool_call.supported : model.tool_call === true
   return {
@@ -247,7 +244,7 @@ function modelOf(model: TheirModel, provider: string, source: string, day: strin
     pricing,
     price_source: pricing && source,
     price_date: pricing && day,
-    released_at: released !== undefined && z.iso.date().safeParse(released).success ? released : null,
+    released_at: releaseDate !== undefined && z.iso.date().safeParse(releaseDate).success ? releaseDate : null,
   }
 }
 
@@ -268,7 +265,10 @@ function kindOf(id: string, output: readonly string[]): Kind {
 const whole = (count: number | undefined): number | null =>
   count === undefined || count < 1 ? null : Math.round(count)
 
-/** Null where nothing is priced, where zero may mean unknown, and where our buckets cannot hold it: half a price charges too little. */
+/**
+ * Returns null without prices, if zero may mean unknown, and if our buckets can't express it: a partial price charges
+ * too little.
+ */
 function pricingOf({ id, cost }: TheirModel): Pricing | null {
   if (cost === undefined) return null
   const { tiers, context_over_200k: above, ...base } = cost
@@ -288,15 +288,15 @@ function pricingOf({ id, cost }: TheirModel): Pricing | null {
 }
 
 type Rates = Omit<NonNullable<TheirModel['cost']>, 'tiers' | 'context_over_200k'>
-const pricesOf = (given: Rates): Prices => ({
-  input: decimal(given.input),
-  output: decimal(given.output),
-  ...(given.reasoning !== undefined && { reasoning: decimal(given.reasoning) }),
-  ...(given.cache_read !== undefined && { cache_read: decimal(given.cache_read) }),
-  ...(given.cache_write !== undefined && { cache_write_5m: decimal(given.cache_write) }),
-  ...(given.input_audio !== undefined && { audio_input: decimal(given.input_audio) }),
-  ...(given.output_audio !== undefined && { audio_output: decimal(given.output_audio) }),
+const pricesOf = (rates: Rates): Prices => ({
+  input: decimal(rates.input),
+  output: decimal(rates.output),
+  ...(rates.reasoning !== undefined && { reasoning: decimal(rates.reasoning) }),
+  ...(rates.cache_read !== undefined && { cache_read: decimal(rates.cache_read) }),
+  ...(rates.cache_write !== undefined && { cache_write_5m: decimal(rates.cache_write) }),
+  ...(rates.input_audio !== undefined && { audio_input: decimal(rates.input_audio) }),
+  ...(rates.output_audio !== undefined && { audio_output: decimal(rates.output_audio) }),
 })
 
-/** A price to 9 decimals: digits behind them are left over from somebody's binary sums. */
+/** Rounds to 9 decimals: later digits are artifacts of binary sums. */
 const decimal = (price: number): string => formatUsd(fromUsd(price))

@@ -10,13 +10,13 @@ import { dataNames, referenceNames } from '../stored-references/find.ts'
 import { routingNames } from '../surfaces/compat-c/demands.ts'
 import { mediaNames } from '../surfaces/compat-a/media/read-fields.ts'
 
-/** Fields that decide how a call is served, by every surface. */
+/** Fields that decide how a call is served, on every surface. */
 const servingNames =
   'model stream stream_options include_usage messages input background store modalities extra_body'.split(' ')
 
 /**
- * Every name that the gateway bases a decision on: which model answers, what the call may cost, where it goes and what it
- * reads at a provider. Each list comes from the module that decides by it.
+ * All names the gateway bases a decision on: the model, the cost, the destination, and what a provider reads. Each list
+ * comes from the module that decides by it.
  */
 export const judgedNames: ReadonlySet<string> = new Set([
   ...servingNames,
@@ -35,10 +35,10 @@ export const judgedNames: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Names whose object holds names of the user's own choosing at any depth: schemas, arguments, metadata, headers and
- * environment variables. Nothing in them is judged.
+ * Names whose object contains user-chosen names at any depth: schemas, arguments, metadata, headers, and environment
+ * variables. Their contents aren't checked.
  */
 export const ownData: ReadonlySet<string> = new Set(dataNames)
 
-/** Names whose object has names of the user's own choosing, with values that are judged: variables of a stored prompt. */
+/** Names whose object has user-chosen names but checked values: variables of a stored prompt. */
 export const ownNames: ReadonlySet<string> = new Set(['variables'])

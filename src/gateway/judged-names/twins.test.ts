@@ -8,10 +8,10 @@ import { scanBody } from '../scan-body.ts'
 import { judgedNames, ownData, ownNames } from './judged-names.ts'
 import { refuseTwins, twinOf } from './twins.ts'
 
-/** The field that a body is refused for; null: it isn't. `scanned`: by the way most bodies take. */
-function refusedField(text: string, scanned: boolean): string | null {
+/** Returns the field that a body is refused for, or null. `scanned`: through the scan, as for most bodies. */
+function refusedField(text: string, isScanned: boolean): string | null {
   try {
-    refuseTwins(readBody(Buffer.from(text), scanned ? scanBody : null))
+    refuseTwins(readBody(Buffer.from(text), isScanned ? scanBody : null))
     return null
   } catch (error) {
     if (error instanceof Refusal) return error.param ?? ''
@@ -19,19 +19,19 @@ function refusedField(text: string, scanned: boolean): string | null {
   }
 }
 
-/** Every spelling that a reader like Go's encoding/json takes for the name, with one letter changed. */
+/** Returns every spelling that parsers like Go's encoding/json take for the name, with one letter changed. */
 function spellings(name: string): string[] {
   const others: Record<string, string> = { s: '\u017f', k: '\u212a' }
   return [...name].flatMap((letter, i) => {
-    const put = (other: string): string => name.slice(0, i) + other + name.slice(i + 1)
-    const turned = letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase()
+    const withLetter = (other: string): string => name.slice(0, i) + other + name.slice(i + 1)
+    const otherCase = letter === letter.toUpperCase() ? letter.toLowerCase() : letter.toUpperCase()
     const odd = others[letter.toLowerCase()]
-    return [...(turned === letter ? [] : [put(turned)]), ...(odd === undefined ? [] : [put(odd)])]
+    return [...(otherCase === letter ? [] : [withLetter(otherCase)]), ...(odd === undefined ? [] : [withLetter(odd)])]
   })
 }
 
-/** The same JSON with its names written with escapes. */
-const escaped = (text: string): string =>
+/** Writes the names of a JSON text with escapes. */
+const escapeNames = (text: string): string =>
   text.replaceAll(/[^\0-\x7f]|[A-Z]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const places: [path: string, around: (member: string) => string][] = [
@@ -44,31 +44,31 @@ const places: [path: string, around: (member: string) => string][] = [
   ['prompt.variables.x.', (member) => `{"prompt":{"variables":{"x":{${member}}}}}`],
 ]
 
-test('a judged name in different case is refused at every depth and in every spelling', () => {
+test('a checked name in different case is refused at every depth and in every spelling', () => {
   for (const name of judgedNames)
     for (const other of [...spellings(name), name.toUpperCase()]) {
       if (judgedNames.has(other) || other === name) continue
       for (const [path, around] of places) {
         const text = around(`${JSON.stringify(other)}:1`)
-        for (const one of [text, escaped(text), JSON.stringify(JSON.parse(text), null, 2)])
-          for (const scanned of [true, false]) assert.equal(refusedField(one, scanned), path + other, one)
+        for (const one of [text, escapeNames(text), JSON.stringify(JSON.parse(text), null, 2)])
+          for (const isScanned of [true, false]) assert.equal(refusedField(one, isScanned), path + other, one)
       }
     }
 })
 
-test('names chosen by the user are allowed in any case, and judged names are allowed everywhere', () => {
+test('names chosen by the user are allowed in any case, and checked names are allowed everywhere', () => {
   const own = [...new Set([...judgedNames].map((name) => name.toUpperCase()))].map((name) => `"${name}":1`).join()
   const same = [...judgedNames].map((name) => `${JSON.stringify(name)}:1`).join()
   for (const name of [...ownData, ...ownNames, 'input'])
-    for (const scanned of [true, false]) {
+    for (const isScanned of [true, false]) {
       assert.equal(
-        refusedField(`{"messages":[{"content":[{"${name}":{${own},"a":{"N":1}}}]}]}`, scanned),
+        refusedField(`{"messages":[{"content":[{"${name}":{${own},"a":{"N":1}}}]}]}`, isScanned),
         ownNames.has(name) ? `messages.0.content.0.${name}.a.N` : null,
       )
-      assert.equal(refusedField(`{"messages":[{"content":[{"${name}":{${own}}}]}]}`, scanned), null, name)
+      assert.equal(refusedField(`{"messages":[{"content":[{"${name}":{${own}}}]}]}`, isScanned), null, name)
     }
-  for (const scanned of [true, false])
-    assert.equal(refusedField(`{"a":{${same}},${same.replace('"type":1,', '')}}`, scanned), null)
+  for (const isScanned of [true, false])
+    assert.equal(refusedField(`{"a":{${same}},${same.replace('"type":1,', '')}}`, isScanned), null)
   for (const name of ['Modell', 'mode', 'Max-Tokens', 'maxTokenſ ', 'Größe', 'naïve', 'N ', ''])
     assert.equal(twinOf(name), null)
 })
@@ -76,16 +76,16 @@ test('names chosen by the user are allowed in any case, and judged names are all
 test('a name set twice in one object is refused at every depth, except in the user’s own data', () => {
   const twice = '"a":1,"b":{},"a":2'
   for (const [path, around] of places)
-    for (const scanned of [true, false]) {
-      assert.equal(refusedField(around(twice), scanned), `${path}a`)
-      assert.equal(refusedField(around('"a":1,"\\u0061":2'), scanned), `${path}a`)
-      assert.equal(refusedField(around('"a":{"b":1,"c":[{"b":1},{"b":1}]},"b":1'), scanned), null)
-      assert.equal(refusedField(around('"metadata":{"a":1,"a":2}'), scanned), null)
+    for (const isScanned of [true, false]) {
+      assert.equal(refusedField(around(twice), isScanned), `${path}a`)
+      assert.equal(refusedField(around('"a":1,"\\u0061":2'), isScanned), `${path}a`)
+      assert.equal(refusedField(around('"a":{"b":1,"c":[{"b":1},{"b":1}]},"b":1'), isScanned), null)
+      assert.equal(refusedField(around('"metadata":{"a":1,"a":2}'), isScanned), null)
     }
   const many = Array.from({ length: 300 }, (_, n) => `"x${n}":{"x${n}":1}`).join()
-  for (const scanned of [true, false]) {
-    assert.equal(refusedField(`{"a":[{${many}}]}`, scanned), null)
-    assert.equal(refusedField(`{"a":[{${many},"x7":1}]}`, scanned), 'a.0.x7')
+  for (const isScanned of [true, false]) {
+    assert.equal(refusedField(`{"a":[{${many}}]}`, isScanned), null)
+    assert.equal(refusedField(`{"a":[{${many},"x7":1}]}`, isScanned), 'a.0.x7')
   }
 })
 
@@ -108,8 +108,8 @@ test('the scan and the full walk refuse the same bodies', () => {
   fc.assert(
     fc.property(object, fc.boolean(), (members, odd) => {
       const text = `{${members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join()}}`
-      const spelled = odd ? escaped(text) : text
-      assert.equal(refusedField(spelled, true), refusedField(spelled, false), spelled)
+      const spelling = odd ? escapeNames(text) : text
+      assert.equal(refusedField(spelling, true), refusedField(spelling, false), spelling)
     }),
     { numRuns: 3_000 },
   )
@@ -130,7 +130,7 @@ test('ordinary conversations with tools skip the full walk', () => {
   assert.equal(readBody(Buffer.from(text), scanBody).mayHoldTwins, false)
 })
 
-/** Modules that decide about a call by fields of its body, and how they read one by its name. */
+/** Modules that decide about a call by fields of its body, and how they access them. */
 const judges = [
   'call/**/*.ts',
   'passthrough/*.ts',
@@ -140,13 +140,13 @@ const judges = [
   'mount.ts',
 ]
 const reads = /(?:\b(?:body|asked|told|sent)\.(?:value|has|holdsItems)|\bfield)\('(\w+)'\)|\bjson\['(\w+)'\]/g
-/** Fields that decide nothing of this, and in the second line fields of answers. */
+/** Fields without an effect on these decisions; in the second line, fields of answers. */
 const harmless = new Set(
   `cache_control content encoding_format session_id tool_choice
   choices content_block data error index item output output_index response system_fingerprint usage`.split(/\s+/),
 )
 
-test('every field the code reads to decide about a call is judged', () => {
+test('every field the code reads to decide about a call is checked', () => {
   const root = new URL('..', import.meta.url).pathname
   const names = new Set<string>()
   for (const file of globSync(judges, { cwd: root }))

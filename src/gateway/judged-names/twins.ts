@@ -4,39 +4,39 @@ import { endOfString, endOfValue, skipSpace } from '../model/json-bytes.ts'
 import { judgedNames, ownData, ownNames } from './judged-names.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Letters that Go's `encoding/json` and other case-insensitive readers take for the ASCII letters `s` and `k`. */
+/** Letters that Go's `encoding/json` and other case-insensitive parsers take for the ASCII letters `s` and `k`. */
 const fold = (name: string): string => name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase()
 
 const byFold = new Map([...judgedNames].map((name) => [fold(name), name]))
 const LONGEST = Math.max(...[...judgedNames].map(({ length }) => length))
 
-/** The judged name that this one equals without regard to case; null: it is that name itself, or another one. */
+/** Returns the checked name that this one equals when ignoring case; null if it is that exact name, or unrelated. */
 export function twinOf(name: string): string | null {
   if (name.length > LONGEST || judgedNames.has(name)) return null
   return byFold.get(fold(name)) ?? null
 }
 
-/** Refuses a name that a case-insensitive reader takes for one that decides about the call. */
+/** Refuses a name that a case-insensitive parser takes for one that decides about the call. */
 export function refuseTwin(name: string, path = name): void {
   const twin = twinOf(name)
   if (twin === null) return
-  const shown = shorten(path, 200)
+  const shownPath = shorten(path, 200)
   refuse('invalid_parameter', {
-    param: shown,
-    message: `\`${shown}\` differs from \`${twin}\` only in upper and lower case. Field names are case-sensitive: use \`${twin}\`.`,
+    param: shownPath,
+    message: `\`${shownPath}\` differs from \`${twin}\` only in upper and lower case. Field names are case-sensitive: use \`${twin}\`.`,
   })
 }
 
 /**
- * Refuses a body of which the provider may read other values than the gateway: a name is set twice in one object, or
- * equals a judged name without regard to case. Names inside the user's own data are free.
+ * Refuses a body that the provider may read differently than the gateway: a name occurs twice in one object, or equals
+ * a checked name when ignoring case. Names in the user's own data are free.
  */
 export function refuseTwins(body: Body): void {
   if (body.places !== null || !body.mayHoldTwins) return
   walk(body.bytes, body.bytes.indexOf(0x7b), '', true, false)
 }
 
-/** Walks the value at `at`, which is well-formed, and returns its end. `own`: the names of this object are the user's. */
+/** Walks the well-formed value at `at` and returns its end. `own`: the names of this object are the user's. */
 function walk(bytes: Buffer, at: number, path: string, isTop: boolean, own: boolean): number {
   const opening = bytes[at]
   if (opening === 0x5b) return walkList(bytes, at, path)

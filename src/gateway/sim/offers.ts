@@ -23,7 +23,7 @@ const model = (name: 'echo' | 'script', capabilities: string[]): CatalogueModel 
   released_at: '2026-11-21',
 })
 
-/** The simulated models as the catalogue lists them (contract, part 8). */
+/** The simulated models as the catalog lists them (contract, part 8). */
 export const simModels: readonly CatalogueModel[] = [model('echo', []), model('script', ['tools', 'reasoning'])]
 
 const mediaModel = (
@@ -51,7 +51,7 @@ const mediaModel = (
   released_at: '2026-11-21',
 })
 
-/** The simulated models of the media routes (contract, part 16). They cost nothing. */
+/** The simulated models of the media routes (contract, part 16). They are free. */
 export const simMediaModels: readonly CatalogueModel[] = [
   mediaModel('image', 'Simulated images', { input: ['text', 'image'], output: ['image'] }, 'image', {
     max_n: 10,
@@ -69,13 +69,13 @@ export const simMediaModels: readonly CatalogueModel[] = [
   mediaModel('transcription', 'Simulated transcription', { input: ['audio'], output: ['text'] }, 'audio_second', {}),
 ]
 
-/** The reserved slug names the simulated provider alone. */
+/** The reserved slug belongs to the simulated provider only. */
 export const isSimulated = ({ endpoint }: Offer): boolean => endpoint.slug === 'sim'
 
 export type SimModel = 'echo' | 'script'
 
-/** Which simulated model this is, by the platform's name or the upstream one; null: none. */
+/** Returns the simulated model with this platform or upstream name, or null. */
 export function simModelOf(name: string): SimModel | null {
-  const found = simModels.find(({ slug, upstream_model }) => slug === name || upstream_model === name)
-  return found === undefined ? null : (found.upstream_model as SimModel)
+  const match = simModels.find(({ slug, upstream_model }) => slug === name || upstream_model === name)
+  return match === undefined ? null : (match.upstream_model as SimModel)
 }

@@ -12,14 +12,14 @@ export type Step =
 
 export interface Script {
   turns: Step[][]
-  /** Reported in place of what was counted, bucket by bucket. */
+  /** Reported instead of the counted usage, bucket by bucket. */
   usage: Partial<Omit<Usage, 'total_tokens'>> | null
 }
 
 export const MOST_STEPS = 10_000
 export const LONGEST_DELAY_MS = 600_000
 
-/** The fault of a script, and where it stands: `turns.0.2.delay_ms`. */
+/** An error in a script, with its path, such as `turns.0.2.delay_ms`. */
 export class ScriptMistake extends Error {
   override name = 'ScriptMistake'
 }
@@ -28,18 +28,18 @@ const mistake = (message: string): never => {
 }
 
 /**
- * The steps to play now, by the contract: the last user message holds the script, and turn k of it is played when k
- * assistant messages follow it; after the last one nothing. Throws a ScriptMistake.
+ * Returns the steps to run now, according to the contract: the last user message contains the script, and turn k runs
+ * when k assistant messages follow it; after the last turn, nothing. Throws a ScriptMistake.
  */
 export function stepsNow(messages: CanonicalMessage[]): { steps: Step[]; usage: Script['usage'] } {
   const at = scriptAt(messages)
   if (at === -1) mistake('there is no user message to run.')
   const { turns, usage } = readScript(scriptIn(messages[at]!))
-  const played = messages.slice(at + 1).filter(({ role }) => role === 'assistant').length
-  return { steps: turns[played] ?? [], usage }
+  const turnIndex = messages.slice(at + 1).filter(({ role }) => role === 'assistant').length
+  return { steps: turns[turnIndex] ?? [], usage }
 }
 
-/** The last user message. Words that stand beside tool results are a client's reminders, unless they are a script. */
+/** Finds the last user message. Text beside tool results is a client's reminder, unless it is a script. */
 function scriptAt(messages: CanonicalMessage[]): number {
   let at = messages.findLastIndex(({ role }) => role === 'user')
   while (at > 0 && messages[at - 1]!.role === 'tool' && !isScript(scriptIn(messages[at]!))) {
@@ -52,36 +52,38 @@ function scriptAt(messages: CanonicalMessage[]): number {
 
 const isScript = (value: unknown): boolean => isObject(value) && ('turns' in value || 'steps' in value)
 
-/** The JSON of a message: all of its text, or the last part that is a script where clients put more parts around it. */
+/**
+ * Returns the JSON of a message: all of its text, or the last part that is a script, for clients that add other parts.
+ */
 function scriptIn({ content }: CanonicalMessage): unknown {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const whole = parseJson(texts.join(''))
   return whole ?? texts.map(parseJson).findLast(isScript)
 }
 
-function readScript(given: unknown): Script {
-  if (given === undefined)
+function readScript(value: unknown): Script {
+  if (value === undefined)
     return mistake('the last user message must be JSON: {"turns": [[step, …], …], "usage"?} or {"steps": [step, …]}.')
-  if (!isObject(given)) return mistake('the last user message must be a JSON object with `turns` or `steps`.')
-  for (const name of Object.keys(given)) {
+  if (!isObject(value)) return mistake('the last user message must be a JSON object with `turns` or `steps`.')
+  for (const name of Object.keys(value)) {
     if (name !== 'turns' && name !== 'steps' && name !== 'usage')
       mistake(`\`${name}\` isn’t supported. A script has \`turns\` or \`steps\`, and \`usage\`.`)
   }
-  if (given['turns'] !== undefined && given['steps'] !== undefined) mistake('`turns` and `steps` can’t be combined.')
-  const turns = given['steps'] !== undefined ? [readSteps(given['steps'], 'steps')] : readTurns(given['turns'])
+  if (value['turns'] !== undefined && value['steps'] !== undefined) mistake('`turns` and `steps` can’t be combined.')
+  const turns = value['steps'] !== undefined ? [readSteps(value['steps'], 'steps')] : readTurns(value['turns'])
   if (turns.reduce((sum, steps) => sum + steps.length, 0) > MOST_STEPS)
     mistake(`a script can have up to ${MOST_STEPS} steps.`)
-  return { turns, usage: readUsage(given['usage']) }
+  return { turns, usage: readUsage(value['usage']) }
 }
 
-function readTurns(given: unknown): Step[][] {
-  if (!Array.isArray(given)) return mistake('`turns` must be an array of arrays of steps.')
-  return given.map((steps, i) => readSteps(steps, `turns.${i}`))
+function readTurns(value: unknown): Step[][] {
+  if (!Array.isArray(value)) return mistake('`turns` must be an array of arrays of steps.')
+  return value.map((steps, i) => readSteps(steps, `turns.${i}`))
 }
 
-function readSteps(given: unknown, at: string): Step[] {
-  if (!Array.isArray(given)) return mistake(`\`${at}\` must be an array of steps.`)
-  return given.map((step, i) => readStep(step, `${at}.${i}`))
+function readSteps(value: unknown, at: string): Step[] {
+  if (!Array.isArray(value)) return mistake(`\`${at}\` must be an array of steps.`)
+  return value.map((step, i) => readStep(step, `${at}.${i}`))
 }
 
 function readStep(given: unknown, at: string): Step {
@@ -100,7 +102,7 @@ function readStep(given: unknown, at: string): Step {
       const toolName = wordsAt(value['name'], `${here}.name`)
       if (toolName === '') mistake(`\`${here}.name\` must not be empty.`)
       const words = value['arguments'] ?? {}
-      // A string is played as it is, so that broken arguments can be played too.
+      // A string is sent unchanged, so that a script can contain broken arguments.
       return { type: 'tool_call', name: toolName, arguments: typeof words === 'string' ? words : JSON.stringify(words) }
     }
     case 'delay_ms':
@@ -113,19 +115,19 @@ function readStep(given: unknown, at: string): Step {
   }
 }
 
-function readError(given: unknown, at: string): Step {
-  if (!isObject(given)) return mistake(`\`${at}\` must be {type, message, status?}.`)
-  const word = wordsAt(given['type'], `${at}.type`)
-  const message = wordsAt(given['message'], `${at}.message`)
-  const status = given['status'] ?? null
+function readError(value: unknown, at: string): Step {
+  if (!isObject(value)) return mistake(`\`${at}\` must be {type, message, status?}.`)
+  const word = wordsAt(value['type'], `${at}.type`)
+  const message = wordsAt(value['message'], `${at}.message`)
+  const status = value['status'] ?? null
   if (status !== null && !(Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599)) {
     return mistake(`\`${at}.status\` must be a status from 400 to 599.`)
   }
-  const known = faultKinds.find((kind) => kind === word)
+  const one = faultKinds.find((kind) => kind === word)
   const byStatus = status === null ? null : kindOf(Number(status), `${word} ${message}`)
   return {
     type: 'error',
-    kind: known ?? byStatus ?? kindOfWord(word) ?? 'server_error',
+    kind: one ?? byStatus ?? kindOfWord(word) ?? 'server_error',
     message,
     status: status === null ? null : Number(status),
   }

@@ -9,7 +9,7 @@ import { countWords } from './words.ts'
 import { simulate } from './simulate.ts'
 
 const never = new AbortController().signal
-const said = (role: 'user' | 'assistant', text: string): CanonicalMessage => ({
+const messageOf = (role: 'user' | 'assistant', text: string): CanonicalMessage => ({
   role,
   content: [{ type: 'text', text }],
 })
@@ -18,7 +18,7 @@ const play = (canonical: Partial<CanonicalRequest>) =>
 const script = (value: unknown, more: Partial<CanonicalRequest> = {}, after: CanonicalMessage[] = []) =>
   play({
     model: 'sim/script',
-    messages: [said('user', typeof value === 'string' ? value : JSON.stringify(value)), ...after],
+    messages: [messageOf('user', typeof value === 'string' ? value : JSON.stringify(value)), ...after],
     ...more,
   })
 const mistakeOf = async (value: unknown) => {
@@ -30,7 +30,11 @@ const mistakeOf = async (value: unknown) => {
 }
 
 test('sim/echo answers with the last user text, one delta per word, and counts words', async () => {
-  const messages = [said('user', 'first'), said('assistant', 'yes'), said('user', ' hello  brave\nnew world ')]
+  const messages = [
+    messageOf('user', 'first'),
+    messageOf('assistant', 'yes'),
+    messageOf('user', ' hello  brave\nnew world '),
+  ]
   const chunks = await play({ messages })
   assert.deepEqual(
     chunks.flatMap((chunk) => (chunk.type === 'text' ? [chunk.text] : [])),
@@ -41,62 +45,62 @@ test('sim/echo answers with the last user text, one delta per word, and counts w
   assert.equal(answer.finish?.reason, 'stop')
 })
 
-test('whatever is said comes back byte for byte', async () => {
+test('any text comes back byte for byte', async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (text) => {
-      assert.equal(textOfAnswer(fold(await play({ messages: [said('user', text)] }))), text)
+      assert.equal(textOfAnswer(fold(await play({ messages: [messageOf('user', text)] }))), text)
     }),
   )
 })
 
-test('words are what white space separates, of every kind', () => {
+test('words are separated by any kind of white space', () => {
   for (let code = 0; code <= 0xffff; code++) {
     const text = `one${String.fromCharCode(code)}two`
     assert.equal(countWords(text), text.match(/\S+/g)!.length, code.toString(16))
   }
 })
 
-test('white space is read once, however much of it there is', async () => {
-  // If it was read once for each of its characters, this would take hours.
+test('white space is read once, however much there is', async () => {
+  // Reading it once per character would take hours.
   for (const text of [
     ' '.repeat(8_000_000),
     `${'\n'.repeat(8_000_000)}word`,
     `word${' '.repeat(8_000_000)}`,
     ' \n'.repeat(4_000_000),
   ])
-    assert.equal(textOfAnswer(fold(await play({ messages: [said('user', text)] }))), text)
+    assert.equal(textOfAnswer(fold(await play({ messages: [messageOf('user', text)] }))), text)
 })
 
-test('the output limit cuts the answer with length; a limit of 0 asks for nothing', async () => {
-  const messages = [said('user', 'one two three')]
-  const cut = fold(await play({ messages, max_output_tokens: 2 }))
-  assert.deepEqual([textOfAnswer(cut), cut.finish?.reason, cut.usage?.output_tokens], ['one two', 'length', 2])
+test('the output limit cuts the answer with length; a limit of 0 returns an empty answer', async () => {
+  const messages = [messageOf('user', 'one two three')]
+  const answer = fold(await play({ messages, max_output_tokens: 2 }))
+  assert.deepEqual([textOfAnswer(answer), answer.finish?.reason, answer.usage?.output_tokens], ['one two', 'length', 2])
   const whole = fold(await play({ messages, max_output_tokens: 3 }))
   assert.deepEqual([textOfAnswer(whole), whole.finish?.reason], ['one two three', 'stop'])
   const none = fold(await play({ messages, max_output_tokens: 0 }))
   assert.deepEqual([textOfAnswer(none), none.finish?.reason], ['', 'stop'])
 })
 
-test('no answer is longer than the model’s own limit', async () => {
-  const answer = fold(await play({ messages: [said('user', 'w '.repeat(100_001))], max_output_tokens: 200_000 }))
+test('no answer exceeds the model’s own limit', async () => {
+  const answer = fold(await play({ messages: [messageOf('user', 'w '.repeat(100_001))], max_output_tokens: 200_000 }))
   assert.deepEqual([answer.usage?.output_tokens, answer.finish?.reason], [100_000, 'length'])
 })
 
 test('a stop sequence ends the answer before it', async () => {
-  const answer = fold(await play({ messages: [said('user', 'one two END three')], stop: ['three', 'END'] }))
+  const answer = fold(await play({ messages: [messageOf('user', 'one two END three')], stop: ['three', 'END'] }))
   assert.equal(textOfAnswer(answer), 'one two ')
   assert.deepEqual(answer.finish, { reason: 'stop', native: 'stop', stop_sequence: 'END' })
 })
 
-test('an input over the context is refused before any chunk', async () => {
-  const [first, ...rest] = await play({ messages: [said('user', 'w '.repeat(1_000_001))] })
+test('an input longer than the context is refused before any chunk', async () => {
+  const [first, ...rest] = await play({ messages: [messageOf('user', 'w '.repeat(1_000_001))] })
   assert.deepEqual(rest, [])
   assert.ok(first?.type === 'error')
   assert.equal(first.error.kind, 'context_length')
   assert.equal(first.error.message, 'prompt is too long: 1000001 tokens > 1000000 maximum')
 })
 
-test('sim/script plays turn k after k assistant messages, then an empty stop', async () => {
+test('sim/script runs turn k after k assistant messages, then an empty stop', async () => {
   const turns = [
     [
       { reasoning: 'let me see' },
@@ -122,11 +126,11 @@ test('sim/script plays turn k after k assistant messages, then an empty stop', a
   }
   const after = [{ role: 'assistant', content: first.content } as CanonicalMessage, result]
   assert.equal(textOfAnswer(fold(await script({ turns }, {}, after))), 'It is noon.')
-  const last = fold(await script({ turns }, {}, [...after, said('assistant', 'It is noon.')]))
+  const last = fold(await script({ turns }, {}, [...after, messageOf('assistant', 'It is noon.')]))
   assert.deepEqual([last.content, last.finish?.reason], [[], 'stop'])
 })
 
-test('a client that puts reminders around its words and its tool results still plays its script', async () => {
+test('a script still runs if the client adds reminders to its messages and tool results', async () => {
   const block = (text: string) => ({ type: 'text', text: `<system-reminder>${text}</system-reminder>` })
   const words = JSON.stringify({ turns: [[{ tool_call: { name: 'f', arguments: {} } }], [{ text: 'done' }]] })
   const { canonical } = decodeMessages({
@@ -148,7 +152,7 @@ test('`steps` alone is one turn, and usage is reported as the script says', asyn
   assert.deepEqual(answer.usage, usageOf(usage))
 })
 
-test('an error step fails before or in the middle of an answer, as its type and status say', async () => {
+test('an error step fails before or during an answer, with its type and status', async () => {
   const [only] = await script({ steps: [{ error: { type: 'rate_limit_error', message: 'slow down', status: 429 } }] })
   assert.deepEqual(only, { type: 'error', error: { kind: 'rate_limited', message: 'slow down', status: 429 } })
   const half = fold(
@@ -163,9 +167,9 @@ test('an error step fails before or in the middle of an answer, as its type and 
   assert.equal(half.usage?.output_tokens, 2)
 })
 
-test('long answers continue by turns, one account after the other', async () => {
+test('long answers take turns, one account after the other', async () => {
   let chunks = 0
-  const messages = [said('user', 'word '.repeat(2_000))]
+  const messages = [messageOf('user', 'word '.repeat(2_000))]
   const playFor = async (party: string): Promise<void> => {
     for await (const _ of simulate({ model: 'sim/echo', messages }, never, party)) chunks++
   }
@@ -180,33 +184,33 @@ test('long answers continue by turns, one account after the other', async () => 
     perTurn.push(chunks - last)
   }
   await Promise.all(all)
-  // Each begins at once.
+  // Each starts at once.
   const [first, ...later] = perTurn
   assert.ok(first! <= (accounts.length * streams + 2) * 256, String(first))
   assert.ok(Math.max(...later) <= 2 * 256, `${Math.max(...later)} chunks in one turn`)
 })
 
-test('a delay is waited out, and ends at once when the caller leaves', async () => {
+test('a delay is waited out, and ends at once when the caller disconnects', async () => {
   const before = performance.now()
   await script({ steps: [{ delay_ms: 30 }, { text: 'late' }] })
   assert.ok(performance.now() - before >= 29)
   const leaving = new AbortController()
-  const messages = [said('user', JSON.stringify({ steps: [{ text: 'a' }, { delay_ms: 600_000 }, { text: 'b' }] }))]
-  const seen: Chunk[] = []
+  const messages = [messageOf('user', JSON.stringify({ steps: [{ text: 'a' }, { delay_ms: 600_000 }, { text: 'b' }] }))]
+  const chunks: Chunk[] = []
   const reason = new Error('gone')
   await assert.rejects(async () => {
     for await (const chunk of simulate({ model: 'sim/script', messages }, leaving.signal, 'anybody')) {
-      seen.push(chunk)
+      chunks.push(chunk)
       if (chunk.type === 'text') setImmediate(() => leaving.abort(reason))
     }
   }, reason)
   assert.deepEqual(
-    seen.map(({ type }) => type),
+    chunks.map(({ type }) => type),
     ['start', 'text'],
   )
 })
 
-test('a fault in a script is named by its path', async () => {
+test('an error in a script is named by its path', async () => {
   const wrong: [unknown, RegExp][] = [
     ['{"steps": [', /must be JSON/],
     ['[1]', /must be a JSON object/],

@@ -7,12 +7,12 @@ import { SIM_CONTEXT, SIM_OUTPUT, simModelOf } from './offers.ts'
 import { type Script, ScriptMistake, type Step, stepsNow } from './script.ts'
 import { countInput, countWords, pieces } from './words.ts'
 
-/** After so many words others get their turn. */
+/** Words per turn before other requests get one. */
 const AT_A_TIME = 256
 
 /**
- * Plays `sim/echo` or `sim/script`, whichever `turn.model` names. Chunks keep to the same rules as a provider's; what is
- * wrong with the turn is an `error` chunk before any other. Throws the signal's reason as soon as it is aborted.
+ * Runs `sim/echo` or `sim/script`, according to `turn.model`. Chunks follow the same rules as a provider's; an invalid
+ * turn is an `error` chunk before any other. Throws the signal's reason as soon as it is aborted.
  */
 export async function* simulate(
   canonical: CanonicalRequest,
@@ -22,7 +22,7 @@ export async function* simulate(
   signal.throwIfAborted()
   const input = countInput(canonical.messages)
   if (input > SIM_CONTEXT) {
-    yield failed('context_length', `prompt is too long: ${input} tokens > ${SIM_CONTEXT} maximum`, 400)
+    yield errorChunk('context_length', `prompt is too long: ${input} tokens > ${SIM_CONTEXT} maximum`, 400)
     return
   }
   const plan = planOf(canonical)
@@ -31,8 +31,8 @@ export async function* simulate(
     return
   }
   const player = new Player(canonical, input, plan.usage)
-  let sent = 0
-  // A limit of 0 asks for nothing but a warm cache, and gets an empty answer.
+  let wordCount = 0
+  // A limit of 0 only warms a cache, and gets an empty answer.
   for (const step of canonical.max_output_tokens === 0 ? [] : plan.steps) {
     if (step.type === 'delay') {
       await setTimeout(step.ms, undefined, { signal }).catch(() => signal.throwIfAborted())
@@ -41,7 +41,7 @@ export async function* simulate(
     for (const chunk of player.play(step)) {
       yield chunk
       signal.throwIfAborted()
-      if (++sent % AT_A_TIME === 0) await nextPiece(party)
+      if (++wordCount % AT_A_TIME === 0) await nextPiece(party)
     }
     if (player.over) return
   }
@@ -54,22 +54,25 @@ function planOf({
 }: CanonicalRequest): { steps: Step[]; usage: Script['usage'] } | Extract<Chunk, { type: 'error' }> {
   const name = simModelOf(model)
   if (name === null)
-    return failed('model_not_found', `The simulated model ${model} doesn’t exist. Use sim/echo or sim/script.`, 404)
+    return errorChunk(
+      'model_not_found',
+      `The simulated model ${model} doesn’t exist. Use sim/echo or sim/script.`,
+      404,
+    )
   if (name === 'echo') return { steps: [{ type: 'text', text: lastWords(messages) }], usage: null }
   try {
     return stepsNow(messages)
   } catch (error) {
-    if (error instanceof ScriptMistake) return failed('bad_request', error.message, 400)
+    if (error instanceof ScriptMistake) return errorChunk('bad_request', error.message, 400)
     throw error
   }
 }
 
-const failed = (kind: FaultKind, message: string, status: number | null): Extract<Chunk, { type: 'error' }> => ({
+const errorChunk = (kind: FaultKind, message: string, status: number | null): Extract<Chunk, { type: 'error' }> => ({
   type: 'error',
   error: { kind, message, ...(status !== null && { status }) },
 })
 
-/** The text of the last user message. */
 const lastWords = (messages: CanonicalMessage[]): string =>
   (messages.findLast(({ role }) => role === 'user')?.content ?? [])
     .map((part) => (part.type === 'text' ? part.text : ''))
@@ -127,7 +130,7 @@ class Player {
       case 'error':
         if (this.#started) yield { type: 'usage', usage: this.#usage() }
         this.over = true
-        yield failed(step.kind, step.message, step.status)
+        yield errorChunk(step.kind, step.message, step.status)
     }
   }
 
@@ -139,35 +142,35 @@ class Player {
     yield { type: 'finish', reason: word, native: word, ...(stop !== null && { stop_sequence: stop }) }
   }
 
-  /** One chunk per word. At the limit the answer is cut, after `closing`, and ends with `length`. */
+  /** Emits one chunk per word. At the limit the answer is cut after `closing` and ends with `length`. */
   *#words(text: string, chunkOf: (piece: string) => Chunk, closing?: Chunk): Generator<Chunk> {
-    let reasoned = false
+    let hasReasoning = false
     for (const piece of pieces(text)) {
       // White space alone is no word and costs nothing.
       const cost = countWords(piece)
       if (this.#output + this.#reasoning + cost > this.#limit) {
         if (closing) yield closing
-        if (reasoned) yield { type: 'reasoning_end' }
+        if (hasReasoning) yield { type: 'reasoning_end' }
         yield* this.finish('length')
         return
       }
       yield* this.#start()
       const chunk = chunkOf(piece)
-      reasoned ||= chunk.type === 'reasoning'
+      hasReasoning ||= chunk.type === 'reasoning'
       if (chunk.type === 'reasoning') this.#reasoning += cost
       else this.#output += cost
       yield chunk
     }
   }
 
-  /** The text up to the first stop sequence in it. */
+  /** Returns the text before its first stop sequence. */
   #until(text: string): { text: string; stop: string | null } {
-    let cut: { at: number; stop: string } | null = null
+    let firstStop: { at: number; stop: string } | null = null
     for (const stop of this.#stops) {
       const at = text.indexOf(stop)
-      if (at !== -1 && (cut === null || at < cut.at)) cut = { at, stop }
+      if (at !== -1 && (firstStop === null || at < firstStop.at)) firstStop = { at, stop }
     }
-    return cut === null ? { text, stop: null } : { text: text.slice(0, cut.at), stop: cut.stop }
+    return firstStop === null ? { text, stop: null } : { text: text.slice(0, firstStop.at), stop: firstStop.stop }
   }
 
   *#start(): Generator<Chunk> {
@@ -177,7 +180,7 @@ class Player {
   }
 
   #usage() {
-    const counted = { input_tokens: this.#input, output_tokens: this.#output, reasoning_tokens: this.#reasoning }
-    return usageOf({ ...counted, ...this.#override })
+    const counts = { input_tokens: this.#input, output_tokens: this.#output, reasoning_tokens: this.#reasoning }
+    return usageOf({ ...counts, ...this.#override })
   }
 }

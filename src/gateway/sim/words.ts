@@ -1,20 +1,23 @@
 import type { CanonicalMessage, CanonicalPart } from '../model/canonical-request.ts'
 
 /**
- * The text in pieces of one word each, white space before it included; joined they are the text. Found by words alone: an
- * expression that begins with the white space reads a long run of it once for each of its characters.
+ * Splits text into pieces of one word each, including the white space before it; joined they are the text. Searches for
+ * words only: an expression that starts with white space would be quadratic for long runs of it.
  */
 export function* pieces(text: string): Generator<string> {
   let [from, end] = [0, 0]
   for (const { 0: word, index } of text.matchAll(/\S+/g)) {
-    // The last piece is only known at the end: white space behind it belongs to it.
+    // The last piece also contains the white space after it.
     if (end > 0) yield text.slice(from, end)
     ;[from, end] = [end, index + word.length]
   }
   if (text !== '') yield text.slice(from)
 }
 
-/** The number of whitespace-separated words: the simulated models' tokens. Without an expression, whose matches cost ten times as much. */
+/**
+ * Counts whitespace-separated words: the simulated models' tokens. A loop, because a regular expression takes ten times
+ * as long.
+ */
 export function countWords(text: string): number {
   let words = 0
   let isInside = false
@@ -28,7 +31,7 @@ export function countWords(text: string): number {
   return words
 }
 
-/** White space as `\s` means it. */
+/** White space as in `\s`. */
 const isBlank = (code: number): boolean =>
   code < 0x80
     ? code === 0x20 || (code >= 0x09 && code <= 0x0d)
@@ -42,7 +45,7 @@ const isBlank = (code: number): boolean =>
       code === 0x3000 ||
       code === 0xfeff
 
-/** Words of everything in the messages that is text: media count nothing. */
+/** Counts the words of all text in the messages; media count as zero. */
 export const countInput = (messages: CanonicalMessage[]): number =>
   messages.reduce((sum, { content }) => sum + content.reduce((inner, part) => inner + wordsOf(part), 0), 0)
 

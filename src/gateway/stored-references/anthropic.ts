@@ -3,7 +3,7 @@ import type { ReferenceFields } from './reference-fields.ts'
 
 const browser = 'what the client itself calls a tab, a download or a paper of its browser'
 
-/** Anthropic's messages (@anthropic-ai/sdk 1.11.0, types of requests). */
+/** Anthropic's Messages (@anthropic-ai/sdk 1.11.0, request types). */
 export const anthropic: ReferenceFields = {
   names: {
     file_id: { what: 'a file' },
@@ -11,7 +11,7 @@ export const anthropic: ReferenceFields = {
       what: 'a container',
       when: (value) => typeof value === 'string' || (isObject(value) && (value['id'] ?? null) !== null),
     },
-    // Anthropic's own skills are everybody's.
+    // Anthropic's own skills are public.
     skill_id: { what: 'a skill', when: (_, { type }) => type !== 'anthropic' },
     // Of a thread, or of a diagnosis, which compares this request with an earlier one of the same account.
     previous_message_id: { what: 'an earlier message' },

@@ -7,9 +7,9 @@ import type { ReferenceFields, ReferenceField } from './reference-fields.ts'
 import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
 
-/** Something in a request that names what lies at a vendor. */
+/** A reference in a request to something stored at a vendor. */
 export interface StoredReference {
-  /** Where it stands, as `a.b.0`. */
+  /** Its position, as `a.b.0`. */
   path: string
   field: string
   what: string
@@ -17,8 +17,8 @@ export interface StoredReference {
 }
 
 /**
- * Data of the client, of its tools or of an earlier answer, whose names are the user's own: what stands under these names
- * means nothing to a vendor.
+ * Names whose contents are data of the client, its tools, or an earlier answer: a vendor doesn't interpret names
+ * inside.
  */
 const data = `parameters input_schema inputSchema schema json_schema input_examples arguments annotations citations metadata
   results outputs logit_bias headers extra_headers env trace client_metadata chat_template_kwargs guided_json
@@ -26,34 +26,34 @@ const data = `parameters input_schema inputSchema schema json_schema input_examp
 
 export const dataNames: readonly string[] = data.split(/\s+/)
 
-/** Strings under these names say where something lies. */
+/** Strings under these names are addresses. */
 const addresses = 'url image_url file_url video_url fileUri file_uri uri'
-/** Buckets, and files of Gemini's account (ai.google.dev, Files API), which are read with the key of the call. */
+/** Buckets, and files of Gemini's account (ai.google.dev, Files API), which are read with the call's key. */
 const isAtVendor = (address: string): boolean =>
   /^(?:gs|s3):\/\//i.test(address) ||
   /^https?:\/\/generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?files\//i.test(address)
 
-/** The thing that a field may stand for. */
+/** What a field may refer to. */
 type Rule = 'data' | 'address' | readonly ReferenceField[]
 
-/** All in one table: each field of a request is looked up once, and most are in no row. */
-function rulesOf(judged: readonly ReferenceFields[]): ReadonlyMap<string, Rule> {
+/** One table, so that each field of a request takes a single lookup; most match no row. */
+function rulesOf(tables: readonly ReferenceFields[]): ReadonlyMap<string, Rule> {
   const rules = new Map<string, Rule>()
-  for (const { names } of judged)
+  for (const { names } of tables)
     for (const field in names) rules.set(field, [...((rules.get(field) as ReferenceField[]) ?? []), names[field]!])
   for (const field of addresses.split(' ')) rules.set(field, 'address')
   for (const field of dataNames) rules.set(field, 'data')
   return rules
 }
 
-/** By the shape of a request: a chat completion of OpenAI's may be meant for any of those that take them. */
+/** By the shape of a request. OpenAI Chat Completions may be meant for any provider that accepts them. */
 const rules = {
-  // Containers and skills are not the same to Anthropic's clients and OpenAI's; both are looked for where either may stand.
+  // Containers and skills differ between Anthropic's and OpenAI's clients; both are checked where either is possible.
   messages: rulesOf([anthropic, gemini, openrouter, openai]),
   others: rulesOf([gemini, openrouter, openai]),
 }
 
-/** Names by which a request may name something stored, or by which an item shows that it is a reference. */
+/** Names that may refer to something stored, or identify an item as a reference. */
 export const referenceNames: readonly string[] = [
   ...[...rules.messages, ...rules.others].flatMap(([field, rule]) => (rule === 'data' ? [] : [field])),
   'type',
@@ -62,7 +62,7 @@ export const referenceNames: readonly string[] = [
   'result',
 ]
 
-/** Without these words in it a request names nothing that lies at a vendor. */
+/** A request without these words contains no references. */
 export const referenceWords: Readonly<Record<string, Word>> = {
   ...Object.fromEntries(
     [...rules.messages, ...rules.others].map(([field, rule]) => [
@@ -74,40 +74,40 @@ export const referenceWords: Readonly<Record<string, Word>> = {
   id: { name: mention.id },
 }
 
-/** Where an object stands: at the top, in the list `input` there, in a list `content` anywhere, or elsewhere. */
+/** Where an object is: at the top level, in the top-level list `input`, in a list `content` anywhere, or elsewhere. */
 type Place = 'top' | 'item' | 'block' | 'elsewhere'
 
 interface Search {
   rules: ReadonlyMap<string, Rule>
-  /** The first thing that is named by an address. */
+  /** The first reference by address. */
   address: StoredReference | null
 }
 
-interface Found {
+interface References {
   named: StoredReference | null
   addressed: StoredReference | null
 }
 
-/** A request is looked through once, however often it is asked about. */
-const known = new WeakMap<Json, Found>()
+/** Caches the search: each request is searched once. */
+const referencesByRequest = new WeakMap<Json, References>()
 
-function foundIn(json: Json): Found {
-  const before = known.get(json)
+function foundIn(json: Json): References {
+  const before = referencesByRequest.get(json)
   if (before !== undefined) return before
   const isMessages = Array.isArray(json['messages']) && !Array.isArray(json['input'])
   const search: Search = { rules: isMessages ? rules.messages : rules.others, address: null }
-  const found = { named: look(json, search, 'top'), addressed: search.address }
-  known.set(json, found)
-  return found
+  const references = { named: look(json, search, 'top'), addressed: search.address }
+  referencesByRequest.set(json, references)
+  return references
 }
 
-/** The first thing that a request names of what lies at a vendor; null: it holds all that it needs. */
+/** Returns the first reference to something stored at a vendor, or null. */
 export const storedReferenceIn = (json: Json): StoredReference | null => foundIn(json).named
 
-/** The first thing that is named by an address which only the vendor's own key opens, where nothing is named otherwise. */
+/** Returns the first address that only the vendor's own key opens, if there is no other reference. */
 export const addressReferenceIn = (json: Json): StoredReference | null => foundIn(json).addressed
 
-/** The same of a body, which is looked through only where it may name something; `address`: by an address too. */
+/** The same for a body, which is only searched if it may contain a reference; `address` includes addresses. */
 export function storedReferenceInBody(body: Body, address: boolean): StoredReference | null {
   const subjects = mention.kept | (address ? mention.addressed : 0) | (body.has('input') ? mention.id : 0)
   if (!body.mentions(subjects)) return null
@@ -115,7 +115,7 @@ export function storedReferenceInBody(body: Body, address: boolean): StoredRefer
   return named ?? (address ? addressed : null)
 }
 
-/** The path is put together on the way back, for most requests name nothing. */
+/** The path is built on the way back, because most requests have no references. */
 function look(around: Json, search: Search, place: Place): StoredReference | null {
   if (place === 'block' && isEcho(textOf(around['type']))) return null
   if (place === 'item') {
@@ -133,12 +133,12 @@ function look(around: Json, search: Search, place: Place): StoredReference | nul
       const naming = rule.find(({ when }) => when?.(value, around) ?? !isEmpty(value))
       if (naming !== undefined) return { path: field, field, what: naming.what, value }
     }
-    // Arguments of a call; at the top it is what the model is asked.
+    // Call arguments; at the top level it is the prompt.
     if (typeof value !== 'object' || (field === 'input' && place !== 'top')) continue
     const address = search.address
-    const found = inside(value, search, placeIn(field, place))
+    const reference = inside(value, search, placeIn(field, place))
     if (search.address !== address) within(field, search.address!)
-    if (found !== null) return within(field, found)
+    if (reference !== null) return within(field, reference)
   }
   return null
 }
@@ -149,28 +149,32 @@ function inside(value: object, search: Search, place: Place): StoredReference | 
     const one: unknown = value[i]
     if (typeof one !== 'object' || one === null) continue
     const address = search.address
-    const found = Array.isArray(one) ? inside(one, search, 'elsewhere') : look(one as Json, search, place)
+    const reference = Array.isArray(one) ? inside(one, search, 'elsewhere') : look(one as Json, search, place)
     if (search.address !== address) within(String(i), search.address!)
-    if (found !== null) return within(String(i), found)
+    if (reference !== null) return within(String(i), reference)
   }
   return null
 }
 
-function within(name: string, found: StoredReference): StoredReference {
-  found.path = found.path === '' ? name : `${name}.${found.path}`
-  return found
+function within(name: string, reference: StoredReference): StoredReference {
+  reference.path = reference.path === '' ? name : `${name}.${reference.path}`
+  return reference
 }
 
 const placeIn = (field: string, place: Place): Place =>
   field === 'content' ? 'block' : field === 'input' && place === 'top' ? 'item' : 'elsewhere'
 
-/** An echo of what the vendor's own tools answered. Elsewhere a vendor reads the field `type` as something else, or not at all. */
+/**
+ * An echo of the vendor's own tool results. Elsewhere, vendors interpret the field `type` differently or not at all.
+ */
 const isEcho = (type: string): boolean =>
   type.endsWith('_tool_result') && type !== 'tool_result' && type !== 'mcp_tool_result'
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
-/** Items of a response that stand for what is stored: a reference, nothing but an id, and a picture by its call alone. */
+/**
+ * Detects items of a response that refer to stored ones: a reference, a bare ID, or an image given only by its call.
+ */
 function itemIn({ type, id, role, result }: Json): StoredReference | null {
   if (typeof id !== 'string') return null
   const isReference = type === 'item_reference' || (textOf(type) === '' && role === undefined)

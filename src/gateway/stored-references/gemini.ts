@@ -2,7 +2,7 @@ import type { ReferenceFields } from './reference-fields.ts'
 
 const answer = 'stands in answers, for what a citation shows'
 
-/** Gemini's requests (@google/genai 3.1.0), whose fields may stand in `extra_body` of its OpenAI-compatible paths. */
+/** Gemini's requests (@google/genai 3.1.0), whose fields may be in `extra_body` of its OpenAI-compatible paths. */
 export const gemini: ReferenceFields = {
   names: {
     cachedContent: { what: 'cached content' },

@@ -5,7 +5,7 @@ import { type Body, mention, readBody } from '../model/body.ts'
 import { isObject, type Json, listOf } from '../model/json.ts'
 import { withSealedReasoning } from '../wire/openai-responses/write-items.ts'
 
-/** The ids that this gateway gives to items of a translated response. */
+/** The IDs that this gateway gives to items of a translated response. */
 const OURS = /^(?:msg|rs|fc|ctc)_[0-7][0-9A-HJKMNP-TV-Z]{25}\d{4,6}$/
 const MOST_NAMED = 10_000
 
@@ -14,15 +14,15 @@ const namedBy = (item: unknown): string | null =>
     ? item['id']
     : null
 
-/** The owner of an answer's items, who alone may name them again. */
+/** The owner of an answer's items, who alone may refer to them. */
 export const ownerOfItems = ({ accountId, credential }: Principal): KeptFor => ({
   accountId,
   heldTo: credential.kind === 'session' ? null : credential.workspaceId,
 })
 
 /**
- * The request with what it names of this account's earlier answers in its place. What is not kept any more stays a name,
- * and is refused as one. The items go without their ids, which would mean nothing to a vendor.
+ * Replaces references to this account's earlier answers with their items. Items no longer stored stay references, and
+ * are refused as such. Inserted items have no IDs, which would mean nothing to a vendor.
  */
 export function withKeptItems(body: Body, items: KeptItems, principal: Principal): Body | Promise<Body> {
   if (!body.mentions(mention.reference)) return body
@@ -35,21 +35,21 @@ export function withKeptItems(body: Body, items: KeptItems, principal: Principal
     if (ids.has(id)) refuseTwice(id, i)
     ids.add(id)
   }
-  return items.find(ownerOfItems(principal), [...ids].slice(0, MOST_NAMED)).then((found) => {
-    if (found.size === 0) return body
-    const whole = input.map((item) => found.get(namedBy(item) ?? '') ?? item)
+  return items.find(ownerOfItems(principal), [...ids].slice(0, MOST_NAMED)).then((stored) => {
+    if (stored.size === 0) return body
+    const whole = input.map((item) => stored.get(namedBy(item) ?? '') ?? item)
     return readBody(Buffer.from(JSON.stringify({ ...body.json, input: whole })))
   })
 }
 
-/** As OpenAI refuses it. Each name takes as much memory as what it names: many of one large item would take all of it. */
+/** As OpenAI refuses it. Each reference uses as much memory as its item: many to one large item would exhaust it. */
 const refuseTwice = (id: string, at: number): never =>
   refuse('invalid_parameter', {
     message: `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
     param: `input.${at}`,
   })
 
-/** Items of an answer as they are kept for their account; without the ids that they are kept under. */
+/** Returns an answer's items for storage, without the IDs they are stored under. */
 export const itemsToKeep = (output: readonly Json[]): { id: string; json: object }[] =>
   output
     .map(withSealedReasoning)

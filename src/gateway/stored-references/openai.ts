@@ -1,9 +1,9 @@
 import { isObject } from '../model/json.ts'
 import type { ReferenceFields } from './reference-fields.ts'
 
-const paired = 'joins a call and its result within the request'
+const pairsCallAndResult = 'joins a call and its result within the request'
 
-/** OpenAI's chat completions, responses, pictures and sound (openai 7.55.0, types of requests). */
+/** OpenAI's Chat Completions, Responses, images, and audio (openai 7.55.0, request types). */
 export const openai: ReferenceFields = {
   names: {
     file_id: { what: 'a file' },
@@ -16,7 +16,7 @@ export const openai: ReferenceFields = {
     previous_response_id: { what: 'an earlier response' },
     comparison_response_id: { what: 'an earlier response' },
     conversation: { what: 'a conversation' },
-    // Completions have their words there.
+    // In Completions, `prompt` is the text.
     prompt: { what: 'a prompt', when: isObject },
     audio: {
       what: 'an earlier answer',
@@ -25,10 +25,10 @@ export const openai: ReferenceFields = {
     voice: { what: 'a voice', when: isObject },
   },
   not: {
-    call_id: paired,
-    tool_call_id: paired,
-    caller_id: paired,
-    approval_request_id: paired,
+    call_id: pairsCallAndResult,
+    tool_call_id: pairsCallAndResult,
+    caller_id: pairsCallAndResult,
+    approval_request_id: pairsCallAndResult,
     connector_id: 'a service by its public name, with the authorization that the client sends along',
     stream_id: 'tells events of one socket apart, which is not served here',
   },

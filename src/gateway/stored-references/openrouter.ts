@@ -1,10 +1,10 @@
 import type { ReferenceFields } from './reference-fields.ts'
 
-const paired = 'joins a call and its result within the request'
-const grouped = 'groups calls in logs and keeps them with one provider; nothing is read by it'
+const pairsCallAndResult = 'joins a call and its result within the request'
+const groupsCalls = 'groups calls in logs and keeps them with one provider; nothing is read by it'
 const account = 'stands in answers about an account, never in a request for a model'
 
-/** OpenRouter's requests beside OpenAI's fields (@openrouter/sdk 1.3.19), as they travel and as its SDK spells them. */
+/** OpenRouter's fields in addition to OpenAI's (@openrouter/sdk 1.3.19), in wire format and in its SDK's spelling. */
 export const openrouter: ReferenceFields = {
   names: {
     preset: { what: 'a preset' },
@@ -20,25 +20,25 @@ export const openrouter: ReferenceFields = {
     vectorStoreIds: { what: 'vector stores' },
   },
   not: {
-    call_id: paired,
-    callId: paired,
-    tool_call_id: paired,
-    toolCallId: paired,
-    tool_use_id: paired,
-    toolUseId: paired,
-    approval_request_id: paired,
-    approvalRequestId: paired,
-    itemId: paired,
-    subagent_id: paired,
-    subagentId: paired,
+    call_id: pairsCallAndResult,
+    callId: pairsCallAndResult,
+    tool_call_id: pairsCallAndResult,
+    toolCallId: pairsCallAndResult,
+    tool_use_id: pairsCallAndResult,
+    toolUseId: pairsCallAndResult,
+    approval_request_id: pairsCallAndResult,
+    approvalRequestId: pairsCallAndResult,
+    itemId: pairsCallAndResult,
+    subagent_id: pairsCallAndResult,
+    subagentId: pairsCallAndResult,
     connector_id: 'a service by its public name, with the authorization that the client sends along',
     connectorId: 'a service by its public name, with the authorization that the client sends along',
-    session_id: grouped,
-    sessionId: grouped,
-    trace_id: grouped,
-    traceId: grouped,
-    parent_span_id: grouped,
-    parentSpanId: grouped,
+    session_id: groupsCalls,
+    sessionId: groupsCalls,
+    trace_id: groupsCalls,
+    traceId: groupsCalls,
+    parent_span_id: groupsCalls,
+    parentSpanId: groupsCalls,
     user_id: 'an opaque name of the end user, for abuse checks',
     userId: 'an opaque name of the end user, for abuse checks',
     huggingFaceId: 'a model by its public name',

@@ -8,39 +8,39 @@ import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
 
 const packages = new URL('../../../node_modules/', import.meta.url)
-const read = (path: string): string => readFileSync(new URL(path, packages), 'utf8')
+const readPackageFile = (path: string): string => readFileSync(new URL(path, packages), 'utf8')
 const under = (folder: string): string[] =>
   readdirSync(new URL(folder, packages), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.d.ts'))
     .map((name) => `${folder}/${name}`)
 
-/** Declarations by name; where one name is declared several times, all of them. */
+/** Collects declarations by name; duplicates are joined. */
 function declarationsIn(text: string): Map<string, string> {
-  const found = new Map<string, string>()
+  const declarations = new Map<string, string>()
   const hits = [...text.matchAll(/^\s*(?:export\s+)?(?:declare\s+)?(?:interface|type|namespace|class)\s+(\w+)/gm)]
   for (const [i, { 1: name = '', index }] of hits.entries()) {
     const body = text.slice(index, hits[i + 1]?.index)
-    found.set(name, `${found.get(name) ?? ''}\n${body}`)
+    declarations.set(name, `${declarations.get(name) ?? ''}\n${body}`)
   }
-  return found
+  return declarations
 }
 
-/** Names of fields that end like an id's, in whatever types can be reached from those of requests. */
+/** Finds field names that look like IDs, in all types reachable from those of requests. */
 function idsIn(files: readonly string[], requests: readonly string[]): string[] {
   const declarations = declarationsIn(
     files
-      .map(read)
+      .map(readPackageFile)
       .join('\n')
       .replaceAll(/\/\*[\s\S]*?\*\//g, ''),
   )
   for (const name of requests) assert.ok(declarations.has(name), `${name} is gone from the SDK`)
   const todo = [...requests]
-  const seen = new Set<string>()
+  const visited = new Set<string>()
   const ids = new Set<string>()
   for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
     const body = declarations.get(name)
-    if (seen.has(name) || body === undefined) continue
-    seen.add(name)
+    if (visited.has(name) || body === undefined) continue
+    visited.add(name)
     for (const [word] of body.matchAll(/\b[A-Z]\w+/g)) todo.push(word)
     for (const { 1: field = '' } of body.matchAll(/^\s*(?:readonly )?['"]?(\w+)['"]?\??:/gm))
       if (/(?:_ids?|[a-z]Ids?)$/.test(field)) ids.add(field)
@@ -96,17 +96,17 @@ const vendors: Record<string, { judged: ReferenceFields; files: readonly string[
   },
 }
 
-for (const [vendor, { judged, files, requests }] of Object.entries(vendors))
-  test(`${vendor}: each field that ends like an id's names something stored, or it is said why not`, () => {
+for (const [vendor, { judged: fields, files, requests }] of Object.entries(vendors))
+  test(`${vendor}: each field that looks like an ID is a reference, or has a reason why not`, () => {
     const ids = idsIn(files, requests)
     assert.ok(ids.length >= 3, ids.join(' '))
     assert.deepEqual(
-      ids.filter((name) => !(name in judged.names) && !(name in judged.not)),
+      ids.filter((name) => !(name in fields.names) && !(name in fields.not)),
       [],
       'judge these in src/gateway/stored-references',
     )
-    for (const name of Object.keys(judged.not)) {
+    for (const name of Object.keys(fields.not)) {
       assert.ok(ids.includes(name), `${name} is no field of requests any more`)
-      assert.ok(!(name in judged.names), name)
+      assert.ok(!(name in fields.names), name)
     }
   })

@@ -1,16 +1,16 @@
 import type { Json } from '../model/json.ts'
 
-/** A field that names something which lies at a vendor, in the account of a key. */
+/** A field that refers to something stored in an account at a vendor. */
 export interface ReferenceField {
   /** With its article. */
   what: string
-  /** Some values of the field name nothing. `around`: the object that it stands in. Absent: every value names something. */
+  /** True if this value is a reference; `around` is the object with the field. Absent: every value is one. */
   when?: (value: unknown, around: Json) => boolean
 }
 
-/** The known fields of a vendor: a test holds it against the names that end in `_id` or `_ids` in the vendor's SDK. */
+/** A vendor's known fields. A test compares them with the names ending in `_id` or `_ids` in the vendor's SDK. */
 export interface ReferenceFields {
   names: Readonly<Record<string, ReferenceField>>
-  /** Fields that name nothing stored, and why. */
+  /** Fields that aren't references, and why. */
   not: Readonly<Record<string, string>>
 }

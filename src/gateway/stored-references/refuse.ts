@@ -3,8 +3,8 @@ import { textOf } from '../model/json.ts'
 import type { StoredReference } from './find.ts'
 
 /**
- * Refuses what names something that lies at a vendor, where it is somebody else's or out of reach: in the vendor's words
- * where clients act on them, else saying what would be right. It is never left out: the answer would be one to another question.
+ * Refuses a reference to something at a vendor that belongs to another account or isn't reachable: in the vendor's
+ * format if clients react to it, else with a suggestion. It is never left out, because that would change the question.
  */
 export function refuseReference({ path, field, what, value }: StoredReference): never {
   const id = textOf(value)

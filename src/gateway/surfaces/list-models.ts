@@ -12,13 +12,13 @@ export function listModels(request: GatewayRequest): void {
   })
 }
 
-/** `GET /models/{id}`: by the platform's id, or by a bare name that one answer is left for. */
+/** `GET /models/{id}`: by the platform's ID, or by an unambiguous bare name. */
 export function showModel(request: GatewayRequest, id: string): void {
   const { directory } = request.gateway
   request.after(directory.models(request.caller.principal), (rows) => {
-    const named = rows.filter(({ upstreamModel }) => upstreamModel === id)
-    const found = rows.find(({ slug }) => slug === id) ?? (named.length === 1 ? named[0] : undefined)
-    if (found) request.json(200, request.surface.model(found))
+    const matches = rows.filter(({ upstreamModel }) => upstreamModel === id)
+    const row = rows.find(({ slug }) => slug === id) ?? (matches.length === 1 ? matches[0] : undefined)
+    if (row) request.json(200, request.surface.model(row))
     else refuse('not_found', { message: unknownModel(request.surface, id, rows), param: 'model' })
   })
 }

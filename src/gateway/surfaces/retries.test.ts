@@ -12,10 +12,11 @@ import { compatC } from './compat-c/surface.ts'
 
 const surfaces = [compatA, compatAResponses, compatACompact, compatB, compatC, ...compatCFurther]
 
-const told = (failure: unknown) => surfaces.map(({ error }) => error(failure, 'req').headers['x-should-retry'])
+const shouldRetryHeaders = (failure: unknown) =>
+  surfaces.map(({ error }) => error(failure, 'req').headers['x-should-retry'])
 const every = (word: string | undefined) => surfaces.map(() => word)
 
-/** Refusals that end without anybody doing anything about them, and why. All others last until the caller or the owner acts. */
+/** Refusals that end without anyone's action, and why. All others last until the caller or the owner acts. */
 const passing: Partial<Record<Code, string>> = {
   chat_busy: 'the run ends',
   computer_offline: 'the computer comes back',
@@ -32,18 +33,25 @@ const passing: Partial<Record<Code, string>> = {
   timeout: 'the next one may be faster',
 }
 
-test('each refusal of the catalogue says to the SDKs’ retries whether one may help, on every surface', () => {
+test('each refusal of the catalog tells SDKs on every surface whether a retry may help', () => {
   for (const code of codes)
-    assert.deepEqual(told(new Refusal(code)), every(passing[code] === undefined ? 'false' : undefined), code)
-  assert.deepEqual(told(new Error('odd')), every(undefined), 'what is not known may pass')
+    assert.deepEqual(
+      shouldRetryHeaders(new Refusal(code)),
+      every(passing[code] === undefined ? 'false' : undefined),
+      code,
+    )
+  assert.deepEqual(shouldRetryHeaders(new Error('odd')), every(undefined), 'what is not known may pass')
 })
 
-test('a refusal that knows better than its code is heard', () => {
+test('a refusal’s own retry advice overrides that of its code', () => {
   const headers = { 'x-should-retry': 'false' }
-  assert.deepEqual(told(new Refusal('provider_error', { headers })), every('false'))
+  assert.deepEqual(shouldRetryHeaders(new Refusal('provider_error', { headers })), every('false'))
 })
 
-/** Vendor faults that time heals. A key, money, the request and the model's name need somebody's hand. */
+/**
+ * Temporary vendor faults. A rejected key, lack of money, an invalid request, or an unknown model need someone's
+ * action.
+ */
 const healing: readonly FaultKind[] = [
   'rate_limited',
   'overloaded',
@@ -53,34 +61,34 @@ const healing: readonly FaultKind[] = [
   'garbage',
 ]
 
-test('each kind of vendor’s fault says so too, whatever its provider', () => {
+test('each kind of vendor fault does too, whatever its provider', () => {
   for (const kind of faultKinds)
     assert.deepEqual(
-      told({ kind, message: 'no', provider: 'acme', status: 500 }),
+      shouldRetryHeaders({ kind, message: 'no', provider: 'acme', status: 500 }),
       every(healing.includes(kind) ? undefined : 'false'),
       kind,
     )
 })
 
-test('an address that nobody allowed stays so, a network that is away does not', () => {
-  const of = (code: string) => told(faultOf(Object.assign(new Error('no'), { code })))
+test('a forbidden address is permanent, a network failure is temporary', () => {
+  const of = (code: string) => shouldRetryHeaders(faultOf(Object.assign(new Error('no'), { code })))
   assert.deepEqual(of('UK_ADDRESS_REFUSED'), every('false'))
   for (const code of ['ECONNREFUSED', 'ECONNRESET', 'UK_ANSWER_TIMEOUT', 'UK_NO_HTTP'])
     assert.deepEqual(of(code), every(undefined), code)
 })
 
-test('each status that a vendor can refuse with is judged; its own word that nothing will help is passed on', () => {
+test('each status that a vendor can answer is classified; its own advice against retries is passed on', () => {
   const error = { error: { message: 'no' } }
-  const judged = (status: number, headers: AnswerHeaders = {}) => {
-    const words = new Set(told(readFault(status, headers, JSON.stringify(error))))
+  const isTemporary = (status: number, headers: AnswerHeaders = {}) => {
+    const words = new Set(shouldRetryHeaders(readFault(status, headers, JSON.stringify(error))))
     assert.equal(words.size, 1)
     return [...words][0]
   }
-  // Of the client's errors only slowness and haste pass; 424 is Bedrock's for a model that failed.
+  // Of the client errors only timeouts and rate limits are temporary; 424 is Bedrock's for a failed model.
   const passes = (status: number) => status < 400 || status >= 500 || [408, 424, 429].includes(status)
   for (let status = 300; status < 600; status++) {
     const lasts = !passes(status) || [501, 505].includes(status)
-    assert.equal(judged(status), lasts ? 'false' : undefined, String(status))
-    assert.equal(judged(status, { 'x-should-retry': 'false' }), 'false', String(status))
+    assert.equal(isTemporary(status), lasts ? 'false' : undefined, String(status))
+    assert.equal(isTemporary(status, { 'x-should-retry': 'false' }), 'false', String(status))
   }
 })

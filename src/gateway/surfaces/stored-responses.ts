@@ -11,7 +11,7 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/upstream.ts'
 import type { GatewayRequest } from '../request/request.ts'
 
-/** A response's id, and what of it; method by method what may be asked. */
+/** A response's ID and subresource, with the allowed methods. */
 const PATH = /^([\w-]{1,256})(?:\/(cancel|input_items))?$/
 const methods: Readonly<Record<string, readonly string[]>> = {
   '': ['GET', 'HEAD', 'DELETE'],
@@ -21,13 +21,13 @@ const methods: Readonly<Record<string, readonly string[]>> = {
 
 const MOST_BYTES = 32 << 20
 const TIMEOUT_MS = 60_000
-/** Nobody has more accounts at vendors that store. */
+/** Limit of endpoints: more accounts at storing vendors are unlikely. */
 const MOST_ASKED = 8
 
 /**
- * `/responses/{id}`: what a vendor keeps of earlier responses, read, deleted or cancelled where it is kept. Nothing is
- * stored here, and in an account that a whole instance shares it could be anybody's: so only the endpoints of the
- * caller and of its workspaces are asked, whose members share what their key stores as they do at the vendor.
+ * `/responses/{id}`: reads, deletes, or cancels responses stored at a vendor. Nothing is stored here, and in an account
+ * shared by the whole instance a response could belong to anyone. So only the caller's endpoints and those of its
+ * workspaces are called; workspace members share what their key stores, as they do at the vendor.
  */
 export function passStored(request: GatewayRequest, path: string): void {
   const method = request.incoming.method!
@@ -59,26 +59,26 @@ export function passStored(request: GatewayRequest, path: string): void {
   })
 }
 
-/** The first who has it; else what kept somebody from saying so; null: nobody has. */
+/** Returns the first endpoint that has it, else the failure that prevented an answer, else null. */
 async function askAll(
   request: GatewayRequest,
   keepers: readonly ProviderEndpoint[],
   path: string,
 ): Promise<{ json: object } | UpstreamFault | null> {
-  const left = new AbortController()
-  request.onLeave(() => left.abort())
-  let failed: UpstreamFault | null = null
+  const abort = new AbortController()
+  request.onLeave(() => abort.abort())
+  let firstFault: UpstreamFault | null = null
   for (const endpoint of keepers) {
-    const answer = await ask(request, endpoint, path, left.signal)
-    if (left.signal.aborted) break
+    const answer = await ask(request, endpoint, path, abort.signal)
+    if (abort.signal.aborted) break
     if ('kind' in answer) {
-      failed = scrub(answer, endpoint)
+      firstFault = scrub(answer, endpoint)
       continue
     }
     const { status, headers, bytes } = answer
     if (status === 404) continue
     if (status >= 300) {
-      failed = scrub(readFault(status, headers, bytes.toString()), endpoint)
+      firstFault = scrub(readFault(status, headers, bytes.toString()), endpoint)
       continue
     }
     const json = parseForeign(bytes)
@@ -86,7 +86,7 @@ async function askAll(
     return isObject(json) ? { json } : scrub(readFault(502, headers, bytes.toString()), endpoint)
   }
   request.over()
-  return failed
+  return firstFault
 }
 
 async function ask(

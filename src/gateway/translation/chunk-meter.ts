@@ -4,16 +4,16 @@ import { noMedia } from '../model/cost/cost.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { countInput, countWords } from '../sim/words.ts'
 
-/** An answer is held or gathered whole by somebody: whoever goes on beyond this does not end. */
+/** Limit for an answer that is buffered or collected; longer ones count as endless. */
 const MOST_CHARACTERS = 32 << 20
-/** A call, a citation or the end of a thought takes as much as so many characters, besides those that it has. */
+/** A call, a citation, or the end of reasoning costs this many characters in addition to its own. */
 const OF_A_PART = 256
-/** The most tool calls of one answer. */
+/** Maximum tool calls of one answer. */
 const MOST_CALLS = 10_000
-/** What one picture is worth in tokens (ai.google.dev, image generation), and in characters, four of which are a token. */
+/** Tokens of one image (ai.google.dev, image generation); four characters count as a token. */
 const PICTURE_TOKENS = 1_290
 const OF_A_PICTURE = PICTURE_TOKENS * 4
-/** Of pictures and sound, in base64: as much as one event of a stream may hold. */
+/** Limit of images and audio, in base64: as much as one event of a stream may hold. */
 const MOST_MEDIA = 64 << 20
 
 const TOO_MANY_CALLS: UpstreamFault = {
@@ -21,14 +21,14 @@ const TOO_MANY_CALLS: UpstreamFault = {
   message: `The provider returned more than ${MOST_CALLS} tool calls.`,
 }
 
-/** Reads an answer's chunks as they pass: what was written and used, how it ended, and that it does end. */
+/** Reads an answer's passing chunks: its length, usage, and finish. Aborts endless answers. */
 export class ChunkMeter {
   readonly #request: CanonicalRequest
-  /** Its words are its tokens: of an answer without usage what was used is known all the same. */
+  /** Simulated models count words as tokens, so their usage is known without a report. */
   readonly #simulated: boolean
   #words = 0
   #characters = 0
-  /** Of what is gathered besides the model's words. */
+  /** Collected content other than text. */
   #besides = 0
   #media = 0
   #pictures = 0
@@ -36,12 +36,12 @@ export class ChunkMeter {
   #usage: Extract<Chunk, { type: 'usage' }> | null = null
   #finish: Extract<Chunk, { type: 'finish' }> | null = null
 
-  constructor(request: CanonicalRequest, simulated: boolean) {
+  constructor(request: CanonicalRequest, isSimulation: boolean) {
     this.#request = request
-    this.#simulated = simulated
+    this.#simulated = isSimulation
   }
 
-  /** Answers why nothing more will come of it; null: it goes on. */
+  /** Returns why the answer must be aborted; null: it continues. */
   add(chunk: Chunk): UpstreamFault | null {
     switch (chunk.type) {
       case 'text':
@@ -82,12 +82,12 @@ export class ChunkMeter {
       : null
   }
 
-  /** Characters that came so far, about: a simulated model's tokens are words. */
+  /** Approximate characters so far; a simulated model's tokens are words. */
   get characters(): number {
     return this.#simulated ? 4 * this.#words : this.#characters
   }
 
-  /** For an estimate, which simulated models need none of. */
+  /** For an estimate, which simulated models don't need. */
   get uncounted(): number {
     return this.#simulated ? 0 : this.#characters
   }
@@ -98,14 +98,14 @@ export class ChunkMeter {
 
   reading(): Reading {
     const finish = this.#finish
-    const told = this.#usage
+    const reportedUsage = this.#usage
     return {
       ...emptyReading(),
-      usage: this.#used(told?.usage ?? (this.#simulated ? this.#counted() : null)),
-      ...(told?.cost_usd !== undefined && { reportedUsd: told.cost_usd }),
-      ...(told?.media !== undefined && { media: told.media }),
-      // Who leaves before the usage comes pays for the pictures that came, by their number or their tokens.
-      ...(told === null &&
+      usage: this.#used(reportedUsage?.usage ?? (this.#simulated ? this.#counted() : null)),
+      ...(reportedUsage?.cost_usd !== undefined && { reportedUsd: reportedUsage.cost_usd }),
+      ...(reportedUsage?.media !== undefined && { media: reportedUsage.media }),
+      // A client that disconnects before the usage pays for the received images, by number or tokens.
+      ...(reportedUsage === null &&
         this.#pictures > 0 && {
           pictures: this.#pictures,
           media: { ...noMedia, imageOutput: this.#pictures * PICTURE_TOKENS },

@@ -11,7 +11,7 @@ import { shorten } from '#core/text/shorten.ts'
 
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
-/** The bounds of one image that vendors take (compat.md 7.1), and of all that is fetched for one request. */
+/** Vendors' limit for one image (compat.md 7.1), and for everything fetched for one request. */
 const LARGEST = 5 << 20
 const MOST_BYTES = 20 << 20
 const MOST = 20
@@ -21,13 +21,13 @@ const HOPS = 3
 const fetching = idsWhere((provider) => provider.fetchesNothing)
 
 /**
- * Providers that fetch no addresses, and Ollama (docs.ollama.com, OpenAI compatibility: base64 only). Gemini reads its own
- * files and videos that it knows, and refuses most others.
+ * Providers that fetch no URLs, and Ollama (docs.ollama.com, OpenAI compatibility: base64 only). Gemini reads its own
+ * files and known videos, and rejects most others.
  */
 const fetchesNothing = ({ preset, shape }: ProviderEndpoint): boolean =>
   fetching.has(preset) || shape === 'gemini' || shape === 'ollama'
 
-/** Whether a request in the client's own words may name what its provider would have to fetch. */
+/** True if a client's request may contain URLs that its provider would have to fetch. */
 export const namesAddress = (body: Body, endpoint: ProviderEndpoint): boolean =>
   fetchesNothing(endpoint) && body.mentions(mention.addressed) && holdsAddress(body.json)
 
@@ -38,29 +38,30 @@ function holdsAddress(value: unknown): boolean {
   return type === 'url' || (typeof url === 'string' && /^https?:/i.test(url)) || Object.values(value).some(holdsAddress)
 }
 
-const known = /^(?:generativelanguage\.googleapis\.com|storage\.googleapis\.com|(?:www\.)?youtube\.com|youtu\.be)$/
+const geminiHosts =
+  /^(?:generativelanguage\.googleapis\.com|storage\.googleapis\.com|(?:www\.)?youtube\.com|youtu\.be)$/
 
 const isElsewhere = (
   source: MediaSource,
   { shape }: ProviderEndpoint,
 ): source is Extract<MediaSource, { kind: 'url' }> =>
-  source.kind === 'url' && !(shape === 'gemini' && known.test(URL.parse(source.url)?.hostname ?? ''))
+  source.kind === 'url' && !(shape === 'gemini' && geminiHosts.test(URL.parse(source.url)?.hostname ?? ''))
 
-/** Whether something is named by an address that this provider does not fetch. */
+/** True if the request has a URL that this provider doesn't fetch. */
 export const needsFetching = (canonical: CanonicalRequest, { endpoint }: Offer): boolean => {
-  let found = false
-  if (fetchesNothing(endpoint)) eachMedia(canonical, ({ source }) => void (found ||= isElsewhere(source, endpoint)))
-  return found
+  let isFound = false
+  if (fetchesNothing(endpoint)) eachMedia(canonical, ({ source }) => void (isFound ||= isElsewhere(source, endpoint)))
+  return isFound
 }
 
-/** The request with its pictures and files as what their bytes are, whatever their sender called them. */
+/** Corrects the type of images and files to what their bytes are, whatever the sender declared. */
 export function withKinds(canonical: CanonicalRequest): CanonicalRequest {
   let any = false
   eachMedia(canonical, () => void (any = true))
   return any ? mapMedia(canonical, (part) => asItIs(part)) : canonical
 }
 
-/** In the place of what is not fetched yet: how it is asked for is known without it. */
+/** Inserts placeholders for media not fetched yet, to encode the request before the download. */
 export const withStandIns = (canonical: CanonicalRequest, { endpoint }: Offer): CanonicalRequest =>
   mapMedia(canonical, (part) =>
     isElsewhere(part.source, endpoint)
@@ -70,7 +71,7 @@ export const withStandIns = (canonical: CanonicalRequest, { endpoint }: Offer): 
 
 const usual = { image: 'image/png', file: 'application/pdf' } as const
 
-/** The request with the bytes of what it names; a fault of the request where something cannot be had. */
+/** Downloads the media that a request names. Failures are faults of the request. */
 export async function fetchMedia(
   canonical: CanonicalRequest,
   { endpoint }: Offer,
@@ -78,30 +79,30 @@ export async function fetchMedia(
   party: Id,
   signal: AbortSignal,
 ): Promise<CanonicalRequest | UpstreamFault> {
-  const wanted = new Map<string, Media['type']>()
+  const typesByUrl = new Map<string, Media['type']>()
   eachMedia(canonical, ({ type, source }) => {
-    if (isElsewhere(source, endpoint)) wanted.set(source.url, type)
+    if (isElsewhere(source, endpoint)) typesByUrl.set(source.url, type)
   })
-  if (wanted.size > MOST) return unread(`a request can have up to ${MOST} URLs to download`)
-  const fetched = new Map<string, MediaSource>()
-  let left = MOST_BYTES
+  if (typesByUrl.size > MOST) return unread(`a request can have up to ${MOST} URLs to download`)
+  const sourcesByUrl = new Map<string, MediaSource>()
+  let remainingBytes = MOST_BYTES
   const until = performance.now() + TIMEOUT_MS
-  for (const [url, type] of wanted) {
+  for (const [url, type] of typesByUrl) {
     const bounds = {
-      mostBytes: Math.max(1, Math.min(left, LARGEST)),
+      mostBytes: Math.max(1, Math.min(remainingBytes, LARGEST)),
       timeoutMs: Math.max(1, until - performance.now()),
     }
-    const found = await fetchOne(url, type, outside, { ...bounds, party, signal })
-    if (typeof found === 'string') return unread(`${shorten(url, 200)}: ${found}`)
-    left -= found.data.length
-    fetched.set(url, found)
+    const source = await fetchOne(url, type, outside, { ...bounds, party, signal })
+    if (typeof source === 'string') return unread(`${shorten(url, 200)}: ${source}`)
+    remainingBytes -= source.data.length
+    sourcesByUrl.set(url, source)
   }
   return mapMedia(canonical, (part) =>
-    part.source.kind === 'url' ? withBytes(part, fetched.get(part.source.url)) : part,
+    part.source.kind === 'url' ? withBytes(part, sourcesByUrl.get(part.source.url)) : part,
   )
 }
 
-/** A part as what its bytes are, whatever field named their address. */
+/** Turns a part into what its bytes are, whichever field had their URL. */
 function withBytes(part: Media, source: MediaSource | undefined): Media {
   if (source === undefined) return part
   return asItIs({ ...part, source }, fieldOf(part.source))
@@ -135,12 +136,12 @@ async function fetchOne(
     if (status !== 200) return `the server returned status ${status}.`
     if (bytes.length === 0) return 'it’s empty.'
     const data = bytes.toString('base64')
-    const said = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
-    const media_type = typeOf({ kind: 'base64', media_type: said, data })
-    // A page in the place of a picture tells that it isn't there.
+    const contentType = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
+    const media_type = typeOf({ kind: 'base64', media_type: contentType, data })
+    // An HTML page instead of an image means that the image doesn't exist.
     if (type === 'image' ? kindOf(media_type) === 'image' || media_type === 'application/pdf' : TAKEN.test(media_type))
       return { kind: 'base64', media_type, data }
-    return `it isn’t ${type}, but ${said === '' ? 'of an unknown type' : said}.`
+    return `it isn’t ${type}, but ${contentType === '' ? 'of an unknown type' : contentType}.`
   } catch (error) {
     if (error instanceof RetrieveFailed) return error.message
     throw error

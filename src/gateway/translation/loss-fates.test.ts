@@ -8,36 +8,38 @@ import { fateOf, fates, refuseLost } from './loss-fates.ts'
 const gateway = join(import.meta.dirname, '..')
 
 /**
- * Every loss that the code can name, as it stands there: `*` for a word that is not known before. Those of pictures, videos
- * and sound are always named beside the answer (contract, part 16).
+ * Finds every loss named in the source code, with `*` for a variable word. Losses of images, videos, and audio are
+ * always named beside the answer (contract, part 16).
  */
 function lossesInSource(): Map<string, string> {
-  const found = new Map<string, string>()
+  const losses = new Map<string, string>()
   const files = readdirSync(gateway, { recursive: true, encoding: 'utf8' })
   for (const file of files.filter((name) => /^(?!media\/).*(?<!\.test)\.ts$/.test(name))) {
     const text = readFileSync(join(gateway, file), 'utf8')
     for (const [, call = ''] of text.matchAll(/\blosses\.(?:add|push)\(([^\n]*)\)/gi))
-      for (const [, quoted, template] of call.replaceAll(/\['\w+'\]/g, '').matchAll(/'([^']+)'|`([^`]+)`/g))
-        found.set((quoted ?? template!).replaceAll(/\$\{[^}]*\}/g, '*'), file)
+      for (const [, literal, template] of call.replaceAll(/\['\w+'\]/g, '').matchAll(/'([^']+)'|`([^`]+)`/g))
+        losses.set((literal ?? template!).replaceAll(/\$\{[^}]*\}/g, '*'), file)
   }
-  return found
+  return losses
 }
 
-test('every loss that a translation can name is judged: it is named beside the answer, or refused', () => {
+test('every loss that a translation can name has a fate: named beside the answer, or refused', () => {
   const losses = lossesInSource()
   assert.ok(losses.size >= 40, String(losses.size))
-  const judged = Object.keys(fates).map((name) => new RegExp(`^${name.replaceAll('.', '\\.').replaceAll('*', '.+')}$`))
+  const patterns = Object.keys(fates).map(
+    (name) => new RegExp(`^${name.replaceAll('.', '\\.').replaceAll('*', '.+')}$`),
+  )
   for (const [loss, file] of losses)
-    // `*.`: a keyword of a schema, under the field that holds it.
+    // `*.`: a schema keyword under the field that contains it.
     if (!loss.startsWith('*.'))
       assert.ok(
-        judged.some((pattern) => pattern.test(loss)),
+        patterns.some((pattern) => pattern.test(loss)),
         `${file}: ${loss} is not judged`,
       )
 })
 
-test('what the client says, shows and returns is refused; how words are drawn and what agents offer is not', () => {
-  const refused = [
+test('losing the client’s own content or tool choices is refused; losing sampling settings or extra tools is named', () => {
+  const refusedLosses = [
     'messages.input_audio',
     'messages.video_url',
     'messages.compaction',
@@ -50,7 +52,7 @@ test('what the client says, shows and returns is refused; how words are drawn an
     'system',
     'tool_choice',
   ]
-  const named = [
+  const namedLosses = [
     'temperature',
     'cache_control',
     'tools.web_search_20250305',
@@ -65,13 +67,13 @@ test('what the client says, shows and returns is refused; how words are drawn an
     'input.from_a_newer_client',
     'what_comes_next_year',
   ]
-  for (const name of refused) {
+  for (const name of refusedLosses) {
     assert.equal(fateOf(name), 'refused', name)
     assert.throws(
       () => refuseLost(['seed', name]),
       (error) => error instanceof Refusal && error.param === name,
     )
   }
-  for (const name of named) assert.equal(fateOf(name), 'named', name)
-  refuseLost(named)
+  for (const name of namedLosses) assert.equal(fateOf(name), 'named', name)
+  refuseLost(namedLosses)
 })

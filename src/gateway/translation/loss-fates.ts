@@ -2,17 +2,17 @@ import { refuse } from '#core/errors.ts'
 import type { Loss } from '../model/canonical-request.ts'
 
 /**
- * The fate of a loss. `named`: the answer is still one to what was asked, and `x-uk-losses` says what did not count.
- * `refused`: without it another question would be answered, and paid for.
+ * What happens on a loss. `named`: the answer still fits the question, and `x-uk-losses` says what was ignored.
+ * `refused`: without the field, a different question would be answered and billed.
  */
 export type Fate = 'named' | 'refused'
 
 /**
- * Every loss that a translation can have; `*` is any one word. A name that is in no row is a field that came after this was
- * written: agents send those, and it is named.
+ * Every loss of a translation; `*` is any single word. Unlisted names are fields newer than this code: agents send
+ * those, so they are only named.
  */
 export const fates: Readonly<Record<string, Fate>> = {
-  // Sampling, effort, caching and logging: the question stays the same.
+  // Sampling, effort, caching, logging: the question stays the same.
   temperature: 'named',
   top_p: 'named',
   top_k: 'named',
@@ -28,7 +28,7 @@ export const fates: Readonly<Record<string, Fate>> = {
   prompt_cache_options: 'named',
   prompt_cache_retention: 'named',
   store: 'named',
-  // Models to ask if the first one fails.
+  // Models to try if the first one fails.
   models: 'named',
   parallel_tool_calls: 'named',
   reasoning: 'named',
@@ -36,24 +36,24 @@ export const fates: Readonly<Record<string, Fate>> = {
   'reasoning.*': 'named',
   'output_config.*': 'named',
   'include.*': 'named',
-  // A form that is asked for in words instead; a keyword of a schema that the vendor does not check.
+  // A format requested by instruction instead; a schema keyword that the vendor doesn't check.
   response_format: 'named',
   'response_format.*': 'named',
   'tools.parameters.*': 'named',
-  // A form that nobody could be held to.
+  // A format that no instruction can enforce.
   'response_format.grammar': 'refused',
   'response_format.python': 'refused',
   'text.format.*': 'refused',
   // Tools that a vendor runs itself: agents offer them to every model, and the answer shows that none was used.
   tools: 'named',
   'tools.*': 'named',
-  // A choice that forces one of them, or calls that were forbidden.
+  // A choice that forces one of them, or forbidden calls.
   tool_choice: 'refused',
   'tool_choice.none': 'named',
-  // Kinds that came after this was written, which agents send beside what they ask.
+  // Types newer than this code, which agents send along.
   'messages.*': 'named',
   'input.*': 'named',
-  // The client's own words, pictures, papers, sound and results.
+  // The client's own text, images, documents, audio, and results.
   'messages.input_audio': 'refused',
   'messages.audio_url': 'refused',
   'messages.audio': 'refused',
@@ -77,14 +77,14 @@ export const fates: Readonly<Record<string, Fate>> = {
   'input.*_output': 'refused',
   // An instruction that OpenAI's shape has no place for.
   system: 'refused',
-  // Sound that is asked for.
+  // Requested audio.
   audio: 'refused',
   modalities: 'refused',
   'audio.format': 'refused',
   'audio.voice': 'named',
-  // A ratio or a size that OpenRouter does not name.
+  // A ratio or size that OpenRouter doesn't define.
   'image_config.*': 'named',
-  // Of earlier answers: thoughts, what a vendor's own tools did and found, how an answer began.
+  // From earlier answers: reasoning, calls and results of a vendor's own tools, a prefilled answer.
   'messages.prefill': 'named',
   'messages.reasoning': 'named',
   'messages.thinking': 'named',
@@ -110,27 +110,27 @@ export const fates: Readonly<Record<string, Fate>> = {
   'input.*_call': 'named',
   'input.mcp_list_tools': 'named',
   'input.mcp_approval_request': 'named',
-  // Fields that a simulated model does not heed, whatever it is shown.
+  // Fields that a simulated model ignores.
   'messages.image': 'named',
   'messages.file': 'named',
 }
 
 const patterns = Object.entries(fates)
   .filter(([name]) => name.includes('*'))
-  // The longer one says more.
+  // The longer pattern is more specific.
   .toSorted(([a], [b]) => b.length - a.length)
   .map(([name, fate]) => [new RegExp(`^${name.replaceAll('.', '\\.').replaceAll('*', '[^.]+')}$`), fate] as const)
 
 export const fateOf = (name: Loss): Fate =>
   fates[name] ?? patterns.find(([pattern]) => pattern.test(name))?.[1] ?? 'named'
 
-/** Refuses where what cannot be carried is part of the question. */
+/** Refuses if a loss is part of the question. */
 export function refuseLost(losses: readonly Loss[]): void {
-  const lost = losses.find((name) => fateOf(name) === 'refused')
-  if (lost === undefined) return
+  const refusedLoss = losses.find((name) => fateOf(name) === 'refused')
+  if (refusedLoss === undefined) return
   refuse('invalid_parameter', {
-    message: `\`${lost}\` can’t be translated for this model, and the answer would be wrong without it. Leave it out, or use a model whose provider supports it.`,
-    param: lost,
-    details: { losses: [lost] },
+    message: `\`${refusedLoss}\` can’t be translated for this model, and the answer would be wrong without it. Leave it out, or use a model whose provider supports it.`,
+    param: refusedLoss,
+    details: { losses: [refusedLoss] },
   })
 }

@@ -1,7 +1,7 @@
 import type { Chunk } from '../model/canonical-request.ts'
 import { ArgumentsReader } from '../wire/parts/arguments.ts'
 
-/** Turns the arguments of calls into the JSON that they mean, as they come. */
+/** Repairs call arguments to the JSON that they mean, as they arrive. */
 export async function* withSoundArguments(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk, void, undefined> {
   const readers = new Map<string, ArgumentsReader>()
   for await (const chunk of chunks) {

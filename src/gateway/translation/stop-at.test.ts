@@ -9,32 +9,32 @@ import type { Chunk } from '../model/canonical-request.ts'
 async function* from(chunks: readonly Chunk[]): AsyncGenerator<Chunk, void, undefined> {
   yield* chunks
 }
-const told: Chunk = { type: 'usage', usage: usageOf({ output_tokens: 9 }) }
+const usageChunk: Chunk = { type: 'usage', usage: usageOf({ output_tokens: 9 }) }
 const finish: Chunk = { type: 'finish', reason: 'length', native: 'length' }
 
-test('however an answer is cut, it ends before the first stop sequence, and its usage is whole', async () => {
+test('an answer ends before the first stop sequence, however it is cut, and its usage is complete', async () => {
   const letters = fc.array(fc.stringMatching(/^[abc]{0,5}$/), { maxLength: 12 })
   const words = fc.array(fc.stringMatching(/^[abc]{1,4}$/), { minLength: 1, maxLength: 3 })
   await fc.assert(
     fc.asyncProperty(letters, words, async (pieces, stops) => {
       const chunks = pieces.map((text): Chunk => ({ type: 'text', text }))
-      const answer = await collect(stopAt(from([...chunks, told, finish]), stops))
+      const answer = await collect(stopAt(from([...chunks, usageChunk, finish]), stops))
       const text = pieces.join('')
       const ends = stops.flatMap((word) => (text.includes(word) ? [text.indexOf(word) + word.length] : []))
       const end = Math.min(...ends)
-      const stopped = end !== Infinity
+      const isStopped = end !== Infinity
       const before = text.slice(0, end)
       const at = end - Math.max(0, ...stops.filter((word) => before.endsWith(word)).map(({ length }) => length))
-      assert.equal(textOfAnswer(answer), stopped ? text.slice(0, at) : text)
-      assert.equal(answer.finish?.reason, stopped ? 'stop' : 'length')
-      const named = answer.finish?.stop_sequence ?? null
-      assert.ok(stopped ? named !== null && text.startsWith(named, at) : named === null)
+      assert.equal(textOfAnswer(answer), isStopped ? text.slice(0, at) : text)
+      assert.equal(answer.finish?.reason, isStopped ? 'stop' : 'length')
+      const stopSequence = answer.finish?.stop_sequence ?? null
+      assert.ok(isStopped ? stopSequence !== null && text.startsWith(stopSequence, at) : stopSequence === null)
       assert.equal(answer.usage?.output_tokens, 9)
     }),
   )
 })
 
-test('calls that were begun before it end, later ones never were; a provider that breaks off behind it is not heard', async () => {
+test('calls that started before a stop sequence end, later ones are dropped; a fault after it is ignored', async () => {
   const call = (id: string): Chunk[] => [
     { type: 'tool_call_start', id, name: 'look' },
     { type: 'tool_call_delta', id, delta: '{}' },

@@ -1,23 +1,23 @@
 import type { Chunk } from '../model/canonical-request.ts'
 
 /**
- * An answer that ends before the first of these words, as from a provider that heeds stop sequences. What comes behind it
- * is read and dropped: the provider charges for it, and says at its end how much. Text that may be the beginning of a
- * word waits until it is known.
+ * Ends an answer before the first of these words, like a provider that supports stop sequences. The remainder is read
+ * and dropped, because the provider charges for it and reports usage at its end. Text that may start a stop sequence is
+ * held until that is known.
  */
 export async function* stopAt(
   chunks: AsyncIterable<Chunk>,
   words: readonly string[],
 ): AsyncGenerator<Chunk, void, undefined> {
   const finders = words.map((word) => new WordFinder(word))
-  const called = new Set<string>()
-  let held = ''
+  const openCalls = new Set<string>()
+  let pending = ''
   let hit: string | null = null
   for await (const chunk of chunks) {
     if (hit !== null) {
       const ofCall = chunk.type === 'tool_call_delta' || chunk.type === 'tool_call_end'
-      if (chunk.type === 'usage' || (ofCall && called.has(chunk.id))) yield chunk
-      // All that was wanted has come: how the rest ends does not matter.
+      if (chunk.type === 'usage' || (ofCall && openCalls.has(chunk.id))) yield chunk
+      // All wanted content has arrived: how the rest ends doesn't matter.
       else if (chunk.type === 'finish' || chunk.type === 'error')
         return yield {
           type: 'finish',
@@ -29,35 +29,35 @@ export async function* stopAt(
     }
     if (chunk.type === 'text') {
       const match = firstIn(chunk.text, finders)
-      const text: string = held + chunk.text
+      const text: string = pending + chunk.text
       const end =
         match === null
-          ? text.length - Math.max(0, ...finders.map(({ matched }) => matched))
-          : held.length + match.end - match.word.length
-      held = text.slice(end)
+          ? text.length - Math.max(0, ...finders.map(({ matched: matchLength }) => matchLength))
+          : pending.length + match.end - match.word.length
+      pending = text.slice(end)
       hit = match?.word ?? null
       if (end > 0) yield { type: 'text', text: text.slice(0, end) }
       continue
     }
-    if (held !== '' && chunk.type !== 'usage') {
-      yield { type: 'text', text: held }
-      held = ''
+    if (pending !== '' && chunk.type !== 'usage') {
+      yield { type: 'text', text: pending }
+      pending = ''
       for (const finder of finders) finder.matched = 0
     }
-    if (chunk.type === 'tool_call_start') called.add(chunk.id)
+    if (chunk.type === 'tool_call_start') openCalls.add(chunk.id)
     yield chunk
   }
 }
 
 /**
- * Finds a word in text that comes in pieces, reading every character once (Knuth, Morris and Pratt): looking again at
- * what was held costs the square of the word's length.
+ * Finds a word in text that arrives in pieces, reading each character once (Knuth, Morris, and Pratt): rescanning held
+ * text would be quadratic in the word's length.
  */
 class WordFinder {
   readonly word: string
-  /** For each beginning of the word, the length of the longest shorter one that it ends with. */
+  /** For each prefix of the word, the length of its longest proper border. */
   readonly #fallbacks: Int32Array
-  /** Characters of the word that the text so far ends with. */
+  /** Length of the word's prefix that the text so far ends with. */
   matched = 0
 
   constructor(word: string) {
@@ -69,19 +69,20 @@ class WordFinder {
     }
   }
 
-  /** Reads one character. Whether the word is complete. */
+  /** Reads one character. Returns true if the word is complete. */
   read(code: number): boolean {
     this.matched = this.#grown(this.matched, code)
     return this.matched === this.word.length
   }
 
-  #grown(matched: number, code: number): number {
-    while (matched > 0 && this.word.charCodeAt(matched) !== code) matched = this.#fallbacks[matched - 1]!
-    return this.word.charCodeAt(matched) === code ? matched + 1 : 0
+  #grown(matchLength: number, code: number): number {
+    while (matchLength > 0 && this.word.charCodeAt(matchLength) !== code)
+      matchLength = this.#fallbacks[matchLength - 1]!
+    return this.word.charCodeAt(matchLength) === code ? matchLength + 1 : 0
   }
 }
 
-/** Reads text up to the end of the word that is complete first, as a model stops: of those, the longest. */
+/** Finds the first complete word, as a model would stop; the longest of those that end there. */
 function firstIn(text: string, finders: readonly WordFinder[]): { end: number; word: string } | null {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)

@@ -9,7 +9,7 @@ import { refuseReference } from '../stored-references/refuse.ts'
 import { refuseLost } from './loss-fates.ts'
 import { withSoundArguments } from './sound-arguments.ts'
 import { withUniqueCalls } from './unique-calls.ts'
-import { type Prepared, prepare, translatableShapes } from './upstream-stream.ts'
+import { type PreparedRequest, prepare, translatableShapes } from './upstream-stream.ts'
 import type { Candidate } from '../routing/router.ts'
 import { simLosses } from '../sim/losses.ts'
 import { isSimulated } from '../sim/offers.ts'
@@ -18,11 +18,11 @@ import { countInput } from '../sim/words.ts'
 import { supportsShape, usesConverse } from '../providers/supports.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 
-/** The part of a client's shape that a translation needs to know. */
+/** The properties of a client's shape that a translation needs. */
 export interface ClientShape {
-  /** Upstream shapes whose bytes are this surface's own. */
+  /** Upstream shapes with the same bytes as this surface. */
   shapes: readonly Shape[]
-  /** Whether other shapes serve it too, by translation. */
+  /** Other shapes serve it too, by translation. */
   translates: boolean
   decode(
     json: Record<string, unknown>,
@@ -30,50 +30,52 @@ export interface ClientShape {
   ): { canonical: CanonicalRequest; includeUsage: boolean; losses: readonly Loss[] }
 }
 
-/** Whether the client's bytes travel on as they are. */
+/** True if the client's bytes are forwarded unchanged. */
 export const passesThrough = (surface: Pick<ClientShape, 'shapes'>, offer: Offer): boolean =>
   surface.shapes.some((shape) => supportsShape(offer.endpoint, shape)) && !isSimulated(offer) && !usesConverse(offer)
 
-/** Whether a CanonicalRequest can be put to the offer. */
+/** True if a CanonicalRequest can be sent to the offer. */
 export const isTranslatable = (offer: Offer): boolean =>
   translatableShapes.includes(offer.endpoint.shape) || isSimulated(offer)
 
-/** Whether a client of this surface can be served by the offer at all. */
+/** True if the offer can serve clients of this surface at all. */
 export const canServe = (surface: Pick<ClientShape, 'shapes' | 'translates'>, offer: Offer): boolean =>
   passesThrough(surface, offer) || (surface.translates && isTranslatable(offer))
 
-/** The same for a client of whom only the shape is known. */
+/** The same for a client known only by its shape. */
 export const canServeIn = (shape: Shape, offer: Offer): boolean =>
   supportsShape(offer.endpoint, shape) || isTranslatable(offer)
 
-/** The outbound connections to providers, and to whatever else a request names. */
+/** Outbound connections to providers, and for the URLs in a request. */
 export interface Connections {
   outbound: Outbound
   outside: Outbound
-  /** For whom they are gone. */
+  /** The account whose connections these are. */
   party: Id
 }
 
-/** A request as it is put to an offer in the offer's own shape. */
+/** A request in the shape of an offer. */
 export interface TranslatedRequest {
-  /** Fields that cannot be carried there, by the names of the client's fields. */
+  /** Fields that can't be carried, by the client's names. */
   losses: readonly Loss[]
-  /** The body that is sent, to be weighed before it is: of a simulated model what was asked. */
+  /** The body that is sent, for weighing it first; for simulated models, the client's request. */
   body: Record<string, unknown>
-  /** `limit`: the output tokens that money was put aside for; null: as asked. Its last chunk is a `finish` or an `error`. */
+  /**
+   * `limit`: the output tokens covered by the reservation; null: unchanged. The last chunk is a `finish` or an `error`.
+   */
   send(limit: number | null, net: Connections, signal: AbortSignal): AsyncIterable<Chunk>
 }
 
-/** A client's request, read once, and put to offers of other shapes. */
+/** A client's request, decoded once and encoded for offers of other shapes. */
 export class Translation {
   readonly canonical: CanonicalRequest
-  /** The client wants the usage inside the stream. */
+  /** The client requested usage inside the stream. */
   readonly includeUsage: boolean
   readonly #losses: readonly Loss[]
   readonly #json: Record<string, unknown>
   readonly #requests = new Map<Offer, TranslatedRequest>()
 
-  /** Refuses what the surface's vendor would refuse. */
+  /** Refuses what the surface's vendor would reject. */
   constructor(
     surface: Pick<ClientShape, 'decode'>,
     json: Record<string, unknown>,
@@ -89,46 +91,53 @@ export class Translation {
     refuseLost(losses)
   }
 
-  /** Refuses what the offer's shape cannot be asked at all. */
+  /** Refuses what the offer's shape can't express at all. */
   to(offer: Offer): TranslatedRequest {
-    const known = this.#requests.get(offer)
-    if (known) return known
+    const existing = this.#requests.get(offer)
+    if (existing) return existing
     const address = offer.endpoint.billing === 'byok' ? null : addressReferenceIn(this.#json)
     if (address !== null) refuseReference(address)
     const { losses, ...rest } = translateFor(this.canonical, offer)
-    const translated = { losses: union(this.#losses, losses), ...rest, ...(isSimulated(offer) && { body: this.#json }) }
-    this.#requests.set(offer, translated)
-    return translated
+    const translation = {
+      losses: union(this.#losses, losses),
+      ...rest,
+      ...(isSimulated(offer) && { body: this.#json }),
+    }
+    this.#requests.set(offer, translation)
+    return translation
   }
 }
 
-/** A request in the shape of an offer. Refuses what that shape has no place for, and what would be another request there. */
+/**
+ * Converts a request to the shape of an offer. Refuses what that shape can't express, and what would mean something
+ * else there.
+ */
 export function translateFor(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
-  const { send, ...translated } = translateWhole(withKinds(canonical), offer)
-  refuseLost(translated.losses)
-  return { ...translated, send: (...asked) => withUniqueCalls(withSoundArguments(send(...asked)), canonical.messages) }
+  const { send, ...translation } = translateWhole(withKinds(canonical), offer)
+  refuseLost(translation.losses)
+  return { ...translation, send: (...args) => withUniqueCalls(withSoundArguments(send(...args)), canonical.messages) }
 }
 
 function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
   if (isSimulated(offer)) {
-    const named = { ...canonical, model: offer.upstreamModel }
+    const request = { ...canonical, model: offer.upstreamModel }
     return {
-      losses: simLosses(named),
+      losses: simLosses(request),
       body: canonical,
-      send: (limit, { party }, signal) => simulate(limited(named, limit), signal, party),
+      send: (limit, { party }, signal) => simulate(withLimit(request, limit), signal, party),
     }
   }
   const fetches = needsFetching(canonical, offer)
-  const prepared = prepare(offer, fetches ? withStandIns(canonical, offer) : canonical)
+  const preparedRequest = prepare(offer, fetches ? withStandIns(canonical, offer) : canonical)
   return {
-    losses: prepared.losses,
-    // Fetched media weigh as what they are, not as what stands in for them.
-    body: fetches ? canonical : prepared.body,
+    losses: preparedRequest.losses,
+    // Fetched media count with their own weight, not their placeholder's.
+    body: fetches ? canonical : preparedRequest.body,
     send: (limit, net, signal) => {
-      // Anthropic's clients warm a cache so; others would be asked for nothing and take that amiss.
+      // Anthropic's clients warm a cache this way; other providers reject a limit of 0.
       if (canonical.max_output_tokens === 0 && offer.endpoint.shape !== 'anthropic-messages') return nothing(canonical)
-      if (fetches) return fetched(offer, limited(canonical, limit), net, signal)
-      return (limit === null ? prepared : prepare(offer, limited(canonical, limit))).chunks(
+      if (fetches) return fetchAndSend(offer, withLimit(canonical, limit), net, signal)
+      return (limit === null ? preparedRequest : prepare(offer, withLimit(canonical, limit))).chunks(
         net.outbound,
         net.party,
         signal,
@@ -137,13 +146,13 @@ function translateWhole(canonical: CanonicalRequest, offer: Offer): TranslatedRe
   }
 }
 
-const limited = (canonical: CanonicalRequest, limit: number | null): CanonicalRequest =>
+const withLimit = (canonical: CanonicalRequest, limit: number | null): CanonicalRequest =>
   limit === null ? canonical : { ...canonical, max_output_tokens: limit }
 
 const union = (some: readonly Loss[], others: readonly Loss[]): Loss[] => [...new Set([...some, ...others])]
 
-/** The answer to a request whose images and files are fetched first. */
-async function* fetched(
+/** Answers a request whose images and files are downloaded first. */
+async function* fetchAndSend(
   offer: Offer,
   canonical: CanonicalRequest,
   { outbound, outside, party }: Connections,
@@ -151,44 +160,47 @@ async function* fetched(
 ): AsyncGenerator<Chunk, void, undefined> {
   const whole = await fetchMedia(canonical, offer, outside, party, signal)
   if ('kind' in whole) return yield { type: 'error', error: whole }
-  let prepared: Prepared
+  let preparedRequest: PreparedRequest
   try {
-    prepared = prepare(offer, whole)
+    preparedRequest = prepare(offer, whole)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    // Of a type that the provider does not take, as only the bytes have shown.
+    // The provider doesn't accept the type, as only the bytes have shown.
     return yield { type: 'error', error: { kind: 'bad_request', message: error.message, param: 'messages' } }
   }
-  yield* prepared.chunks(outbound, party, signal)
+  yield* preparedRequest.chunks(outbound, party, signal)
 }
 
-/** An answer without a word, for who asked for none. */
+/** An empty answer, for a request with a limit of 0. */
 async function* nothing({ model }: CanonicalRequest): AsyncGenerator<Chunk, void, undefined> {
   yield { type: 'start', id: '', model }
   yield { type: 'usage', usage: usageOf({}) }
   yield { type: 'finish', reason: 'stop', native: null }
 }
 
-/** The offers that lose nothing, for a client that takes no other. Refuses with the fields, before anything is spent. */
+/**
+ * Keeps the offers without losses, for a client that accepts no others. Refuses with the lost fields before anything is
+ * spent.
+ */
 export function onlyLossless(
   candidates: readonly Candidate[],
   lossesOf: (offer: Offer) => readonly Loss[],
 ): Candidate[] {
   const lost = new Set<Loss>()
-  let refused: Refusal | null = null
-  const kept = candidates.filter(({ offer }) => {
+  let refusal: Refusal | null = null
+  const lossless = candidates.filter(({ offer }) => {
     try {
       const losses = lossesOf(offer)
       for (const name of losses) lost.add(name)
       return losses.length === 0
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      refused ??= error
+      refusal ??= error
       return false
     }
   })
-  if (kept.length > 0 || candidates.length === 0) return kept
-  if (lost.size === 0 && refused !== null) throw refused
+  if (lossless.length > 0 || candidates.length === 0) return lossless
+  if (lost.size === 0 && refusal !== null) throw refusal
   const names = [...lost]
   return refuse('invalid_parameter', {
     message: `No provider of this model supports ${names.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict: 1\` requires it.`,
@@ -197,6 +209,6 @@ export function onlyLossless(
   })
 }
 
-/** Tokens of a request for a model that nobody counts for: words where they are the tokens, else a fair guess. */
+/** Counts the tokens of a request locally: words if those are the tokens, else an estimate. */
 export const countFor = (offer: Offer, { canonical }: Translation, guess: () => number): number =>
   isSimulated(offer) ? countInput(canonical.messages) : guess()

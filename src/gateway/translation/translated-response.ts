@@ -8,26 +8,26 @@ import type { AnswerStream } from '../wire/streams/answer-stream.ts'
 import { lossesHeader } from './losses-header.ts'
 import type { Chunk, CanonicalRequest, Loss, UpstreamFault } from '../model/canonical-request.ts'
 
-/** The writer of the answer: as a stream, or at once when it is whole. */
+/** Writes the answer as a stream, or at once when it is complete. */
 export type Writer = { stream: AnswerStream } | { whole: (answer: CollectedAnswer) => object }
 
-/** An answer that comes as chunks and is written in the surface's own shape. */
+/** An answer that arrives as chunks and is written in the surface's own shape. */
 export class TranslatedResponse implements AnswerInProgress {
   readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #writer: Writer
   readonly #meter: ChunkMeter
   readonly #loses: (chunk: Chunk) => Loss | null
-  /** Keeps what the answer was made of, before its client can name it; null: nothing is kept. */
+  /** Stores the answer's items before the client can refer to them; null: nothing is stored. */
   readonly #keep: ((output: readonly Json[]) => Promise<void>) | null
   readonly #abort = new AbortController()
-  /** Null: of a stream nothing is put together. */
+  /** Null: streams aren't collected. */
   readonly #collector: Collector | null
   #firstByteAt = 0
   #over = false
-  /** Parts of the answer that the client's shape has no place for. */
+  /** Parts of the answer that the client's shape can't represent. */
   readonly #lost = new Set<Loss>()
-  /** Those that the head has told. */
+  /** Count of losses reported in the head. */
   #told = 0
 
   constructor(
@@ -35,7 +35,7 @@ export class TranslatedResponse implements AnswerInProgress {
     response: Reply,
     writer: Writer,
     canonical: CanonicalRequest,
-    simulated: boolean,
+    isSimulation: boolean,
     keep: ((output: readonly Json[]) => Promise<void>) | null = null,
     loses: (chunk: Chunk) => Loss | null = () => null,
   ) {
@@ -43,12 +43,12 @@ export class TranslatedResponse implements AnswerInProgress {
     this.#attempt = attempt
     this.#response = response
     this.#writer = writer
-    this.#meter = new ChunkMeter(canonical, simulated)
+    this.#meter = new ChunkMeter(canonical, isSimulation)
     this.#collector = 'whole' in writer ? new Collector() : null
     this.#keep = keep
   }
 
-  /** Parts of the answer so far that the client is not shown. */
+  /** Parts of the answer so far that the client isn't shown. */
   get lost(): readonly Loss[] {
     return [...this.#lost]
   }
@@ -67,9 +67,9 @@ export class TranslatedResponse implements AnswerInProgress {
     return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
-  /** Plays to the end, a fault, or until the client leaves. */
+  /** Runs until the end, a fault, or the client's disconnect. */
   async run(chunks: AsyncIterable<Chunk>): Promise<void> {
-    // The opening of a stream waits for the first word: a fault before it is still an answer of its own status.
+    // The head of a stream waits for the first content: an earlier fault can still be an error response.
     let opening = ''
     try {
       for await (const chunk of chunks) {
@@ -77,9 +77,9 @@ export class TranslatedResponse implements AnswerInProgress {
         const fault = this.#meter.add(chunk)
         if (fault !== null) return this.#fail(fault)
         this.#collector?.add(chunk)
-        const lost = chunk.type === 'lost' ? chunk.name : this.#loses(chunk)
-        if (lost !== null) this.#lost.add(lost)
-        if (lost !== null || !('stream' in this.#writer)) continue
+        const loss = chunk.type === 'lost' ? chunk.name : this.#loses(chunk)
+        if (loss !== null) this.#lost.add(loss)
+        if (loss !== null || !('stream' in this.#writer)) continue
         opening += this.#writer.stream.write(chunk)
         if (opening === '' || chunk.type === 'start' || chunk.type === 'usage') continue
         await this.#send(opening)
@@ -136,7 +136,7 @@ export class TranslatedResponse implements AnswerInProgress {
       this.#firstByteAt = performance.now()
       const answer = this.#writer.whole(this.#collector!.collected) as Json
       await this.#keep?.(listOf(answer['output']) as Json[])
-      // A client that left meanwhile has paid for it already.
+      // A client that disconnected meanwhile was already billed.
       if (this.#abort.signal.aborted) return
       const body = Buffer.from(JSON.stringify(answer))
       this.#attempt.begin('application/json', body.length, {})

@@ -38,9 +38,9 @@ import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.t
 import { upstreamOf } from '../providers/upstream.ts'
 import { modelSegment } from '../wire/path-name.ts'
 
-/** Puts a CanonicalRequest to providers of a shape, and reads their answers. */
+/** Encodes a CanonicalRequest for providers of a shape, and reads their answers. */
 interface Translator {
-  /** Behind the upstream's base. */
+  /** Relative to the upstream's base. */
   path(model: string): string
   encode(canonical: CanonicalRequest, target: Target, how: { stream: boolean }): Encoded
   reader(): { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
@@ -55,7 +55,7 @@ const openai: Translator = {
 }
 const translators: Partial<Record<Shape, Translator>> = {
   'openai-chat': openai,
-  // Ollama's own path that speaks OpenAI's shape.
+  // Ollama's own path for OpenAI's shape.
   ollama: openai,
   'openai-responses': {
     path: () => openaiResponses.path,
@@ -77,7 +77,7 @@ const translators: Partial<Record<Shape, Translator>> = {
   },
 }
 
-/** Bedrock's Converse, to which requests of no client travel as they are. */
+/** Bedrock's Converse, which no client's request reaches unchanged. */
 const converse: Translator = {
   path: (model) => `/model/${modelSegment(model)}/converse-stream`,
   encode: encodeConverse,
@@ -85,20 +85,20 @@ const converse: Translator = {
   readAnswer: readConverse,
 }
 
-/** Shapes that a CanonicalRequest can be put to. */
+/** Shapes that a CanonicalRequest can be encoded in. */
 export const translatableShapes = Object.keys(translators) as Shape[]
 
-/** A CanonicalRequest as the request of a provider. */
-export interface Prepared {
+/** A CanonicalRequest encoded for a provider. */
+export interface PreparedRequest {
   losses: Loss[]
   /** The body that is sent. */
   body: Record<string, unknown>
-  /** Sends it for this account. The last chunk is one `finish` or one `error`; nothing more comes after the signal. */
+  /** Sends it for this account. The last chunk is one `finish` or one `error`; nothing follows the signal. */
   chunks(outbound: Outbound, party: Id, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>
 }
 
-/** Refuses what the provider's shape cannot be asked. */
-export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
+/** Refuses what the provider's shape can't express. */
+export function prepare(offer: Offer, canonical: CanonicalRequest): PreparedRequest {
   const { endpoint } = offer
   const translator =
     (usesConverse(offer) ? converse : translators[endpoint.shape]) ??
@@ -140,9 +140,9 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
         stream,
       )
       try {
-        const arrived = stream.chunks()
-        for await (const chunk of stops.length === 0 ? arrived : stopAt(arrived, stops))
-          // Into a stream that has begun a fault is written as it is.
+        const received = stream.chunks()
+        for await (const chunk of stops.length === 0 ? received : stopAt(received, stops))
+          // In a started stream, a fault is written without further handling.
           if (chunk.type === 'error') yield { type: 'error', error: scrub(chunk.error, endpoint) }
           else yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
       } finally {
@@ -152,22 +152,22 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): Prepared {
   }
 }
 
-/** Chunks that wait to be taken; beyond it the provider waits too. */
+/** Buffered chunks; beyond this, backpressure applies. */
 const MOST_WAITING = 512
-/** Chunks that are passed on in a row before others have a turn. */
+/** Chunks passed on in a row before other requests get a turn. */
 const MOST_IN_A_ROW = 256
 const MOST_BODY = 32 << 20
-/** Of an answer that comes whole, as JSON. */
+/** For an answer that arrives whole, as JSON. */
 const ANSWER_BOUNDS = { values: 200_000, depth: 512 }
 
-/** A provider's answer as it arrives, read into chunks that are taken one by one. */
+/** Reads a provider's answer as it arrives into chunks that are consumed one by one. */
 class UpstreamStream implements Dispatcher.DispatchHandler {
   readonly #translator: Translator
   readonly #party: Id
   readonly #signal: AbortSignal
   readonly #reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
   #controller: Dispatcher.DispatchController | null = null
-  /** Chunks of which the first `#taken` are gone. */
+  /** Chunks of which the first `#taken` are consumed. */
   #waiting: Chunk[] = []
   #taken = 0
   #wake: (() => void) | null = null
@@ -194,7 +194,7 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
       if (next !== null) {
         yield next
         if (++inARow < MOST_IN_A_ROW) continue
-        // Chunks that are already here would otherwise be written without anyone else being served in between.
+        // Without this limit, available chunks would all be written before anyone else is served.
         inARow = 0
         await nextPiece(this.#party)
       } else if (this.#over) return
@@ -257,12 +257,12 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
         { type: 'error', error: fault('garbage', `The provider’s response contains ${excess}.`, null) },
       ])
     const chunks = this.#translator.readAnswer(parseJson(text))
-    // Nothing of it is an answer: what it is instead is said.
+    // None of it is an answer, so the error describes it.
     const isNone = chunks.every((one) => one.type === 'start' || (one.type === 'error' && one.error.kind === 'garbage'))
     this.#finish(isNone ? [{ type: 'error', error: unreadableBody(this.#headers, bytes, 'JSON') }] : chunks)
   }
 
-  /** The beginning of an error tells enough; the beginning of an answer is not one. */
+  /** The beginning of an error is enough; the beginning of an answer isn't. */
   #tooMuch(controller: Dispatcher.DispatchController): void {
     if (this.#over) return
     if (this.#status >= 300) this.onResponseEnd()
@@ -276,7 +276,7 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
 
   #put(chunks: Chunk[]): void {
     if (this.#over) return
-    // One by one: as arguments of a call they could be too many.
+    // One by one: spread as arguments of a call they could exceed the limit.
     for (const chunk of chunks) this.#waiting.push(chunk)
     this.#wake?.()
     this.#wake = null

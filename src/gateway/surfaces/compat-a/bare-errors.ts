@@ -7,18 +7,18 @@ import type { Redraft } from '../../passthrough/redraft.ts'
 const ERROR = /^data:([^\n]*"error" ?: ?[{"][^\n]*)$/gm
 
 /**
- * OpenRouter breaks off with an error beside a choice, which OpenAI's clients take for a chunk and read over. To them the
- * error alone is said. Whole events in and out; everything else stays as it is.
+ * OpenRouter ends a failed stream with an error beside a choice, which OpenAI's clients take for a chunk and ignore.
+ * They get only the error. Whole events in and out; everything else stays unchanged.
  */
 export const bareErrors = (about: AnswerAbout): Redraft => ({
   events(events) {
     if (!events.includes('"error"')) return events
     const text = events.toString()
-    const said = text.replaceAll(ERROR, (line, data: string) => {
+    const output = text.replaceAll(ERROR, (line, data: string) => {
       const json = parseJson(data)
       if (!isObject(json) || !json['error'] || !Array.isArray(json['choices'])) return line
       return new StreamWriter(about, 'compat-a', false).fail(readStreamFault(json['error'])).trimEnd()
     })
-    return said === text ? events : Buffer.from(said)
+    return output === text ? events : Buffer.from(output)
   },
 })

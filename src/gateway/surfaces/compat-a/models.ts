@@ -1,6 +1,6 @@
 import type { ListedOffer } from '../../model/offer.ts'
 
-/** `GET /models/{id}` of OpenAI. */
+/** OpenAI's `GET /models/{id}`. */
 export const writeModel = ({ slug, endpoint, createdAt }: ListedOffer): object => ({
   id: slug,
   object: 'model',

@@ -6,7 +6,10 @@ import { bareErrors } from './bare-errors.ts'
 
 const DATA = /^data:([^\n]*\{[^\n]*)$/gm
 
-/** A redraft puts in the fields that OpenAI's clients read and Ollama calls otherwise or leaves out: `reasoning_content`, `refusal` and `logprobs`. */
+/**
+ * Adds the fields that OpenAI's clients read and Ollama names differently or leaves out: `reasoning_content`,
+ * `refusal`, and `logprobs`.
+ */
 export function ollamaAnswers(about: AnswerAbout): Redraft {
   const { events } = bareErrors(about)
   return {
@@ -16,21 +19,21 @@ export function ollamaAnswers(about: AnswerAbout): Redraft {
           .toString()
           .replaceAll(DATA, (line, data: string) => {
             const json = parseJson(data)
-            return isObject(json) && Array.isArray(json['choices']) ? `data: ${JSON.stringify(told(json))}` : line
+            return isObject(json) && Array.isArray(json['choices']) ? `data: ${JSON.stringify(withFields(json))}` : line
           }),
       ),
     whole(bytes) {
       const json = parseJson(bytes.toString())
-      return isObject(json) && Array.isArray(json['choices']) ? Buffer.from(JSON.stringify(told(json))) : bytes
+      return isObject(json) && Array.isArray(json['choices']) ? Buffer.from(JSON.stringify(withFields(json))) : bytes
     },
   }
 }
 
-const told = (json: Json): Json => ({ ...json, choices: listOf(json['choices']).map(choice) })
+const withFields = (json: Json): Json => ({ ...json, choices: listOf(json['choices']).map(choice) })
 
-function choice(given: unknown): unknown {
-  if (!isObject(given)) return given
-  const { message, delta, ...rest } = given
+function choice(value: unknown): unknown {
+  if (!isObject(value)) return value
+  const { message, delta, ...rest } = value
   return {
     logprobs: null,
     ...rest,

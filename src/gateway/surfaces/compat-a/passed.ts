@@ -9,8 +9,8 @@ import {
 import type { Surface } from '../../request/surface.ts'
 import { compatA } from './surface.ts'
 
-/** A path whose bytes pass to who speaks OpenAI's shape, and to nobody else. */
-const passed = (format: PassthroughFormat): Surface => ({
+/** A path that passes bytes only to providers of OpenAI's shape. */
+const passthroughSurface = (format: PassthroughFormat): Surface => ({
   ...compatA,
   routes: { [format.path]: { POST: 'generate' } },
   format,
@@ -26,4 +26,4 @@ export const compatAPassed: readonly Surface[] = [
   openaiCompletions,
   ...openaiImages,
   ...openaiAudio,
-].map(passed)
+].map(passthroughSurface)

@@ -7,7 +7,7 @@ import { compatAResponses } from './responses.ts'
 const foreign = (json: object) =>
   compatAResponses.foreign(readBody(Buffer.from(JSON.stringify({ model: 'm', input: 'x', ...json }))))
 
-test('work in the background is refused whoever would pay, and what is sealed here is opened here', () => {
+test('background mode is refused for every payer, and envelopes are opened here', () => {
   assert.equal(foreign({ background: true }), true)
   assert.throws(() => compatAResponses.decode({ model: 'm', input: 'x', background: true }, {}), Refusal)
   assert.equal(foreign({ background: false }), false)

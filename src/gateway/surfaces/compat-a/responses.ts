@@ -8,7 +8,7 @@ import { lossOf } from '../../wire/parts/lost-parts.ts'
 import type { Surface } from '../../request/surface.ts'
 import { compatA } from './surface.ts'
 
-/** OpenAI's Responses API, under the same roots and with the same errors. Nothing that it answers is stored here. */
+/** OpenAI's Responses API, under the same roots and with the same errors. Its answers aren't stored here. */
 export const compatAResponses: Surface = {
   ...compatA,
   routes: {
@@ -18,9 +18,9 @@ export const compatAResponses: Surface = {
   },
   format: openaiResponses,
   shapes: ['openai-responses'],
-  // Work in the background could be asked for by nobody, and what it cost would be told to nobody.
+  // Background responses couldn't be fetched here, and their cost would be unknown.
   foreign: (body) => body.includes(ENVELOPE) || body.value('background') === true,
-  // A client that asks for nothing to be stored sends everything again.
+  // A client with `store: false` sends everything again.
   keeps: (body) => body.value('store') !== false,
   usageOnRequest: false,
   closing: null,
@@ -31,12 +31,12 @@ export const compatAResponses: Surface = {
   decode: (json) => ({ ...decode(json), includeUsage: true }),
   stream: (about) => new StreamWriter(about),
   whole: writeAnswer,
-  // A picture is given as its bytes alone.
+  // Images must be given as bytes.
   loses: (chunk) =>
     chunk.type === 'audio' || (chunk.type === 'image' && chunk.source.kind === 'url') ? lossOf(chunk.type) : null,
 }
 
-/** A compacted conversation can be read by its own vendor alone: so it passes as it is, or not at all. */
+/** A compacted conversation is only readable by its own vendor: it passes unchanged, or not at all. */
 export const compatACompact: Surface = {
   ...compatAResponses,
   routes: { [responsesCompact.path]: { POST: 'generate' } },

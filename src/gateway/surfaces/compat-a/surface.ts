@@ -12,10 +12,10 @@ import { bareErrors } from './bare-errors.ts'
 import { ollamaAnswers } from './ollama-answers.ts'
 import { writeModel, writeModels } from './models.ts'
 
-/** Some clients write a request of the Responses API to this path, and read chat completions back. */
+/** Some clients send Responses requests to this path and read Chat Completions back. */
 const isResponses = (json: Record<string, unknown>): boolean => json.messages === undefined && json.input !== undefined
 
-/** OpenAI: chat completions. */
+/** OpenAI's Chat Completions. */
 export const compatA: Surface = {
   name: 'compat-a',
   roots: ['/compat-a/v1', '/openai/v1'],

@@ -1,11 +1,11 @@
 import { refuse } from '#core/errors.ts'
 import type { ListedOffer } from '../../model/offer.ts'
 
-/** Every listed model can be asked. */
+/** Every listed model is active. */
 const ACTIVE = 'active'
 const LINES = ['haiku', 'sonnet', 'opus', 'fable', 'mythos']
 
-/** `GET /v1/models/{id}` of Anthropic. */
+/** Anthropic's `GET /v1/models/{id}`. */
 export const writeModel = ({
   slug,
   name,
@@ -29,7 +29,7 @@ export const writeModel = ({
 
 const MOST = 1_000
 
-/** A page: `limit` 1–1000 (20), `after_id` or `before_id` of a page before; `lifecycle[]` names those that are wanted. */
+/** Writes a page: `limit` 1–1000 (20), `after_id` or `before_id` of an earlier page; `lifecycle[]` filters by state. */
 export function writeModels(rows: readonly ListedOffer[], query: URLSearchParams): object {
   const limit = Number(query.get('limit') ?? 20)
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST)
@@ -37,14 +37,14 @@ export function writeModels(rows: readonly ListedOffer[], query: URLSearchParams
   const lives = query.getAll('lifecycle[]')
   if (lives.length > 0 && !lives.includes(ACTIVE)) rows = []
   const before = query.get('before_id')
-  const left =
+  const remaining =
     before === null
       ? rows.slice(at(rows, query.get('after_id'), 'after_id') + 1)
       : rows.slice(0, at(rows, before, 'before_id'))
-  const page = before === null ? left.slice(0, limit) : left.slice(-limit)
+  const page = before === null ? remaining.slice(0, limit) : remaining.slice(-limit)
   return {
     data: page.map(writeModel),
-    has_more: left.length > page.length,
+    has_more: remaining.length > page.length,
     first_id: page.at(0)?.slug ?? null,
     last_id: page.at(-1)?.slug ?? null,
   }

@@ -11,7 +11,7 @@ import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../../request/surface.ts'
 import { writeModel, writeModels } from './models.ts'
 
-/** Anthropic: messages. */
+/** Anthropic's Messages. */
 export const compatB: Surface = {
   name: 'compat-b',
   roots: ['/compat-b/v1', '/anthropic/v1'],
@@ -27,7 +27,7 @@ export const compatB: Surface = {
   foreign: (body) => body.includes(ENVELOPE),
   usageOnRequest: false,
   closing: null,
-  // Its clients pass over pings wherever they stand, before `message_start` too.
+  // Its clients ignore pings anywhere, even before `message_start`.
   keepAlive: { text: keepAlive, everyMs: 10_000 },
   refuseHead: (headers) => void versionOf(headers['anthropic-version']),
   count: { format: anthropicCount, write: (input_tokens) => ({ input_tokens }) },

@@ -11,7 +11,7 @@ import type { GatewayRequest } from '../../request/request.ts'
 import { endpointRow } from './endpoints.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** OpenRouter's reads besides models, by path: each answers `{data}`. */
+/** OpenRouter's read endpoints besides models, by path: each answers `{data}`. */
 export const accountReads: Readonly<Record<string, (request: GatewayRequest) => void>> = {
   '/key': showKey,
   '/auth/key': showKey,
@@ -23,8 +23,8 @@ export const accountReads: Readonly<Record<string, (request: GatewayRequest) => 
     withModels(request, (rows) => request.json(200, request.surface.models(rows, new URLSearchParams()))),
   '/endpoints/zdr': (request) =>
     withModels(request, (rows) => {
-      const kept = rows.filter(({ endpoint }) => endpoint.dataPolicy?.keeps === false)
-      request.json(200, { data: kept.map((row) => endpointRow(row, request.gateway.health)) })
+      const withoutRetention = rows.filter(({ endpoint }) => endpoint.dataPolicy?.keeps === false)
+      request.json(200, { data: withoutRetention.map((row) => endpointRow(row, request.gateway.health)) })
     }),
 }
 
@@ -71,12 +71,12 @@ function writeKey(
   }
 }
 
-/** To a nano-dollar: what was added up in binary fractions. */
+/** Rounds sums of binary fractions to a nano-dollar. */
 const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
 
 function showCredits(request: GatewayRequest): void {
   const { principal } = request.caller
-  // The account's balance is not for whoever holds a key that only runs models.
+  // A key that only runs models can't read the account's balance.
   if (!hasScope(principal, 'usage:read'))
     refuse('missing_scope', {
       message: 'Credits are visible only to keys with the scope `usage:read`.',
@@ -100,7 +100,7 @@ function showGeneration(request: GatewayRequest): void {
   )
 }
 
-/** The words of all shapes that the record may hold. */
+/** Finish reasons of all shapes that the record may contain. */
 const finishes: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',

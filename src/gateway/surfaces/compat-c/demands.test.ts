@@ -8,17 +8,17 @@ import { readDemands } from './demands.ts'
 const demandsOf = (json: object) => readDemands(readBody(Buffer.from(JSON.stringify(json))))
 const plain = offerOf()
 const relay = offerOf({ endpoint: { slug: 'or', preset: 'openrouter', billing: 'byok' } })
-const shared = offerOf({ endpoint: { slug: 'or', preset: 'openrouter', billing: 'credits' } })
-const sent = (json: object, offer = plain, unserved: string[] = []) =>
-  JSON.parse(demandsOf(json)!.bodyFor(offer, unserved).bytes.toString())
+const aggregator = offerOf({ endpoint: { slug: 'or', preset: 'openrouter', billing: 'credits' } })
+const bodyFor = (json: object, offer = plain, unservedModels: string[] = []) =>
+  JSON.parse(demandsOf(json)!.bodyFor(offer, unservedModels).bytes.toString())
 
-test('a plain request asks for nothing, and its bytes are nobody’s to change', () => {
+test('a plain request has no demands, and its bytes stay unchanged', () => {
   assert.equal(demandsOf({ model: 'a/b', messages: [], temperature: 1 }), null)
   assert.equal(demandsOf({ model: 'llama3:8b', messages: [] }), null, 'a tag is part of the name')
   assert.deepEqual(demandsOf({ model: 'a/b:floor', messages: [] })!.models, ['a/b:floor'])
 })
 
-test('the models of a request are the one it names and then the others, each once', () => {
+test('the models of a request are its model and then the others, each once', () => {
   assert.deepEqual(demandsOf({ model: 'a', models: ['b', 'a', 'c'] })!.models, ['a', 'b', 'c'])
   assert.deepEqual(demandsOf({ models: ['b'] })!.models, ['b'])
   assert.throws(
@@ -29,26 +29,30 @@ test('the models of a request are the one it names and then the others, each onc
   assert.throws(() => demandsOf({ models: Array.from({ length: 40 }, (_, i) => `m${i}`) }), Refusal)
 })
 
-test('who relays gets all of it but the names that mean something here alone', () => {
+test('an aggregator receives everything except names that only matter here', () => {
   const json = {
     model: 'or/x',
     models: ['oa/y', 'z'],
     provider: { order: ['or', 'groq'], only: ['or'], zdr: true },
     n: 1,
   }
-  assert.deepEqual(sent(json, relay, ['z']), {
+  assert.deepEqual(bodyFor(json, relay, ['z']), {
     model: 'or/x',
     models: ['z'],
     provider: { order: ['groq'], zdr: true },
     n: 1,
   })
-  assert.equal(sent(json, shared, ['z']).models, undefined, 'what nobody serves here is not for the instance to pay')
-  const untouched = { model: 'or/x', plugins: [{ id: 'web' }], provider: { sort: 'price' }, transforms: [] }
-  const body = readBody(Buffer.from(JSON.stringify(untouched)))
+  assert.equal(
+    bodyFor(json, aggregator, ['z']).models,
+    undefined,
+    'what nobody serves here is not for the instance to pay',
+  )
+  const untouchedBody = { model: 'or/x', plugins: [{ id: 'web' }], provider: { sort: 'price' }, transforms: [] }
+  const body = readBody(Buffer.from(JSON.stringify(untouchedBody)))
   assert.equal(readDemands(body)!.bodyFor(relay, []), body, 'not a byte differs')
 })
 
-test('everybody else gets a plain chat completion, and what is lost is named', () => {
+test('other providers receive a plain chat completion, and losses are named', () => {
   const json = {
     model: 'x',
     provider: { order: ['a'], speed: 'warp' },
@@ -56,24 +60,24 @@ test('everybody else gets a plain chat completion, and what is lost is named', (
     reasoning: { max_tokens: 100 },
     messages: [1],
   }
-  assert.deepEqual(sent(json), { reasoning_effort: 'medium', model: 'x', messages: [1] })
+  assert.deepEqual(bodyFor(json), { reasoning_effort: 'medium', model: 'x', messages: [1] })
   const losses = (offer = plain) => demandsOf(json)!.lossesTo(offer)
   assert.deepEqual(losses(), ['plugins', 'reasoning.max_tokens', 'provider.speed'])
   assert.deepEqual(losses(relay), [])
   const dull = offerOf({ capabilities: ['tools'] })
-  assert.deepEqual(sent(json, dull), { model: 'x', messages: [1] })
+  assert.deepEqual(bodyFor(json, dull), { model: 'x', messages: [1] })
   assert.ok(losses(dull).includes('reasoning'))
 })
 
-test('what only OpenRouter itself can do goes there or nowhere', () => {
-  const relayed = (json: object) => demandsOf({ model: 'x', ...json })!.constraints.relayed
-  assert.equal(relayed({ plugins: [{ id: 'web' }] }), 'plugins.web')
-  assert.equal(relayed({ plugins: [{ id: 'web', enabled: false }] }), undefined)
-  assert.equal(relayed({ tools: [{ type: 'openrouter:web_search' }] }), 'openrouter:web_search')
+test('features that only OpenRouter supports go there or nowhere', () => {
+  const relayReason = (json: object) => demandsOf({ model: 'x', ...json })!.constraints.relayed
+  assert.equal(relayReason({ plugins: [{ id: 'web' }] }), 'plugins.web')
+  assert.equal(relayReason({ plugins: [{ id: 'web', enabled: false }] }), undefined)
+  assert.equal(relayReason({ tools: [{ type: 'openrouter:web_search' }] }), 'openrouter:web_search')
 })
 
-test('preferences of a wrong type are refused by their name', () => {
-  const refused = (provider: unknown) => {
+test('preferences of the wrong type are refused by name', () => {
+  const refusalFor = (provider: unknown) => {
     try {
       demandsOf({ model: 'x', provider })
     } catch (error) {
@@ -96,5 +100,5 @@ test('preferences of a wrong type are refused by their name', () => {
     [{ preferred_max_latency: { p50: 1 } }, null],
     [{ order: null, allow_fallbacks: null }, null],
   ]
-  for (const [provider, param] of wrong) assert.equal(refused(provider), param, JSON.stringify(provider))
+  for (const [provider, param] of wrong) assert.equal(refusalFor(provider), param, JSON.stringify(provider))
 })

@@ -13,79 +13,90 @@ import { passesThrough } from '../../translation/translate.ts'
 import type { Demands, Surface } from '../../request/surface.ts'
 import { hasOuterMark, isMarked, withMarks } from './cache-marks.ts'
 
-/** Thoughts are left out of answers here, and the router reads the rest. */
+/** Implemented here: reasoning is left out of answers, and the router reads the rest. */
 const FULFILLED: ReadonlySet<Loss> = new Set('reasoning.exclude provider models route usage session_id'.split(' '))
-/** More names than anybody tries one after the other. */
+/** Limit of models per request. */
 const MOST_MODELS = 32
-/** Fields that OpenRouter reads and others refuse or would misread. */
+/** Fields that OpenRouter reads and others reject or misread. */
 const OWN =
   'provider models route plugins transforms usage session_id trace debug reasoning include_reasoning reasoningEffort'.split(
     ' ',
   )
-/** The same, and names inside them that say whether a tool or a plugin is OpenRouter's. */
+/** The same, plus nested names that identify OpenRouter's own tools and plugins. */
 export const routingNames: readonly string[] = [...OWN, 'enabled', 'id']
-/** Where a chat completion travels in the client's own bytes; others are asked by translation. */
+/** Shapes that receive Chat Completions in the client's own bytes; others by translation. */
 export const chat: Pick<Surface, 'shapes'> = { shapes: ['openai-chat', 'ollama'] }
-/** Beside chat completions, `reasoning` is a word of other shapes. */
+/** Outside Chat Completions, `reasoning` belongs to other shapes. */
 const ROUTING = OWN.filter((name) => !/reasoning/.test(name))
-/** Of them, those whose effect the gateway has itself. */
+/** The ones that the gateway implements itself. */
 const HEEDED: ReadonlySet<string> = new Set(
   'provider models route usage session_id reasoning include_reasoning reasoningEffort'.split(' '),
 )
 
-/** The demands of a request of OpenRouter's kind above a plain chat completion. Null: nothing of the kind. Refuses (`invalid_parameter`) fields of a wrong type. */
+/**
+ * Reads the demands of an OpenRouter request beyond a plain chat completion. Returns null if there are none. Refuses
+ * (`invalid_parameter`) fields of the wrong type.
+ */
 export const readDemands = (body: Body): Demands | null => demandsIn(body, OWN)
 
-/** The same of a request that is not a chat completion: who shall serve it. */
+/** The same for requests other than Chat Completions: only routing. */
 export const readRouting = (body: Body): Demands | null => demandsIn(body, ROUTING)
 
 function demandsIn(body: Body, own: readonly string[]): Demands | null {
   const { json } = body
-  const named = string(json['model'], 'model') ?? ''
+  const modelName = string(json['model'], 'model') ?? ''
   const isChat = own === OWN
-  const relayed = needsRelay(json, isChat)
-  const marked = isChat && isMarked(json)
-  if (!own.some((name) => json[name] !== undefined) && splitVariant(named).suffix === '' && relayed === null && !marked)
+  const relayReason = needsRelay(json, isChat)
+  const hasMarks = isChat && isMarked(json)
+  if (
+    !own.some((name) => json[name] !== undefined) &&
+    splitVariant(modelName).suffix === '' &&
+    relayReason === null &&
+    !hasMarks
+  )
     return null
   const further = (list(json['models'], 'models') ?? []).map((name, i) => string(name, `models.${i}`) ?? '')
-  const models = [...new Set([named, ...further])].filter((name) => name !== '')
+  const models = [...new Set([modelName, ...further])].filter((name) => name !== '')
   if (models.length === 0)
     refuse('missing_parameter', { message: 'You must provide a `model` or `models` parameter.', param: 'model' })
   if (models.length > MOST_MODELS)
     refuse('invalid_parameter', { message: `\`models\` can have up to ${MOST_MODELS} models.`, param: 'models' })
   const preferences = readPreferences(json['provider'], () => parametersIn(json))
-  const lost = lossesOf(json, own)
+  const losses = lossesOf(json, own)
   const plain = new Map<string, Body>()
   return {
     ...preferences,
-    constraints: { ...preferences.constraints, ...(relayed !== null && { relayed }) },
+    constraints: { ...preferences.constraints, ...(relayReason !== null && { relayed: relayReason }) },
     models,
     fulfilled: FULFILLED,
-    bodyFor(offer, unserved) {
-      if (isAggregator(offer)) return relayBody(body, offer, unserved)
+    bodyFor(offer, unservedModels) {
+      if (isAggregator(offer)) return relayBody(body, offer, unservedModels)
       const thinks = mayThink(offer)
-      const marks = marked ? cacheMarkSupport(offer.endpoint) : 'kept'
+      const marks = hasMarks ? cacheMarkSupport(offer.endpoint) : 'kept'
       const key = `${thinks} ${marks}`
-      const sent = plain.get(key) ?? withMarks(plainBody(body, own, thinks), marks)
-      plain.set(key, sent)
-      return sent
+      const sentBody = plain.get(key) ?? withMarks(plainBody(body, own, thinks), marks)
+      plain.set(key, sentBody)
+      return sentBody
     },
     lossesTo(offer) {
       if (isAggregator(offer)) return []
-      // A translation carries more of it, and names what it loses itself.
-      if (!passesThrough(chat, offer)) return lost.filter((name) => !name.startsWith('reasoning.'))
+      // A translation carries more fields and reports its own losses.
+      if (!passesThrough(chat, offer)) return losses.filter((name) => !name.startsWith('reasoning.'))
       const effort = effortIn(json, own)
       const thoughtless = effort !== null && effort !== 'none' && !mayThink(offer)
       const support = cacheMarkSupport(offer.endpoint)
-      const unmarked = marked && (support === 'refused' || (support === 'breakpoints' && hasOuterMark(json)))
-      return [...lost, ...(thoughtless ? ['reasoning'] : []), ...(unmarked ? ['cache_control'] : [])]
+      const losesMarks = hasMarks && (support === 'refused' || (support === 'breakpoints' && hasOuterMark(json)))
+      return [...losses, ...(thoughtless ? ['reasoning'] : []), ...(losesMarks ? ['cache_control'] : [])]
     },
   }
 }
 
 const mayThink = ({ capabilities }: Offer): boolean => capabilities.length === 0 || capabilities.includes('reasoning')
 
-/** Tools and plugins that run inside OpenRouter and change what is answered; in chats it takes `web_search` for one of its own. */
+/**
+ * Returns a tool or plugin that runs inside OpenRouter and affects the answer. In chats, `web_search` is one of its
+ * own.
+ */
 function needsRelay(json: Json, isChat: boolean): string | null {
   for (const tool of listOf(json['tools'])) {
     const type = isObject(tool) ? tool['type'] : null
@@ -97,20 +108,20 @@ function needsRelay(json: Json, isChat: boolean): string | null {
 }
 
 function lossesOf(json: Json, own: readonly string[]): Loss[] {
-  const lost = own.filter((name) => {
+  const losses = own.filter((name) => {
     const value = json[name]
     return !HEEDED.has(name) && value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
   })
   const reasoning = own.includes('reasoning') ? (object(json['reasoning'], 'reasoning') ?? {}) : {}
   const unknown = isObject(json['provider']) ? unknownPreferences(json['provider']) : []
   return [
-    ...lost,
+    ...losses,
     ...['max_tokens', 'summary'].filter((name) => reasoning[name]).map((name) => `reasoning.${name}`),
     ...unknown.map((name) => `provider.${name}`),
   ]
 }
 
-/** As any server of OpenAI's shape takes it. A model that does not think would refuse to be told how hard. */
+/** Returns the body for any server of OpenAI's shape. A model without reasoning would reject an effort. */
 function plainBody(body: Body, own: readonly string[], thinks: boolean): Body {
   const { json } = body
   const plain = own.some((name) => json[name] !== undefined) ? without(body, new Set(own)) : body
@@ -120,39 +131,42 @@ function plainBody(body: Body, own: readonly string[], thinks: boolean): Body {
     : withField(plain, 'reasoning_effort', effort)
 }
 
-/** `reasoningEffort`: as opencode writes it. */
+/** `reasoningEffort`: opencode's spelling. */
 function effortIn({ reasoning, reasoningEffort: word }: Json, own: readonly string[]): string | null {
   if (!own.includes('reasoning')) return null
   return (isObject(reasoning) ? effortOf(reasoning) : null) ?? (typeof word === 'string' ? word : null)
 }
 
-function effortOf({ effort, enabled, max_tokens: budget }: Json): string | null {
+function effortOf({ effort, enabled: isEnabled, max_tokens: budget }: Json): string | null {
   if (typeof effort === 'string') return effort
-  if (enabled === false) return 'none'
-  return enabled === true || typeof budget === 'number' ? 'medium' : null
+  if (isEnabled === false) return 'none'
+  return isEnabled === true || typeof budget === 'number' ? 'medium' : null
 }
 
 /**
- * As OpenRouter takes it: without names that only mean something here. Models that nobody serves here are for it to serve
- * on the caller's own key; on the instance's they would be asked for at the price of another.
+ * Returns the body for OpenRouter, without names that only matter here. Models without a provider here may be served by
+ * OpenRouter on the caller's own key; on the instance's they would be charged at another model's price.
  */
 function relayBody(body: Body, { endpoint }: Offer, unknown: readonly string[]): Body {
   const { json } = body
-  const unserved = endpoint.billing === 'byok' ? unknown : []
-  let sent = body
-  if (Array.isArray(json['models']) && json['models'].some((name) => !unserved.includes(String(name))))
-    sent = unserved.length > 0 ? withField(sent, 'models', unserved) : without(sent, new Set(['models']))
+  const forwardedModels = endpoint.billing === 'byok' ? unknown : []
+  let sentBody = body
+  if (Array.isArray(json['models']) && json['models'].some((name) => !forwardedModels.includes(String(name))))
+    sentBody =
+      forwardedModels.length > 0
+        ? withField(sentBody, 'models', forwardedModels)
+        : without(sentBody, new Set(['models']))
   const { provider } = json
-  if (!isObject(provider)) return sent
+  if (!isObject(provider)) return sentBody
   const lists = ['order', 'only', 'ignore'].filter(
     (field) => Array.isArray(provider[field]) && provider[field].some((name) => isNamed(endpoint, String(name))),
   )
-  if (lists.length === 0) return sent
-  const told: Json = { ...provider }
+  if (lists.length === 0) return sentBody
+  const preferences: Json = { ...provider }
   for (const field of lists) {
-    const left = listOf(provider[field]).filter((name) => !isNamed(endpoint, String(name)))
-    if (left.length > 0) told[field] = left
-    else delete told[field]
+    const remaining = listOf(provider[field]).filter((name) => !isNamed(endpoint, String(name)))
+    if (remaining.length > 0) preferences[field] = remaining
+    else delete preferences[field]
   }
-  return withField(sent, 'provider', told)
+  return withField(sentBody, 'provider', preferences)
 }

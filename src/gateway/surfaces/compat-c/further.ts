@@ -9,8 +9,8 @@ const { name, roots, error } = compatC
 const embeddings = compatAPassed.find(({ routes }) => '/embeddings' in routes)!
 
 /**
- * The surfaces that OpenRouter serves beside chat completions: embeddings with its own errors, responses and messages as the vendors
- * whose they are say them (openrouter.ai/docs/api). Who shall serve them is asked for as everywhere there.
+ * OpenRouter's surfaces besides Chat Completions: embeddings with its own errors, and Responses and Messages in their
+ * vendors' formats (openrouter.ai/docs/api). All accept provider preferences.
  */
 export const compatCFurther: readonly Surface[] = [
   { ...embeddings, name, roots, error, demands: readRouting },

@@ -1,7 +1,10 @@
 import type { Usd } from '../../catalogue/model.ts'
 import type { Offer } from '../../model/offer.ts'
 
-/** Per million → per token as a decimal string, exactly; what is in no source is `-1`, as OpenRouter writes a price that varies. */
+/**
+ * Converts a price per million to an exact decimal string per token; an unknown price is `-1`, OpenRouter's value for a
+ * varying price.
+ */
 export function perToken(price: Usd | undefined): string {
   if (price === undefined) return '-1'
   const [whole = '0', fraction = ''] = price.split('.')

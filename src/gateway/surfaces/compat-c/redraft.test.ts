@@ -14,7 +14,7 @@ const about = {
 }
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 
-test('whatever is said, only id, model, provider, the native word, absent `logprobs` and the cost differ', () => {
+test('only id, model, provider, the native finish reason, absent `logprobs`, and the cost differ, whatever the content', () => {
   const words = fc.array(
     fc.oneof(
       fc.string(),
@@ -22,10 +22,10 @@ test('whatever is said, only id, model, provider, the native word, absent `logpr
       fc.constantFrom('"id":"x"', '"finish_reason":"stop"', '"usage":{', 'data: {"id":"y"}'),
     ),
   )
-  const text = (json: object, spaced: boolean) =>
-    spaced ? JSON.stringify(json).replace('"id":', '"id": ').replace('"model":', '"model": ') : JSON.stringify(json)
+  const text = (json: object, isSpaced: boolean) =>
+    isSpaced ? JSON.stringify(json).replace('"id":', '"id": ').replace('"model":', '"model": ') : JSON.stringify(json)
   fc.assert(
-    fc.property(words, fc.boolean(), fc.boolean(), fc.boolean(), (said, first, spaced, crlf) => {
+    fc.property(words, fc.boolean(), fc.boolean(), fc.boolean(), (content, first, isSpaced, crlf) => {
       const chunk = (delta: object, more: object) => ({
         ...(first && { id: 'up' }),
         object: 'chat.completion.chunk',
@@ -36,19 +36,22 @@ test('whatever is said, only id, model, provider, the native word, absent `logpr
         ...more,
       })
       const chunks = [
-        ...said.map((content) =>
+        ...content.map((content) =>
           chunk({ content, tool_calls: [{ id: 'call_1', function: { arguments: content } }] }, {}),
         ),
         chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: null }),
         chunk({}, { choices: [], usage }),
       ]
       const end = crlf ? '\r\n\r\n' : '\n\n'
-      const stream = [': hold on', ...chunks.map((one) => `data: ${text(one, spaced)}`), 'data: [DONE]'].join(end) + end
+      const stream =
+        [': hold on', ...chunks.map((one) => `data: ${text(one, isSpaced)}`), 'data: [DONE]'].join(end) + end
       const out = redraft(about).events(Buffer.from(stream)).toString()
-      const read = out.split(end).flatMap((event) => (event.startsWith('data: {') ? [JSON.parse(event.slice(6))] : []))
-      assert.equal(read.length, chunks.length)
+      const events = out
+        .split(end)
+        .flatMap((event) => (event.startsWith('data: {') ? [JSON.parse(event.slice(6))] : []))
+      assert.equal(events.length, chunks.length)
       assert.ok(out.startsWith(`: hold on${end}`) && out.endsWith(`data: [DONE]${end}`))
-      for (const [i, one] of read.entries()) {
+      for (const [i, one] of events.entries()) {
         const before = JSON.parse(JSON.stringify(chunks[i]))
         assert.deepEqual([one.id, one.model, one.provider], ['gen-ID', 'acme/möbius', 'acme'])
         assert.deepEqual(
@@ -59,7 +62,7 @@ test('whatever is said, only id, model, provider, the native word, absent `logpr
           before.choices,
         )
       }
-      assert.deepEqual(read.at(-1).usage, {
+      assert.deepEqual(events.at(-1).usage, {
         ...usage,
         cost: 0.5,
         is_byok: true,
@@ -74,7 +77,7 @@ test('whatever is said, only id, model, provider, the native word, absent `logpr
   )
 })
 
-test('a whole answer keeps every other byte, numbers that no double holds among them', () => {
+test('a whole answer keeps every other byte, including numbers that don’t fit a double', () => {
   const body =
     '{"choices":[{"message":{"content":"\\u00e9 \\"finish_reason\\":\\"x\\""},"finish_reason":"stop"}],"big":12345678901234567890,"id":"u","usage":{"prompt_tokens":1}}'
   const out = redraft(about).whole!(Buffer.from(body)).toString()

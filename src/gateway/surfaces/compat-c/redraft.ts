@@ -9,27 +9,27 @@ import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { Redraft } from '../../passthrough/redraft.ts'
 
 /**
- * A redraft adds what OpenRouter's clients read and others who speak this shape do not say: whose id it is, who served, what it cost,
- * and the provider's own finish word. Everything else passes as it is.
+ * Adds what OpenRouter's clients read and other servers of this shape leave out: our ID, the provider, the cost, and
+ * the provider's own finish reason. Everything else passes unchanged.
  */
 export function redraft(about: AnswerAbout): Redraft {
   const id = JSON.stringify(`gen-${about.id}`)
-  // As latin1 every byte keeps its place; what is put in is its UTF-8.
+  // In latin1 every byte keeps its position; inserted text is its UTF-8.
   const provider = latin1(JSON.stringify(about.provider))
   const model = latin1(JSON.stringify(about.model))
 
-  const hidden = hidesReasoning(about.request)
-  /** Which block of reasoning is being said, and whether it is. */
+  const hidesThoughts = hidesReasoning(about.request)
+  /** The index of the reasoning block, and whether it is open. */
   const thoughts = { block: 0, open: false }
 
-  /** A message or a delta as OpenRouter's clients read it. */
-  function told(given: Json): Json {
+  /** Converts a message or delta for OpenRouter's clients. */
+  function convertMessage(given: Json): Json {
     const message = withReasoningDetails(given, thoughts.block)
     const { reasoning: _, reasoning_details: thinks, ...unthought } = message
     const supportsShape = Boolean(message['content']) || message['tool_calls'] !== undefined
     if (thoughts.open && thinks === undefined && supportsShape) thoughts.block++
     thoughts.open = thinks !== undefined || (thoughts.open && !supportsShape)
-    return hidden ? unthought : message
+    return hidesThoughts ? unthought : message
   }
 
   const choice = (one: unknown): unknown => {
@@ -38,32 +38,32 @@ export function redraft(about: AnswerAbout): Redraft {
     return {
       finish_reason: null,
       ...one,
-      ...(isObject(message) && { message: told(message) }),
-      ...(isObject(delta) && { delta: told(withoutNulls(delta)) }),
+      ...(isObject(message) && { message: convertMessage(message) }),
+      ...(isObject(delta) && { delta: convertMessage(withoutNulls(delta)) }),
     }
   }
 
-  function line(given: string): string {
-    if (!given.startsWith('data:') || given.indexOf('{') < 0) return given
-    const text = given.replace(NOTHING, '')
+  function line(event: string): string {
+    if (!event.startsWith('data:') || event.indexOf('{') < 0) return event
+    const text = event.replace(NOTHING, '')
     if (WHOLLY.test(text) || thoughts.open || !NEEDED.every((key) => text.includes(key)))
       return `data: ${rewritten(text.slice(5))}${ending(text)}`
-    const named = text.replace(
+    const edited = text.replace(
       FIRST_ID,
       (_, start: string) => `${start}${id}${text.includes('"provider":') ? '' : `,"provider":${provider}`}`,
     )
-    // An id that does not stand first: a tool call's could be taken for it.
-    if (named === text) return `data: ${rewritten(text.slice(5))}${ending(text)}`
-    return withChoiceKeys(named.replace(MODEL, `"model":${model}`))
+    // The ID isn't first: a tool call's could be mistaken for it.
+    if (edited === text) return `data: ${rewritten(text.slice(5))}${ending(text)}`
+    return withChoiceKeys(edited.replace(MODEL, `"model":${model}`))
   }
 
-  /** The event as a whole; of one that cannot be read, itself. */
+  /** Rewrites the whole event; an unreadable one is returned unchanged. */
   function rewritten(event: string): string {
     const json = parseJson(Buffer.from(event, 'latin1').toString())
     if (!isObject(json)) return event.trim()
-    // Others break off with an error and nothing else; strict clients read it only beside a choice, its code a number.
+    // Other servers end with only an error; strict clients read it only beside a choice, with a numeric code.
     if (json['error'] && !Array.isArray(json['choices'])) return latin1(brokenOff(json['error'], about))
-    const named: Json = {
+    const output: Json = {
       object: 'chat.completion.chunk',
       created: about.created,
       ...json,
@@ -71,10 +71,10 @@ export function redraft(about: AnswerAbout): Redraft {
       model: about.model,
       provider: json['provider'] ?? about.provider,
     }
-    if (isObject(json['usage'])) named['usage'] = priced(json['usage'], about)
-    for (const name of ['usage', 'system_fingerprint']) if (named[name] === null) delete named[name]
-    named['choices'] = listOf(json['choices']).map(choice)
-    return withChoiceKeys(latin1(JSON.stringify(named)))
+    if (isObject(json['usage'])) output['usage'] = withCost(json['usage'], about)
+    for (const name of ['usage', 'system_fingerprint']) if (output[name] === null) delete output[name]
+    output['choices'] = listOf(json['choices']).map(choice)
+    return withChoiceKeys(latin1(JSON.stringify(output)))
   }
 
   return {
@@ -97,7 +97,7 @@ export function redraft(about: AnswerAbout): Redraft {
       body = withField(body, 'model', about.model)
       if (json['provider'] === undefined) body = withField(body, 'provider', about.provider)
       if (json['system_fingerprint'] === undefined) body = withField(body, 'system_fingerprint', null)
-      if (isObject(json['usage'])) body = withField(body, 'usage', priced(json['usage'], about))
+      if (isObject(json['usage'])) body = withField(body, 'usage', withCost(json['usage'], about))
       else if (json['usage'] === null) body = without(body, new Set(['usage']))
       if (text.includes('"reasoning')) body = withField(body, 'choices', listOf(body.json['choices']).map(choice))
       return body.bytes
@@ -105,20 +105,22 @@ export function redraft(about: AnswerAbout): Redraft {
   }
 }
 
-/** Clients of OpenRouter's fail on these where they are null. */
+/** OpenRouter's clients fail if these are null. */
 const NOTHING = /,"(?:usage|system_fingerprint)": ?null(?=[,}])/g
-/** Fields that are more than a name that can be put in where another stood. */
+/** Fields that need more than replacing a name in place. */
 const WHOLLY = /"usage": ?\{|"(?:usage|system_fingerprint)": ?null|"reasoning|"(?:tool_calls|role|audio)": ?null/
 
-/** OpenRouter leaves out what a piece does not say. */
+/** OpenRouter leaves out empty fields of a delta. */
 const withoutNulls = (delta: Json): Json =>
   Object.fromEntries(Object.entries(delta).filter(([name, value]) => value !== null || SILENT.has(name)))
 const SILENT: ReadonlySet<string> = new Set(['content', 'refusal'])
 
-/** Fields that OpenRouter's SDK fails without (`system_fingerprint` of whole answers is another), and some servers leave out. */
+/**
+ * Fields that OpenRouter's SDK requires (as well as `system_fingerprint` in whole answers) and some servers leave out.
+ */
 const NEEDED = ['"object"', '"created"', '"finish_reason"']
 
-/** The data of its frame for an answer that broke off. */
+/** The data of the frame that ends a truncated answer. */
 const brokenOff = (error: unknown, about: AnswerAbout): string =>
   new StreamWriter(about, 'compat-c', true).fail(readStreamFault(error)).slice('data: '.length).trimEnd()
 
@@ -127,10 +129,10 @@ const MODEL = /"model": ?"(?:[^"\\]|\\.)*"/
 const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
 const ending = (line: string): string => /\r?\n?$/.exec(line)![0]
 
-/** Quotes inside of strings are escaped, so these can only be keys. */
+/** Quotes inside strings are escaped, so these can only be keys. */
 const FINISH = /"finish_reason": ?("(?:[^"\\]|\\.)*"|null)/g
 
-/** The text with the keys that each choice of OpenRouter's has, where the server leaves them out. */
+/** Adds the keys of OpenRouter's choices that the server left out. */
 function withChoiceKeys(text: string): string {
   const native = text.includes('"native_finish_reason"') ? '' : ',"native_finish_reason":$1'
   const logprobs = text.includes('"logprobs"') ? '' : ',"logprobs":null'
@@ -141,9 +143,14 @@ function withChoiceKeys(text: string): string {
 const withRefusal = (text: string): string =>
   text.includes('"refusal"') ? text : text.replaceAll(/"message": ?\{(?=\s*")/g, '"message":{"refusal":null,')
 
-function priced(given: Json, about: AnswerAbout): Json {
-  const read = readUsage(given)
-  if (read === null) return given
-  const { cost_details: details, ...fields } = costFields(read.usage, read.cost_usd ?? null, about, read.media)
-  return { ...given, ...fields, cost_details: { ...objectOf(details), ...objectOf(given['cost_details']) } }
+function withCost(usage: Json, about: AnswerAbout): Json {
+  const parsedUsage = readUsage(usage)
+  if (parsedUsage === null) return usage
+  const { cost_details: details, ...fields } = costFields(
+    parsedUsage.usage,
+    parsedUsage.cost_usd ?? null,
+    about,
+    parsedUsage.media,
+  )
+  return { ...usage, ...fields, cost_details: { ...objectOf(details), ...objectOf(usage['cost_details']) } }
 }

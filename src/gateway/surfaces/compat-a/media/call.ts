@@ -23,40 +23,40 @@ import { withLength } from '../../../media/transcript/length.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
 import type { Gateway } from '../../../request/gateway.ts'
 
-/** A call of media whose client waits for it, and which is kept nowhere. */
+/** A media call that the client waits for and that isn't stored. */
 export interface MediaCallOptions<R extends MediaRequest> {
   kind: R['kind']
   model: string
   principal: Principal
   payer: Payer
   surface: string
-  /** The request as this offer is asked for it, for so many of the things that it wants. */
+  /** Returns the request for this offer and this many results. */
   requestFor(offer: MediaOffer, n: number): R
-  /** Things wanted: pictures; of all else one. */
+  /** Number of results: images; for other kinds one. */
   n: number
   signal: AbortSignal
   place: AnswerPlace
 }
 
-/** Made, and not settled yet. */
+/** Generated, and not settled yet. */
 export interface MadeMedia {
   offer: MediaOffer
   seed: number
   delivered: readonly DeliveredMedia[]
-  /** Fields that did not reach the provider, by their names in the contract. */
+  /** Fields that didn't reach the provider, by the contract's names. */
   losses: readonly string[]
-  /** Settles on what was delivered: once, when all of it is known. */
+  /** Settles what was delivered: once, when it is complete. */
   settle(status: 'succeeded' | 'cancelled'): { usage: Usage; cost: Nano | null }
 }
 
-/** A vendor's job is waited for here no longer; what is longer belongs to `/inference`, where it outlives its caller. */
+/** Maximum wait for a vendor's job. Longer jobs belong to `/inference`, where they outlive their caller. */
 const JOB_MS = 600_000
 const MOST_BLIND = 5
 const CANCEL_MS = 3_000
 
 /**
- * Asks one candidate after the other, as `/inference` does, for as long as nobody has taken it up: their money held, the
- * answers in memory. Files are read whole; sound comes while it is made. Refuses what nobody could do.
+ * Tries one candidate after the other, like `/inference`, until one accepts: money is reserved and answers are
+ * buffered. Files are read as a whole; audio streams while it is generated. Refuses if no candidate can serve it.
  */
 export async function callMedia<R extends MediaRequest>(
   { engine: { ledger } }: Gateway,
@@ -76,7 +76,7 @@ export async function callMedia<R extends MediaRequest>(
       if (whole.kind === 'speech') checkCharacters(whole.input, offer)
       await ledger.reserve(call, worst)
     } catch (error) {
-      // Another one may be cheaper, or take a longer text.
+      // Another candidate may be cheaper, or accept a longer text.
       if (!(error instanceof Refusal) || (error.type !== 'payment_required' && error.param !== 'input')) throw error
       refusal ??= error
       continue
@@ -89,49 +89,50 @@ export async function callMedia<R extends MediaRequest>(
         const wireFor = (until: AbortSignal) =>
           media.wireTo(offer, `${principal.accountId} media ${call.id} ${part}`, until, place)
         const request = requestFor(offer, share)
-        const made =
+        const results =
           maker.how === 'immediate'
             ? await maker.run(wireFor(signal), request)
-            : await awaited(maker, wireFor, request, signal)
-        return { request, delivered: await inMemory(withLength(request, made), place) }
+            : await pollUntilDone(maker, wireFor, request, signal)
+        return { request, delivered: await inMemory(withLength(request, results), place) }
       }),
     )
-    const made = parts.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : []))
+    const results = parts.flatMap((part) => (part.status === 'fulfilled' ? [part.value] : []))
     const faults = parts.flatMap((part) => (part.status === 'rejected' ? [part.reason as unknown] : []))
     const settle = (status: 'succeeded' | 'failed' | 'cancelled') => {
-      const paid = made.map(({ request, delivered }) => paidFor(request, delivered, offer))
-      const lost = faults.map((fault) => paidForFault(fateOf(fault, maker.how), whole, offer, n, worst))
-      const cost = [...paid, ...lost].reduce<Nano | null>(
+      const charges = results.map(({ request, delivered }) => paidFor(request, delivered, offer))
+      const faultCharges = faults.map((fault) => paidForFault(fateOf(fault, maker.how), whole, offer, n, worst))
+      const cost = [...charges, ...faultCharges].reduce<Nano | null>(
         (sum, one) => (sum === null || one.nano === null ? null : sum + one.nano),
         0n,
       )
-      const held = ledger.isGuarded(payer, offer.endpoint.billing) && worst !== null && cost !== null && cost > worst
-      const usage = { ...sumUsage(paid.map((one) => one.usage)), requests: parts.length }
-      const charged = held ? worst : cost
+      const exceedsReservation =
+        ledger.isGuarded(payer, offer.endpoint.billing) && worst !== null && cost !== null && cost > worst
+      const usage = { ...sumUsage(charges.map((one) => one.usage)), requests: parts.length }
+      const charge = exceedsReservation ? worst : cost
       ledger.settle(call, {
         status,
         usage,
-        cost: charged,
+        cost: charge,
         costSource:
-          charged === null
+          charge === null
             ? null
-            : lost.some(({ nano }) => nano !== 0n)
+            : faultCharges.some(({ nano }) => nano !== 0n)
               ? 'estimated'
-              : (paid[0]?.source ?? 'computed'),
+              : (charges[0]?.source ?? 'computed'),
         finishReason: null,
         firstTokenMs: null,
         durationMs: performance.now() - startedAt,
         streamed: false,
       })
-      return { usage, cost: charged }
+      return { usage, cost: charge }
     }
-    if (made.length > 0) {
+    if (results.length > 0) {
       media.succeeded(offer, performance.now() - startedAt)
-      const losses = made.flatMap(({ delivered }) => delivered.losses)
+      const losses = results.flatMap(({ delivered: delivery }) => delivery.losses)
       return {
         offer,
         seed,
-        delivered: made.map(({ delivered }) => delivered),
+        delivered: results.map(({ delivered: delivery }) => delivery),
         losses: [...new Set([...losses, ...(faults.length > 0 ? ['n'] : [])])],
         settle,
       }
@@ -159,12 +160,12 @@ const callOf = ({ slug, endpoint }: MediaOffer, payer: Payer, surface: string): 
 
 function shares(n: number, most: number): number[] {
   const all: number[] = []
-  for (let left = n; left > 0; left -= most) all.push(Math.min(left, most))
+  for (let remaining = n; remaining > 0; remaining -= most) all.push(Math.min(remaining, most))
   return all
 }
 
-/** The job of a vendor, looked at until it has ended. Whoever leaves cancels it where the vendor can. */
-async function awaited<R extends MediaRequest>(
+/** Polls a vendor's job until it ends. If the client disconnects, the job is canceled if the vendor supports that. */
+async function pollUntilDone<R extends MediaRequest>(
   maker: DeferredMaker<R>,
   wireFor: (until: AbortSignal) => MediaWire,
   request: R,
@@ -178,17 +179,17 @@ async function awaited<R extends MediaRequest>(
   try {
     for (let round = 0; ; round++) {
       const delay = pollDelayMs(request.kind, round, retryAfter, Math.random())
-      const left = until - performance.now()
-      await sleep(Math.min(delay, left), undefined, { signal })
-      // A job is never asked about before the time that its vendor names.
-      if (delay >= left) break
+      const remainingMs = until - performance.now()
+      await sleep(Math.min(delay, remainingMs), undefined, { signal })
+      // A job is never polled before the time that its vendor requests.
+      if (delay >= remainingMs) break
       try {
-        const polled = await maker.poll(wire, job)
+        const status = await maker.poll(wire, job)
         blind = 0
-        if (polled.status === 'done') return { ...polled.delivered, losses: [...losses, ...polled.delivered.losses] }
-        if (polled.status === 'refused') throw new MediaFault('refused_content', polled.message, { sent: false })
-        if (polled.status !== 'pending') throw new MediaFault('bad_request', polled.message, { sent: false })
-        retryAfter = polled.retryAfterSeconds
+        if (status.status === 'done') return { ...status.delivered, losses: [...losses, ...status.delivered.losses] }
+        if (status.status === 'refused') throw new MediaFault('refused_content', status.message, { sent: false })
+        if (status.status !== 'pending') throw new MediaFault('bad_request', status.message, { sent: false })
+        retryAfter = status.retryAfterSeconds
       } catch (fault) {
         if (!passes(fault) || ++blind > MOST_BLIND) throw fault
         retryAfter = (fault as MediaFault).retryAfterSeconds
@@ -197,18 +198,18 @@ async function awaited<R extends MediaRequest>(
     throw new MediaFault('timeout', 'The provider didn’t finish the job in time.')
   } catch (error) {
     if (!signal.aborted) throw error
-    const confirmed = await maker.cancel?.(wireFor(AbortSignal.timeout(CANCEL_MS)), job).catch(() => false)
-    // Then it costs nothing.
-    if (confirmed === true) throw new MediaFault('bad_request', 'The provider canceled the job.', { sent: false })
+    const isCanceled = await maker.cancel?.(wireFor(AbortSignal.timeout(CANCEL_MS)), job).catch(() => false)
+    // A confirmed cancellation costs nothing.
+    if (isCanceled === true) throw new MediaFault('bad_request', 'The provider canceled the job.', { sent: false })
     throw error
   }
 }
 
-/** Files with their bytes; sound is left to come. */
+/** Loads files into memory; audio keeps streaming. */
 async function inMemory(delivered: DeliveredMedia, place: AnswerPlace): Promise<DeliveredMedia> {
   if (delivered.kind !== 'files') return delivered
   let total = 0
-  async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async function* limitBytes(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const part of bytes) {
       total += part.length
       if (total > WHOLE_BYTES) throw badAnswer(`The provider’s files have more than ${WHOLE_BYTES >> 20} MiB in total.`)
@@ -217,7 +218,7 @@ async function inMemory(delivered: DeliveredMedia, place: AnswerPlace): Promise<
   }
   const files = await Promise.all(
     delivered.files.map(async ({ bytes, revisedPrompt }) => {
-      const whole = await wholeOf({ body: bounded(bytes), place })
+      const whole = await wholeOf({ body: limitBytes(bytes), place })
       if (whole.length === 0) throw new MediaFault('bad_answer', 'The provider returned a file without content.')
       return { bytes: once(whole), revisedPrompt }
     }),
@@ -225,7 +226,7 @@ async function inMemory(delivered: DeliveredMedia, place: AnswerPlace): Promise<
   return { ...delivered, files }
 }
 
-/** Bytes that can be read again and again. */
+/** Bytes that can be read repeatedly. */
 const once = (bytes: Buffer): AsyncIterable<Uint8Array> => ({
   async *[Symbol.asyncIterator]() {
     yield bytes
@@ -239,11 +240,11 @@ function unitsOf(delivered: DeliveredMedia): MediaUnits {
 
 function paidFor(request: MediaRequest, delivered: DeliveredMedia, offer: MediaOffer) {
   const units = unitsOf(delivered)
-  const sent = asSent(request, delivered.losses)
-  return { ...costOf(sent, units, offer, worstCase(request, offer)), usage: mediaUsage(sent, units) }
+  const sentRequest = asSent(request, delivered.losses)
+  return { ...costOf(sentRequest, units, offer, worstCase(request, offer)), usage: mediaUsage(sentRequest, units) }
 }
 
-/** What a fault costs: nothing where it was not done, the worst where nobody knows. */
+/** Returns the cost of a fault: nothing if the work wasn't done, the worst case if unknown. */
 function paidForFault(fate: Fate, request: MediaRequest, offer: MediaOffer, n: number, worst: Nano | null) {
   if (fate === 'elsewhere' || fate === 'refused') return { nano: 0n }
   const each = request.kind === 'image' ? { ...request, n: 1 } : request

@@ -12,10 +12,10 @@ import type { Rule } from '#test/vendors/rules.ts'
 
 let server: TestServer
 let alice: Person
-/** Pays by credits. */
+/** Pays with credits. */
 let bob: Person
 let vendor: Awaited<ReturnType<typeof vendorAt>>
-let answer: (got: Got, response: ServerResponse) => void
+let answer: (request: Got, response: ServerResponse) => void
 const usual: typeof answer = ({ path }, response) => {
   if (path.endsWith('/speech')) return void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end('sound')
   json(response, path.includes('/audio/') ? { text: 'Hi.' } : { created: 1, data: [{ b64_json: 'AAAA' }] })
@@ -28,7 +28,7 @@ const models = [
 ]
 
 before(async () => {
-  vendor = await vendorAt((got, response) => answer(got, response))
+  vendor = await vendorAt((request, response) => answer(request, response))
   server = await studioServer()
   alice = await server.person('Alice')
   bob = await server.person('Bob')
@@ -46,7 +46,7 @@ after(async () => {
 
 type Fields = Record<string, unknown>
 
-/** The routes of OpenAI's that make or read media, with the least that each takes. */
+/** OpenAI's media routes, with the minimum that each requires. */
 const routes: { path: string; rule: Rule; least: Fields; isForm?: true }[] = [
   { path: '/images/generations', rule: openai.generation, least: { model: 'draws', prompt: 'a fox' } },
   { path: '/images/edits', rule: openai.edit, least: { model: 'draws', prompt: 'a fox', image: 'PNG' }, isForm: true },
@@ -65,7 +65,7 @@ const routes: { path: string; rule: Rule; least: Fields; isForm?: true }[] = [
   },
 ]
 
-/** A value that a field takes; undefined: a file. */
+/** A valid value for a field; undefined: a file. */
 function valueFor(name: string, rule: Rule): unknown {
   if (name === 'size') return '512x512'
   const kinds = [rule.kind].flat()
@@ -76,20 +76,20 @@ function valueFor(name: string, rule: Rule): unknown {
   return kinds.includes('array') ? [rule.items?.values?.[0] ?? 'one', 'two'] : undefined
 }
 
-/** Fields that say how much is made, in words that no price is kept for: refused by name where money is held. */
-const refused = new Set(['frame_count'])
+/** Fields that set the amount in units without a price: refused by name if money is reserved. */
+const refusedFields = new Set(['frame_count'])
 
 async function send(key: string, provider: string, { path, isForm }: (typeof routes)[number], fields: Fields) {
   const model = `${provider}/${String(fields['model'])}`
   const headers = { authorization: `Bearer ${key}`, ...(!isForm && { 'content-type': 'application/json' }) }
   const whole = { ...fields, model }
-  const answered = await fetch(`${server.origin}/compat-a/v1${path}`, {
+  const response = await fetch(`${server.origin}/compat-a/v1${path}`, {
     method: 'POST',
     headers,
     body: isForm ? formOf(whole) : JSON.stringify(whole),
   })
-  const text = await answered.text()
-  return { status: answered.status, text, losses: answered.headers.get('x-uk-losses') }
+  const text = await response.text()
+  return { status: response.status, text, losses: response.headers.get('x-uk-losses') }
 }
 
 function formOf(fields: Fields): FormData {
@@ -119,33 +119,33 @@ for (const route of routes) {
   })
   test(`each field of ${route.path} reaches the provider under a cap and on credits as it does without`, async () => {
     const free = (await alice.key()).key
-    const capped = (await alice.key({ spend_cap_usd: 50, spend_cap_period: 'total' })).key
+    const cappedKey = (await alice.key({ spend_cap_usd: 50, spend_cap_period: 'total' })).key
     const credits = (await bob.key()).key
     const cases: (readonly [string, unknown])[] = [...fields, ['some_new_field', 'x']]
     for (const [name, value] of cases) {
-      const asked = { ...route.least, [name]: value }
-      const plain = await send(free, 'own', route, asked)
+      const body = { ...route.least, [name]: value }
+      const plain = await send(free, 'own', route, body)
       assert.equal(plain.status, 200, plain.text)
-      const seen = await readBy(vendor.got.at(-1)!)
+      const receivedBody = await readBy(vendor.got.at(-1)!)
       for (const [key, provider] of [
-        [capped, 'own'],
+        [cappedKey, 'own'],
         [credits, 'house'],
       ] as const) {
         const before = vendor.got.length
-        const { status, text, losses } = await send(key, provider, route, asked)
-        if (refused.has(name)) {
+        const { status, text, losses } = await send(key, provider, route, body)
+        if (refusedFields.has(name)) {
           assert.deepEqual([status, JSON.parse(text).error.param, vendor.got.length], [400, name, before], text)
           continue
         }
         assert.deepEqual([status, losses, vendor.got.length], [200, null, before + 1], `${name}: ${text}`)
-        assert.deepEqual(await readBy(vendor.got.at(-1)!), seen, name)
+        assert.deepEqual(await readBy(vendor.got.at(-1)!), receivedBody, name)
       }
     }
   })
 }
 
-test('fields that say how much is made are refused by name where money is held, and change nothing elsewhere', async () => {
-  const capped = await alice.key({ spend_cap_usd: 50, spend_cap_period: 'total' })
+test('fields that set the amount are refused by name if money is reserved, and change nothing otherwise', async () => {
+  const cappedKey = await alice.key({ spend_cap_usd: 50, spend_cap_period: 'total' })
   const cases: [path: string, name: string, value: unknown][] = [
     ['/images/generations', 'num_images', 9],
     ['/images/edits', 'batch_size', 9],
@@ -156,37 +156,37 @@ test('fields that say how much is made are refused by name where money is held, 
   for (const [path, name, value] of cases) {
     const route = routes.find((one) => one.path === path)!
     const before = vendor.got.length
-    const answered = await send(capped.key, 'own', route, { ...route.least, [name]: value })
-    assert.deepEqual([answered.status, JSON.parse(answered.text).error.param], [400, name], answered.text)
+    const response = await send(cappedKey.key, 'own', route, { ...route.least, [name]: value })
+    assert.deepEqual([response.status, JSON.parse(response.text).error.param], [400, name], response.text)
     assert.equal(vendor.got.length, before)
   }
-  const nothing = await send(capped.key, 'own', routes[3]!, { model: 'hears' })
+  const nothing = await send(cappedKey.key, 'own', routes[3]!, { model: 'hears' })
   assert.deepEqual([nothing.status, JSON.parse(nothing.text).error.param], [400, 'file'])
 })
 
-/** The attempts of this key's only call together, once they are in the books. */
-async function booked(keyId: string): Promise<string> {
+/** Returns the attempts of this key's only call, once they are in the ledger. */
+async function ledgerEntries(keyId: string): Promise<string> {
   const { pool } = server.app.engine.postgres
   const { rows } = await until(
     async () => {
       await server.app.engine.ledger.flush()
       return pool.query('select status, cost_nano, cost_source from calls where key_id = $1', [keyId])
     },
-    ({ rows: found }) => found.length > 0,
+    ({ rows: entries }) => entries.length > 0,
   )
   const words = (name: string) => [...new Set(rows.map((row) => row[name] as string))].join(', ')
   const cost = rows.reduce((sum, row) => sum + BigInt(row.cost_nano), 0n)
   return `${words('status')} ${cost} ${words('cost_source')}`
 }
 
-test('a translation under a cap costs the length of its sound', async () => {
+test('a translation under a cap costs the length of its audio', async () => {
   const { key, keyId } = await alice.key({ spend_cap_usd: 50, spend_cap_period: 'total' })
   const { status, text } = await send(key, 'own', routes[4]!, routes[4]!.least)
   assert.equal(status, 200, text)
-  assert.equal(await booked(keyId), 'succeeded 300000 computed')
+  assert.equal(await ledgerEntries(keyId), 'succeeded 300000 computed')
 })
 
-test('what the provider may have made is paid as it was held, and what it refused costs nothing', async () => {
+test('possible results are charged at the reservation, and refused requests cost nothing', async () => {
   const speech = routes[2]!
   const ends: [string, (response: ServerResponse, leave: () => void) => void, string][] = [
     ['refuses', (response) => json(response, { error: { message: 'No.' } }, 400), 'failed 0 computed'],
@@ -204,7 +204,7 @@ test('what the provider may have made is paid as it was held, and what it refuse
     ],
     ['is left before it answers', (_, leave) => leave(), 'cancelled 75000 estimated'],
   ]
-  for (const [title, end, expected] of ends) {
+  for (const [title, end, expectedCost] of ends) {
     const { key, keyId } = await alice.key({ spend_cap_usd: 50, spend_cap_period: 'total' })
     const leaving = new AbortController()
     answer = (_, response) => end(response, () => leaving.abort())
@@ -216,6 +216,6 @@ test('what the provider may have made is paid as it was held, and what it refuse
     })
       .then((response) => response.arrayBuffer())
       .catch(() => null)
-    assert.equal(await booked(keyId), expected, title)
+    assert.equal(await ledgerEntries(keyId), expectedCost, title)
   }
 })

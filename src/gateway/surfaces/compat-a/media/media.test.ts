@@ -28,7 +28,7 @@ const sizeIn = async (base64: string) => {
   return { width, height, format }
 }
 
-test('the OpenAI SDK makes, changes and streams pictures by a model of another shape', async () => {
+test('the OpenAI SDK generates, edits, and streams images with a model of another shape', async () => {
   const made = await openai.images.generate({
     model: 'sim/image',
     prompt: 'a red fox',
@@ -39,8 +39,8 @@ test('the OpenAI SDK makes, changes and streams pictures by a model of another s
   assert.equal(made.data?.length, 2)
   for (const { b64_json: base64 } of made.data)
     assert.deepEqual(await sizeIn(base64!), { width: 512, height: 256, format: 'webp' })
-  const linked = await openai.images.generate({ model: 'sim/image', prompt: 'a fox', response_format: 'url' })
-  assert.match(linked.data![0]!.url!, /^data:image\/png;base64,/)
+  const linkResponse = await openai.images.generate({ model: 'sim/image', prompt: 'a fox', response_format: 'url' })
+  assert.match(linkResponse.data![0]!.url!, /^data:image\/png;base64,/)
 
   const png = await sharp({ create: { width: 64, height: 32, channels: 3, background: 'red' } })
     .png()
@@ -71,10 +71,10 @@ test('the OpenAI SDK makes, changes and streams pictures by a model of another s
   await assert.rejects(openai.images.generate({ model: 'sim/speech', prompt: 'x' }), { status: 400 })
 })
 
-test('the SDK hears speech as bytes and as events, in the format that it asked for', async () => {
-  const spoken = await openai.audio.speech.create({ model: 'sim/speech', input: 'Hello you.', voice: 'alloy' })
-  assert.equal(spoken.headers.get('content-type'), 'audio/mpeg')
-  assert.ok((await spoken.arrayBuffer()).byteLength > 100)
+test('the SDK receives speech as bytes and as events, in the requested format', async () => {
+  const response = await openai.audio.speech.create({ model: 'sim/speech', input: 'Hello you.', voice: 'alloy' })
+  assert.equal(response.headers.get('content-type'), 'audio/mpeg')
+  assert.ok((await response.arrayBuffer()).byteLength > 100)
   const own = await openai.audio.speech.create({
     model: 'local/flite',
     input: 'Hello.',
@@ -107,7 +107,7 @@ test('the SDK hears speech as bytes and as events, in the format that it asked f
   })
 })
 
-test('the SDK reads a transcript in each of its bodies, and as a stream', async () => {
+test('the SDK reads a transcript in each format, and as a stream', async () => {
   const file = () => toFile(wav(3), 'talk.wav', { type: 'audio/wav' })
   const ask = async (format: string, more: object = {}): Promise<any> =>
     openai.audio.transcriptions.create({
@@ -125,8 +125,8 @@ test('the SDK reads a transcript in each of its bodies, and as a stream', async 
   const verbose = await ask('verbose_json', { timestamp_granularities: ['word', 'segment'] })
   assert.equal(verbose.language, 'english')
   assert.ok(verbose.words.length > 0 && verbose.segments.length > 0)
-  const diarized = await ask('diarized_json')
-  assert.ok(diarized.segments.every(({ speaker }: { speaker: string }) => speaker !== ''))
+  const diarizedTranscript = await ask('diarized_json')
+  assert.ok(diarizedTranscript.segments.every(({ speaker }: { speaker: string }) => speaker !== ''))
   const events: any[] = []
   const stream = (await ask('json', { stream: true })) as AsyncIterable<any>
   for await (const event of stream) events.push(event)
@@ -147,23 +147,23 @@ test('the SDK reads a transcript in each of its bodies, and as a stream', async 
   )
 })
 
-test('a vendor of another shape speaks for an SDK that names a voice of OpenAIâ€™s; the call is counted and priced', async () => {
+test('a vendor of another shape serves an SDK that names an OpenAI voice; the call is counted and priced', async () => {
   using vendor = await vendorAt((_, response) => {
     response.writeHead(200, { 'content-type': 'audio/mpeg' })
     response.write('first ')
     response.end('second')
   })
-  const added = await alice.post(at, {
+  const endpoint = await alice.post(at, {
     preset: 'elevenlabs',
     slug: 'voices',
     base_url: `${vendor.origin}/v1`,
     api_key: SECRET,
     models: [{ id: 'eleven_v3', kind: 'speech', pricing: { input: 0, output: 0, character: 100 } }],
   })
-  assert.equal(added.status, 201, added.text)
-  const spoken = await openai.audio.speech.create({ model: 'voices/eleven_v3', input: 'Hello', voice: 'alloy' })
-  assert.equal(await spoken.text(), 'first second')
-  assert.equal(spoken.headers.get('x-uk-losses'), 'voice')
+  assert.equal(endpoint.status, 201, endpoint.text)
+  const response = await openai.audio.speech.create({ model: 'voices/eleven_v3', input: 'Hello', voice: 'alloy' })
+  assert.equal(await response.text(), 'first second')
+  assert.equal(response.headers.get('x-uk-losses'), 'voice')
   const spoke = () => vendor.got.flatMap(({ method, path }) => (method === 'POST' ? [path] : []))
   assert.equal(spoke()[0], '/v1/text-to-speech/21m00Tcm4TlvDq8ikWAM/stream')
   await openai.audio.speech.create({ model: 'voices/eleven_v3', input: 'Hello', voice: 'voices/abc' })
@@ -172,7 +172,7 @@ test('a vendor of another shape speaks for an SDK that names a voice of OpenAIâ€
   assert.deepEqual([total.calls, total.cost_usd, total.usage.characters], [2, 0.001, 10])
 })
 
-test('a job of a vendor is waited for, and what it refuses is refused in OpenAIâ€™s words', async () => {
+test('a vendorâ€™s job is awaited, and its refusal is reported in OpenAIâ€™s format', async () => {
   const png = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
     .png()
     .toBuffer()
@@ -190,8 +190,8 @@ test('a job of a vendor is waited for, and what it refuses is refused in OpenAIâ
     api_key: SECRET,
     models: [{ id: 'flux-pro-1.1', kind: 'image' }],
   })
-  const made = await openai.images.generate({ model: 'flux/flux-pro-1.1', prompt: 'a fox' })
-  assert.deepEqual(Buffer.from(made.data![0]!.b64_json!, 'base64'), png)
+  const response = await openai.images.generate({ model: 'flux/flux-pro-1.1', prompt: 'a fox' })
+  assert.deepEqual(Buffer.from(response.data![0]!.b64_json!, 'base64'), png)
   status = { status: 'Request Moderated' }
   await assert.rejects(openai.images.generate({ model: 'flux/flux-pro-1.1', prompt: 'a fox' }), {
     status: 400,
@@ -199,7 +199,7 @@ test('a job of a vendor is waited for, and what it refuses is refused in OpenAIâ
   })
 })
 
-test('a compressed answer of a vendor of another shape is named, as an answer, a refusal and a result', async () => {
+test('a compressed answer from a vendor of another shape is reported, for an answer, an error, and a result', async () => {
   const png = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
     .png()
     .toBuffer()
@@ -220,14 +220,14 @@ test('a compressed answer of a vendor of another shape is named, as an answer, a
         : { status: 'Ready', result: { sample: `${origin}/sample.png` } },
     )
   })
-  const added = await alice.post(at, {
+  const endpoint = await alice.post(at, {
     preset: 'black-forest-labs',
     slug: 'packed',
     base_url: `${vendor.origin}/v1`,
     api_key: SECRET,
     models: [{ id: 'flux-pro-1.1', kind: 'image' }],
   })
-  assert.equal(added.status, 201, added.text)
+  assert.equal(endpoint.status, 201, endpoint.text)
   for (place of ['answer', 'refusal', 'result'])
     for (coding of ['gzip', 'br', 'zstd', 'x-gzip'])
       await assert.rejects(

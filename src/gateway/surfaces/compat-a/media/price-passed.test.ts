@@ -49,17 +49,17 @@ after(async () => {
   await stability?.[Symbol.asyncDispose]()
 })
 
-/** The last call of this key, once it is in the books. */
-async function booked(keyId: string): Promise<{ cost_nano: bigint | null; images: bigint; characters: bigint }> {
+/** Returns the last call of this key, once it is in the ledger. */
+async function ledgerEntry(keyId: string): Promise<{ cost_nano: bigint | null; images: bigint; characters: bigint }> {
   await server.app.engine.ledger.flush()
   const { pool } = server.app.engine.postgres
   const last = () => pool.query('select * from calls where key_id = $1 order by id desc limit 1', [keyId])
-  const { rows } = await until(last, ({ rows: found }) => found.length === 1)
+  const { rows } = await until(last, ({ rows: entries }) => entries.length === 1)
   return rows[0]
 }
 
 const picture = { prompt: 'a fox', n: 1 }
-const said = { voice: 'alloy', input: 'Grüße, 東京 🦊' }
+const speechBody = { voice: 'alloy', input: 'Grüße, 東京 🦊' }
 const form = (fields: Record<string, string>): FormData => {
   const body = new FormData()
   for (const [name, value] of Object.entries(fields)) body.set(name, value)
@@ -76,11 +76,11 @@ const cases: [title: string, path: string, body: object | FormData, nano: bigint
     500_000_000n,
   ],
   ['pixels', '/images/generations', { ...picture, model: 'st/dall-e-3', size: '1024x1024' }, BigInt(1024 * 1024 * 20)],
-  ['characters', '/audio/speech', { ...said, model: 'st/tts-1' }, 11n * 15_000n],
+  ['characters', '/audio/speech', { ...speechBody, model: 'st/tts-1' }, 11n * 15_000n],
   [
     'characters, told as events',
     '/audio/speech',
-    { ...said, model: 'st/gpt-4o-mini-tts', stream_format: 'sse' },
+    { ...speechBody, model: 'st/gpt-4o-mini-tts', stream_format: 'sse' },
     11n * 15_000n,
   ],
   ['seconds that the vendor tells', '/audio/transcriptions', form({ model: 'st/whisper-1' }), 300_000n],
@@ -104,16 +104,28 @@ for (const [title, path, body, nano] of cases)
       })
       const bytes = await answer.arrayBuffer()
       assert.equal(answer.status, 200, Buffer.from(bytes).toString().slice(0, 300))
-      assert.equal((await booked(keyId)).cost_nano, nano, keyId === keys[0]!.keyId ? 'without a cap' : 'under a cap')
+      assert.equal(
+        (await ledgerEntry(keyId)).cost_nano,
+        nano,
+        keyId === keys[0]!.keyId ? 'without a cap' : 'under a cap',
+      )
     }
   })
 
-test('a quality that the vendor has no word for is not paid for: what was sent is', async () => {
+test('a quality that the vendor doesn’t support isn’t charged: the sent request is', async () => {
   const key = await alice.key()
-  const asked = { model: 'sta/core', prompt: 'a fox', quality: 'high' }
-  const drawn = await key.post('/compat-a/v1/images/generations', asked)
-  assert.deepEqual([drawn.status, drawn.headers.get('x-uk-losses')], [200, 'quality'], drawn.text.slice(0, 300))
-  assert.equal((await booked(key.keyId)).cost_nano, 30_000_000n)
-  const kept = await key.post('/inference/images', asked)
-  assert.deepEqual([kept.status, kept.body.data.losses, kept.body.data.cost_usd], [200, ['quality'], 0.03], kept.text)
+  const body = { model: 'sta/core', prompt: 'a fox', quality: 'high' }
+  const response = await key.post('/compat-a/v1/images/generations', body)
+  assert.deepEqual(
+    [response.status, response.headers.get('x-uk-losses')],
+    [200, 'quality'],
+    response.text.slice(0, 300),
+  )
+  assert.equal((await ledgerEntry(key.keyId)).cost_nano, 30_000_000n)
+  const storedResponse = await key.post('/inference/images', body)
+  assert.deepEqual(
+    [storedResponse.status, storedResponse.body.data.losses, storedResponse.body.data.cost_usd],
+    [200, ['quality'], 0.03],
+    storedResponse.text,
+  )
 })

@@ -23,12 +23,12 @@ const LISTENED = new Set(['/audio/transcriptions', '/audio/translations'])
 const kindOf = (path: string): MediaKind | null =>
   path === SPEECH ? 'speech' : LISTENED.has(path) ? 'transcription' : path.startsWith('/images/') ? 'image' : null
 
-type Asked = Omit<MediaRequest, 'model'>
+type PricedRequest = Omit<MediaRequest, 'model'>
 
 /**
- * The format of a call whose bytes pass, with its price by what it asks for, held before it is sent under a cap or a balance:
- * by variant, pixel, character or second. A recording is measured first where its seconds are charged. Null: money has to be
- * held, and what the request asks for can't be read.
+ * Returns the format of a passing call with a price by its requested units, reserved before it is sent under a cap or
+ * balance: by variant, pixel, character, or second. A recording is measured first if its seconds are charged. Null:
+ * money must be reserved, but the request can't be read.
  */
 export async function pricedByUnits(
   request: GatewayRequest,
@@ -55,15 +55,15 @@ export async function pricedByUnits(
   const recording = isTimed ? await recordingIn(request, files) : UNSEEN
   if (isHeld && isListened && files.length === 0)
     refuse('missing_parameter', { param: 'file', message: '`file` is required. Send a form with the audio file.' })
-  const asked = requestIn(path, {
+  const parsedRequest = requestIn(path, {
     fields: isListened && !isHeld ? new Fields([]) : fields.without(PRICELESS),
     files,
     recording,
   })
-  if (asked === null) return isHeld && canServe(path) ? null : format
-  if (isHeld) refuseUncounted(asked)
+  if (parsedRequest === null) return isHeld && canServe(path) ? null : format
+  if (isHeld) refuseUncounted(parsedRequest)
   const isFit = (offer: Offer): offer is MediaOffer => isMediaOffer(offer) && offer.media.kind === kind
-  const worst = (offer: MediaOffer): Nano | null => worstCase(requestTo(offer, asked), offer)
+  const worst = (offer: MediaOffer): Nano | null => worstCase(requestTo(offer, parsedRequest), offer)
   return {
     ...format,
     media: {
@@ -72,15 +72,15 @@ export async function pricedByUnits(
       read(json, offer, contentType, tail) {
         const reading = media.read(json, offer, contentType, tail)
         if (!isFit(offer)) return reading
-        const held = isHeldAt(offer) ? worst(offer) : null
-        const priced = pricedAt(offer, asked, usageAtEnd(contentType, tail), held)
-        return priced === null ? reading : { ...emptyReading(), ...priced, ended: true }
+        const reservation = isHeldAt(offer) ? worst(offer) : null
+        const price = pricedAt(offer, parsedRequest, usageAtEnd(contentType, tail), reservation)
+        return price === null ? reading : { ...emptyReading(), ...price, ended: true }
       },
     },
   }
 }
 
-/** Refuses a text that none of these models takes. */
+/** Refuses a text that none of these models accepts. */
 function checkSomeTake(input: unknown, offers: readonly MediaOffer[]): void {
   if (typeof input !== 'string') return
   let refusal: unknown = null
@@ -93,34 +93,34 @@ function checkSomeTake(input: unknown, offers: readonly MediaOffer[]): void {
   if (refusal !== null) throw refusal
 }
 
-const requestTo = ({ upstreamModel: model }: MediaOffer, asked: Asked): MediaRequest =>
-  ({ ...asked, model }) as MediaRequest
+const requestTo = ({ upstreamModel: model }: MediaOffer, request: PricedRequest): MediaRequest =>
+  ({ ...request, model }) as MediaRequest
 
-function pricedAt(offer: MediaOffer, asked: Asked, told: unknown, held: Nano | null) {
+function pricedAt(offer: MediaOffer, asked: PricedRequest, report: unknown, reservation: Nano | null) {
   if (offer.endpoint.billing === 'free') return null
   const request = requestTo(offer, asked)
-  const units = tokensIn(told)
-  const priced = costOf(request, units, offer, held)
-  return priced.nano === null ? null : { usage: mediaUsage(request, units), priced }
+  const units = tokensIn(report)
+  const cost = costOf(request, units, offer, reservation)
+  return cost.nano === null ? null : { usage: mediaUsage(request, units), priced: cost }
 }
 
-/** Fields that no price depends on: what is wrong with them is for the provider to say. */
+/** Fields that affect no price: the provider validates them. */
 const PRICELESS: ReadonlySet<string> = new Set(
   'background language output_format response_format stream stream_format timestamp_granularities'.split(' '),
 )
 
-interface Sent {
+interface SentRequest {
   fields: Fields
   files: readonly UploadedFile[]
   recording: MediaInput
 }
 
-/** What the vendor is asked for, as far as a price needs it; null: it can't be read. */
-function requestIn(path: string, { fields, files, recording }: Sent): Asked | null {
+/** Returns what the vendor is asked for, as far as a price needs it; null if unreadable. */
+function requestIn(path: string, { fields, files, recording }: SentRequest): PricedRequest | null {
   try {
-    const read = readerOf(path, fields, files, recording)
-    if (read === null) return null
-    const { answer: _, further: providerOptions, ...request } = read
+    const reader = readerOf(path, fields, files, recording)
+    if (reader === null) return null
+    const { answer: _, further: providerOptions, ...request } = reader
     return { ...request, providerOptions }
   } catch (error) {
     if (error instanceof Refusal) return null
@@ -143,7 +143,7 @@ function readerOf(path: string, fields: Fields, files: readonly UploadedFile[], 
   }
 }
 
-/** A file of which nothing but its length counts. */
+/** A file of which only the length counts. */
 const UNSEEN: MediaInput = {
   kind: 'audio',
   type: 'application/octet-stream',
@@ -156,12 +156,15 @@ const UNSEEN: MediaInput = {
   async *read() {},
 }
 
-/** The form's recordings as one, in size and length. Without a length: one of them can't be read here, which its vendor may be able to. */
+/**
+ * Combines the form's recordings, with their total size and length. No length: one of them is unreadable here, though
+ * its vendor may support it.
+ */
 async function recordingIn(request: GatewayRequest, files: readonly UploadedFile[]): Promise<MediaInput> {
   const sizeBytes = files.reduce((sum, { bytes }) => sum + bytes.length, 0)
-  const left = new AbortController()
-  request.onLeave(() => left.abort(new Refusal('unavailable', { message: 'The client disconnected.' })))
-  await using inputs = new StagedInputs(request.gateway.engine.media, request.caller.principal.accountId, left.signal)
+  const abort = new AbortController()
+  request.onLeave(() => abort.abort(new Refusal('unavailable', { message: 'The client disconnected.' })))
+  await using inputs = new StagedInputs(request.gateway.engine.media, request.caller.principal.accountId, abort.signal)
   const lengths: (number | null)[] = []
   try {
     for (const file of files) {

@@ -3,14 +3,14 @@ import { boundaryOf, partsIn } from '../../../model/form.ts'
 import { isObject, parseJson } from '../../../model/json.ts'
 import { Fields } from './read-fields.ts'
 
-/** A file of a form, in the memory of its request. */
+/** A file of a form, in the request's memory. */
 export interface UploadedFile {
   name: string
   filename: string
   bytes: Buffer
 }
 
-/** What a body says: of JSON its fields, of a form its text fields and its files. */
+/** Reads a body: the fields of JSON, or the text fields and files of a form. */
 export function fieldsOf(bytes: Buffer, contentType: string | undefined): { fields: Fields; files: UploadedFile[] } {
   const boundary = boundaryOf(contentType)
   if (boundary === null) {
@@ -22,7 +22,7 @@ export function fieldsOf(bytes: Buffer, contentType: string | undefined): { fiel
   const files: UploadedFile[] = []
   for (const { name, filename, start, end } of partsIn(bytes, boundary)) {
     if (filename === null) pairs.push([name, bytes.toString('utf8', start, end)])
-    // A copy: the memory of the body is another request's as soon as it was read.
+    // Copies, because the body's memory is reused by another request after reading.
     else files.push({ name: name.replace(/\[\]$/, ''), filename, bytes: Buffer.from(bytes.subarray(start, end)) })
   }
   return { fields: new Fields(pairs), files }

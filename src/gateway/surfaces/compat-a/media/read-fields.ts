@@ -2,12 +2,12 @@ import { refuse } from '#core/errors.ts'
 import type { Json } from '../../../model/json.ts'
 import type { PixelSize, SoundFormat } from '../../../media/adapter.ts'
 
-/** Fields of media requests that decide what is made, and at which price. */
+/** Fields of media requests that decide the result and its price. */
 export const mediaNames: readonly string[] =
   `background file image input input_reference instructions language mask model n output_format prompt quality
   response_format seconds size speed stream stream_format timestamp_granularities voice`.split(/\s+/)
 
-/** Fields of a request as OpenAI's API names them: JSON, or the text fields of a form (a field named `x[]` is a list). */
+/** The fields of a request with OpenAI's names: JSON, or the text fields of a form (a field named `x[]` is a list). */
 export class Fields {
   readonly #fields: ReadonlyMap<string, readonly unknown[]>
   readonly #read = new Set<string>()
@@ -35,7 +35,7 @@ export class Fields {
     return refuse('missing_parameter', { param: name, message: `\`${name}\` is required.` })
   }
 
-  /** Of a form as text. */
+  /** In forms numbers are text. */
   number(name: string): number | null {
     const value = this.#first(name)
     if (value === null) return null
@@ -54,7 +54,7 @@ export class Fields {
     return [...(this.#fields.get(name) ?? [])]
   }
 
-  /** One of these words; null: not said, or `auto`. */
+  /** Returns one of these values; null if unset or `auto`. */
   word<W extends string>(name: string, words: readonly W[]): W | null {
     const value = this.text(name)
     if (value === null || value === 'auto') return null
@@ -68,7 +68,7 @@ export class Fields {
     return { width: Number(width), height: Number(height) }
   }
 
-  /** Says that it was read, for what makes no difference to anybody but the vendor. */
+  /** Marks fields as read that only matter to the vendor. */
   ignore(...names: string[]): void {
     for (const name of names) this.#read.add(name)
   }
@@ -77,12 +77,12 @@ export class Fields {
     return new Fields([...this.#fields].filter(([name]) => !names.has(name)))
   }
 
-  /** Fields that nobody has read. */
+  /** Fields that weren't read. */
   unread(): string[] {
     return [...this.#fields.keys()].filter((name) => !this.#read.has(name))
   }
 
-  /** The same with their values; of a field that is there several times a list. */
+  /** The same with their values; a repeated field becomes a list. */
   rest(): Json {
     return Object.fromEntries(
       this.unread().map((name) => {

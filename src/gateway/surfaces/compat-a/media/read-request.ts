@@ -10,10 +10,10 @@ import type {
 import { type Fields, SOUND_FORMATS } from './read-fields.ts'
 
 /**
- * A request of OpenAI's API in the words of the adapters, without its model, and how its answer is to be. `further`: fields that
- * only providers of OpenAI's shape take.
+ * A request of OpenAI's API in the adapters' terms, without its model, plus the format of its answer. `further`: fields
+ * that only OpenAI-shaped providers accept.
  */
-type Read<R, O> = Omit<R, 'model'> & { answer: O; further: Json }
+type ParsedRequest<R, O> = Omit<R, 'model'> & { answer: O; further: Json }
 
 export interface ImageAnswer {
   format: 'b64_json' | 'url'
@@ -25,7 +25,7 @@ const MOST_IMAGES = 10
 export function readImages(
   fields: Fields,
   files: { images: readonly MediaInput[]; mask: MediaInput | null },
-): Read<ImageRequest, ImageAnswer> {
+): ParsedRequest<ImageRequest, ImageAnswer> {
   const n = fields.number('n') ?? 1
   if (!Number.isInteger(n) || n < 1 || n > MOST_IMAGES)
     refuse('invalid_parameter', { param: 'n', message: `\`n\` must be a whole number from 1 to ${MOST_IMAGES}.` })
@@ -62,7 +62,7 @@ export interface SpeechAnswer {
 
 const MOST_CHARACTERS = 100_000
 
-export function readSpeech(fields: Fields): Read<SpeechRequest, SpeechAnswer> {
+export function readSpeech(fields: Fields): ParsedRequest<SpeechRequest, SpeechAnswer> {
   const input = fields.needed('input')
   if (input.length > MOST_CHARACTERS)
     refuse('invalid_parameter', { param: 'input', message: `\`input\` can have up to ${MOST_CHARACTERS} characters.` })
@@ -86,7 +86,7 @@ export function readSpeech(fields: Fields): Read<SpeechRequest, SpeechAnswer> {
   }
 }
 
-/** A name, or `{id}` of a voice of one's own. */
+/** A name, or `{id}` of a custom voice. */
 function voiceOf(voice: unknown): string | null {
   if (voice === undefined) return null
   const name = typeof voice === 'string' ? voice : objectOf(voice)['id']
@@ -101,9 +101,12 @@ export interface TranscriptAnswer {
   stream: boolean
 }
 
-export function readTranscription(fields: Fields, sound: MediaInput): Read<TranscriptionRequest, TranscriptAnswer> {
+export function readTranscription(
+  fields: Fields,
+  sound: MediaInput,
+): ParsedRequest<TranscriptionRequest, TranscriptAnswer> {
   const format = fields.word('response_format', TRANSCRIPT_FORMATS) ?? 'json'
-  const wanted = fields.list('timestamp_granularities')
+  const granularities = fields.list('timestamp_granularities')
   const stream = fields.flag('stream')
   fields.ignore('model')
   const plain = format === 'json' || format === 'text'
@@ -113,7 +116,7 @@ export function readTranscription(fields: Fields, sound: MediaInput): Read<Trans
     sound,
     language: fields.text('language'),
     prompt: fields.text('prompt'),
-    timestamps: wanted.includes('word') ? 'word' : plain && !stream ? 'none' : 'segment',
+    timestamps: granularities.includes('word') ? 'word' : plain && !stream ? 'none' : 'segment',
     speakers: format === 'diarized_json',
     answer: { format, stream },
     further: fields.rest(),

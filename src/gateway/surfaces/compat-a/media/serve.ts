@@ -23,7 +23,7 @@ import { soundEvents, soundTypes } from './write-sound.ts'
 import { imageEvents, writeImages } from './write-images.ts'
 import { transcriptEvents, writeTranscript } from './write-transcript.ts'
 
-/** Fields of the contract by the names that OpenAI has for them. */
+/** OpenAI's names of the contract's fields. */
 const openaiNames: Readonly<Record<string, string>> = {
   transparent: 'background',
   images: 'image',
@@ -32,16 +32,16 @@ const openaiNames: Readonly<Record<string, string>> = {
   speakers: 'response_format',
 }
 
-const served: ReadonlySet<string> = new Set([
+const servedPaths: ReadonlySet<string> = new Set([
   '/images/generations',
   '/images/edits',
   '/audio/speech',
   '/audio/transcriptions',
 ])
-/** Whether requests of this path can be written anew for a provider. */
-export const canServe = (path: string): boolean => served.has(path)
+/** True if requests of this path can be rewritten for a provider. */
+export const canServe = (path: string): boolean => servedPaths.has(path)
 
-/** Sends a request for media to a provider of another shape than OpenAI's, and its answer back in OpenAI's. */
+/** Sends a media request to a provider of another shape than OpenAI's, and writes the answer in OpenAI's. */
 export function serveMedia(request: GatewayRequest, media: MediaGateway, path: string, bytes: Buffer): void {
   request.after(new MediaAnswer(request, media).serve(path, bytes), () => {})
 }
@@ -51,7 +51,7 @@ class MediaAnswer {
   readonly #media: MediaGateway
   readonly #leaving = new AbortController()
   readonly #place: AnswerPlace
-  /** Null: the answer is not a stream of events. */
+  /** Null: the answer isn't an event stream. */
   #pulse: StreamPulse | null = null
 
   constructor(request: GatewayRequest, media: MediaGateway) {
@@ -71,7 +71,7 @@ class MediaAnswer {
     }
   }
 
-  /** From here on the answer is a stream of events, which is never silent for long. */
+  /** From here on the answer is an event stream with keep-alives. */
   #startStream(): void {
     this.#pulse = new StreamPulse(this.#request)
   }
@@ -116,59 +116,59 @@ class MediaAnswer {
   async #images(model: string, fields: Fields, files: Parameters<typeof readImages>[1]): Promise<void> {
     const { answer, further, ...request } = readImages(fields, files)
     if (answer.stream) this.#startStream()
-    const made = await this.#call('image', model, request.n, further, (offer, n) => ({
+    const result = await this.#call('image', model, request.n, further, (offer, n) => ({
       ...request,
       n,
       model: offer.upstreamModel,
     }))
-    const losses = lostAt(made.offer, further)
+    const losses = lostAt(result.offer, further)
     const pictures = await Promise.all(
-      filesIn(made.delivered).map(async ({ bytes, revisedPrompt }) => ({
+      filesIn(result.delivered).map(async ({ bytes, revisedPrompt }) => ({
         bytes: await wholeOf({ body: bytes }),
         revisedPrompt,
       })),
     )
-    const { usage } = made.settle('succeeded')
-    if (answer.stream) return this.#events(made, losses, imageEvents(pictures, request, usage))
-    this.#request.json(200, writeImages(pictures, request, answer.format, usage), this.#headers(made, losses))
+    const { usage } = result.settle('succeeded')
+    if (answer.stream) return this.#events(result, losses, imageEvents(pictures, request, usage))
+    this.#request.json(200, writeImages(pictures, request, answer.format, usage), this.#headers(result, losses))
   }
 
   async #speech(model: string, fields: Fields): Promise<void> {
     const { answer, further, ...request } = readSpeech(fields)
     if (answer.events) this.#startStream()
     let isOwnVoice = false
-    const call = (voiced: boolean) =>
+    const call = (withVoice: boolean) =>
       this.#call('speech', model, 1, further, (offer) => {
-        isOwnVoice = !voiced || isForeignVoice(offer, request.voice)
+        isOwnVoice = !withVoice || isForeignVoice(offer, request.voice)
         return { ...request, voice: isOwnVoice ? null : voiceAt(offer, request.voice), model: offer.upstreamModel }
       })
-    const made = await call(true).catch((error: unknown) => {
-      // SDKs must send a voice: of one that the provider lacks its own takes the place.
+    const result = await call(true).catch((error: unknown) => {
+      // SDKs require a voice: if the provider lacks it, its own default is used.
       if (error instanceof Refusal && error.param === 'voice') return call(false)
       throw error
     })
-    const [delivered] = made.delivered
-    if (delivered?.kind !== 'sound') return refuse('bad_provider_answer')
-    const { sound, isAsked } = await this.#converted(delivered.sound, answer.format).catch((error: unknown) => {
-      made.settle('succeeded')
+    const [audio] = result.delivered
+    if (audio?.kind !== 'sound') return refuse('bad_provider_answer')
+    const { sound, isAsked } = await this.#converted(audio.sound, answer.format).catch((error: unknown) => {
+      result.settle('succeeded')
       throw error
     })
     const all = [
-      ...lostAt(made.offer, further),
+      ...lostAt(result.offer, further),
       ...(isOwnVoice && request.voice !== null ? ['voice'] : []),
       ...(isAsked ? [] : ['response_format']),
     ]
-    const left = this.#leaving.signal
-    let settled = false
+    const signal = this.#leaving.signal
+    let isSettled = false
     const settle = (): ReturnType<MadeMedia['settle']> | null => {
-      if (settled) return null
-      settled = true
-      return made.settle(left.aborted ? 'cancelled' : 'succeeded')
+      if (isSettled) return null
+      isSettled = true
+      return result.settle(signal.aborted ? 'cancelled' : 'succeeded')
     }
     try {
       if (answer.events)
-        await this.#stream(made, all, 'text/event-stream; charset=utf-8', soundEvents(sound.bytes, settle))
-      else await this.#stream(made, all, soundTypes[sound.format], sound.bytes)
+        await this.#stream(result, all, 'text/event-stream; charset=utf-8', soundEvents(sound.bytes, settle))
+      else await this.#stream(result, all, soundTypes[sound.format], sound.bytes)
     } finally {
       settle()
     }
@@ -177,18 +177,18 @@ class MediaAnswer {
   async #transcription(model: string, fields: Fields, sound: MediaInput): Promise<void> {
     const { answer, further, ...request } = readTranscription(fields, sound)
     if (answer.stream) this.#startStream()
-    const made = await this.#call('transcription', model, 1, further, (offer) => ({
+    const result = await this.#call('transcription', model, 1, further, (offer) => ({
       ...request,
       model: offer.upstreamModel,
     }))
-    const losses = lostAt(made.offer, further)
-    const [delivered] = made.delivered
+    const losses = lostAt(result.offer, further)
+    const [delivered] = result.delivered
     if (delivered?.kind !== 'transcript') return refuse('bad_provider_answer')
-    made.settle('succeeded')
+    result.settle('succeeded')
     const { transcript } = delivered
-    if (answer.stream) return this.#events(made, losses, transcriptEvents(transcript, answer.format))
+    if (answer.stream) return this.#events(result, losses, transcriptEvents(transcript, answer.format))
     const { type, body } = writeTranscript(transcript, answer.format)
-    await this.#stream(made, losses, type, inOne(Buffer.from(body)))
+    await this.#stream(result, losses, type, inOne(Buffer.from(body)))
   }
 
   #call<R extends MediaRequest>(
@@ -207,14 +207,14 @@ class MediaAnswer {
       payer: caller.payer,
       surface: surface.name,
       requestFor: (offer, count) => {
-        const lost = lostAt(offer, further)
-        if (isStrict && lost.length > 0)
+        const losses = lostAt(offer, further)
+        if (isStrict && losses.length > 0)
           refuse('invalid_parameter', {
-            param: lost[0]!,
-            message: `This provider doesn’t support ${lost.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict\` is set. Leave out the field, or the header.`,
+            param: losses[0]!,
+            message: `This provider doesn’t support ${losses.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict\` is set. Leave out the field, or the header.`,
           })
-        const taken = Object.entries(further).filter(([name]) => !lost.includes(name))
-        const request = { ...requestFor(offer, count), providerOptions: Object.fromEntries(taken) }
+        const supportedFields = Object.entries(further).filter(([name]) => !losses.includes(name))
+        const request = { ...requestFor(offer, count), providerOptions: Object.fromEntries(supportedFields) }
         refuseUncounted(request)
         return request
       },
@@ -225,7 +225,7 @@ class MediaAnswer {
     return callMedia(gateway, this.#media, options)
   }
 
-  /** Sound in the format asked; where that cannot be made here, as it is. */
+  /** Converts audio to the requested format; returns it unchanged if that isn't possible here. */
   async #converted(sound: MadeSound, format: SoundFormat): Promise<{ sound: MadeSound; isAsked: boolean }> {
     const { converter } = this.#request.gateway.engine.media
     const account = this.#request.caller.principal.accountId
@@ -246,14 +246,14 @@ class MediaAnswer {
     }
   }
 
-  async #events(made: MadeMedia, losses: readonly string[], events: Iterable<object>): Promise<void> {
+  async #events(result: MadeMedia, losses: readonly string[], events: Iterable<object>): Promise<void> {
     const lines = [...events].map((event) => eventLine(event)).join('')
-    await this.#stream(made, losses, 'text/event-stream; charset=utf-8', inOne(Buffer.from(lines)))
+    await this.#stream(result, losses, 'text/event-stream; charset=utf-8', inOne(Buffer.from(lines)))
   }
 
-  /** Answers bytes as they come. The head waits for the first of them: until then the answer can still be an error. */
+  /** Streams bytes. The head waits for the first of them, because until then the answer can still be an error. */
   async #stream(
-    made: MadeMedia,
+    result: MadeMedia,
     losses: readonly string[],
     type: string,
     bytes: AsyncIterable<Uint8Array>,
@@ -263,18 +263,19 @@ class MediaAnswer {
     const begin = (): void => {
       if (hasBegun) return
       hasBegun = true
-      this.#request.watchRights(made.offer.endpoint)
-      // The head was sent before the provider was known: comments name it.
-      if (response.headersSent) return void response.write(comments(Object.entries(this.#headers(made, losses)).flat()))
+      this.#request.watchRights(result.offer.endpoint)
+      // The head was sent before the provider was known, so comments name it.
+      if (response.headersSent)
+        return void response.write(comments(Object.entries(this.#headers(result, losses)).flat()))
       head.push('content-type', type, 'x-content-type-options', 'nosniff')
       if (type.startsWith('text/event-stream')) head.push('cache-control', 'no-cache', 'x-accel-buffering', 'no')
-      for (const [name, value] of Object.entries(this.#headers(made, losses))) head.push(name, value)
+      for (const [name, value] of Object.entries(this.#headers(result, losses))) head.push(name, value)
       response.writeHead(200, head)
     }
     for await (const part of bytes) {
       if (response.destroyed) return
       begin()
-      if (!response.write(Buffer.from(part.buffer, part.byteOffset, part.byteLength))) await drained(response)
+      if (!response.write(Buffer.from(part.buffer, part.byteOffset, part.byteLength))) await waitForDrain(response)
     }
     begin()
     this.#request.over()
@@ -287,16 +288,16 @@ function lostAt(offer: MediaOffer, further: Json): string[] {
   const takesThem = !isSimulated(offer) && offer.endpoint.slug !== 'local' && takesOpenaiFields(offer.endpoint)
   return Object.keys(further).filter((name) => !takesThem || OF_STREAMS.has(name))
 }
-/** Fields of streams: a provider is asked for the whole here. */
+/** Stream fields: the provider sends a whole answer here. */
 const OF_STREAMS: ReadonlySet<string> = new Set(['partial_images'])
 
-/** Of `pcm`, which does not say it: platform.openai.com, text to speech. */
+/** Sample rate of `pcm`, which doesn't state it: platform.openai.com, text to speech. */
 const PCM_RATE = 24_000
 
 export const eventLine = (event: object): string =>
   `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`
 
-const drained = (response: GatewayRequest['response']): Promise<void> =>
+const waitForDrain = (response: GatewayRequest['response']): Promise<void> =>
   new Promise((resolve) => {
     const go = (): void => {
       response.off('drain', go)
@@ -311,5 +312,5 @@ const drained = (response: GatewayRequest['response']): Promise<void> =>
 const voiceAt = ({ endpoint: { slug } }: MediaOffer, voice: string | null): string | null =>
   voice?.startsWith(`${slug}/`) ? voice.slice(slug.length + 1) : voice
 
-const filesIn = (delivered: readonly DeliveredMedia[]) =>
-  delivered.flatMap((one) => (one.kind === 'files' ? one.files : []))
+const filesIn = (deliveries: readonly DeliveredMedia[]) =>
+  deliveries.flatMap((one) => (one.kind === 'files' ? one.files : []))

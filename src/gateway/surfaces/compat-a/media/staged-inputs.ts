@@ -8,7 +8,7 @@ import type { UploadedFile } from './read-body.ts'
 
 const MOST_BYTES = 32 << 20
 
-/** Files of a form on disk, known for what they are, until the request is over. */
+/** A form's files, inspected and kept on disk until the request ends. */
 export class StagedInputs implements AsyncDisposable {
   readonly #media: Media
   readonly #account: string
@@ -21,25 +21,25 @@ export class StagedInputs implements AsyncDisposable {
     this.#signal = signal
   }
 
-  /** Those of this field, which must all be of this kind. */
+  /** Returns the files of this field, which must all be of this kind. */
   async all(files: readonly UploadedFile[], field: string, kind: 'image' | 'audio'): Promise<MediaInput[]> {
     const inputs: MediaInput[] = []
     for (const { name, bytes } of files) {
       if (name !== field) continue
-      const staged = await this.#media.stage(inOne(bytes), { mostBytes: MOST_BYTES, signal: this.#signal })
-      this.#staged.push(staged)
-      inputs.push(await this.#read(staged, field, kind))
+      const stagedFile = await this.#media.stage(inOne(bytes), { mostBytes: MOST_BYTES, signal: this.#signal })
+      this.#staged.push(stagedFile)
+      inputs.push(await this.#read(stagedFile, field, kind))
     }
     return inputs
   }
 
-  async #read(staged: StagedFile, field: string, kind: 'image' | 'audio'): Promise<MediaInput> {
+  async #read(stagedFile: StagedFile, field: string, kind: 'image' | 'audio'): Promise<MediaInput> {
     try {
-      const facts = await this.#media.probe.facts(this.#account, staged.path, this.#signal)
-      // Films are heard as well.
+      const facts = await this.#media.probe.facts(this.#account, stagedFile.path, this.#signal)
+      // Audio may also come as video.
       if (facts.kind !== kind && !(kind === 'audio' && facts.kind === 'video'))
         refuse('invalid_parameter', { param: field, message: `\`${field}\` is ${facts.type}, which isn’t ${kind}.` })
-      return { ...facts, name: `${field}.${facts.extension}`, read: () => staged.read() }
+      return { ...facts, name: `${field}.${facts.extension}`, read: () => stagedFile.read() }
     } catch (error) {
       if (!(error instanceof UnreadableMedia)) throw error
       if (error.reason === 'busy' || error.reason === 'missing') refuse('unavailable', { message: error.message })
@@ -48,6 +48,6 @@ export class StagedInputs implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#staged.map((staged) => staged[Symbol.asyncDispose]()))
+    await Promise.all(this.#staged.map((file) => file[Symbol.asyncDispose]()))
   }
 }

@@ -2,7 +2,7 @@ import { refuse } from '#core/errors.ts'
 import type { MediaRequest } from '../../../media/adapter.ts'
 import { countIn } from '../../../media/request-fields.ts'
 
-/** Refuses fields that may say how much is made, or by what, beside those that the amount to hold is made of. */
+/** Refuses fields that may set the amount or unit of the result, other than those that the reservation covers. */
 export function refuseUncounted({ kind, providerOptions }: Pick<MediaRequest, 'kind' | 'providerOptions'>): void {
   const param = kind === 'transcription' && 'file' in providerOptions ? 'file' : countIn(providerOptions, kind)?.name
   if (param !== undefined)

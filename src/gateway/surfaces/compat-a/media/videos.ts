@@ -7,14 +7,14 @@ import { shorten } from '#core/text/shorten.ts'
 
 const PREFIX = 'video_'
 const MOST_LISTED = 100
-/** OpenAI's own where nothing is said: its API description 2.3.0. */
+/** OpenAI's default: its API description 2.3.0. */
 const MODEL = 'sora-2'
 
 const idIn = (path: string): string => (path.startsWith(PREFIX) ? path.slice(PREFIX.length) : '')
 const seconds = (date: Date | null): number | null => (date === null ? null : Math.floor(date.getTime() / 1000))
 
-/** As OpenAI shows one. What nobody asked for is left to the model, and not known before it has ended. */
-const shown = ({ id, model, prompt, size, status, progress, error, ...video }: ShelvedVideo): object => ({
+/** Writes a video as OpenAI does. Unset fields are left to the model, and unknown until it has ended. */
+const writeVideo = ({ id, model, prompt, size, status, progress, error, ...video }: ShelvedVideo): object => ({
   id: PREFIX + id,
   object: 'video',
   model,
@@ -30,12 +30,12 @@ const shown = ({ id, model, prompt, size, status, progress, error, ...video }: S
   remixed_from_video_id: null,
 })
 
-/** `/videos` and what lies below it; `path` is what stands behind. */
+/** Serves `/videos` and its subpaths; `path` is the remainder. */
 export function serveVideos(request: GatewayRequest, shelf: VideoShelf, path: string, bytes: Buffer | null): void {
-  request.after(answered(request, shelf, path, bytes), () => {})
+  request.after(answer(request, shelf, path, bytes), () => {})
 }
 
-async function answered(request: GatewayRequest, shelf: VideoShelf, path: string, bytes: Buffer | null): Promise<void> {
+async function answer(request: GatewayRequest, shelf: VideoShelf, path: string, bytes: Buffer | null): Promise<void> {
   const { principal } = request.caller
   const { method, url, headers } = request.incoming
   const query = new URL(url!, 'http://here').searchParams
@@ -43,11 +43,11 @@ async function answered(request: GatewayRequest, shelf: VideoShelf, path: string
   if (bytes !== null) {
     const ask = askIn(bytes, headers['content-type'])
     request.leaveBody()
-    const left = new AbortController()
-    request.onLeave(() => left.abort())
-    return request.json(200, shown(await shelf.begin(principal, ask, left.signal)))
+    const abort = new AbortController()
+    request.onLeave(() => abort.abort())
+    return request.json(200, writeVideo(await shelf.begin(principal, ask, abort.signal)))
   }
-  if (name === '') return request.json(200, await listed(shelf, principal, query))
+  if (name === '') return request.json(200, await listVideos(shelf, principal, query))
   const id = idIn(name)
   if (method === 'DELETE') {
     if (id === '' || part !== undefined || !(await shelf.remove(principal, id))) noVideo(name)
@@ -55,7 +55,7 @@ async function answered(request: GatewayRequest, shelf: VideoShelf, path: string
   }
   if (part === 'content') return await sendContent(request, shelf, name, query.get('variant') ?? 'video')
   const video = id === '' || part !== undefined ? null : await shelf.get(principal, id)
-  request.json(200, shown(video ?? noVideo(name)))
+  request.json(200, writeVideo(video ?? noVideo(name)))
 }
 
 const noVideo = (name: string): never =>
@@ -67,12 +67,12 @@ const noVideo = (name: string): never =>
 function askIn(bytes: Buffer, contentType: string | undefined): VideoAsk {
   const { fields, files } = fieldsOf(bytes, contentType)
   const size = fields.size('size')
-  const given = fields.number('seconds')
+  const seconds = fields.number('seconds')
   const reference = files.find(({ name }) => name === 'input_reference')
   const ask = {
     model: fields.text('model') ?? MODEL,
     prompt: fields.needed('prompt'),
-    seconds: given,
+    seconds: seconds,
     size: size === null ? null : `${size.width}x${size.height}`,
     reference: reference === undefined ? null : pictureOf(reference),
   }
@@ -85,17 +85,17 @@ function askIn(bytes: Buffer, contentType: string | undefined): VideoAsk {
   return ask
 }
 
-/** What it is, is told by its content later. */
+/** The real type is detected later from its content. */
 const pictureOf = ({ bytes }: UploadedFile) => ({ type: 'image/png', bytes })
 
-async function listed(shelf: VideoShelf, principal: Principal, query: URLSearchParams): Promise<object> {
+async function listVideos(shelf: VideoShelf, principal: Principal, query: URLSearchParams): Promise<object> {
   const limit = Number(query.get('limit') ?? 20)
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
     refuse('invalid_parameter', { param: 'limit', message: `\`limit\` must be from 1 to ${MOST_LISTED}.` })
   const after = query.get('after')
   const order = query.get('order') === 'asc' ? 'asc' : 'desc'
   const rows = await shelf.list(principal, { after: after === null ? null : idIn(after), limit: limit + 1, order })
-  const data = rows.slice(0, limit).map(shown)
+  const data = rows.slice(0, limit).map(writeVideo)
   const ids = rows.slice(0, limit).map(({ id }) => PREFIX + id)
   return { object: 'list', data, first_id: ids[0] ?? null, last_id: ids.at(-1) ?? null, has_more: rows.length > limit }
 }
@@ -115,7 +115,7 @@ async function sendContent(request: GatewayRequest, shelf: VideoShelf, name: str
   response.writeHead(200, head)
   for await (const part of content.bytes) {
     if (response.destroyed) return
-    // A part holds only until the next is asked for.
+    // A part is only valid until the next one is requested.
     if (!response.write(Buffer.from(part)))
       await new Promise<void>((resolve) => {
         response.once('drain', resolve)

@@ -1,6 +1,6 @@
 import type { MediaOffer } from '../../../model/offer.ts'
 import { openaiVoices } from '../../../wire/openai-chat/voices.ts'
 
-/** Whether a client names a voice of OpenAI's because its SDK wants one, to a provider that has others. */
+/** True if a client names an OpenAI voice, which its SDK requires, for a provider with other voices. */
 export const isForeignVoice = ({ endpoint: { shape } }: MediaOffer, voice: string | null): boolean =>
   voice !== null && openaiVoices.has(voice) && shape !== 'openai-chat' && shape !== 'openai-responses'

@@ -11,7 +11,7 @@ type PictureRequest = Pick<ImageRequest, 'size' | 'quality' | 'outputFormat' | '
 
 const seconds = (): number => Math.floor(Date.now() / 1000)
 
-/** By its first bytes. */
+/** Detected by its first bytes. */
 function formatOf(bytes: Buffer): 'png' | 'jpeg' | 'webp' {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return 'jpeg'
   return bytes.toString('latin1', 8, 12) === 'WEBP' ? 'webp' : 'png'
@@ -35,10 +35,10 @@ const about = ({ size, quality, transparent }: PictureRequest): object => ({
   ...(size !== null && { size: sizeWords(size) }),
 })
 
-/** Pictures as OpenAI answers them. Nothing is kept here, so an address is one that holds the bytes itself (RFC 2397). */
+/** Writes images as OpenAI does. Nothing is stored here, so a URL is a `data:` URL (RFC 2397). */
 export const writeImages = (
   pictures: readonly Picture[],
-  asked: PictureRequest,
+  request: PictureRequest,
   format: 'b64_json' | 'url',
   usage: Usage,
 ): object => ({
@@ -50,20 +50,20 @@ export const writeImages = (
       ...(revisedPrompt !== null && { revised_prompt: revisedPrompt }),
     }
   }),
-  ...about(asked),
+  ...about(request),
   ...(pictures.length > 0 && { output_format: formatOf(pictures[0]!.bytes) }),
   ...tokensOf(usage),
 })
 
-/** The same as events: other providers tell of no partial pictures. */
-export function* imageEvents(pictures: readonly Picture[], asked: PictureRequest, usage: Usage): Generator<object> {
-  const type = asked.images.length > 0 ? 'image_edit.completed' : 'image_generation.completed'
+/** The same as events: other providers send no partial images. */
+export function* imageEvents(pictures: readonly Picture[], request: PictureRequest, usage: Usage): Generator<object> {
+  const type = request.images.length > 0 ? 'image_edit.completed' : 'image_generation.completed'
   for (const { bytes } of pictures)
     yield {
       type,
       b64_json: bytes.toString('base64'),
       created_at: seconds(),
-      ...about(asked),
+      ...about(request),
       output_format: formatOf(bytes),
       ...tokensOf(usage),
     }

@@ -4,7 +4,7 @@ import type { TranscriptAnswer } from './read-request.ts'
 
 const names = new Intl.DisplayNames(['en'], { type: 'language' })
 
-/** Whisper names languages in English and lower case. */
+/** Whisper names languages in lower-case English. */
 function languageName(tag: string | null): string {
   if (tag === null) return 'unknown'
   try {
@@ -17,7 +17,7 @@ function languageName(tag: string | null): string {
 const usageOf = ({ durationSeconds }: Transcript): object =>
   durationSeconds === null ? {} : { usage: { type: 'duration', seconds: Math.ceil(durationSeconds) } }
 
-/** A transcript in one of OpenAI's five bodies, or in the one with speakers: its API description 2.3.0. */
+/** Writes a transcript in one of OpenAI's five formats, or in the one with speakers: its API description 2.3.0. */
 export function writeTranscript(
   transcript: Transcript,
   format: TranscriptAnswer['format'],
@@ -40,7 +40,7 @@ export function writeTranscript(
         language: languageName(language),
         duration,
         text,
-        // The measures of Whisper's own are in no transcript of others.
+        // Other models don't report Whisper's own measures.
         segments: segments.map((segment, id) => ({
           id,
           seek: 0,
