@@ -6,7 +6,7 @@ import { testServer } from '#test/server.ts'
 import { startAnthropic } from '../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../vendors/openai/openai.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
-import { priced, said } from './gateway/world.ts'
+import { pricedModel, userMessages } from './gateway/world.ts'
 
 /** Everything that is logged at any level, without the redaction by field names: a secret must not come so far. */
 function listeningLog(): { log: Log; lines: string[] } {
@@ -49,13 +49,13 @@ test('keys are never in logs, errors, answers, the database or another providerâ
     answers.push(made.text)
     return made.body.data.id as string
   }
-  const models = [priced('gpt-4o')]
+  const models = [pricedModel('gpt-4o')]
   const oa = await add(openai, 'oa', { models, headers: { 'x-team': header } })
   await add(openai, 'rs', { models, shape: 'openai-responses' })
   const an = await add(anthropic, 'an', {
     shape: 'anthropic-messages',
     base_url: anthropic.origin,
-    models: [priced('claude-haiku-4-5')],
+    models: [pricedModel('claude-haiku-4-5')],
   })
   // A key that the vendor refuses, and one at an address where nobody answers.
   const wrong = 'sk-canary-that-is-wrong-0123456789'
@@ -65,7 +65,7 @@ test('keys are never in logs, errors, answers, the database or another providerâ
   const secrets = [openai.key, anthropic.key, instance.key, wrong, header, key.key, alice.password, bob.password]
   secrets.push(String(bob.headers['cookie']).split('=')[1]!)
 
-  const messages = said('hello')
+  const messages = userMessages('hello')
   const ways: [string, object][] = [
     ['/compat-a/v1/chat/completions', {}],
     ['/compat-a/v1/chat/completions', { stream: true }],

@@ -3,16 +3,16 @@ import type { CallTable } from '#infra/ledger/calls/tables.ts'
 import { type Caller, type Person, type TestServer, testServer } from '../../server.ts'
 import type { Vendor } from '../../vendors/vendor.ts'
 
-/** A server whose providers stand on loopback, and somebody with a key. */
+/** A server with loopback providers, and a person with a key. */
 export interface World extends AsyncDisposable {
   server: TestServer
   person: Person
   key: Caller & { key: string; keyId: string }
-  /** An endpoint of the person's at this vendor; its slug names it. */
+  /** Adds an endpoint of the person at this vendor; its slug names it. */
   bring(vendor: Pick<Vendor, 'origin' | 'key'>, slug: string, more?: object): Promise<{ id: string }>
-  /** The ledger's record of the call with this request id, once it is durable. */
+  /** Returns the ledger's record of the call with this request ID, once it is durable. */
   record(id: string): Promise<CallTable>
-  /** All of them, the last one first. */
+  /** Returns all records, latest first. */
   calls(): Promise<CallTable[]>
 }
 
@@ -57,6 +57,6 @@ export async function worldOn(server: TestServer): Promise<World> {
   }
 }
 
-export const said = (content: string) => [{ role: 'user' as const, content }]
-/** Prices of the tests' own models, in USD per million. */
-export const priced = (id: string, more: object = {}) => ({ id, pricing: { input: 1, output: 2 }, ...more })
+export const userMessages = (content: string) => [{ role: 'user' as const, content }]
+/** Prices of the test models, in USD per million. */
+export const pricedModel = (id: string, more: object = {}) => ({ id, pricing: { input: 1, output: 2 }, ...more })

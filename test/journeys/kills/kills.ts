@@ -4,7 +4,7 @@ import { type Program, startProgram, temporaryDir } from '../../program.ts'
 import { caller, testServer } from '../../server.ts'
 import { stopwatch } from '../../until.ts'
 import { startOpenAI } from '../../vendors/openai/openai.ts'
-import { priced, said } from '../gateway/world.ts'
+import { pricedModel, userMessages } from '../gateway/world.ts'
 
 /** The books after servers were killed under load. */
 export interface Killed {
@@ -61,7 +61,12 @@ export async function killUnderLoad(rounds: number): Promise<Killed> {
       const slot = (i + turn) % 2
       const generation = generations[slot]!
       const by = caller(origins[slot]!, { authorization: `Bearer ${key}` })
-      const body = { model: 'oa/gpt-4o', max_tokens: 50, messages: said('x'.repeat(40)), stream: turn % 3 === 0 }
+      const body = {
+        model: 'oa/gpt-4o',
+        max_tokens: 50,
+        messages: userMessages('x'.repeat(40)),
+        stream: turn % 3 === 0,
+      }
       const answer = await by.post('/compat-a/v1/chat/completions', body).catch(() => null)
       if (answer === null) continue
       assert.ok([200, 402, 503].includes(answer.status), `${answer.status} ${answer.text}`)
@@ -136,7 +141,7 @@ async function prepared(
     shape: 'openai-chat',
     base_url: `${vendor.origin}/v1`,
     api_key: vendor.key,
-    models: [priced('gpt-4o')],
+    models: [pricedModel('gpt-4o')],
     instance: true,
   })
   assert.equal(made.status, 201, made.text)

@@ -2,7 +2,7 @@
 /** Every answer of a model is as long as it says, whoever plays it and however it ends, on a connection that goes on. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type World, gatewayWorld, priced } from '../../journeys/gateway/world.ts'
+import { type World, gatewayWorld, pricedModel } from '../../journeys/gateway/world.ts'
 import { startAnthropic } from '../../vendors/anthropic/anthropic.ts'
 import { startOllama } from '../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../vendors/openai/openai.ts'
@@ -28,13 +28,13 @@ before(async () => {
     startOllama(),
   ])
   for (const vendor of [openai, anthropic, router, ollama]) stack.use(vendor)
-  await world.bring(openai, 'oa', { models: [priced('gpt-4o')] })
-  await world.bring(openai, 'rs', { shape: 'openai-responses', models: [priced('gpt-4o')] })
-  const claude = [priced('claude-sonnet-5-5')]
+  await world.bring(openai, 'oa', { models: [pricedModel('gpt-4o')] })
+  await world.bring(openai, 'rs', { shape: 'openai-responses', models: [pricedModel('gpt-4o')] })
+  const claude = [pricedModel('claude-sonnet-5-5')]
   await world.bring(anthropic, 'an', { shape: 'anthropic-messages', base_url: anthropic.origin, models: claude })
-  const routedModels = [priced('openai/gpt-4o-mini')]
+  const routedModels = [pricedModel('openai/gpt-4o-mini')]
   await world.bring(router, 'or', { preset: 'openrouter', base_url: `${router.origin}/api/v1`, models: routedModels })
-  await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [priced('llama3.2')] })
+  await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [pricedModel('llama3.2')] })
   providers = [
     { model: 'oa/gpt-4o', vendor: openai },
     { model: 'rs/gpt-4o', vendor: openai },

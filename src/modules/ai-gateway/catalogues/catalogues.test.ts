@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { type World, gatewayWorld, said } from '#test/journeys/gateway/world.ts'
+import { type World, gatewayWorld, userMessages } from '#test/journeys/gateway/world.ts'
 import { type Person, type TestServer, caller } from '#test/server.ts'
 import { becomes } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
@@ -68,7 +68,10 @@ const model = async (slug: string, by = world.key as { get: Person['get'] }) =>
   (await by.get(`/models/${slug}`)).body.data
 const ask = async () => {
   openai.script({ reply: 'x', usage: { input: 1_000, output: 100 } })
-  const { headers } = await world.key.post('/compat-a/v1/chat/completions', { model: 'oa/gpt-4o', messages: said('x') })
+  const { headers } = await world.key.post('/compat-a/v1/chat/completions', {
+    model: 'oa/gpt-4o',
+    messages: userMessages('x'),
+  })
   return headers.get('x-request-id')!
 }
 const costOf = async (id: string) => (await world.record(id)).cost_nano

@@ -11,7 +11,7 @@ const LONGEST_MS = PATIENCE_MS
 type Endless = Awaited<ReturnType<typeof startEndless>>
 let vendor: Endless
 let catalogue: Endless
-/** The catalogue's address is one for all: it answers with each kind in its turn. */
+/** There is one catalog URL for all: it answers with each kind in turn. */
 let next = 0
 let server: TestServer
 let alice: Person
@@ -33,7 +33,7 @@ before(async () => {
   key = await alice.key()
   for (const kind of endlessKinds) {
     const slug = pathOf(kind).slice(1)
-    const made = await alice.post('/ai-gateway/provider-endpoints', {
+    const endpoint = await alice.post('/ai-gateway/provider-endpoints', {
       name: slug,
       slug,
       shape: 'openai-chat',
@@ -41,8 +41,8 @@ before(async () => {
       api_key: 'sk-endless',
       models: [{ id: 'm', pricing: { input: 0, output: 0 } }],
     })
-    assert.equal(made.status, 201, made.text)
-    endpoints.set(kind, made.body.data.id)
+    assert.equal(endpoint.status, 201, endpoint.text)
+    endpoints.set(kind, endpoint.body.data.id)
   }
 })
 after(async () => {
@@ -53,15 +53,15 @@ after(async () => {
 
 const endpoints = new Map<string, string>()
 const modelOf = (kind: string): string => `${pathOf(kind).slice(1)}/m`
-/** A whole answer that is large travels on while it comes: one that does not end breaks off. */
-const orBroken = (answered: Promise<{ status: number }>): Promise<boolean> =>
-  answered.then(
+/** A large whole answer is forwarded as it arrives: an endless one breaks off. */
+const orBroken = (response: Promise<{ status: number }>): Promise<boolean> =>
+  response.then(
     ({ status }) => status >= 400,
     () => true,
   )
 const messages = [{ role: 'user', content: 'hello' }]
 
-/** Everybody who asks another server, and what an answer without an end comes to: true where it was told as a failure. */
+/** All callers of other servers, and their result for an endless answer: true if it was reported as a failure. */
 const ways: Record<string, (kind: string) => Promise<boolean>> = {
   'a passed call': (kind) => orBroken(key.post('/compat-a/v1/chat/completions', { model: modelOf(kind), messages })),
   'a passed stream': async (kind) => {
@@ -98,13 +98,13 @@ const ways: Record<string, (kind: string) => Promise<boolean>> = {
       ),
   'a webhook': async (kind) => {
     const url = `${vendor.origin}${pathOf(kind)}/hook`
-    const made = await alice.post('/webhook-endpoints', {
+    const webhook = await alice.post('/webhook-endpoints', {
       workspace_id: alice.workspaceId,
       name: kind,
       url,
       events: ['file.created'],
     })
-    const at = `/webhook-endpoints/${made.body.data.id}`
+    const at = `/webhook-endpoints/${webhook.body.data.id}`
     await alice.post(`${at}/test`, {})
     const { body } = await until(
       () => alice.get(`${at}/deliveries`),
@@ -115,15 +115,15 @@ const ways: Record<string, (kind: string) => Promise<boolean>> = {
 }
 
 for (const [way, ask] of Object.entries(ways))
-  test(`${way}: no answer without an end holds it`, async () => {
-    const told = await Promise.all(
+  test(`${way}: no endless answer blocks it`, async () => {
+    const results = await Promise.all(
       endlessKinds.map(async (kind) => {
         const late = new Promise<string>((resolve) => setTimeout(() => resolve('held'), LONGEST_MS).unref())
         return [kind, await Promise.race([ask(kind), late])]
       }),
     )
     assert.deepEqual(
-      told.filter(([, failed]) => failed !== true),
+      results.filter(([, isFailure]) => isFailure !== true),
       [],
     )
     await until(
@@ -132,7 +132,7 @@ for (const [way, ask] of Object.entries(ways))
     )
   })
 
-test('the catalogue’s address holds nothing either', async () => {
+test('the catalog URL blocks nothing either', async () => {
   const answers = await Promise.all(endlessKinds.map(() => alice.post('/admin/catalogues', {})))
   for (const { status, text } of answers) assert.ok(status >= 500, text)
   assert.equal(next, endlessKinds.length)

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let openai: Vendor
@@ -13,11 +13,11 @@ before(async () => {
   openai = await startOpenAI()
   anthropic = await startAnthropic()
   world = await gatewayWorld()
-  const models = [priced('gpt-4o', { capabilities: ['tools'] })]
+  const models = [pricedModel('gpt-4o', { capabilities: ['tools'] })]
   await world.bring(openai, 'oa', { models })
   await world.bring(openai, 'rs', { shape: 'openai-responses', models })
   const shape = 'anthropic-messages'
-  const claude = [priced('claude-haiku-4-5', { capabilities: ['tools'] })]
+  const claude = [pricedModel('claude-haiku-4-5', { capabilities: ['tools'] })]
   await world.bring(anthropic, 'an', { shape, base_url: anthropic.origin, models: claude })
 })
 after(async () => {
@@ -26,15 +26,15 @@ after(async () => {
   await anthropic[Symbol.asyncDispose]()
 })
 
-/** The keys of a value, all the way down; lists count as one of what is in them. */
+/** Collects the keys of a value at all depths; a list counts as one of its items. */
 function keysOf(value: unknown, at = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => keysOf(item, `${at}[]`))
   if (value === null || typeof value !== 'object') return []
   return Object.entries(value).flatMap(([key, inner]) => [`${at}.${key}`, ...keysOf(inner, `${at}.${key}`)])
 }
 
-/** Of a stream, the keys of its events; of a whole answer, its own. */
-const told = (text: string): Set<string> =>
+/** The keys of a stream's events, or of a whole answer. */
+const keysIn = (text: string): Set<string> =>
   new Set(
     text.startsWith('{')
       ? keysOf(JSON.parse(text))
@@ -55,7 +55,7 @@ const surfaces: Record<
     translated: 'an/claude-haiku-4-5',
     tools: [{ type: 'function', function: { name: 'weather', parameters } }],
     more: { stream_options: { include_usage: true } },
-    // Padding, what is on offer only there, and words of the vendor about itself.
+    // Padding, features that only the vendor has, and the vendor's own metadata.
     own: /obfuscation|service_tier|system_fingerprint|annotations|prediction/,
   },
   'compat-b': {
@@ -77,8 +77,10 @@ const surfaces: Record<
   },
 }
 
-for (const [surface, { path, native, translated, tools, more, own, asked }] of Object.entries(surfaces))
-  test(`what ${surface} translates has every key that the vendor's own answers have, whole and streamed`, async () => {
+for (const [surface, { path, native, translated: translatedModel, tools, more, own, asked }] of Object.entries(
+  surfaces,
+))
+  test(`translated answers of ${surface} have every key of the vendor's own answers, whole and streamed`, async () => {
     for (const stream of [false, true])
       for (const call of [false, true]) {
         const reply = call ? { tools: [{ name: 'weather', arguments: { city: 'Oslo' } }] } : 'some words'
@@ -87,16 +89,16 @@ for (const [surface, { path, native, translated, tools, more, own, asked }] of O
           vendor.script({ reply, usage: { input: 20, output: 10 } })
           const body = {
             model,
-            ...(asked ?? { max_tokens: 50, messages: said('hi') }),
+            ...(asked ?? { max_tokens: 50, messages: userMessages('hi') }),
             stream,
             ...(call && { tools }),
             ...(stream && more),
           }
           const answer = await world.key.post(path, body)
           assert.equal(answer.status, 200, answer.text)
-          return told(answer.text)
+          return keysIn(answer.text)
         }
-        const ours = await ask(translated)
+        const ours = await ask(translatedModel)
         const missing = [...(await ask(native))].filter((key) => !ours.has(key) && !own.test(key))
         assert.deepEqual(missing, [], `${stream ? 'streamed' : 'whole'}, ${call ? 'a call' : 'text'}`)
       }

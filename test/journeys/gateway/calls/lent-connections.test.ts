@@ -22,7 +22,10 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** Alice and Bob in turns; whoever reads the other's word has got the other's answer. Within 30 ms, so that the second answer of the one is still to come when the other asks. */
+/**
+ * Alternates Alice and Bob; reading the other's word means receiving the other's answer. Within 30 ms, so that the
+ * second copy of one answer is still pending when the other calls.
+ */
 async function inTurns(ask: (who: Person, word: string) => Promise<string>): Promise<void> {
   let wrong = 0
   for (let round = 0; round < ROUNDS; round++) {
@@ -34,50 +37,51 @@ async function inTurns(ask: (who: Person, word: string) => Promise<string>): Pro
   assert.equal(wrong, 0, `${wrong} of ${ROUNDS} answers were the other’s`)
 }
 
-/** A model that says again what it was asked, in OpenAI's shape, whole or as a stream. */
+/** A model that echoes its prompt in OpenAI's shape, whole or as a stream. */
 const startEcho = (): Promise<Twice> =>
   startTwice(({ path, body }) => {
     if (path === '/v1/models') return { body: JSON.stringify({ object: 'list', data: [] }) }
     const { messages, stream } = JSON.parse(body)
     const { content } = messages.at(-1)
-    const told = typeof content === 'string' ? content : content[0].text
+    const text = typeof content === 'string' ? content : content[0].text
     const head = { id: 'x', created: 1, model: 'echo' }
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
     if (stream !== true) {
-      const message = { role: 'assistant', content: told }
+      const message = { role: 'assistant', content: text }
       const choices = [{ index: 0, message, finish_reason: 'stop' }]
       return { body: JSON.stringify({ ...head, object: 'chat.completion', choices, usage }) }
     }
     const object = 'chat.completion.chunk'
     const frames = [
-      { ...head, object, choices: [{ index: 0, delta: { role: 'assistant', content: told }, finish_reason: null }] },
+      { ...head, object, choices: [{ index: 0, delta: { role: 'assistant', content: text }, finish_reason: null }] },
       { ...head, object, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage },
     ]
     const lines = [...frames.map((frame) => JSON.stringify(frame)), '[DONE]'].map((data) => `data: ${data}\n\n`)
     return { type: 'text/event-stream', body: lines.join('') }
   })
 
-test('a provider that answers twice gives nobody another account’s answer, whatever way its model was asked', async () => {
+test('a provider that answers twice leaks no account’s answer to another, on any route', async () => {
   const keys = new Map([
     [alice, await alice.key()],
     [bob, await bob.key()],
   ])
-  const said = (content: string) => [{ role: 'user', content }]
+  const userMessages = (content: string) => [{ role: 'user', content }]
   const ways: Record<string, (who: Person, word: string, model: string) => Promise<{ status: number; text: string }>> =
     {
       passed: (who, word, model) =>
-        keys.get(who)!.post('/compat-a/v1/chat/completions', { model, messages: said(word) }),
+        keys.get(who)!.post('/compat-a/v1/chat/completions', { model, messages: userMessages(word) }),
       'passed, as a stream': (who, word, model) =>
-        keys.get(who)!.post('/compat-a/v1/chat/completions', { model, messages: said(word), stream: true }),
+        keys.get(who)!.post('/compat-a/v1/chat/completions', { model, messages: userMessages(word), stream: true }),
       translated: (who, word, model) =>
-        keys.get(who)!.post('/compat-b/v1/messages', { model, max_tokens: 9, messages: said(word) }),
-      'asked by the platform': (who, word, model) => who.post('/inference/text', { model, messages: said(word) }),
+        keys.get(who)!.post('/compat-b/v1/messages', { model, max_tokens: 9, messages: userMessages(word) }),
+      'asked by the platform': (who, word, model) =>
+        who.post('/inference/text', { model, messages: userMessages(word) }),
     }
-  let misplaced = 0
+  let misplacedCount = 0
   for (const [way, ask] of Object.entries(ways)) {
     await using vendor = await startEcho()
     const slug = `shared-${way.replace(/\W+/g, '-')}`
-    const made = await alice.post('/ai-gateway/provider-endpoints', {
+    const endpoint = await alice.post('/ai-gateway/provider-endpoints', {
       name: way,
       slug,
       shape: 'openai-chat',
@@ -86,19 +90,19 @@ test('a provider that answers twice gives nobody another account’s answer, wha
       instance: true,
       models: [{ id: 'echo', pricing: { input: 0, output: 0 } }],
     })
-    assert.equal(made.status, 201, made.text)
+    assert.equal(endpoint.status, 201, endpoint.text)
     await inTurns(async (who, word) => {
       const answer = await ask(who, word, `${slug}/echo`)
       assert.equal(answer.status, 200, `${way}: ${answer.text}`)
       return answer.text
     })
-    misplaced += vendor.misplaced
+    misplacedCount += vendor.misplaced
   }
-  // Over all ways: a slow machine asks too late for the worst of one of them.
-  assert.ok(misplaced > 0, 'connections are used again')
+  // Across all routes, because a slow machine misses the worst case of one of them.
+  assert.ok(misplacedCount > 0, 'connections are used again')
 })
 
-test('a page that is served twice is nobody else’s page', async () => {
+test('a page that is served twice isn’t another account’s page', async () => {
   await using site = await startTwice(({ path }) =>
     path === '/robots.txt' ? { type: 'text/plain', body: '' } : { type: 'text/plain', body: `This is ${path}` },
   )
@@ -109,19 +113,19 @@ test('a page that is served twice is nobody else’s page', async () => {
   })
 })
 
-test('what the receiver of webhooks answers twice stands in nobody else’s deliveries', async () => {
+test('a webhook receiver’s second answer appears in no other account’s deliveries', async () => {
   await using hook = await startTwice(({ path }) => ({ type: 'text/plain', body: `Thanks, ${path}` }))
   const ends = new Map<Person, string>()
   for (const who of [alice, bob]) {
     const url = `${hook.origin}/${who.name.toLowerCase()}-`
-    const made = await who.post('/webhook-endpoints', {
+    const webhook = await who.post('/webhook-endpoints', {
       workspace_id: who.workspaceId,
       name: 'Ours',
       url,
       events: ['*'],
     })
-    assert.equal(made.status, 201, made.text)
-    ends.set(who, `/webhook-endpoints/${made.body.data.id}`)
+    assert.equal(webhook.status, 201, webhook.text)
+    ends.set(who, `/webhook-endpoints/${webhook.body.data.id}`)
   }
   await inTurns(async (who) => {
     const at = ends.get(who)!
@@ -134,11 +138,11 @@ test('what the receiver of webhooks answers twice stands in nobody else’s deli
   })
 })
 
-test('an outside server of two agents sees the calls of their people on connections of their own', async () => {
-  const seen = new Map<Socket, Set<string>>()
+test('an external server of two agents sees the calls of their users on separate connections', async () => {
+  const accountsBySocket = new Map<Socket, Set<string>>()
   await using outside = await startRaw(({ body }, socket) => {
     const { id, method, params } = JSON.parse(body)
-    const known: Record<string, () => object> = {
+    const handlers: Record<string, () => object> = {
       initialize: () => ({
         protocolVersion: '2025-11-25',
         capabilities: { tools: {} },
@@ -147,12 +151,13 @@ test('an outside server of two agents sees the calls of their people on connecti
       'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }),
       'tools/call': () => ({ content: [{ type: 'text', text: params.arguments.text }] }),
     }
-    if (method === 'tools/call') seen.set(socket, (seen.get(socket) ?? new Set()).add(params.arguments.text))
-    const result = known[method]?.()
-    const told = result === undefined ? { error: { code: -32601, message: 'unknown' } } : { result }
+    if (method === 'tools/call')
+      accountsBySocket.set(socket, (accountsBySocket.get(socket) ?? new Set()).add(params.arguments.text))
+    const result = handlers[method]?.()
+    const message = result === undefined ? { error: { code: -32601, message: 'unknown' } } : { result }
     writeAnswer(
       socket,
-      id === undefined ? { status: 202, body: '' } : { body: JSON.stringify({ jsonrpc: '2.0', id, ...told }) },
+      id === undefined ? { status: 202, body: '' } : { body: JSON.stringify({ jsonrpc: '2.0', id, ...message }) },
     )
   })
   const chats = new Map<Person, string>()
@@ -172,7 +177,10 @@ test('an outside server of two agents sees the calls of their people on connecti
         [who.name],
       )
     }
-  assert.deepEqual([...new Set([...seen.values()].flatMap((names) => [...names]))].toSorted(), ['Alice', 'Bob'])
-  for (const names of seen.values()) assert.equal(names.size, 1, [...names].join(' and '))
+  assert.deepEqual([...new Set([...accountsBySocket.values()].flatMap((names) => [...names]))].toSorted(), [
+    'Alice',
+    'Bob',
+  ])
+  for (const names of accountsBySocket.values()) assert.equal(names.size, 1, [...names].join(' and '))
   assert.ok(outside.connections < 20, `${outside.connections} connections: they are used again`)
 })

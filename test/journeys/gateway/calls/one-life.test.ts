@@ -1,4 +1,4 @@
-// A metered call has one life, whoever makes it: a client of a surface, `/inference/text`, a chat or the search.
+// A metered call has the same life cycle for every caller: a surface, `/inference/text`, a chat, or search.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { startEmbedder } from '../../../vendors/embedder/embedder.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import { startOpenRouter } from '../../../vendors/openrouter/openrouter.ts'
 import type { Behaviour, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let near: Vendor
@@ -18,19 +18,19 @@ let far: Vendor
 let anthropic: Vendor
 let bedrock: Bedrock
 
-// `gpt-4o` alone asks the near one, and the far one when that fails.
+// `gpt-4o` tries the near endpoint, and the far one if that fails.
 before(async () => {
   near = await startOpenAI()
   far = await startOpenAI()
   anthropic = await startAnthropic()
   bedrock = await startBedrock()
   world = await gatewayWorld()
-  await world.bring(near, 'near', { priority: 1, models: [priced('gpt-4o')] })
-  await world.bring(far, 'far', { priority: 2, models: [priced('gpt-4o')] })
+  await world.bring(near, 'near', { priority: 1, models: [pricedModel('gpt-4o')] })
+  await world.bring(far, 'far', { priority: 2, models: [pricedModel('gpt-4o')] })
   await world.bring(anthropic, 'an', {
     shape: 'anthropic-messages',
     base_url: anthropic.origin,
-    models: [priced('claude-haiku-4-5')],
+    models: [pricedModel('claude-haiku-4-5')],
   })
   await world.bring(bedrock, 'aws', {
     preset: 'bedrock',
@@ -38,7 +38,7 @@ before(async () => {
     api_key: `${bedrock.account.accessKeyId}:${bedrock.account.secretAccessKey}`,
     shape: 'anthropic-messages',
     headers: { 'x-uk-region': 'us-east-1' },
-    models: [priced('amazon.nova-pro-v1:0')],
+    models: [pricedModel('amazon.nova-pro-v1:0')],
   })
 })
 after(async () => {
@@ -46,7 +46,7 @@ after(async () => {
   for (const vendor of [near, far, anthropic, bedrock]) await vendor[Symbol.asyncDispose]()
 })
 
-/** The ways in, each with the path of a whole answer and of a stream. */
+/** The routes, each with the path of a whole answer and of a stream. */
 const ways = {
   'compat-a': { whole: '/compat-a/v1/chat/completions', stream: '/compat-a/v1/chat/completions' },
   'compat-b': { whole: '/compat-b/v1/messages', stream: '/compat-b/v1/messages' },
@@ -57,7 +57,7 @@ type WayIn = keyof typeof ways
 const whole = (way: WayIn, model: string, more: object = {}) =>
   world.key.post(ways[way].whole, {
     model,
-    messages: said('hello'),
+    messages: userMessages('hello'),
     ...(way === 'compat-b' && { max_tokens: 500 }),
     ...more,
   })
@@ -67,7 +67,7 @@ const stream = (way: WayIn, model: string, more: object = {}, signal: AbortSigna
     headers: { ...world.key.headers, 'content-type': 'application/json' },
     body: JSON.stringify({
       model,
-      messages: said('hello'),
+      messages: userMessages('hello'),
       ...(way === 'compat-b' && { max_tokens: 500 }),
       ...(way !== 'inference' && { stream: true }),
       ...more,
@@ -78,7 +78,7 @@ const provider = ({ headers }: { headers: Headers }) => /provider=(\w+)/.exec(he
 const restore = async (...slugs: string[]) => {
   for (const slug of slugs) assert.equal((await whole('inference', `${slug}/gpt-4o`)).status, 200)
 }
-/** The last call of this surface, once it is there. */
+/** Returns the last call of this surface, once it exists. */
 const lastOf = async (surface: string, status: string) =>
   (await until(
     async () => (await world.calls()).find((call) => call.surface === surface && call.status === status),
@@ -89,7 +89,7 @@ const metric = async (line: string): Promise<number> => {
   return Number(new RegExp(`^${line} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
 }
 
-test('a whole answer that breaks in the middle is asked for elsewhere: nobody has seen any of it', async () => {
+test('a whole answer that breaks off is retried elsewhere, because nothing was shown', async () => {
   for (const way of Object.keys(ways) as WayIn[]) {
     near.script({ reply: 'one two three four five six', garbage: 'closes socket' })
     const answer = await whole(way, 'gpt-4o')
@@ -99,17 +99,17 @@ test('a whole answer that breaks in the middle is asked for elsewhere: nobody ha
   }
 })
 
-test('a conversation whose stream broke off goes wherever is best, and not back to the cache of who failed', async () => {
+test('a conversation whose stream broke off is routed normally, not back to the failed provider’s cache', async () => {
   for (const way of ['compat-a', 'inference'] as const) {
     const turn = async (behaviour: { near?: Behaviour; far?: Behaviour }) => {
       if (behaviour.near) near.script(behaviour.near)
       if (behaviour.far) far.script(behaviour.far)
-      const answer = await stream(way, 'gpt-4o', { messages: said(`the beginning by ${way}`) })
+      const answer = await stream(way, 'gpt-4o', { messages: userMessages(`the beginning by ${way}`) })
       await answer.text()
       return provider(answer)
     }
-    const cached = { reply: 'cached', usage: { input: 2_000, output: 5, cached: 1_500 } }
-    assert.equal(await turn({ near: { status: 503 }, far: cached }), 'far')
+    const cachedReply = { reply: 'cached', usage: { input: 2_000, output: 5, cached: 1_500 } }
+    assert.equal(await turn({ near: { status: 503 }, far: cachedReply }), 'far')
     await restore('near')
     assert.equal(await turn({ far: { reply: 'one two three four', garbage: 'closes socket' } }), 'far', 'it is warm')
     await restore('far')
@@ -117,30 +117,36 @@ test('a conversation whose stream broke off goes wherever is best, and not back 
   }
 })
 
-test('a stream that is left or breaks off costs what was written, also where its provider told a beginning only', async () => {
+test('a stream that is left or breaks off is billed for its output, even if its provider only reported a beginning', async () => {
   const words = 'abcd '.repeat(60)
   const model = 'an/claude-haiku-4-5'
   for (const way of Object.keys(ways) as WayIn[]) {
     anthropic.script({ reply: words, garbage: 'closes socket' })
     await (await stream(way, model)).text()
-    const broken = await lastOf(way, 'failed')
-    assert.ok(broken.output_tokens >= 10n && broken.output_tokens <= 75n, `${way}: ${broken.output_tokens} tokens`)
-    assert.equal(broken.cost_source, 'estimated', way)
+    const brokenCall = await lastOf(way, 'failed')
+    assert.ok(
+      brokenCall.output_tokens >= 10n && brokenCall.output_tokens <= 75n,
+      `${way}: ${brokenCall.output_tokens} tokens`,
+    )
+    assert.equal(brokenCall.cost_source, 'estimated', way)
 
     anthropic.script({ reply: words, perChunkDelayMs: 20 })
     const leave = new AbortController()
     const reader = (await stream(way, model, {}, leave.signal)).body!.getReader()
-    let seen = ''
-    while (seen.split('abcd').length < 20) seen += Buffer.from((await reader.read()).value ?? []).toString()
+    let text = ''
+    while (text.split('abcd').length < 20) text += Buffer.from((await reader.read()).value ?? []).toString()
     leave.abort()
-    const left = await lastOf(way, 'cancelled')
-    assert.ok(left.output_tokens >= 10n && left.output_tokens < 75n, `${way}: ${left.output_tokens} tokens`)
-    assert.equal(left.cost_source, 'estimated', way)
+    const canceledCall = await lastOf(way, 'cancelled')
+    assert.ok(
+      canceledCall.output_tokens >= 10n && canceledCall.output_tokens < 75n,
+      `${way}: ${canceledCall.output_tokens} tokens`,
+    )
+    assert.equal(canceledCall.cost_source, 'estimated', way)
     await whole('inference', model)
   }
 })
 
-test('input that no provider counted is reckoned from all that was sent, tools and results too', async () => {
+test('uncounted input is estimated from everything sent, including tools and results', async () => {
   const parameters = { type: 'object', properties: { city: { type: 'string', description: 'word '.repeat(400) } } }
   const tools = {
     'compat-a': [{ type: 'function', function: { name: 'weather', parameters } }],
@@ -155,56 +161,56 @@ test('input that no provider counted is reckoned from all that was sent, tools a
   }
 })
 
-test('the record of a call tells who asked for a stream, the provider’s own last word, and its own time only', async () => {
+test('the record of a call has the stream flag, the provider’s own finish reason, and only its own duration', async () => {
   for (const way of Object.keys(ways) as WayIn[]) {
     await whole(way, 'an/claude-haiku-4-5')
-    const { streamed, finish_reason } = await lastOf(way, 'succeeded')
-    assert.deepEqual([streamed, finish_reason], [false, 'end_turn'], way)
+    const { streamed: isStream, finish_reason } = await lastOf(way, 'succeeded')
+    assert.deepEqual([isStream, finish_reason], [false, 'end_turn'], way)
     await (await stream(way, 'an/claude-haiku-4-5')).text()
     assert.equal((await lastOf(way, 'succeeded')).streamed, true, way)
 
     near.script({ status: 503, delayMs: 400 })
-    const begun = performance.now()
+    const startedAt = performance.now()
     assert.equal(provider(await whole(way, 'gpt-4o')), 'far')
-    const rest = performance.now() - begun - 390
+    const rest = performance.now() - startedAt - 390
     const { duration_ms, first_token_ms } = await lastOf(way, 'succeeded')
     assert.ok(duration_ms < rest && first_token_ms! < rest, `${way}: ${duration_ms}, ${first_token_ms} of ${rest} ms`)
     await restore('near')
   }
 })
 
-test('what cannot be carried is counted for every way in, and refused where the question would be another one', async () => {
+test('losses are counted on every route, and refused if they would change the question', async () => {
   const line = (surface: string) =>
     `uk_gateway_losses_total\\{surface="${surface}",shape="openai-chat",field="tools.strict"\\}`
   const before = await metric(line('inference'))
-  await world.bring(near, 'terse', { preset: 'together', models: [priced('gpt-4o')] })
+  await world.bring(near, 'terse', { preset: 'together', models: [pricedModel('gpt-4o')] })
   const parameters = { type: 'object', properties: {} }
   const answer = await whole('inference', 'terse/gpt-4o', { tools: [{ name: 'now', parameters, strict: true }] })
   assert.deepEqual([answer.status, answer.headers.get('x-uk-losses')], [200, 'tools.strict'], answer.text)
   assert.equal(await metric(line('inference')), before + 1)
 
-  const asked = bedrock.requests.length
-  // Once tools were called, Converse must be shown them, and knows no word for calling none.
+  const requestCount = bedrock.requests.length
+  // Once tools were called, Converse must receive them, and has no choice that forbids calls.
   const messages = [
-    ...said('hello'),
+    ...userMessages('hello'),
     { role: 'assistant', content: '', tool_calls: [{ id: 'a', name: 'now', arguments: '{}' }] },
     { role: 'tool', content: 'noon', tool_call_id: 'a' },
   ]
   const forbidden = { messages, tools: [{ name: 'now', parameters }], tool_choice: 'none' }
-  const refused = await whole('inference', 'aws/amazon.nova-pro-v1:0', forbidden)
-  assert.deepEqual([refused.status, refused.body.error.param], [400, 'tool_choice'], refused.text)
-  assert.equal(bedrock.requests.length, asked, 'before anything was spent')
+  const refusal = await whole('inference', 'aws/amazon.nova-pro-v1:0', forbidden)
+  assert.deepEqual([refusal.status, refusal.body.error.param], [400, 'tool_choice'], refusal.text)
+  assert.equal(bedrock.requests.length, requestCount, 'before anything was spent')
 })
 
-test('an answer in words that does not end is broken off, for the platform’s own callers too', async () => {
+test('an endless text answer is aborted, for the platform’s own callers too', async () => {
   const delta = (text: string) =>
     `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content: text }, finish_reason: null }] })}\n\n`
   const frame = delta('x'.repeat(1 << 20))
   const vendor = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    let left = 40
+    let remaining = 40
     const go = (): void => {
-      while (left > 0 && !response.destroyed) if (left-- > 0 && !response.write(frame)) return
+      while (remaining > 0 && !response.destroyed) if (remaining-- > 0 && !response.write(frame)) return
       response.end(delta('end').replace('"finish_reason":null', '"finish_reason":"stop"') + 'data: [DONE]\n\n')
     }
     response.on('drain', go)
@@ -213,7 +219,7 @@ test('an answer in words that does not end is broken off, for the platform’s o
   await new Promise<void>((resolve) => vendor.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`
   try {
-    await world.bring({ origin, key: 'sk' }, 'endless', { models: [priced('m')] })
+    await world.bring({ origin, key: 'sk' }, 'endless', { models: [pricedModel('m')] })
     for (const way of ['compat-b', 'inference'] as const) {
       const answer = await whole(way, 'endless/m')
       assert.equal(answer.status, 502, `${way}: ${answer.text.slice(0, 200)}`)
@@ -227,28 +233,28 @@ test('an answer in words that does not end is broken off, for the platform’s o
   }
 })
 
-test('embeddings take the same turns: elsewhere first, who failed is set aside, then again; and they are counted', async () => {
+test('embeddings follow the same order: other providers first, avoiding a failed one, then retries; and they are counted', async () => {
   await using one = await startEmbedder()
   await using other = await startEmbedder()
   await using here = await gatewayWorld({ UK_EMBEDDING_MODEL: 'text-embedding-3-small' })
-  const models = [priced('text-embedding-3-small')]
+  const models = [pricedModel('text-embedding-3-small')]
   await here.bring(one, 'one', { instance: true, priority: 1, models })
   const { id } = await here.bring(other, 'other', { instance: true, priority: 2, models })
   const route = 'POST /v1/embeddings'
-  const asked = (vendor: Vendor) => vendor.requests.filter(({ path }) => path === '/v1/embeddings').length
+  const requestCount = (vendor: Vendor) => vendor.requests.filter(({ path }) => path === '/v1/embeddings').length
   const find = async () => {
     const { body } = await here.person.get('/search?q=kitten&mode=semantic')
     return body.degraded as string[]
   }
   one.script({ on: route, status: 503 })
-  assert.deepEqual([await find(), asked(one), asked(other)], [[], 1, 1])
-  assert.deepEqual([await find(), asked(one), asked(other)], [[], 1, 2], 'it is set aside for a while')
+  assert.deepEqual([await find(), requestCount(one), requestCount(other)], [[], 1, 1])
+  assert.deepEqual([await find(), requestCount(one), requestCount(other)], [[], 1, 2], 'it is set aside for a while')
 
   await here.person.patch(`/ai-gateway/provider-endpoints/${id}`, { enabled: false })
   one.script({ on: route, status: 503 })
-  assert.deepEqual([await find(), asked(one)], [[], 3], 'it passes by itself')
+  assert.deepEqual([await find(), requestCount(one)], [[], 3], 'it passes by itself')
   one.script({ on: route, status: 400 })
-  assert.deepEqual([(await find()).length, asked(one)], [1, 4], 'at fault is the question')
+  assert.deepEqual([(await find()).length, requestCount(one)], [1, 4], 'at fault is the question')
 
   const text = await (await fetch(`${here.server.origin}/metrics`)).text()
   assert.match(text, /uk_gateway_calls_total\{surface="search",status="succeeded"\} 3/)
@@ -257,12 +263,16 @@ test('embeddings take the same turns: elsewhere first, who failed is set aside, 
   assert.match(text, /uk_gateway_further_attempts_total\{why="retry"\} 1/)
 })
 
-test('a preview finds the candidates that a call finds: a name that only a relay may know leads there', async () => {
+test('a preview finds the same candidates as a call: an unknown name leads to an aggregator', async () => {
   await using openrouter = await startOpenRouter()
   const base_url = `${openrouter.origin}/api/v1`
-  await world.bring(openrouter, 'relay', { preset: 'openrouter', base_url, models: [priced('openai/gpt-4o-mini')] })
+  await world.bring(openrouter, 'relay', {
+    preset: 'openrouter',
+    base_url,
+    models: [pricedModel('openai/gpt-4o-mini')],
+  })
   const models = ['relay/openai/gpt-4o-mini', 'google/gemini-3-flash']
-  const live = await world.key.post('/compat-c/v1/chat/completions', { models, messages: said('hello') })
+  const live = await world.key.post('/compat-c/v1/chat/completions', { models, messages: userMessages('hello') })
   assert.deepEqual([live.status, provider(live)], [200, 'relay'], live.text)
   const preview = await world.person.post('/ai-gateway/routing-preview', { model: models[0], models: [models[1]] })
   assert.equal(preview.status, 200, preview.text)
@@ -272,21 +282,21 @@ test('a preview finds the candidates that a call finds: a name that only a relay
   )
 })
 
-test('money that is refused late, when another one is answering already, takes nothing away from that answer', async () => {
+test('a late payment refusal of a second attempt takes nothing from the first one’s answer', async () => {
   await using slow = await startOpenAI({ otherwise: { reply: 'word '.repeat(60), perChunkDelayMs: 20 } })
   await using here = await gatewayWorld({ UK_SIGN_UP_CREDITS_USD: '0' })
-  await here.bring(near, 'house', { instance: true, models: [priced('gpt-4o')] })
+  await here.bring(near, 'house', { instance: true, models: [pricedModel('gpt-4o')] })
   const bea = await here.server.person('Bea')
   const own = { name: 'own', slug: 'own', shape: 'openai-chat', base_url: `${slow.origin}/v1`, api_key: slow.key }
-  const made = await bea.post('/ai-gateway/provider-endpoints', { ...own, models: [priced('gpt-4o')] })
-  assert.equal(made.status, 201, made.text)
+  const endpoint = await bea.post('/ai-gateway/provider-endpoints', { ...own, models: [pricedModel('gpt-4o')] })
+  assert.equal(endpoint.status, 201, endpoint.text)
   const { headers } = await bea.key()
   const { pool } = here.server.app.engine.postgres
   await pool.query(`insert into balances (account_id, nano) values ($1, 0) on conflict do nothing`, [bea.id])
 
   const holding = await pool.connect()
   try {
-    // The reservation waits for the balance, and the other provider is asked meanwhile.
+    // The reservation waits for the balance, while the other provider is tried.
     await holding.query('begin')
     await holding.query('select from balances where account_id = $1 for update', [bea.id])
     const answer = await fetch(`${here.server.origin}/compat-c/v1/chat/completions`, {
@@ -294,7 +304,7 @@ test('money that is refused late, when another one is answering already, takes n
       headers: { ...headers, 'content-type': 'application/json', 'x-uk-hedge': '100' },
       body: JSON.stringify({
         model: 'gpt-4o',
-        messages: said('hello'),
+        messages: userMessages('hello'),
         provider: { order: ['house', 'own'] },
         stream: true,
       }),

@@ -4,25 +4,25 @@ import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let server: Server
-/** The slugs that were asked, by the keys that they were asked with. */
-let asked: string[] = []
+/** The slugs of the called endpoints, by their keys. */
+let calledSlugs: string[] = []
 
-/** The vendors whose calls fail, and with which status. */
+/** The failing vendors, with their status. */
 const failing = new Map<string, number>()
 
 const slugs = ['north', 'east', 'south', 'west']
 const ids = new Map<string, string>()
 
-// One server stands behind all endpoints and knows them by their keys.
+// One server plays all endpoints and tells them apart by key.
 before(async () => {
   server = createServer((request, response) => {
     const slug = request.headers.authorization!.slice('Bearer sk-of-'.length)
     request.resume().on('end', () => {
-      asked.push(slug)
+      calledSlugs.push(slug)
       const status = failing.get(slug) ?? 200
       const choices = [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }]
       const usage = { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 }
@@ -39,7 +39,7 @@ before(async () => {
       name: slug,
       shape: 'openai-chat',
       api_key: `sk-of-${slug}`,
-      models: [priced('one')],
+      models: [pricedModel('one')],
       base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     })
     assert.equal(answer.status, 201, answer.text)
@@ -60,13 +60,13 @@ const change = async (slug: string, body: object) => {
 }
 
 const call = (body: object, headers: Record<string, string> = {}) =>
-  world.key.post('/compat-c/v1/chat/completions', { messages: said('hello'), ...body }, headers)
+  world.key.post('/compat-c/v1/chat/completions', { messages: userMessages('hello'), ...body }, headers)
 
-/** Calls that succeed make everybody as good as before. */
+/** Successful calls restore every endpoint's health. */
 async function heal() {
   failing.clear()
   for (const slug of slugs) for (const name of ['one', 'two', 'free']) await call({ model: `${slug}/${name}` })
-  asked = []
+  calledSlugs = []
 }
 
 const somePrice = fc.constantFrom(0.1, 1, 1, 3)
@@ -103,8 +103,8 @@ const preferences = fc.record({
   max_price: fc.constantFrom(undefined, undefined, { prompt: 1 }),
 })
 
-test('the previewed order is the order that a live call with its seed takes, whatever the endpoints and wishes', async () => {
-  let answered = 0
+test('the previewed order is the order of a live call with its seed, for any endpoints and preferences', async () => {
+  let answerCount = 0
   let longest = 0
   await fc.assert(
     fc.asyncProperty(
@@ -126,38 +126,39 @@ test('the previewed order is the order that a live call with its seed takes, wha
         // The fields of a call beyond those of the preview.
         const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }
         const live = { ...body, ...(tools && { tools: [tool] }) }
-        const shown = await preview({ ...wish, ...body, max_tokens, seed, models, input_tokens: 2 })
-        const order: string[] = shown.body.data?.candidates.map((one: { provider: string }) => one.provider) ?? []
-        // Everybody fails but the last few, so that the whole order is seen.
+        const previewResult = await preview({ ...wish, ...body, max_tokens, seed, models, input_tokens: 2 })
+        const order: string[] =
+          previewResult.body.data?.candidates.map((one: { provider: string }) => one.provider) ?? []
+        // All but the last few fail, so that the whole order is visible.
         for (const slug of order.slice(0, Math.max(0, order.length - survivors))) failing.set(slug, 401)
         const answer = await call(live, { 'x-uk-seed': String(seed) })
-        if (shown.status !== 200) return assert.equal(answer.status, 400, answer.text)
+        if (previewResult.status !== 200) return assert.equal(answer.status, 400, answer.text)
         if (order.length === 0) {
           assert.equal(answer.status, 404, answer.text)
-          assert.ok(shown.body.data.excluded.length > 0)
+          assert.ok(previewResult.body.data.excluded.length > 0)
           return
         }
         const winner = order.findIndex((slug) => !failing.has(slug))
-        assert.deepEqual(asked, winner < 0 ? order : order.slice(0, winner + 1))
-        assert.match(answer.headers.get('x-uk-route')!, new RegExp(`provider=${asked.at(-1)}; seed=${seed}$`))
-        answered++
+        assert.deepEqual(calledSlugs, winner < 0 ? order : order.slice(0, winner + 1))
+        assert.match(answer.headers.get('x-uk-route')!, new RegExp(`provider=${calledSlugs.at(-1)}; seed=${seed}$`))
+        answerCount++
         longest = Math.max(longest, order.length)
       },
     ),
     { numRuns: 30, seed: 7 },
   )
-  assert.ok(answered > 10 && longest >= 4, `${answered} routes were taken, the longest of ${longest}`)
+  assert.ok(answerCount > 10 && longest >= 4, `${answerCount} routes were taken, the longest of ${longest}`)
 })
 
-test('a preview says what it would cost at most, and why somebody is left out', async () => {
+test('a preview shows the maximum cost, and why a provider is skipped', async () => {
   await change('north', {
-    models: [priced('one', { context_length: 1_000, max_output_tokens: 100 })],
+    models: [pricedModel('one', { context_length: 1_000, max_output_tokens: 100 })],
     priority: 0,
     data_policy: {},
   })
   await change('east', { models: [{ id: 'one' }], priority: 1, data_policy: { keeps: null, trains: false } })
-  await change('south', { models: [priced('one', { quantization: 'fp8' })], priority: 2 })
-  await change('west', { models: [priced('two')] })
+  await change('south', { models: [pricedModel('one', { quantization: 'fp8' })], priority: 2 })
+  await change('west', { models: [pricedModel('two')] })
   await heal()
   const { body } = await preview({ model: 'one', seed: 1, input_tokens: 10, max_tokens: 50 })
   assert.deepEqual(
@@ -176,20 +177,20 @@ test('a preview says what it would cost at most, and why somebody is left out', 
   assert.deepEqual([...why.keys()].toSorted(), ['north', 'south'])
   assert.match(String(why.get('north')), /`data_policy.trains`/)
   // The live call refuses with the same reasons.
-  const refused = await call({ model: 'one', provider: { only: ['north'], zdr: true } })
-  assert.equal(refused.status, 404, refused.text)
-  assert.match(refused.body.error.message, /north: .*`data_policy.keeps`/)
+  const refusal = await call({ model: 'one', provider: { only: ['north'], zdr: true } })
+  assert.equal(refusal.status, 404, refusal.text)
+  assert.match(refusal.body.error.message, /north: .*`data_policy.keeps`/)
   const wrong = await preview({ model: 'one', provider: { sort: 'speed' } })
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'provider.sort'])
   assert.equal((await preview({ model: 'nowhere/none' })).status, 404)
 })
 
-test('what balance and caps do not leave is left out of the preview, and by a live call on every way in', async () => {
+test('offers beyond balance and caps are skipped by the preview, and by a live call on every route', async () => {
   const { id: team } = (await world.person.post('/workspaces', { name: 'Team' })).body.data
   const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
   const offers: Record<string, object> = {
     dear: { priority: 1, models: [{ id: 'paid', pricing: { input: 1_000, output: 1_000 } }] },
-    cheap: { priority: 2, models: [priced('paid')] },
+    cheap: { priority: 2, models: [pricedModel('paid')] },
     vague: { models: [{ id: 'vague' }] },
   }
   for (const [slug, more] of Object.entries(offers)) {
@@ -199,42 +200,47 @@ test('what balance and caps do not leave is left out of the preview, and by a li
   }
   const key = (spend_cap_usd: number) => world.person.key({ workspace_id: team, spend_cap_usd })
   const small = await key(0.1)
-  const body = (model: string, more: object = {}) => ({ model, messages: said('hello'), max_tokens: 200, ...more })
-  const previewed = async (by: typeof small, model: string, models: string[] = []) => {
+  const body = (model: string, more: object = {}) => ({
+    model,
+    messages: userMessages('hello'),
+    max_tokens: 200,
+    ...more,
+  })
+  const previewFor = async (by: typeof small, model: string, models: string[] = []) => {
     const { data } = (await by.post('/ai-gateway/routing-preview', { model, models, max_tokens: 200 })).body
     return [data.candidates, data.excluded].map((all: { provider: string }[]) => all.map((one) => one.provider))
   }
-  assert.deepEqual(await previewed(small, 'paid'), [['cheap'], ['dear']])
+  assert.deepEqual(await previewFor(small, 'paid'), [['cheap'], ['dear']])
   for (const path of ['/compat-a/v1/chat/completions', '/compat-b/v1/messages', '/compat-c/v1/chat/completions']) {
-    asked = []
+    calledSlugs = []
     const answer = await small.post(path, body('paid'))
-    assert.deepEqual([answer.status, asked], [200, ['cheap']], `${path}: ${answer.text}`)
+    assert.deepEqual([answer.status, calledSlugs], [200, ['cheap']], `${path}: ${answer.text}`)
   }
-  asked = []
+  calledSlugs = []
   const { max_tokens: max_output_tokens, ...rest } = body('paid')
   const inference = await small.post('/inference/text', { ...rest, max_output_tokens, workspace_id: team })
-  assert.deepEqual([inference.status, asked], [200, ['cheap']], inference.text)
+  assert.deepEqual([inference.status, calledSlugs], [200, ['cheap']], inference.text)
 
-  // A model without a price stands aside for the next one that was named.
-  assert.deepEqual(await previewed(small, 'vague/vague', ['cheap/paid']), [['cheap'], ['vague']])
-  asked = []
+  // A model without a price yields to the next named one.
+  assert.deepEqual(await previewFor(small, 'vague/vague', ['cheap/paid']), [['cheap'], ['vague']])
+  calledSlugs = []
   const instead = await small.post('/compat-c/v1/chat/completions', {
     ...body('vague/vague'),
     models: ['vague/vague', 'cheap/paid'],
   })
-  assert.deepEqual([instead.status, asked], [200, ['cheap']], instead.text)
+  assert.deepEqual([instead.status, calledSlugs], [200, ['cheap']], instead.text)
 
-  // A failed call goes on to who can be paid, too; and where nobody can, the first says what it would have taken.
+  // A failed call also moves on to affordable offers; if there are none, the first reports its cost.
   failing.set('cheap', 503)
-  const failed = await small.post('/compat-a/v1/chat/completions', body('paid'))
+  const response = await small.post('/compat-a/v1/chat/completions', body('paid'))
   failing.clear()
-  assert.ok(failed.status >= 500, failed.text)
+  assert.ok(response.status >= 500, response.text)
   const tiny = await key(0.000001)
-  assert.deepEqual(await previewed(tiny, 'paid'), [[], ['dear', 'cheap']])
-  asked = []
-  const refused = await tiny.post('/compat-a/v1/chat/completions', body('paid'))
-  assert.deepEqual([refused.status, asked], [402, []], refused.text)
-  assert.match(refused.body.error.message, /can cost up to 0\.2/)
+  assert.deepEqual(await previewFor(tiny, 'paid'), [[], ['dear', 'cheap']])
+  calledSlugs = []
+  const refusal = await tiny.post('/compat-a/v1/chat/completions', body('paid'))
+  assert.deepEqual([refusal.status, calledSlugs], [402, []], refusal.text)
+  assert.match(refusal.body.error.message, /can cost up to 0\.2/)
   const { ledger, postgres } = world.server.app.engine
   await ledger.flush()
   const { rows } = await postgres.pool.query('select from reservations')

@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Behaviour, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let openai: Vendor
@@ -17,8 +17,8 @@ before(async () => {
   anthropic = await startAnthropic()
   world = await gatewayWorld()
   const shape = 'anthropic-messages'
-  await world.bring(openai, 'oa', { models: [priced('gpt-4o')] })
-  await world.bring(anthropic, 'an', { shape, base_url: anthropic.origin, models: [priced('claude-sonnet-5-5')] })
+  await world.bring(openai, 'oa', { models: [pricedModel('gpt-4o')] })
+  await world.bring(anthropic, 'an', { shape, base_url: anthropic.origin, models: [pricedModel('claude-sonnet-5-5')] })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
@@ -26,7 +26,7 @@ after(async () => {
   await anthropic[Symbol.asyncDispose]()
 })
 
-/** The vendors' own clients with their own number of retries, and how many requests a call of each one makes. */
+/** The vendors' own clients with their default retries, and the number of requests per call. */
 const clients: Record<
   string,
   (apiKey: string, model: string, max: number, fetch: typeof globalThis.fetch) => Promise<unknown>
@@ -35,7 +35,7 @@ const clients: Record<
     new OpenAI({ apiKey, fetch, baseURL: `${world.server.origin}/compat-a/v1` }).chat.completions.create({
       model,
       max_tokens,
-      messages: said('hi'),
+      messages: userMessages('hi'),
     }),
   'openai, responses': (apiKey, model, max_output_tokens, fetch) =>
     new OpenAI({ apiKey, fetch, baseURL: `${world.server.origin}/compat-a/v1` }).responses.create({
@@ -47,23 +47,23 @@ const clients: Record<
     new OpenAI({ apiKey, fetch, baseURL: `${world.server.origin}/compat-c/v1` }).chat.completions.create({
       model,
       max_tokens,
-      messages: said('hi'),
+      messages: userMessages('hi'),
     }),
   'anthropic 1': (apiKey, model, max_tokens, fetch) =>
     new Anthropic({ apiKey, fetch, baseURL: `${world.server.origin}/compat-b` }).messages.create({
       model,
       max_tokens,
-      messages: said('hi'),
+      messages: userMessages('hi'),
     }),
   'anthropic 0': (apiKey, model, max_tokens, fetch) =>
     new Anthropic0({ apiKey, fetch, baseURL: `${world.server.origin}/compat-b` }).messages.create({
       model,
       max_tokens,
-      messages: said('hi'),
+      messages: userMessages('hi'),
     }),
 }
 
-/** The number of requests that the client sends before it gives up, and the status that it gives up with. */
+/** Returns the number of requests before the client gives up, and the final status. */
 async function tries(client: string, model: string, key = world.key.key, max = 16): Promise<[number, unknown]> {
   let requests = 0
   const counting: typeof fetch = (url, init) => {
@@ -90,27 +90,27 @@ const refusals: Record<string, { refused: Behaviour; status: number }> = {
 }
 
 for (const client of Object.keys(clients)) {
-  for (const [name, { refused, status }] of Object.entries(refusals))
-    test(`${client}: ${name} is met once`, async () => {
+  for (const [name, { refused: scriptedRefusal, status }] of Object.entries(refusals))
+    test(`${client}: ${name} is tried once`, async () => {
       for (const model of models) {
         const vendor = model.startsWith('oa/') ? openai : anthropic
         const before = vendor.requests.length
-        vendor.script(refused)
+        vendor.script(scriptedRefusal)
         assert.deepEqual(await tries(client, model), [1, status], model)
         assert.equal(vendor.requests.length, before + 1, 'the vendor is asked once too')
       }
     })
 
-  test(`${client}: a key that has no money left and one that was revoked are met once`, async () => {
+  test(`${client}: a key without money and a revoked key are tried once`, async () => {
     const poor = await world.person.key({ spend_cap_usd: 0.000001, spend_cap_period: 'total' })
     assert.deepEqual(await tries(client, models[0]!, poor.key), [1, 402])
-    const revoked = await world.person.key()
-    await world.person.delete(`/api-keys/${revoked.keyId}`)
-    assert.deepEqual(await tries(client, models[0]!, revoked.key), [1, 401])
+    const revokedKey = await world.person.key()
+    await world.person.delete(`/api-keys/${revokedKey.keyId}`)
+    assert.deepEqual(await tries(client, models[0]!, revokedKey.key), [1, 401])
   })
 }
 
-test('a client that waits out what passes gets its answer', async () => {
+test('a client that waits out a temporary fault gets its answer', async () => {
   openai.script({ garbage: 'not json' })
   assert.deepEqual(await tries('openai, chat', models[0]!), [2, 200])
 })

@@ -4,25 +4,25 @@ import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let server: Server
-/** The slugs that were asked, by the keys that they were asked with. */
-let asked: string[] = []
+/** The slugs of the called endpoints, by their keys. */
+let calledSlugs: string[] = []
 
-/** The vendors whose calls fail, and with which status. */
+/** The failing vendors, with their status. */
 const failing = new Map<string, number>()
 
 const slugs = ['north', 'east', 'south', 'west']
 const ids = new Map<string, string>()
 
-// One server stands behind all endpoints and knows them by their keys.
+// One server plays all endpoints and tells them apart by key.
 before(async () => {
   server = createServer((request, response) => {
     const slug = request.headers.authorization!.slice('Bearer sk-of-'.length)
     request.resume().on('end', () => {
-      asked.push(slug)
+      calledSlugs.push(slug)
       const status = failing.get(slug) ?? 200
       const choices = [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }]
       const usage = { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 }
@@ -39,7 +39,7 @@ before(async () => {
       name: slug,
       shape: 'openai-chat',
       api_key: `sk-of-${slug}`,
-      models: [priced('one')],
+      models: [pricedModel('one')],
       base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     })
     assert.equal(answer.status, 201, answer.text)
@@ -59,18 +59,18 @@ const change = async (slug: string, body: object) => {
 }
 
 const call = (body: object, headers: Record<string, string> = {}) =>
-  world.key.post('/compat-c/v1/chat/completions', { messages: said('hello'), ...body }, headers)
+  world.key.post('/compat-c/v1/chat/completions', { messages: userMessages('hello'), ...body }, headers)
 
-/** Calls that succeed make everybody as good as before. */
+/** Successful calls restore every endpoint's health. */
 async function heal() {
   failing.clear()
   for (const slug of slugs) for (const name of ['one', 'two', 'free']) await call({ model: `${slug}/${name}` })
-  asked = []
+  calledSlugs = []
 }
 
-test('each wish of `provider` means what it means at OpenRouter: who is asked, and after whom', async () => {
+test('each preference in `provider` means the same as at OpenRouter: which providers are tried, in which order', async () => {
   const at = (input: number, more: object = {}) => [{ id: 'one', pricing: { input, output: input }, ...more }]
-  const keeps = (kept: boolean | null, trains: boolean | null) => ({ data_policy: { keeps: kept, trains } })
+  const keeps = (isKept: boolean | null, trains: boolean | null) => ({ data_policy: { keeps: isKept, trains } })
   const weight = { weight: 1 }
   await change('north', { ...weight, priority: 0, models: at(3, { quantization: 'fp8' }), ...keeps(false, false) })
   await change('east', { ...weight, priority: 1, models: at(1, { quantization: 'int4' }), ...keeps(true, false) })
@@ -97,33 +97,33 @@ test('each wish of `provider` means what it means at OpenRouter: who is asked, a
     await heal()
     for (const slug of slugs) failing.set(slug, 401)
     const { status } = await call({ model: 'one', provider, ...more })
-    assert.deepEqual([asked.join(' '), status], [order, order === '' ? 404 : 502], JSON.stringify(provider))
+    assert.deepEqual([calledSlugs.join(' '), status], [order, order === '' ? 404 : 502], JSON.stringify(provider))
   }
 })
 
-test('a picture goes to a model that sees, also where it is what a tool answered', async () => {
-  const sees = (capabilities: string[]) => ({ models: [priced('one', { capabilities })] })
+test('an image goes to a vision model, even if it is in a tool result', async () => {
+  const sees = (capabilities: string[]) => ({ models: [pricedModel('one', { capabilities })] })
   await change('north', { ...sees(['tools']), priority: 0 })
   await change('east', { ...sees(['tools', 'vision']), priority: 1 })
-  for (const slug of ['south', 'west']) await change(slug, { models: [priced('two')] })
+  for (const slug of ['south', 'west']) await change(slug, { models: [pricedModel('two')] })
   const url = 'https://example.com/cat.png'
   const image = { type: 'image', source: { type: 'url', url } }
   const result = (content: unknown) => [{ type: 'tool_result', tool_use_id: 't1', content }]
   const after = (content: unknown) => [
-    ...said('look'),
+    ...userMessages('look'),
     { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
     { role: 'user', content: result(content) },
   ]
   const output = { type: 'function_call_output', call_id: 't1' }
-  const looked = [{ type: 'function_call', call_id: 't1', name: 'look', arguments: '{}' }]
+  const toolCall = [{ type: 'function_call', call_id: 't1', name: 'look', arguments: '{}' }]
   for (const [path, body, who] of [
     ['/compat-b/v1/messages', { messages: after('a cat') }, 'north'],
     ['/compat-b/v1/messages', { messages: after([image]) }, 'east'],
     ['/compat-b/v1/messages', { messages: [{ role: 'user', content: [image] }] }, 'east'],
-    ['/compat-a/v1/responses', { input: [...looked, { ...output, output: 'a cat' }] }, 'north'],
+    ['/compat-a/v1/responses', { input: [...toolCall, { ...output, output: 'a cat' }] }, 'north'],
     [
       '/compat-a/v1/responses',
-      { input: [...looked, { ...output, output: [{ type: 'input_image', image_url: url }] }] },
+      { input: [...toolCall, { ...output, output: [{ type: 'input_image', image_url: url }] }] },
       'east',
     ],
     [
@@ -134,11 +134,11 @@ test('a picture goes to a model that sees, also where it is what a tool answered
   ] as const) {
     await heal()
     const answer = await world.key.post(path, { model: 'one', max_tokens: 50, ...body })
-    assert.deepEqual([answer.status, asked], [200, [who]], answer.text)
+    assert.deepEqual([answer.status, calledSlugs], [200, [who]], answer.text)
   }
 })
 
-test('suffixes choose the cheapest, the fastest or the free offer; a suffix that nothing serves finds no model', async () => {
+test('suffixes choose the cheapest, fastest, or free offer; an unserved suffix finds no model', async () => {
   await change('north', { models: [{ id: 'one', pricing: { input: 5, output: 5 } }], priority: 0 })
   await change('east', { models: [{ id: 'one', pricing: { input: 1, output: 1 } }], priority: 1 })
   await change('south', { models: [{ id: 'one', pricing: { input: 0, output: 0 } }], priority: 2 })
@@ -156,14 +156,14 @@ test('suffixes choose the cheapest, the fastest or the free offer; a suffix that
   assert.equal((await route('one:nitro'))[0], 200)
 })
 
-test('with `models`, any failure moves on to the next model, and the answer says which one it is', async () => {
-  await change('north', { models: [priced('one')] })
-  await change('east', { models: [priced('two')] })
-  await change('south', { models: [priced('three')] })
+test('with `models`, any failure moves on to the next model, and the answer names it', async () => {
+  await change('north', { models: [pricedModel('one')] })
+  await change('east', { models: [pricedModel('two')] })
+  await change('south', { models: [pricedModel('three')] })
   await heal()
   failing.set('north', 400)
   const answer = await call({ model: 'north/one', models: ['east/two'] })
-  assert.deepEqual([answer.status, asked], [200, ['north', 'east']], answer.text)
+  assert.deepEqual([answer.status, calledSlugs], [200, ['north', 'east']], answer.text)
   assert.equal((await call({ models: ['east/two'] })).status, 200, 'the model may be left out')
   assert.equal((await call({ model: 'north/one' })).status, 400)
   const unknown = await call({ model: 'east/two', models: ['east/typo'] })
@@ -175,8 +175,8 @@ const row = async (slug: string) => {
   return body.data.find((one: { slug: string }) => one.slug === slug)
 }
 
-test('the list of providers tells who is set aside, why and until when, until its owner changes something', async () => {
-  for (const slug of slugs) await change(slug, { models: [priced('one')], priority: 0 })
+test('the list of providers shows which are avoided, why, and until when, until the owner changes something', async () => {
+  for (const slug of slugs) await change(slug, { models: [pricedModel('one')], priority: 0 })
   await heal()
   const before = await row('north')
   assert.deepEqual([before.serving, before.set_aside_until], [true, null])
@@ -192,15 +192,15 @@ test('the list of providers tells who is set aside, why and until when, until it
   assert.equal((await row('north')).set_aside_until, null, 'a new key is tried at once')
 })
 
-test('a change is heard of once, however long transactions stay open elsewhere', async () => {
+test('a change is noticed once, however long other transactions stay open', async () => {
   const client = await world.server.app.engine.postgres.pool.connect()
   try {
     await client.query('begin; select pg_current_xact_id()')
-    await change('north', { models: [priced('one')], weight: 7 })
+    await change('north', { models: [pricedModel('one')], weight: 7 })
     await heal()
     failing.set('north', 401)
     assert.equal((await call({ model: 'north/one' })).status, 502)
-    // Longer than changes are looked for by themselves.
+    // Longer than the polling interval for changes.
     await sleep(1_000)
     assert.equal((await row('north')).status, 'failing')
   } finally {

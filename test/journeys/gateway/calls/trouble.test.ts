@@ -9,7 +9,7 @@ import OpenAI, { APIError, APIUserAbortError } from 'openai'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let first: Vendor
@@ -17,18 +17,18 @@ let second: Vendor
 let anthropic: Vendor
 let client: OpenAI
 
-// Two ways to the same model: `gpt-4o` alone asks the first, and the second when that fails.
+// Two endpoints for the same model: `gpt-4o` tries the first, and the second if that fails.
 before(async () => {
   first = await startOpenAI({ key: 'sk-of-the-first' })
   second = await startOpenAI({ key: 'sk-of-the-second' })
   anthropic = await startAnthropic()
   world = await gatewayWorld()
-  await world.bring(first, 'first', { priority: 1, models: [priced('gpt-4o'), priced('gpt-4o-mini')] })
-  await world.bring(second, 'second', { priority: 2, models: [priced('gpt-4o')] })
+  await world.bring(first, 'first', { priority: 1, models: [pricedModel('gpt-4o'), pricedModel('gpt-4o-mini')] })
+  await world.bring(second, 'second', { priority: 2, models: [pricedModel('gpt-4o')] })
   await world.bring(anthropic, 'an', {
     shape: 'anthropic-messages',
     base_url: anthropic.origin,
-    models: [priced('claude-haiku-4-5')],
+    models: [pricedModel('claude-haiku-4-5')],
   })
   client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
 })
@@ -38,12 +38,12 @@ after(async () => {
 })
 
 const ask = (model: string, more: object = {}) =>
-  world.key.post('/compat-a/v1/chat/completions', { model, messages: said('hello'), ...more })
-/** A call that the first serves makes it as good as before. */
+  world.key.post('/compat-a/v1/chat/completions', { model, messages: userMessages('hello'), ...more })
+/** A successful call at the first restores its health. */
 const restore = async () => assert.equal((await ask('first/gpt-4o')).status, 200)
 const provider = (answer: { headers: Headers }) => /provider=(\w+)/.exec(answer.headers.get('x-uk-route')!)![1]
 
-test('what fails before its first byte is asked for elsewhere, with that provider’s key, and set aside for a while', async () => {
+test('a failure before the first byte is retried elsewhere, with that provider’s key, and the provider is avoided for a while', async () => {
   const failures = [
     { status: 503, message: 'down' },
     { garbage: 'no answer' as const },
@@ -51,13 +51,13 @@ test('what fails before its first byte is asked for elsewhere, with that provide
     { garbage: 'truncated' as const },
   ]
   for (const failure of failures) {
-    const answered = second.requests.length
+    const requestCount = second.requests.length
     first.script(failure)
     const answer = await ask('gpt-4o')
     assert.deepEqual([answer.status, provider(answer)], [200, 'second'], answer.text)
-    const { headers } = second.requests[answered]!
+    const { headers } = second.requests[requestCount]!
     assert.equal(headers.authorization, 'Bearer sk-of-the-second')
-    // Set aside, the first is asked last: a call goes to the second at once.
+    // The avoided first is tried last: a call goes to the second at once.
     assert.equal(provider(await ask('gpt-4o')), 'second')
     await restore()
     assert.equal(provider(await ask('gpt-4o')), 'first')
@@ -66,7 +66,7 @@ test('what fails before its first byte is asked for elsewhere, with that provide
     if (headers.authorization) assert.equal(headers.authorization, 'Bearer sk-of-the-first')
 })
 
-test('an error frame in place of a stream’s first event is not taken for an answer either', async () => {
+test('an error frame in place of a stream’s first event isn’t taken for an answer either', async () => {
   const server = createServer((request, response) => {
     request.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -75,7 +75,12 @@ test('an error frame in place of a stream’s first event is not taken for an an
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   const base_url = `http://127.0.0.1:${port}/v1`
-  await world.bring(first, 'frames', { base_url, api_key: 'sk-frames', priority: 0, models: [priced('gpt-4o-mini')] })
+  await world.bring(first, 'frames', {
+    base_url,
+    api_key: 'sk-frames',
+    priority: 0,
+    models: [pricedModel('gpt-4o-mini')],
+  })
   const answer = await ask('gpt-4o-mini', { stream: true })
   assert.deepEqual([answer.status, provider(answer)], [200, 'first'], answer.text)
   assert.match(answer.text, /hello/)
@@ -85,7 +90,7 @@ test('an error frame in place of a stream’s first event is not taken for an an
   server.closeAllConnections()
 })
 
-test('a request that is at fault is not asked twice; when all fail, the client is told not to try again', async () => {
+test('a faulty request isn’t tried twice; when all fail, the client is told not to retry', async () => {
   await restore()
   const before = second.requests.length
   first.script({ status: 400, message: 'no such thing' })
@@ -98,7 +103,7 @@ test('a request that is at fault is not asked twice; when all fail, the client i
   assert.deepEqual([first.pending(), second.pending()], [0, 0], 'each was asked twice')
 })
 
-test('what passes by itself is tried again at the only provider; what does not is not', async () => {
+test('temporary faults are retried at the only provider, others aren’t', async () => {
   await restore()
   first.script({ status: 503, message: 'busy', times: 2 })
   const answer = await ask('first/gpt-4o')
@@ -115,20 +120,20 @@ test('what passes by itself is tried again at the only provider; what does not i
   )
   const before = first.requests.length
   first.script({ status: 401, message: 'who are you' })
-  const refused = await ask('first/gpt-4o')
-  assert.equal(refused.status, 502)
-  assert.equal(refused.body.error.message, 'The provider rejected the API key of the endpoint `first`.')
+  const refusal = await ask('first/gpt-4o')
+  assert.equal(refusal.status, 502)
+  assert.equal(refusal.body.error.message, 'The provider rejected the API key of the endpoint `first`.')
   assert.equal(first.requests.length, before + 1)
   await restore()
   first.script({ status: 401, message: 'who are you' })
-  const own = await world.person.post('/inference/text', { model: 'first/gpt-4o', messages: said('hello') })
+  const own = await world.person.post('/inference/text', { model: 'first/gpt-4o', messages: userMessages('hello') })
   assert.match(own.body.error.message, /the key of the endpoint `first`\.$/)
   await restore()
 })
 
-test('the platform’s own callers take the same turns: elsewhere first, then again', async () => {
+test('the platform’s own callers get the same order: elsewhere first, then retries', async () => {
   await restore()
-  const infer = (model: string) => world.person.post('/inference/text', { model, messages: said('hello') })
+  const infer = (model: string) => world.person.post('/inference/text', { model, messages: userMessages('hello') })
   first.script({ status: 503, message: 'busy' })
   const elsewhere = await infer('gpt-4o')
   assert.deepEqual([elsewhere.status, elsewhere.body.data.provider, elsewhere.body.data.text], [200, 'second', 'hello'])
@@ -141,10 +146,14 @@ test('the platform’s own callers take the same turns: elsewhere first, then ag
   await restore()
 })
 
-test('a client that leaves takes the provider’s work with it, and pays for what came', async () => {
+test('a client that disconnects cancels the provider’s work, and pays for the output so far', async () => {
   first.script({ reply: 'word '.repeat(400), perChunkDelayMs: 20 })
   const from = first.requests.length
-  const stream = await client.chat.completions.create({ model: 'first/gpt-4o', messages: said('go on'), stream: true })
+  const stream = await client.chat.completions.create({
+    model: 'first/gpt-4o',
+    messages: userMessages('go on'),
+    stream: true,
+  })
   let chunks = 0
   for await (const _ of stream) if (++chunks === 10) break
   stream.controller.abort()
@@ -162,12 +171,12 @@ test('a client that leaves takes the provider’s work with it, and pays for wha
   assert.ok(call.output_tokens >= 5n && call.output_tokens < 100n, `${call.output_tokens} tokens of some 10 words`)
 })
 
-test('a client that leaves before the answer begins is noticed as well', async () => {
+test('a client that disconnects before the answer starts is noticed as well', async () => {
   first.script({ hang: true })
   const from = first.requests.length
   const leaving = new AbortController()
   const asked = client.chat.completions.create(
-    { model: 'first/gpt-4o', messages: said('x') },
+    { model: 'first/gpt-4o', messages: userMessages('x') },
     { signal: leaving.signal },
   )
   const request = await first.arrival(from)
@@ -177,10 +186,10 @@ test('a client that leaves before the answer begins is noticed as well', async (
   assert.ok(request.aborted)
 })
 
-test('a stream that breaks in the middle ends with an error, never as if it were whole', async () => {
+test('a stream that breaks off ends with an error, never as if it were complete', async () => {
   for (const garbage of ['closes socket', 'truncated'] as const) {
     first.script({ reply: 'one two three four five six', garbage })
-    const stream = client.chat.completions.stream({ model: 'first/gpt-4o', messages: said('x') })
+    const stream = client.chat.completions.stream({ model: 'first/gpt-4o', messages: userMessages('x') })
     let text = ''
     stream.on('content', (delta) => void (text += delta))
     await assert.rejects(
@@ -190,18 +199,22 @@ test('a stream that breaks in the middle ends with an error, never as if it were
     assert.match(text, /^one/)
     anthropic.script({ reply: 'one two three four five six', garbage })
     const messages = new Anthropic({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-b`, maxRetries: 0 })
-    const answer = messages.messages.stream({ model: 'an/claude-haiku-4-5', max_tokens: 50, messages: said('x') })
+    const answer = messages.messages.stream({
+      model: 'an/claude-haiku-4-5',
+      max_tokens: 50,
+      messages: userMessages('x'),
+    })
     await assert.rejects(answer.finalText(), (error) => error instanceof AnthropicError && error.type === 'api_error')
   }
 })
 
-test('a slow reader holds the provider back instead of filling the server', async () => {
+test('a slow reader applies backpressure to the provider instead of filling the server’s memory', async () => {
   const words = 'abcdef '.repeat(40_000)
   first.script({ reply: words })
   const response = await fetch(`${world.server.origin}/compat-a/v1/chat/completions`, {
     method: 'POST',
     headers: { ...world.key.headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'first/gpt-4o', messages: said('x'), stream: true }),
+    body: JSON.stringify({ model: 'first/gpt-4o', messages: userMessages('x'), stream: true }),
   })
   const reader = response.body!.getReader()
   const decoder = new TextDecoder()
@@ -223,27 +236,30 @@ test('a revoked key ends its streams, and is refused at once', async () => {
     maxRetries: 0,
   }).chat.completions.create({
     model: 'first/gpt-4o',
-    messages: said('go on'),
+    messages: userMessages('go on'),
     stream: true,
   })
   // It may end before the answer to the revocation is read.
-  const broken = assert.rejects(async () => {
+  const streamEnd = assert.rejects(async () => {
     for await (const _ of stream) continue
   })
   assert.equal((await world.person.delete(`/api-keys/${key.keyId}`)).status, 200)
-  await broken
+  await streamEnd
   assert.equal(
-    (await key.post('/compat-a/v1/chat/completions', { model: 'sim/echo', messages: said('x') })).status,
+    (await key.post('/compat-a/v1/chat/completions', { model: 'sim/echo', messages: userMessages('x') })).status,
     401,
   )
 })
 
-test('a client that leaves while a retry is waited for, or while two race, leaves nothing behind', async () => {
-  const leave = async (headers: Record<string, string>, model: string, begun: () => Promise<unknown>) => {
+test('a client that disconnects while a retry is pending, or while two race, leaves nothing behind', async () => {
+  const leave = async (headers: Record<string, string>, model: string, waitUntilStarted: () => Promise<unknown>) => {
     const leaving = new AbortController()
-    const asked = client.chat.completions.create({ model, messages: said('x') }, { signal: leaving.signal, headers })
-    void begun().then(() => leaving.abort())
-    await assert.rejects(asked, APIUserAbortError)
+    const request = client.chat.completions.create(
+      { model, messages: userMessages('x') },
+      { signal: leaving.signal, headers },
+    )
+    void waitUntilStarted().then(() => leaving.abort())
+    await assert.rejects(request, APIUserAbortError)
   }
   const from = first.requests.length
   first.script({ status: 429, message: 'later', headers: { 'retry-after': '3' } })

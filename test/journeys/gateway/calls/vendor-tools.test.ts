@@ -4,22 +4,23 @@ import { after, before, test } from 'node:test'
 import type { Caller } from '../../../server.ts'
 import { serve } from '../../../vendors/server.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 const packages = new URL('../../../../node_modules/', import.meta.url)
-const read = (path: string): string => readFileSync(new URL(path, packages), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')
+const readTypes = (path: string): string =>
+  readFileSync(new URL(path, packages), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '')
 
-/** The types of the tools that a request may have, from the SDK: those of each member of a union, or of the unions in it. */
+/** Reads the types of request tools from the SDK, for each member of a union and nested unions. */
 function toolTypes(file: string, union: string): string[] {
-  const text = read(file)
+  const text = readTypes(file)
   const members = (name: string): string[] => {
-    const found = new RegExp(`export type ${name} = ([\\w\\s.|]+);`).exec(text)
-    return found === null ? [name] : found[1]!.split('|').flatMap((each) => members(each.trim()))
+    const match = new RegExp(`export type ${name} = ([\\w\\s.|]+);`).exec(text)
+    return match === null ? [name] : match[1]!.split('|').flatMap((each) => members(each.trim()))
   }
   return members(union).flatMap((member) => {
     const start = new RegExp(`\\binterface ${member.split('.').at(-1)!} \\{`).exec(text)
     assert.ok(start, `${member} is gone from ${file}`)
-    // Of the interface itself: its fields stand one level in.
+    // Only the interface's own fields, which are indented by one level.
     const indent = member.includes('.') ? '        ' : '    '
     const body = text.slice(start.index).split(`\n${indent.slice(4)}}`)[0]!
     const own = body.split('\n').find((line) => line.startsWith(`${indent}type`))
@@ -27,7 +28,7 @@ function toolTypes(file: string, union: string): string[] {
   })
 }
 
-/** The tools whose calls clients answer themselves. All others the vendor carries out, and reads what it found to the model. */
+/** Tools whose calls clients answer themselves. The vendor runs all others and feeds the results to the model. */
 const BY_CLIENT =
   /^(?:function|custom|namespace|local_shell|apply_patch|computer|computer_use_preview|bash_.*|text_editor_.*|memory_.*|computer_\d+|computer_toolset_.*|browser_toolset_.*)$/
 
@@ -39,12 +40,12 @@ const surfaces = {
   },
   chat: {
     path: '/compat-a/v1/chat/completions',
-    more: { messages: said('hello'), max_tokens: 20 },
+    more: { messages: userMessages('hello'), max_tokens: 20 },
     types: ['function', 'custom', 'web_search', 'browser_search', 'openrouter:web_search', 'something_new'],
   },
   messages: {
     path: '/compat-b/v1/messages',
-    more: { messages: said('hello'), max_tokens: 20 },
+    more: { messages: userMessages('hello'), max_tokens: 20 },
     types: [
       ...toolTypes('@anthropic-ai/sdk/resources/messages/messages.d.ts', 'ToolUnion'),
       ...toolTypes('@anthropic-ai/sdk/resources/beta/messages/messages.d.ts', 'BetaToolUnion'),
@@ -54,15 +55,15 @@ const surfaces = {
 
 let world: World
 let vendor: Vendor
-/** Has enough for a short question, and not for one as long as the model reads. */
-let capped: Caller
+/** Can afford a short question, but not one as long as the model's context. */
+let cappedKey: Caller
 
 before(async () => {
   world = await gatewayWorld()
-  const told = { status: 400, body: { error: { type: 'invalid_request_error', message: 'not today' } } }
-  vendor = await serve({ key: 'sk-x', answer: () => told, failure: () => told, headers: () => ({}) })
-  capped = await world.person.key({ spend_cap_usd: 0.05, spend_cap_period: 'day' })
-  const models = [priced('m', { context_length: 100_000 })]
+  const refusal = { status: 400, body: { error: { type: 'invalid_request_error', message: 'not today' } } }
+  vendor = await serve({ key: 'sk-x', answer: () => refusal, failure: () => refusal, headers: () => ({}) })
+  cappedKey = await world.person.key({ spend_cap_usd: 0.05, spend_cap_period: 'day' })
+  const models = [pricedModel('m', { context_length: 100_000 })]
   await world.bring(vendor, 'responses', { shape: 'openai-responses', models })
   await world.bring(vendor, 'chat', { models })
   await world.bring(vendor, 'messages', { shape: 'anthropic-messages', base_url: vendor.origin, models })
@@ -73,9 +74,9 @@ after(async () => {
 })
 
 for (const [name, { path, more, types }] of Object.entries(surfaces)) {
-  const ask = async (fields: object) => (await capped.post(path, { model: `${name}/m`, ...more, ...fields })).status
+  const ask = async (fields: object) => (await cappedKey.post(path, { model: `${name}/m`, ...more, ...fields })).status
 
-  test(`${name}: a tool that the vendor carries out holds as much as the model can read, one of the client’s what it says`, async () => {
+  test(`${name}: a vendor-run tool reserves the model's full context, a client tool only its text`, async () => {
     assert.ok(types.length >= 6, types.join(' '))
     assert.equal(await ask({}), 400, 'what is asked without tools reaches the vendor')
     for (const type of new Set(types)) {
@@ -86,7 +87,7 @@ for (const [name, { path, more, types }] of Object.entries(surfaces)) {
     }
   })
 
-  test(`${name}: so does a field that has the vendor look something up`, async () => {
+  test(`${name}: so does a field that makes the vendor look something up`, async () => {
     for (const field of [
       { web_search_options: {} },
       { search_parameters: { mode: 'on' } },
@@ -98,9 +99,9 @@ for (const [name, { path, more, types }] of Object.entries(surfaces)) {
   })
 }
 
-test('a shell and a search for tools count as the vendor’s unless they say that they are the client’s', async () => {
+test('a shell and a tool search count as the vendor’s unless marked as the client’s', async () => {
   const ask = async (tool: object) =>
-    (await capped.post(surfaces.responses.path, { model: 'responses/m', ...surfaces.responses.more, tools: [tool] }))
+    (await cappedKey.post(surfaces.responses.path, { model: 'responses/m', ...surfaces.responses.more, tools: [tool] }))
       .status
   assert.equal(await ask({ type: 'shell', environment: { type: 'local' } }), 400)
   assert.equal(await ask({ type: 'shell' }), 402)

@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { APIError } from 'openai'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let vendor: Vendor
@@ -15,9 +15,9 @@ before(async () => {
   vendor = await startOpenAI({ key: 'sk-one' })
   other = await startOpenAI({ key: 'sk-two' })
   world = await gatewayWorld()
-  await world.bring(vendor, 'slow', { priority: 1, models: [priced('gpt-4o')] })
-  await world.bring(vendor, 'thinker', { models: [priced('gpt-4o-mini')] })
-  await world.bring(other, 'other', { priority: 2, models: [priced('gpt-4o')] })
+  await world.bring(vendor, 'slow', { priority: 1, models: [pricedModel('gpt-4o')] })
+  await world.bring(vendor, 'thinker', { models: [pricedModel('gpt-4o-mini')] })
+  await world.bring(other, 'other', { priority: 2, models: [pricedModel('gpt-4o')] })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
@@ -26,9 +26,9 @@ after(async () => {
 })
 
 const ask = (model: string) =>
-  world.key.post('/compat-c/v1/chat/completions', { model, messages: said('hello'), stream: true })
+  world.key.post('/compat-c/v1/chat/completions', { model, messages: userMessages('hello'), stream: true })
 
-test('who waits for a first word on compat-c is told that somebody is at work, and can still be served by another', async () => {
+test('a client waiting on compat-c gets keep-alives, and can still be served by another provider', async () => {
   const client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-c/v1`, maxRetries: 0 })
   vendor.script({ reply: 'at last', delayMs: 5_500 }, { status: 401, message: 'no', delayMs: 5_500 })
   const waiting = ask('slow/gpt-4o')
@@ -36,24 +36,28 @@ test('who waits for a first word on compat-c is told that somebody is at work, a
   const falling = ask('gpt-4o')
   await vendor.arrival(1)
   other.script({ status: 401, message: 'never', delayMs: 5_500 })
-  const stream = await client.chat.completions.create({ model: 'other/gpt-4o', messages: said('x'), stream: true })
-  const read = async () => {
+  const stream = await client.chat.completions.create({
+    model: 'other/gpt-4o',
+    messages: userMessages('x'),
+    stream: true,
+  })
+  const readAll = async () => {
     for await (const _ of stream) continue
   }
-  const failed = await read().catch((error: unknown) => error)
-  const [late, taken] = [await waiting, await falling]
+  const failure = await readAll().catch((error: unknown) => error)
+  const [late, second] = [await waiting, await falling]
   assert.deepEqual([late.status, late.text.startsWith(': OPENROUTER PROCESSING\n\n')], [200, true])
   assert.match(late.text, /"content":"at"/)
   assert.ok(late.text.endsWith('data: [DONE]\n\n'))
-  assert.match(taken.text, /^: OPENROUTER PROCESSING\n\n(.|\n)*"provider":"other"/)
-  assert.ok(failed instanceof APIError, 'after the head has left the stream says it')
+  assert.match(second.text, /^: OPENROUTER PROCESSING\n\n(.|\n)*"provider":"other"/)
+  assert.ok(failure instanceof APIError, 'after the head has left the stream says it')
 })
 
-test('who waits for a first word on compat-b is sent pings, which its clients pass over', async () => {
+test('a client waiting on compat-b gets pings, which its SDKs ignore', async () => {
   const { origin } = world.server
   const anthropic = new Anthropic({ apiKey: world.key.key, baseURL: `${origin}/compat-b`, maxRetries: 0 })
   vendor.script({ reply: 'at last', delayMs: 10_500, times: 2 })
-  const body = { model: 'thinker/gpt-4o-mini', max_tokens: 99, messages: said('x') }
+  const body = { model: 'thinker/gpt-4o-mini', max_tokens: 99, messages: userMessages('x') }
   const [{ text }, message] = await Promise.all([
     world.key.post('/compat-b/v1/messages', { ...body, stream: true }),
     anthropic.messages.stream(body).finalMessage(),

@@ -11,9 +11,9 @@ import { wav } from '#test/vendors/media/made/sound.ts'
 let server: TestServer
 let alice: Person
 let vendor: Awaited<ReturnType<typeof vendorAt>>
-/** A chat, and a run in it that failed. */
+/** A chat with a failed run. */
 let chat: string
-let failed: string
+let failedRun: string
 
 const kinds = ['text', 'image', 'video', 'speech', 'transcription'] as const
 const pricing = { input: 1e6, output: 1e6, image: 1e6, video_second: 1e6, character: 1e6, audio_second: 1e6 }
@@ -33,16 +33,16 @@ before(async () => {
     },
   )
   chat = (await alice.post('/chats', { model: 'paid/dear-text' })).body.data.id
-  const sent = await alice.post(`/chats/${chat}/messages`, { content: 'hello' })
-  failed = sent.body.error.details.run_id
-  assert.equal(sent.status, 502, sent.text)
+  const message = await alice.post(`/chats/${chat}/messages`, { content: 'hello' })
+  failedRun = message.body.error.details.run_id
+  assert.equal(message.status, 502, message.text)
 })
 after(async () => {
   await server?.[Symbol.asyncDispose]()
   vendor?.[Symbol.dispose]()
 })
 
-/** A body for every route that accepts a call of a model and makes it later. */
+/** A body for every route that accepts a model call and makes it later. */
 const bodies: Record<string, (model: (kind: (typeof kinds)[number]) => string) => object> = {
   'chats.send': (model) => ({ content: 'hello', model: model('text') }),
   'chats.retry': (model) => ({ model: model('text') }),
@@ -60,7 +60,7 @@ const routes = list(await loadContracts()).filter(
   ({ endpoint: { reply, errors } }) => reply.kind === 'operation' && errors?.includes('unpriced_model'),
 )
 
-test('every route that calls a model later is tried here', () => {
+test('every route that calls a model later is tested here', () => {
   assert.deepEqual(routes.map(({ name }) => name).toSorted(), Object.keys(bodies).toSorted())
 })
 
@@ -74,14 +74,14 @@ for (const [title, who, models, refusal] of cases)
   for (const { name, endpoint } of routes)
     test(`${name} isn't accepted for the background under ${title}`, async () => {
       const by = await who()
-      const path = endpoint.path.replace(':id', chat).replace(':run_id', failed)
+      const path = endpoint.path.replace(':id', chat).replace(':run_id', failedRun)
       const body = bodies[name]!((kind) => `paid/${models}-${kind}`)
-      const asked = vendor.got.length
+      const requestCount = vendor.got.length
       const before = await traces()
       const answer = await by.post(path, { ...body, background: true })
       assert.deepEqual([answer.status, answer.body.error?.code], refusal, answer.text)
       assert.deepEqual(await traces(), before)
-      assert.equal(vendor.got.length, asked)
+      assert.equal(vendor.got.length, requestCount)
     })
 
 for (const [title, who, models, refusal] of cases)
@@ -93,17 +93,17 @@ for (const [title, who, models, refusal] of cases)
     assert.deepEqual(await traces(), before)
   })
 
-test('what fits is accepted, and nothing is held for the check', async () => {
+test('affordable calls are accepted, and the check leaves no reservation', async () => {
   const key = await alice.key({ spend_cap_usd: 8, spend_cap_period: 'total' })
   for (const _ of [1, 2]) {
     const answer = await key.post('/inference/videos', { model: 'paid/dear-video', prompt: 'x', seconds: 4 })
     assert.equal(answer.status, 202, answer.text)
-    // The vendor breaks, so what was held counts as paid: the second call fits to the cent.
+    // The vendor fails, so the reservation counts as spent: the second call fits to the cent.
     assert.equal((await ended(alice, answer.body.data.id)).status, 'failed')
   }
 })
 
-/** Operations, runs, jobs and money that an accepted call leaves behind. */
+/** Operations, runs, jobs, and money left behind by an accepted call. */
 async function traces(): Promise<unknown> {
   const { pool } = server.app.engine.postgres
   const { rows } = await pool.query(`select

@@ -3,21 +3,21 @@ import { type Caller, type TestServer, caller } from '../../../server.ts'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { gatewayWorld, priced, said } from '../world.ts'
+import { gatewayWorld, pricedModel, userMessages } from '../world.ts'
 import { until } from '../../../until.ts'
 
-/** The outcome of a race for a cap. In nano-dollars. */
-export interface Raced {
+/** The outcome of a race for a cap, in nano-dollars. */
+export interface RaceResult {
   cap: bigint
   spent: bigint
   calls: number
   refused: number
-  /** Of the ways in: how many calls each served. */
+  /** Calls served per route. */
   served: Record<string, number>
   milliseconds: number
 }
 
-const messages = said('x'.repeat(60))
+const messages = userMessages('x'.repeat(60))
 /** Every way to spend money through the gateways, whole and streamed, over providers of three shapes. */
 const ways: Record<string, [path: string, body: object]> = {
   chat: ['/compat-a/v1/chat/completions', { model: 'oa/gpt-4o', max_tokens: 100, messages }],
@@ -36,19 +36,19 @@ const ways: Record<string, [path: string, body: object]> = {
 const names = Object.keys(ways)
 
 /**
- * So many clients spend one key's cap over two server processes until nothing fits any more. Each call holds at most a
- * hundredth of the cap. Checks that it was not crossed, that every call at a vendor is in the books, and that nothing is
- * left held.
+ * Lets this many clients spend one key's cap over two server processes until no call fits. Each call reserves up to a
+ * hundredth of the cap. Checks that the cap was never exceeded, that every vendor call is in the ledger, and that no
+ * reservation is left.
  */
-export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
+export async function raceCap(clients: number, capUsd: number): Promise<RaceResult> {
   const otherwise = { reply: 'some words of an answer', usage: { input: 20, output: 60 } }
   await using openai: Vendor = await startOpenAI({ otherwise })
   await using anthropic: Vendor = await startAnthropic({ otherwise })
   await using world = await gatewayWorld({ UK_LIMIT_INFERENCE: '0', UK_LIMIT_IN_FLIGHT: '0', UK_LIMIT_READS: '0' })
   await using twin = await world.server.twin()
-  await world.bring(openai, 'oa', { models: [priced('gpt-4o'), priced('text-embedding-3-small')] })
-  await world.bring(openai, 'rs', { shape: 'openai-responses', models: [priced('gpt-4o')] })
-  const claude = { shape: 'anthropic-messages', base_url: anthropic.origin, models: [priced('claude-haiku-4-5')] }
+  await world.bring(openai, 'oa', { models: [pricedModel('gpt-4o'), pricedModel('text-embedding-3-small')] })
+  await world.bring(openai, 'rs', { shape: 'openai-responses', models: [pricedModel('gpt-4o')] })
+  const claude = { shape: 'anthropic-messages', base_url: anthropic.origin, models: [pricedModel('claude-haiku-4-5')] }
   await world.bring(anthropic, 'an', claude)
   const key = await world.person.key({ spend_cap_usd: capUsd, spend_cap_period: 'total' })
   const cap = BigInt(Math.round(capUsd * 1e9))
@@ -56,20 +56,20 @@ export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
     [world.server, key],
     [twin, caller(twin.origin, key.headers)],
   ]
-  const served: Record<string, number> = Object.fromEntries(names.map((name) => [name, 0]))
-  let refused = 0
+  const servedCounts: Record<string, number> = Object.fromEntries(names.map((name) => [name, 0]))
+  let refusedCount = 0
 
-  /** One call; answers whether it was served. */
+  /** Makes one call and returns whether it was served. */
   async function spend(by: Caller, name: string): Promise<boolean> {
     const [path, body] = ways[name]!
-    // A machine with other work may have no connection to the database free for so many: they come again, as clients do.
+    // A busy machine may lack database connections for this many clients: they retry, like real clients.
     const answer = await until(
       () => by.post(path, body),
       ({ status }) => status !== 503,
     )
     assert.ok(answer.status === 200 || answer.status === 402, `${name}: ${answer.status} ${answer.text}`)
-    if (answer.status === 200) served[name]!++
-    else refused++
+    if (answer.status === 200) servedCounts[name]!++
+    else refusedCount++
     return answer.status === 200
   }
 
@@ -77,7 +77,7 @@ export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
   await Promise.all(
     Array.from({ length: clients }, async (_, i) => {
       const [server, by] = servers[i % 2]!
-      // The refused amount may only be held for others: once those are settled there may be room again.
+      // The missing amount may only be reserved by others: there may be room again once those are settled.
       for (let turn = i, misses = 0; misses < 2; turn++)
         if (await spend(by, names[turn % names.length]!)) misses = 0
         else {
@@ -87,12 +87,12 @@ export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
     }),
   )
   const flush = () => Promise.all(servers.map(([server]) => server.app.engine.ledger.flush()))
-  // The rest is spent by one alone, until nothing that any way needs is there.
-  for (let left = true; left;) {
-    left = false
+  // A single client spends the rest until no route fits.
+  for (let isAffordable = true; isAffordable;) {
+    isAffordable = false
     for (const name of names) {
       await flush()
-      if (await spend(key, name)) left = true
+      if (await spend(key, name)) isAffordable = true
     }
   }
   const milliseconds = Math.round(performance.now() - startedAt)
@@ -110,17 +110,23 @@ export async function raceCap(clients: number, capUsd: number): Promise<Raced> {
     [key.keyId],
   )
   const books = rows[0]!
-  const calls = Object.values(served).reduce((sum, count) => sum + count, 0)
-  const arrived = [...openai.requests, ...anthropic.requests].filter(({ method }) => method === 'POST').length
+  const calls = Object.values(servedCounts).reduce((sum, count) => sum + count, 0)
+  const requestCount = [...openai.requests, ...anthropic.requests].filter(({ method }) => method === 'POST').length
   assert.deepEqual(
-    { calls: books['calls'], arrived, held: books['held'], open: books['open'], overruns: books['overruns'] },
+    {
+      calls: books['calls'],
+      arrived: requestCount,
+      held: books['held'],
+      open: books['open'],
+      overruns: books['overruns'],
+    },
     { calls: BigInt(calls), arrived: calls, held: 0n, open: 0n, overruns: 0n },
   )
   assert.equal(books['spent'], books['cost'])
   assert.ok(books['spent']! <= cap, `${books['spent']} crossed ${cap}`)
   assert.ok(books['largest']! * 50n <= cap, `a call held ${books['largest']}, more than a fiftieth of ${cap}`)
-  for (const name of names) assert.ok(served[name]! > 0, `${name} was never served`)
-  return { cap, spent: books['spent']!, calls, refused, served, milliseconds }
+  for (const name of names) assert.ok(servedCounts[name]! > 0, `${name} was never served`)
+  return { cap, spent: books['spent']!, calls, refused: refusedCount, served: servedCounts, milliseconds }
 }
 
-export const shareUsed = ({ spent, cap }: Raced): number => Number((spent * 10_000n) / cap) / 10_000
+export const shareUsed = ({ spent, cap }: RaceResult): number => Number((spent * 10_000n) / cap) / 10_000

@@ -1,9 +1,9 @@
 import { Session } from 'node:inspector/promises'
 
-/** A piece of the project's code, and the number of times that it ran. */
+/** A block of the project's code, and how often it ran. */
 export type Counts = ReadonlyMap<string, number>
 
-/** Counts how often each block of the project's code runs, as V8 counts it for coverage. */
+/** Counts how often each block of the project's code runs, using V8's coverage counters. */
 class WorkCounter implements AsyncDisposable {
   readonly #session = new Session()
 
@@ -33,17 +33,17 @@ class WorkCounter implements AsyncDisposable {
   }
 }
 
-/** The blocks that ran more than about twice as often for twice the input. */
+/** Returns the blocks that ran more than about twice as often for twice the input. */
 export async function superlinear(work: (size: number) => void | Promise<void>, size: number): Promise<string[]> {
   await using counter = new WorkCounter()
   await counter.start()
-  // What runs once, such as a module's own start, is over then.
+  // Runs one-time code first, such as module initialization.
   await work(size)
   let blocks = await steepBlocks(counter, work, size)
-  // V8 once counted fewer runs than there were, for an unknown reason, so a suspicion has to be confirmed.
+  // V8 once reported fewer runs than there were, for an unknown reason, so a finding must be confirmed.
   for (let again = 0; again < 2 && blocks.length > 0; again++) {
-    const confirmed = new Set((await steepBlocks(counter, work, size)).map(([block]) => block))
-    blocks = blocks.filter(([block]) => confirmed.has(block))
+    const confirmedBlocks = new Set((await steepBlocks(counter, work, size)).map(([block]) => block))
+    blocks = blocks.filter(([block]) => confirmedBlocks.has(block))
   }
   return blocks.map(([block, counts]) => `${block}: ${counts}`)
 }

@@ -1,4 +1,4 @@
-/** Twice as much of an answer costs about twice the work, in every wire that is read and every one that is written. */
+/** Twice the answer costs about twice the work, on every wire that is read or written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AgentAnswer } from '#modules/chats/agent/answer.ts'
@@ -36,17 +36,17 @@ const canonical = { model: 'm', messages: [] } as unknown as CanonicalRequest
 type Event = [name: string, data: object]
 const each = (size: number, events: (n: number) => Event[]): Event[] =>
   Array.from({ length: size }, (_, n) => events(n)).flat()
-const framed = (events: Event[]): Buffer =>
+const frame = (events: Event[]): Buffer =>
   Buffer.from(
     events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify({ type: name, ...data })}\n\n`).join(''),
   )
 
 const chat = (delta: object): Event => ['message', { id: 'x', model: 'm', choices: [{ index: 0, delta }] }]
-const called = (fields: object, given = '{}'): Event =>
-  chat({ tool_calls: [{ ...fields, function: { name: 'f', arguments: given } }] })
+const callEvent = (fields: object, args = '{}'): Event =>
+  chat({ tool_calls: [{ ...fields, function: { name: 'f', arguments: args } }] })
 const item = (n: number, type = 'function_call') => ({ type, call_id: `c${n}`, name: 'f' })
 
-/** Answers of a size in one wire each, with whatever may grow in it. */
+/** Answers of a given size on each wire, for everything that may grow. */
 const wires: Record<
   string,
   { reader: () => { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }; kinds: Record<string, (n: number) => Event[]> }
@@ -54,17 +54,20 @@ const wires: Record<
   'openai-chat': {
     reader: () => new ChatReader(),
     kinds: {
-      'calls by index': (n) => [called({ index: n, id: `c${n}` })],
-      'calls by ID alone': (n) => [called({ id: `c${n}` }, '{'), called({ id: `c${n}` }, '}')],
-      'calls under one index': (n) => [called({ index: 0, id: `c${n}` })],
-      'calls with one ID': (n) => [called({ index: n, id: 'c' })],
+      'calls by index': (n) => [callEvent({ index: n, id: `c${n}` })],
+      'calls by ID alone': (n) => [callEvent({ id: `c${n}` }, '{'), callEvent({ id: `c${n}` }, '}')],
+      'calls under one index': (n) => [callEvent({ index: 0, id: `c${n}` })],
+      'calls with one ID': (n) => [callEvent({ index: n, id: 'c' })],
       'calls without a name': (n) => [chat({ tool_calls: [{ index: n, function: { arguments: '{' } }] })],
-      'calls that never end, and text': (n) => [called({ index: n, id: `c${n}` }, '{"a":"}'), chat({ content: 'x' })],
-      'one call between texts': (n) => [
-        called({ index: 0, id: 'c' }, n === 0 ? '{"a":"}' : '}'),
+      'calls that never end, and text': (n) => [
+        callEvent({ index: n, id: `c${n}` }, '{"a":"}'),
         chat({ content: 'x' }),
       ],
-      'calls whose pieces alternate': (n) => [called({ index: n % 50, ...(n < 50 && { id: `c${n}` }) }, '1')],
+      'one call between texts': (n) => [
+        callEvent({ index: 0, id: 'c' }, n === 0 ? '{"a":"}' : '}'),
+        chat({ content: 'x' }),
+      ],
+      'calls whose pieces alternate': (n) => [callEvent({ index: n % 50, ...(n < 50 && { id: `c${n}` }) }, '1')],
       'empty deltas': () => [chat({}), chat({ content: '' }), chat({ tool_calls: [] })],
       'thoughts and text': () => [chat({ reasoning_content: 'x' }), chat({ content: 'y' })],
       'sealed thoughts': (n) => [
@@ -189,19 +192,19 @@ const writers = {
 const PIECE = 65_536
 const finish: Chunk = { type: 'finish', reason: 'stop', native: null }
 
-function* read(wire: string, bytes: Buffer): Generator<Chunk> {
+function* readChunks(wire: string, bytes: Buffer): Generator<Chunk> {
   const reader = wires[wire]!.reader()
   for (let at = 0; at < bytes.length; at += PIECE) yield* reader.feed(bytes.subarray(at, at + PIECE))
   yield* reader.end()
 }
 
-/** Through everything that takes an answer's chunks. */
+/** Passes chunks through everything that consumes an answer. */
 async function take(chunks: readonly Chunk[]): Promise<void> {
   async function* arriving(): AsyncGenerator<Chunk> {
     yield* chunks
   }
-  for (const made of Object.values(writers)) {
-    const writer = made()
+  for (const createWriter of Object.values(writers)) {
+    const writer = createWriter()
     for (const chunk of chunks) writer.write(chunk)
     writer.write(finish)
     writer.end()
@@ -218,11 +221,11 @@ async function take(chunks: readonly Chunk[]): Promise<void> {
 const SIZE = 200
 
 for (const [wire, { kinds }] of Object.entries(wires))
-  test(`${wire}: an answer twice as long is read, written and gathered with twice the work`, async () => {
+  test(`${wire}: an answer twice as long is read, written, and collected with twice the work`, async () => {
     for (const [kind, events] of Object.entries(kinds))
       assert.deepEqual(
         await superlinear(async (size) => {
-          const chunks = [...read(wire, framed(each(size, events)))]
+          const chunks = [...readChunks(wire, frame(each(size, events)))]
           await take(chunks.filter(({ type }) => type !== 'finish' && type !== 'error'))
         }, SIZE),
         [],
@@ -230,7 +233,7 @@ for (const [wire, { kinds }] of Object.entries(wires))
       )
   })
 
-test('an answer twice as long passes with twice the work, whatever is put into it or taken out', async () => {
+test('an answer twice as long passes with twice the work, whatever is inserted or removed', async () => {
   const drafts = {
     'hidden usage': () => ({ events: hideUsage }),
     'OpenRouter’s fields': () => redraft(about),
@@ -238,23 +241,23 @@ test('an answer twice as long passes with twice the work, whatever is put into i
     'Ollama’s answers': () => ollamaAnswers(about),
   }
   const streams: Record<string, (size: number) => Buffer> = {
-    'many events': (size) => framed(each(size, (n) => wires['openai-chat']!.kinds['calls by index']!(n))),
-    'many usages': (size) => framed(each(size, () => [['message', { choices: [], usage: { total_tokens: 1 } }]])),
+    'many events': (size) => frame(each(size, (n) => wires['openai-chat']!.kinds['calls by index']!(n))),
+    'many usages': (size) => frame(each(size, () => [['message', { choices: [], usage: { total_tokens: 1 } }]])),
     'one event of many usages': (size) =>
-      framed([
+      frame([
         [
           'message',
           { choices: [{ delta: { list: Array.from({ length: size }, () => ({ usage: { n: 1 }, error: {} })) } }] },
         ],
       ]),
-    'one event in small pieces': (size) => framed([chat({ content: 'x'.repeat(20 * size) })]),
+    'one event in small pieces': (size) => frame([chat({ content: 'x'.repeat(20 * size) })]),
   }
-  for (const [name, made] of Object.entries(drafts))
+  for (const [name, createDraft] of Object.entries(drafts))
     for (const [kind, bytesOf] of Object.entries(streams))
       assert.deepEqual(
         await superlinear((size) => {
           const bytes = bytesOf(size)
-          const [frames, draft] = [new Frames(), made()]
+          const [frames, draft] = [new Frames(), createDraft()]
           const step = kind === 'one event in small pieces' ? 10 : PIECE
           for (let at = 0; at < bytes.length; at += step) {
             const whole = frames.push(bytes.subarray(at, at + step))

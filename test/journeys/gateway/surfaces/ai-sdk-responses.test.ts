@@ -6,7 +6,7 @@ import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../world.ts'
 
 let world: World
 let claude: Vendor
@@ -23,11 +23,11 @@ before(async () => {
   await world.bring(claude, 'an', {
     shape: 'anthropic-messages',
     base_url: claude.origin,
-    models: [priced('claude-sonnet-5-5', can)],
+    models: [pricedModel('claude-sonnet-5-5', can)],
   })
-  await world.bring(llama, 'll', { shape: 'ollama', base_url: llama.origin, models: [priced('qwen3:4b', can)] })
-  await world.bring(gpt, 'oa', { models: [priced('gpt-4o', can)] })
-  await world.bring(gpt, 'rs', { shape: 'openai-responses', models: [priced('gpt-4o', can)] })
+  await world.bring(llama, 'll', { shape: 'ollama', base_url: llama.origin, models: [pricedModel('qwen3:4b', can)] })
+  await world.bring(gpt, 'oa', { models: [pricedModel('gpt-4o', can)] })
+  await world.bring(gpt, 'rs', { shape: 'openai-responses', models: [pricedModel('gpt-4o', can)] })
   openai = createOpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1` })
 })
 afterEach(() => {
@@ -44,18 +44,18 @@ const weather = tool({
 })
 const question = 'What is the weather in Kyōto and Nara?'
 const calls = (city: string) => [{ name: 'weather', arguments: { city } }]
-const accepted = (vendor: Vendor) => vendor.requests.filter(({ seen }) => seen)
-/** The words that the model was told, in the order in which they have to stand. */
-const told = [
+const acceptedRequests = (vendor: Vendor) => vendor.requests.filter(({ seen }) => seen)
+/** The text that the model received, in the required order. */
+const expectedTexts = [
   [question],
   [question, 'I look at Kyōto.', 'sunny in Kyōto'],
   [question, 'I look at Kyōto.', 'sunny in Kyōto', 'Now Nara.', 'sunny in Nara'],
 ]
 
 function assertWholeConversations(vendor: Vendor, from: number): void {
-  const steps = accepted(vendor).slice(from)
-  assert.equal(steps.length, told.length)
-  for (const [n, words] of told.entries()) {
+  const steps = acceptedRequests(vendor).slice(from)
+  assert.equal(steps.length, expectedTexts.length)
+  for (const [n, words] of expectedTexts.entries()) {
     const text = JSON.stringify(steps[n]!.seen!.messages)
     const places = words.map((one) => text.indexOf(one))
     assert.ok(!places.includes(-1), `step ${n + 1} was told ${words.join(' | ')}: ${text}`)
@@ -66,22 +66,22 @@ function assertWholeConversations(vendor: Vendor, from: number): void {
   }
 }
 
-for (const streamed of [false, true])
+for (const isStream of [false, true])
   for (const [model, vendorOf] of [
     ['an/claude-sonnet-5-5', () => claude],
     ['ll/qwen3:4b', () => llama],
     ['oa/gpt-4o', () => gpt],
     ['rs/gpt-4o', () => gpt],
   ] as const)
-    test(`AI SDK 7 names its earlier items, ${streamed ? 'streamed' : 'whole'}, and ${model} sees the whole conversation at each step`, async () => {
+    test(`AI SDK 7 names its earlier items, ${isStream ? 'streamed' : 'whole'}, and ${model} sees the whole conversation at each step`, async () => {
       const vendor = vendorOf()
-      const from = accepted(vendor).length
+      const from = acceptedRequests(vendor).length
       vendor.script(
         { reply: { text: 'I look at Kyōto.', tools: calls('Kyōto') } },
         { reply: { text: 'Now Nara.', tools: calls('Nara') } },
         { reply: 'Both are sunny.' },
       )
-      const asked = {
+      const params = {
         model: openai(model),
         system: 'Be brief.',
         prompt: question,
@@ -89,7 +89,7 @@ for (const streamed of [false, true])
         stopWhen: stepCountIs(5),
         maxRetries: 0,
       }
-      const result = streamed ? streamText(asked) : await generateText(asked)
+      const result = isStream ? streamText(params) : await generateText(params)
       if ('fullStream' in result)
         for await (const part of result.fullStream)
           assert.notEqual(part.type, 'error', JSON.stringify((part as Json)['error']))
@@ -99,8 +99,8 @@ for (const streamed of [false, true])
       assertWholeConversations(vendor, from)
     })
 
-test('a thought of Claude’s that AI SDK 7 names by its id goes back with its signature', async () => {
-  const from = accepted(claude).length
+test('Claude’s reasoning that AI SDK 7 refers to by ID returns with its signature', async () => {
+  const from = acceptedRequests(claude).length
   claude.script(
     { reply: { reasoning: 'Look outside first.', signature: 'c2lnbmVk', tools: calls('Kyōto') } },
     { reply: 'Sunny.' },
@@ -113,13 +113,13 @@ test('a thought of Claude’s that AI SDK 7 names by its id goes back with its s
     maxRetries: 0,
   })
   assert.equal(text, 'Sunny.')
-  const [, second] = accepted(claude).slice(from)
-  const thought = { type: 'thinking', thinking: 'Look outside first.', signature: 'c2lnbmVk' }
-  assert.deepEqual((second!.seen!.messages[1]!['content'] as Json[])[0], thought)
+  const [, second] = acceptedRequests(claude).slice(from)
+  const thinkingBlock = { type: 'thinking', thinking: 'Look outside first.', signature: 'c2lnbmVk' }
+  assert.deepEqual((second!.seen!.messages[1]!['content'] as Json[])[0], thinkingBlock)
 })
 
-test('with `store: false` nothing is named, and the conversation travels whole', async () => {
-  const from = accepted(claude).length
+test('with `store: false` there are no references, and the whole conversation is sent', async () => {
+  const from = acceptedRequests(claude).length
   claude.script({ reply: { text: 'I look at Kyōto.', tools: calls('Kyōto') } }, { reply: 'Sunny.' })
   const { text } = await generateText({
     model: openai('an/claude-sonnet-5-5'),
@@ -130,10 +130,10 @@ test('with `store: false` nothing is named, and the conversation travels whole',
     providerOptions: { openai: { store: false } },
   })
   assert.equal(text, 'Sunny.')
-  assert.match(JSON.stringify(accepted(claude)[from + 1]!.seen!.messages), /I look at Kyōto\..*sunny in Kyōto/)
+  assert.match(JSON.stringify(acceptedRequests(claude)[from + 1]!.seen!.messages), /I look at Kyōto\..*sunny in Kyōto/)
 })
 
-test('an item of somebody else is not found, and the answer says what to do', async () => {
+test('another account’s item isn’t found, and the answer says what to do', async () => {
   claude.script({ reply: 'A secret of Ada’s.' })
   const mine = await world.key.post('/compat-a/v1/responses', { model: 'an/claude-sonnet-5-5', input: 'Hi' })
   const id = mine.body.output[0].id as string
@@ -145,7 +145,7 @@ test('an item of somebody else is not found, and the answer says what to do', as
     shape: 'anthropic-messages',
     base_url: claude.origin,
     api_key: claude.key,
-    models: [priced('claude-sonnet-5-5')],
+    models: [pricedModel('claude-sonnet-5-5')],
   })
   const input = [
     { type: 'item_reference', id },
@@ -159,5 +159,5 @@ test('an item of somebody else is not found, and the answer says what to do', as
   assert.equal(claude.requests.length, before)
   const own = await world.key.post('/compat-a/v1/responses', { model: 'an/claude-sonnet-5-5', input })
   assert.equal(own.status, 200, own.text)
-  assert.match(JSON.stringify(accepted(claude).at(-1)!.seen!.messages), /A secret of Ada/)
+  assert.match(JSON.stringify(acceptedRequests(claude).at(-1)!.seen!.messages), /A secret of Ada/)
 })

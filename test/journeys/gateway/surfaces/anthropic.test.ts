@@ -4,7 +4,7 @@ import Anthropic, { APIError } from '@anthropic-ai/sdk'
 import Anthropic0 from 'anthropic-sdk-0'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let vendor: Vendor
@@ -14,7 +14,7 @@ let older: Anthropic0
 before(async () => {
   vendor = await startAnthropic()
   world = await gatewayWorld()
-  const models = [priced('claude-sonnet-5-5')]
+  const models = [pricedModel('claude-sonnet-5-5')]
   await world.bring(vendor, 'an', { shape: 'anthropic-messages', base_url: vendor.origin, models })
   const options = { apiKey: world.key.key, maxRetries: 0 }
   client = new Anthropic({ ...options, baseURL: `${world.server.origin}/compat-b` })
@@ -26,13 +26,13 @@ after(async () => {
 })
 
 const model = 'an/claude-sonnet-5-5'
-const ask = (content: string) => ({ model, max_tokens: 64, messages: said(content) })
-const sent = () => vendor.requests.findLast(({ method }) => method === 'POST')!
+const ask = (content: string) => ({ model, max_tokens: 64, messages: userMessages(content) })
+const lastRequest = () => vendor.requests.findLast(({ method }) => method === 'POST')!
 
-test('both generations of the SDK talk through it, each in its API version, with the provider’s key', async () => {
+test('both generations of the SDK work, each in its API version, with the provider’s key', async () => {
   for (const [one, version] of [
     [client, '2026-10-21'],
-    // Its types differ in what this test does not touch.
+    // The types differ only where this test doesn't use them.
     [older as unknown as Anthropic, '2023-06-01'],
   ] as const) {
     vendor.script({ reply: 'Salut', usage: { input: 50, cached: 20, cacheWrite: 10, output: 7 } })
@@ -43,7 +43,7 @@ test('both generations of the SDK talk through it, each in its API version, with
       data.content.map((block) => block.type === 'text' && block.text),
       ['Salut'],
     )
-    const { headers } = sent()
+    const { headers } = lastRequest()
     assert.deepEqual(
       [headers['x-api-key'], headers['anthropic-version'], headers['anthropic-beta']],
       [vendor.key, version, 'a-beta,b-beta'],
@@ -77,7 +77,7 @@ test('a stream is metered from its two ends', async () => {
   )
 })
 
-test('tools come back whole, and `?beta=true` and unknown fields travel on', async () => {
+test('tools return whole, and `?beta=true` and unknown fields are forwarded', async () => {
   vendor.script({
     reply: {
       text: 'I look.',
@@ -101,14 +101,14 @@ test('tools come back whole, and `?beta=true` and unknown fields travel on', asy
     { 'anthropic-beta': 'x', 'anthropic-workspace-id': 'wrkspc_1', 'anthropic-user-profile-id': 'up_1' },
   )
   assert.equal(answer.status, 200, answer.text)
-  const { 'anthropic-workspace-id': workspace, 'anthropic-user-profile-id': profile } = sent().headers
+  const { 'anthropic-workspace-id': workspace, 'anthropic-user-profile-id': profile } = lastRequest().headers
   assert.deepEqual([workspace, profile], ['wrkspc_1', 'up_1'], 'the account is the caller’s own')
-  assert.equal(sent().query.get('beta'), 'true')
-  assert.deepEqual(sent().json().context_management, { edits: [] })
-  assert.equal(sent().headers['anthropic-version'], '2023-06-01', 'the version that is meant when none is said')
+  assert.equal(lastRequest().query.get('beta'), 'true')
+  assert.deepEqual(lastRequest().json().context_management, { edits: [] })
+  assert.equal(lastRequest().headers['anthropic-version'], '2023-06-01', 'the version that is meant when none is said')
 })
 
-test('a version that nobody knows is refused whoever would serve it; whose account answered is told to who owns it', async () => {
+test('an unknown version is refused for every provider; the answering account is shown to its owner only', async () => {
   const before = vendor.requests.length
   const unknown = await world.key.post('/compat-b/v1/messages', ask('x'), { 'anthropic-version': '2024-01-01' })
   assert.equal(vendor.requests.length, before)
@@ -119,7 +119,7 @@ test('a version that nobody knows is refused whoever would serve it; whose accou
     assert.ok(headers.get(name), name)
 })
 
-test('an error of the vendor is an error of its kind, and one mid-stream reaches the client as an event', async () => {
+test('a vendor error keeps its type, and one mid-stream reaches the client as an event', async () => {
   vendor.script({ status: 529, type: 'overloaded_error', message: 'Overloaded', times: 3 })
   await assert.rejects(client.messages.create(ask('x')), (error) => {
     assert.ok(error instanceof APIError)
@@ -133,17 +133,20 @@ test('an error of the vendor is an error of its kind, and one mid-stream reaches
   assert.deepEqual([call.status, call.input_tokens > 0n], ['failed', true])
 })
 
-test('tokens are counted by the vendor, by words for the simulated models, and for nothing', async () => {
-  const { input_tokens: counted } = await client.messages.countTokens({ model, messages: said('one two') })
-  assert.ok(counted > 0)
-  assert.equal(sent().path, '/v1/messages/count_tokens')
+test('tokens are counted by the vendor, by words for the simulated models, and for free', async () => {
+  const { input_tokens: countedTokens } = await client.messages.countTokens({
+    model,
+    messages: userMessages('one two'),
+  })
+  assert.ok(countedTokens > 0)
+  assert.equal(lastRequest().path, '/v1/messages/count_tokens')
   assert.equal(
-    (await client.messages.countTokens({ model: 'sim/echo', messages: said('one two three') })).input_tokens,
+    (await client.messages.countTokens({ model: 'sim/echo', messages: userMessages('one two three') })).input_tokens,
     3,
   )
 })
 
-test('the simulated models answer in messages, and models are listed in pages', async () => {
+test('the simulated models answer in Messages, and models are listed in pages', async () => {
   const stream = client.messages.stream({ ...ask('a b c'), model: 'sim/echo' })
   const message = await stream.finalMessage()
   assert.deepEqual(
@@ -151,8 +154,8 @@ test('the simulated models answer in messages, and models are listed in pages', 
     [['a b c'], 3],
   )
   const ids: string[] = []
-  const retired = await world.key.get('/compat-b/v1/models?lifecycle[]=deprecated')
-  assert.deepEqual(retired.body, { data: [], has_more: false, first_id: null, last_id: null })
+  const deprecatedModels = await world.key.get('/compat-b/v1/models?lifecycle[]=deprecated')
+  assert.deepEqual(deprecatedModels.body, { data: [], has_more: false, first_id: null, last_id: null })
   for await (const { id } of client.models.list({ limit: 1 })) ids.push(id)
   assert.ok(ids.includes(model) && ids.includes('sim/echo') && new Set(ids).size === ids.length, ids.join())
   assert.equal((await client.models.retrieve(model)).id, model)

@@ -9,7 +9,7 @@ import { type Bedrock, startBedrock } from '../../../vendors/bedrock/bedrock.ts'
 import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
 import { type Vertex, startVertex } from '../../../vendors/gemini/vertex.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let bedrock: Bedrock
@@ -34,21 +34,21 @@ before(async () => {
     ...inBedrock,
     ...messages,
     headers: { 'x-uk-region': 'us-east-1' },
-    models: [priced(claude), priced('amazon.nova-pro-v1:0')],
+    models: [pricedModel(claude), pricedModel('amazon.nova-pro-v1:0')],
   })
   const inVertex = { preset: 'vertex', base_url: place(), api_key: keyFile() }
-  await world.bring(vertex, 'vx', { ...inVertex, shape: 'gemini', models: [priced('gemini-3.8-flash')] })
-  await world.bring(vertex, 'vc', { ...inVertex, ...messages, models: [priced('claude-sonnet-5-5')] })
+  await world.bring(vertex, 'vx', { ...inVertex, shape: 'gemini', models: [pricedModel('gemini-3.8-flash')] })
+  await world.bring(vertex, 'vc', { ...inVertex, ...messages, models: [pricedModel('claude-sonnet-5-5')] })
   await world.bring(azure, 'az', {
     preset: 'azure',
     base_url: `${azure.origin}/openai/v1`,
-    models: [priced('my-gpt-4o')],
+    models: [pricedModel('my-gpt-4o')],
   })
   await world.bring(azure, 'old', {
     preset: 'azure',
     base_url: `${azure.origin}/openai`,
     headers: { 'x-uk-api-version': '2024-10-21' },
-    models: [priced('my-gpt-4o')],
+    models: [pricedModel('my-gpt-4o')],
   })
   const { key } = world.key
   openai = new OpenAI({ apiKey: key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
@@ -66,7 +66,7 @@ test('Claude on Bedrock: signed, whole and streamed, for its own clients and for
   const reply = { reasoning: 'hm', text: 'Grüße aus 東京', tools: [{ name: 'get', arguments: { q: 'é' } }] }
   bedrock.script({ reply: 'Hello', usage: { input: 30, cached: 10, output: 5 } }, { reply }, { reply, chunking: 7 })
   const tools = [{ name: 'get', input_schema: { type: 'object' as const } }]
-  const ask = { model, max_tokens: 2000, messages: said('hi'), tools }
+  const ask = { model, max_tokens: 2000, messages: userMessages('hi'), tools }
   const { data, response } = await anthropic.messages
     .create(ask, { headers: { 'anthropic-beta': 'a-beta' } })
     .withResponse()
@@ -87,7 +87,7 @@ test('Claude on Bedrock: signed, whole and streamed, for its own clients and for
   assert.equal(last(bedrock).json()['stream'], undefined)
   const stream = openai.chat.completions.stream({
     model,
-    messages: said('hi'),
+    messages: userMessages('hi'),
     tools: [{ type: 'function', function: { name: 'get', parameters: { type: 'object' } } }],
   })
   const { message: chat } = (await stream.finalChatCompletion()).choices[0]!
@@ -96,7 +96,7 @@ test('Claude on Bedrock: signed, whole and streamed, for its own clients and for
   assert.deepEqual(called?.type === 'function' && JSON.parse(called.function.arguments), { q: 'é' })
 })
 
-test('Nova on Bedrock, by Converse: text, reasoning and parallel tools for each client, and a tool loop', async () => {
+test('Nova on Bedrock, by Converse: text, reasoning, and parallel tools for each client, and a tool loop', async () => {
   const model = 'aws/amazon.nova-pro-v1:0'
   const twice = [
     { name: 'get', arguments: { q: '東京' } },
@@ -107,7 +107,9 @@ test('Nova on Bedrock, by Converse: text, reasoning and parallel tools for each 
     { reply: { reasoning: 'hm', text: 'Grüße', tools: twice }, chunking: 5 },
     { reply: 'done' },
   )
-  const { data, response } = await openai.chat.completions.create({ model, messages: said('hi') }).withResponse()
+  const { data, response } = await openai.chat.completions
+    .create({ model, messages: userMessages('hi') })
+    .withResponse()
   assert.equal(data.choices[0]?.message.content, 'Hello')
   assert.match(last(bedrock).path, /\/converse-stream$/)
   const call = await world.record(response.headers.get('x-request-id')!)
@@ -116,7 +118,7 @@ test('Nova on Bedrock, by Converse: text, reasoning and parallel tools for each 
     [16n, 10n, 4n, 5n],
   )
   const ask = { model, max_tokens: 200, tools: [{ name: 'get', input_schema: { type: 'object' as const } }] }
-  const first = await anthropic.messages.stream({ ...ask, messages: said('hi') }).finalMessage()
+  const first = await anthropic.messages.stream({ ...ask, messages: userMessages('hi') }).finalMessage()
   assert.deepEqual(
     first.content.map(({ type }) => type),
     ['thinking', 'text', 'tool_use', 'tool_use'],
@@ -129,16 +131,23 @@ test('Nova on Bedrock, by Converse: text, reasoning and parallel tools for each 
   const results = uses.map(({ id }) => ({ type: 'tool_result' as const, tool_use_id: id, content: 'ok' }))
   await anthropic.messages.create({
     ...ask,
-    messages: [...said('hi'), { role: 'assistant', content: first.content }, { role: 'user', content: results }],
+    messages: [
+      ...userMessages('hi'),
+      { role: 'assistant', content: first.content },
+      { role: 'user', content: results },
+    ],
   })
-  const [thought] = last(bedrock).json()['messages'][1].content
-  assert.equal(thought.reasoningContent.reasoningText.text, 'hm', 'its own reasoning comes back to it')
+  const [reasoningBlock] = last(bedrock).json()['messages'][1].content
+  assert.equal(reasoningBlock.reasoningContent.reasoningText.text, 'hm', 'its own reasoning comes back to it')
   bedrock.script({ reply: 'a b c d', midStreamError: { status: 503 } })
-  await assert.rejects(openai.chat.completions.stream({ model, messages: said('x') }).finalChatCompletion(), /unable/)
+  await assert.rejects(
+    openai.chat.completions.stream({ model, messages: userMessages('x') }).finalChatCompletion(),
+    /unable/,
+  )
 })
 
-test('what breaks on Bedrock comes in the client’s own words; a wrong secret is the gateway’s trouble', async () => {
-  const ask = { model: `aws/${claude}`, max_tokens: 50, messages: said('x') }
+test('failures on Bedrock arrive in the client’s own format; a wrong secret is the gateway’s problem', async () => {
+  const ask = { model: `aws/${claude}`, max_tokens: 50, messages: userMessages('x') }
   bedrock.script({ reply: 'a b c d e f', midStreamError: { status: 429 } })
   const stream = anthropic.messages.stream(ask)
   await assert.rejects(
@@ -151,7 +160,7 @@ test('what breaks on Bedrock comes in the client’s own words; a wrong secret i
     base_url: bedrock.origin,
     api_key: `${bedrock.account.accessKeyId}:not-the-secret-at-all`,
     headers: { 'x-uk-region': 'us-east-1' },
-    models: [priced(claude)],
+    models: [pricedModel(claude)],
   })
   await assert.rejects(
     anthropic.messages.create({ ...ask, model: `bad/${claude}` }),
@@ -161,7 +170,7 @@ test('what breaks on Bedrock comes in the client’s own words; a wrong secret i
     preset: 'bedrock',
     shape: 'anthropic-messages',
     base_url: bedrock.origin,
-    models: [priced(claude)],
+    models: [pricedModel(claude)],
   })
   bedrock.script({ reply: 'with a Bedrock key' })
   const answer = await anthropic.messages.create({ ...ask, model: `bearer/${claude}` })
@@ -169,7 +178,8 @@ test('what breaks on Bedrock comes in the client’s own words; a wrong secret i
 })
 
 test('Gemini and Claude on Vertex: one token from the service account for many calls', async () => {
-  const gemini = () => openai.chat.completions.create({ model: 'vx/gemini-3.8-flash', messages: said('one two') })
+  const gemini = () =>
+    openai.chat.completions.create({ model: 'vx/gemini-3.8-flash', messages: userMessages('one two') })
   const both = await Promise.all([gemini(), gemini()])
   assert.deepEqual(
     both.map(({ choices }) => choices[0]?.message.content),
@@ -177,12 +187,16 @@ test('Gemini and Claude on Vertex: one token from the service account for many c
   )
   const tokens = () => vertex.requests.filter(({ path }) => path === '/token').length
   assert.equal(tokens(), 1)
-  await world.bring(azure, 'other', { preset: 'azure', base_url: `${azure.origin}/openai/v1`, models: [priced('x')] })
+  await world.bring(azure, 'other', {
+    preset: 'azure',
+    base_url: `${azure.origin}/openai/v1`,
+    models: [pricedModel('x')],
+  })
   await gemini()
   assert.equal(tokens(), 1, 'a change of another endpoint leaves this one its token')
   assert.match(last(vertex).path, /\/publishers\/google\/models\/gemini-3\.8-flash:streamGenerateContent$/)
 
-  const ask = { model: 'vc/claude-sonnet-5-5', max_tokens: 50, messages: said('three four') }
+  const ask = { model: 'vc/claude-sonnet-5-5', max_tokens: 50, messages: userMessages('three four') }
   const whole = await anthropic.messages.create(ask)
   assert.equal(whole.content[0]?.type === 'text' && whole.content[0].text, 'three four')
   assert.match(last(vertex).path, /:rawPredict$/)
@@ -192,26 +206,26 @@ test('Gemini and Claude on Vertex: one token from the service account for many c
   for (const { headers } of vertex.requests) assert.ok(!JSON.stringify(headers).includes('PRIVATE'))
 })
 
-test('fields and betas that a cloud is not known to take are left out and told; a named beta lets all of them pass', async () => {
-  const ask = { model: 'vc/claude-sonnet-5-5', max_tokens: 50, messages: said('x') }
+test('fields and betas that a cloud isn’t known to accept are left out and reported; an allowed beta lets all of them pass', async () => {
+  const ask = { model: 'vc/claude-sonnet-5-5', max_tokens: 50, messages: userMessages('x') }
   const path = '/compat-b/v1/messages'
   const beta = { 'anthropic-beta': 'context-management-2025-06-27' }
   const body = { ...ask, context_management: { edits: [] } }
   const answer = await world.key.post(path, body, beta)
   assert.equal(answer.headers.get('x-uk-losses'), 'context_management, anthropic-beta')
   assert.equal(last(vertex).json()['context_management'], undefined)
-  const asked = vertex.requests.length
+  const requestCount = vertex.requests.length
   const strict = await world.key.post(path, body, { ...beta, 'x-uk-strict': '1' })
   assert.deepEqual([strict.status, strict.body.error.type], [400, 'invalid_request_error'])
   assert.match(strict.body.error.message, /`context_management`, `anthropic-beta`/)
-  assert.equal(vertex.requests.length, asked)
+  assert.equal(vertex.requests.length, requestCount)
   await world.bring(vertex, 'vb', {
     preset: 'vertex',
     base_url: place(),
     api_key: keyFile(),
     shape: 'anthropic-messages',
     headers: { 'x-uk-betas': 'context-management-2025-06-27, other' },
-    models: [priced('claude-sonnet-5-5')],
+    models: [pricedModel('claude-sonnet-5-5')],
   })
   const through = await world.key.post(
     path,
@@ -226,12 +240,12 @@ test('fields and betas that a cloud is not known to take are left out and told; 
   )
 })
 
-test('an image that is named by its address reaches who fetches none, as bytes; what is none is refused', async () => {
+test('an image given by URL reaches providers that fetch nothing as bytes; anything else is refused', async () => {
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   const file = (type: string, bytes: Buffer) => (_: unknown, response: ServerResponse) =>
     void response.writeHead(200, { 'content-type': type }).end(bytes)
   await using ollama = await startOllama()
-  await world.bring(ollama, 'ol', { shape: 'ollama', base_url: ollama.origin, models: [priced('llama3.2')] })
+  await world.bring(ollama, 'ol', { shape: 'ollama', base_url: ollama.origin, models: [pricedModel('llama3.2')] })
   await using site = await startSite({
     '/cat': file('application/octet-stream', Buffer.from(png, 'base64')),
     '/page': '<html>',
@@ -283,39 +297,42 @@ test('an image that is named by its address reaches who fetches none, as bytes; 
   assert.equal(bedrock.requests.length, before, 'nothing was spent')
 })
 
-test('a token is renewed when it is over or no longer taken, and no key file means no answer and no leak', async () => {
+test('a token is renewed when it expires or is rejected, and an invalid key file gives no answer and no leak', async () => {
   await using brief = await startVertex({ tokenLife: 60 })
   const base_url = `${brief.origin}/v1/projects/${brief.project}/locations/${brief.location}`
   const api_key = Buffer.from(JSON.stringify(brief.account)).toString('base64')
-  const models = [priced('gemini-3.8-flash')]
+  const models = [pricedModel('gemini-3.8-flash')]
   await world.bring(brief, 'brief', { preset: 'vertex', shape: 'gemini', base_url, api_key, models })
   for (const words of ['one', 'two']) {
-    const answer = await openai.chat.completions.create({ model: 'brief/gemini-3.8-flash', messages: said(words) })
+    const answer = await openai.chat.completions.create({
+      model: 'brief/gemini-3.8-flash',
+      messages: userMessages(words),
+    })
     assert.equal(answer.choices[0]?.message.content, words)
   }
   assert.equal(brief.requests.filter(({ path }) => path === '/token').length, 2)
   const wrong = Buffer.from(JSON.stringify({ ...brief.account, private_key: 'no key at all' })).toString('base64')
   await world.bring(brief, 'keyless', { preset: 'vertex', shape: 'gemini', base_url, api_key: wrong, models })
-  const refused = await world.key.post('/compat-a/v1/chat/completions', {
+  const refusal = await world.key.post('/compat-a/v1/chat/completions', {
     model: 'keyless/gemini-3.8-flash',
-    messages: said('x'),
+    messages: userMessages('x'),
   })
-  assert.equal(refused.status, 502)
-  assert.ok(!refused.text.includes('no key at all') && !refused.text.includes(wrong.slice(0, 40)))
+  assert.equal(refusal.status, 502)
+  assert.ok(!refusal.text.includes('no key at all') && !refusal.text.includes(wrong.slice(0, 40)))
 })
 
 test('Azure: its own header, deployments as models, and the older paths with their version', async () => {
   for (const slug of ['az', 'old']) {
     const model = `${slug}/my-gpt-4o`
     azure.script({ reply: 'Hello', usage: { input: 9, output: 3 } }, { reply: 'a b c', usage: { input: 4, output: 3 } })
-    const whole = await openai.chat.completions.create({ model, messages: said('hi') })
+    const whole = await openai.chat.completions.create({ model, messages: userMessages('hi') })
     assert.equal(whole.choices[0]?.message.content, 'Hello')
-    const stream = openai.chat.completions.stream({ model, messages: said('hi') })
+    const stream = openai.chat.completions.stream({ model, messages: userMessages('hi') })
     assert.equal((await stream.finalChatCompletion()).choices[0]?.message.content, 'a b c')
     assert.equal(last(azure).headers['api-key'], azure.key)
     assert.equal(last(azure).headers['authorization'], undefined)
     assert.equal(last(azure).headers['x-uk-api-version'], undefined, 'a setting of the gateway goes nowhere')
-    const message = await anthropic.messages.create({ model, max_tokens: 20, messages: said('to Azure') })
+    const message = await anthropic.messages.create({ model, max_tokens: 20, messages: userMessages('to Azure') })
     assert.equal(message.content[0]?.type === 'text' && message.content[0].text, 'to Azure')
   }
   assert.equal(last(azure).path, '/openai/deployments/my-gpt-4o/chat/completions')
@@ -324,9 +341,9 @@ test('Azure: its own header, deployments as models, and the older paths with the
 
 test('an endpoint in a cloud is tested without being billed for it', async () => {
   const { body } = await world.person.get('/ai-gateway/provider-endpoints?limit=100')
-  const tested = new Map<string, { ok: boolean; error: string | null }>()
+  const results = new Map<string, { ok: boolean; error: string | null }>()
   for (const { id, slug } of body.data as { id: string; slug: string }[])
-    tested.set(slug, (await world.person.post(`/ai-gateway/provider-endpoints/${id}/test`)).body.data)
-  for (const slug of ['aws', 'bearer', 'vx', 'vc', 'az']) assert.equal(tested.get(slug)?.ok, true, slug)
-  assert.match(String(tested.get('bad')?.error), /403.*signature/i)
+    results.set(slug, (await world.person.post(`/ai-gateway/provider-endpoints/${id}/test`)).body.data)
+  for (const slug of ['aws', 'bearer', 'vx', 'vc', 'az']) assert.equal(results.get(slug)?.ok, true, slug)
+  assert.match(String(results.get('bad')?.error), /403.*signature/i)
 })

@@ -7,7 +7,7 @@ import OpenAI from 'openai'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let first: Vendor
@@ -21,13 +21,13 @@ before(async () => {
   claude = await startAnthropic()
   gpt = await startOpenAI()
   world = await gatewayWorld()
-  await world.bring(first, 'first', { priority: 1, models: [priced('gpt-4o', { capabilities: ['tools'] })] })
-  await world.bring(second, 'second', { priority: 2, models: [priced('gpt-4o')] })
-  await world.bring(gpt, 'gpt', { preset: 'openai', models: [priced('o4-mini')] })
-  const groq = { preset: 'groq', models: [priced('gpt-4o-mini', { capabilities: ['tools'] })] }
+  await world.bring(first, 'first', { priority: 1, models: [pricedModel('gpt-4o', { capabilities: ['tools'] })] })
+  await world.bring(second, 'second', { priority: 2, models: [pricedModel('gpt-4o')] })
+  await world.bring(gpt, 'gpt', { preset: 'openai', models: [pricedModel('o4-mini')] })
+  const groq = { preset: 'groq', models: [pricedModel('gpt-4o-mini', { capabilities: ['tools'] })] }
   await world.bring(first, 'gq', groq)
   const anthropic = { shape: 'anthropic-messages', base_url: claude.origin }
-  await world.bring(claude, 'an', { ...anthropic, models: [priced('claude-haiku-4-5')] })
+  await world.bring(claude, 'an', { ...anthropic, models: [pricedModel('claude-haiku-4-5')] })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
@@ -36,13 +36,13 @@ after(async () => {
 
 const path = '/compat-c/v1/chat/completions'
 const ask = (body: object, headers: Record<string, string> = {}) =>
-  world.key.post(path, { model: 'gpt-4o', messages: said('hello'), ...body }, headers)
-type Listed = { tag: string }
-const sent = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!
+  world.key.post(path, { model: 'gpt-4o', messages: userMessages('hello'), ...body }, headers)
+type TaggedRow = { tag: string }
+const lastRequest = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!
 const events = (text: string) =>
   text.split('\n\n').flatMap((event) => (event.startsWith('data: {') ? [JSON.parse(event.slice(6))] : []))
 
-test('an answer of any server of the shape says what OpenRouter’s says: whose it is, who served, what it cost', async () => {
+test('an answer of any server of the shape has OpenRouter’s fields: ID, provider, cost', async () => {
   first.script({ reply: 'Grüße "id": 1', usage: { input: 1_000, output: 500 } })
   const { body, headers } = await ask({})
   assert.match(body.id, /^gen-[0-9A-Z]{26}$/)
@@ -57,17 +57,17 @@ test('an answer of any server of the shape says what OpenRouter’s says: whose 
 
   for (const chunking of [undefined, 7]) {
     first.script({ reply: 'Grüße "id": 1', usage: { input: 1_000, output: 500 }, chunking })
-    const streamed = await ask({ stream: true })
-    const all = events(streamed.text)
-    assert.deepEqual([...new Set(all.map(({ id }) => id))], [streamed.headers.get('x-generation-id')])
+    const streamResponse = await ask({ stream: true })
+    const all = events(streamResponse.text)
+    assert.deepEqual([...new Set(all.map(({ id }) => id))], [streamResponse.headers.get('x-generation-id')])
     assert.deepEqual([...new Set(all.map(({ provider }) => provider))], ['first'])
     assert.equal(all.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), 'Grüße "id": 1')
     assert.equal(all.find(({ usage }) => usage?.cost !== undefined).usage.cost, 0.002)
-    assert.ok(streamed.text.endsWith('data: [DONE]\n\n'))
+    assert.ok(streamResponse.text.endsWith('data: [DONE]\n\n'))
   }
 })
 
-test('what only OpenRouter knows is heeded here or named as a loss, and no other provider is told', async () => {
+test('OpenRouter-only fields are implemented here or named as losses, and no other provider receives them', async () => {
   const answer = await ask({
     model: 'first/gpt-4o',
     provider: { sort: 'price' },
@@ -80,23 +80,27 @@ test('what only OpenRouter knows is heeded here or named as a loss, and no other
     user: 'stays',
   })
   assert.equal(answer.status, 200, answer.text)
-  const { body } = sent(first)
+  const { body } = lastRequest(first)
   assert.deepEqual(Object.keys(JSON.parse(body.toString())), ['model', 'messages', 'user'])
   assert.equal(answer.headers.get('x-uk-losses'), 'transforms, reasoning')
   const strict = await ask({ transforms: ['middle-out'] }, { 'x-uk-strict': '1' })
   assert.deepEqual([strict.status, strict.body.error.code], [400, 400])
 })
 
-test('what a translation carries over is not called a loss, and strict clients get it', async () => {
-  const asked = { model: 'an/claude-haiku-4-5', max_tokens: 4_000, reasoning: { max_tokens: 2_000 } }
-  const answer = await ask(asked, { 'x-uk-strict': '1' })
+test('translated fields aren’t called losses, and strict clients get them', async () => {
+  const body = { model: 'an/claude-haiku-4-5', max_tokens: 4_000, reasoning: { max_tokens: 2_000 } }
+  const answer = await ask(body, { 'x-uk-strict': '1' })
   assert.deepEqual([answer.status, answer.headers.get('x-uk-losses')], [200, null], answer.text)
-  assert.deepEqual(sent(claude).json().thinking, { type: 'enabled', budget_tokens: 2_000 })
+  assert.deepEqual(lastRequest(claude).json().thinking, { type: 'enabled', budget_tokens: 2_000 })
 })
 
-test('an effort as opencode writes it is an effort, and marks for a cache are said in OpenAI’s word or not at all', async () => {
-  await ask({ model: 'first/gpt-4o', reasoningEffort: 'high', messages: said('one') })
-  assert.deepEqual(Object.keys(sent(first).json()), ['model', 'messages'], 'a model that does not think is not told')
+test('opencode’s effort field is an effort, and cache marks use OpenAI’s field or none', async () => {
+  await ask({ model: 'first/gpt-4o', reasoningEffort: 'high', messages: userMessages('one') })
+  assert.deepEqual(
+    Object.keys(lastRequest(first).json()),
+    ['model', 'messages'],
+    'a model that does not think is not told',
+  )
   const mark = { type: 'ephemeral', ttl: '1h' }
   const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } }, cache_control: mark }
   const messages = [
@@ -106,35 +110,35 @@ test('an effort as opencode writes it is an effort, and marks for a cache are sa
   const body = { messages, tools: [tool], cache_control: mark, reasoningEffort: 'high' }
   const openai = await ask({ ...body, model: 'gpt/o4-mini' })
   assert.equal(openai.status, 200, openai.text)
-  const { cache_control, reasoning_effort, tools, messages: told } = sent(gpt).json()
+  const { cache_control, reasoning_effort, tools, messages: sentMessages } = lastRequest(gpt).json()
   assert.deepEqual([cache_control, reasoning_effort, tools[0].cache_control], [undefined, 'high', undefined])
-  assert.deepEqual(told[0].content, [
+  assert.deepEqual(sentMessages[0].content, [
     { type: 'text', text: 'Be brief.', prompt_cache_breakpoint: { mode: 'explicit' } },
   ])
   const groq = await ask({ ...body, model: 'gq/gpt-4o-mini' })
   assert.equal(groq.headers.get('x-uk-losses'), 'reasoning, cache_control')
-  assert.doesNotMatch(sent(first).body.toString(), /cache_control|breakpoint/)
+  assert.doesNotMatch(lastRequest(first).body.toString(), /cache_control|breakpoint/)
   await ask({ ...body, model: 'first/gpt-4o', cache_control: undefined })
-  assert.match(sent(first).body.toString(), /"cache_control"/, 'a server that nobody knows may know them')
+  assert.match(lastRequest(first).body.toString(), /"cache_control"/, 'a server that nobody knows may know them')
 })
 
-test('a search in OpenRouter’s short word is for OpenRouter, and for nobody else', async () => {
+test('a search in OpenRouter’s short form goes to OpenRouter only', async () => {
   const answer = await ask({ tools: [{ type: 'web_search' }] })
   assert.deepEqual([answer.status, answer.body.error.metadata.error_type], [404, 'not_found'])
 })
 
-test('tools that are written as responses have them are put right, among others that are not', async () => {
+test('tools in Responses format are converted, also among others that aren’t', async () => {
   const parameters = { type: 'object', properties: { city: { type: 'string' } } }
   const tools = [
     { type: 'function', function: { name: 'first', parameters } },
     { type: 'function', name: 'second', parameters },
   ]
   for (const surface of ['compat-a', 'compat-c']) {
-    const body = { model: 'first/gpt-4o', messages: said('hello'), tools }
+    const body = { model: 'first/gpt-4o', messages: userMessages('hello'), tools }
     const answer = await world.key.post(`/${surface}/v1/chat/completions`, body)
     assert.equal(answer.status, 200, answer.text)
     assert.deepEqual(
-      sent(first)
+      lastRequest(first)
         .json()
         .tools.map((one: { function: { name: string } }) => one.function.name),
       ['first', 'second'],
@@ -142,7 +146,7 @@ test('tools that are written as responses have them are put right, among others 
   }
 })
 
-test('an error tells of everybody who was asked', async () => {
+test('an error lists all providers that were tried', async () => {
   first.script({ status: 401, message: 'no' })
   second.script({ status: 400, message: 'tell me more' })
   const { status, body } = await ask({})
@@ -159,7 +163,7 @@ test('an error tells of everybody who was asked', async () => {
 test('the OpenAI SDK and the AI SDK read it, from either vendor', async () => {
   const baseURL = `${world.server.origin}/compat-c/api/v1`
   const client = new OpenAI({ apiKey: world.key.key, baseURL, maxRetries: 0 })
-  const { choices } = await client.chat.completions.create({ model: 'first/gpt-4o', messages: said('hello') })
+  const { choices } = await client.chat.completions.create({ model: 'first/gpt-4o', messages: userMessages('hello') })
   assert.equal(choices[0]!.message.content, 'hello')
   const openrouter = createOpenRouter({ apiKey: world.key.key, baseURL, compatibility: 'strict' })
   for (const model of ['first/gpt-4o', 'an/claude-haiku-4-5']) {
@@ -172,7 +176,7 @@ test('the OpenAI SDK and the AI SDK read it, from either vendor', async () => {
   }
 })
 
-test('a second provider is asked beside one that is slow; the first to begin is heard, the other paid and left', async () => {
+test('a second provider is raced against a slow one; the first to start is used, the other is billed and canceled', async () => {
   first.script({ reply: 'slow', delayMs: 3_000 })
   second.script({ reply: 'quick' })
   const from = first.requests.length
@@ -181,57 +185,60 @@ test('a second provider is asked beside one that is slow; the first to begin is 
   assert.match(answer.headers.get('x-uk-route')!, /^provider=second;/)
   const extra = /^provider=first; cost_usd=(.+)$/.exec(answer.headers.get('x-uk-hedge')!)
   assert.ok(extra && Number(extra[1]) > 0, answer.headers.get('x-uk-hedge')!)
-  const left = await first.arrival(from)
-  await left.ended
-  assert.ok(left.aborted)
+  const canceledRequest = await first.arrival(from)
+  await canceledRequest.ended
+  assert.ok(canceledRequest.aborted)
   const calls = (await world.calls()).slice(0, 2)
   assert.deepEqual(calls.map(({ provider, status }) => `${provider} ${status}`).toSorted(), [
     'first cancelled',
     'second succeeded',
   ])
-  const lost = calls.find(({ status }) => status === 'cancelled')!
-  assert.deepEqual([lost.provider, Number(lost.cost_nano) / 1e9], ['first', Number(extra[1])])
+  const canceledCall = calls.find(({ status }) => status === 'cancelled')!
+  assert.deepEqual([canceledCall.provider, Number(canceledCall.cost_nano) / 1e9], ['first', Number(extra[1])])
 
-  // A vendor that begins in time races nobody.
+  // A vendor that starts in time races no other.
   first.script({ reply: 'in time' })
   const alone = await ask({}, { 'x-uk-hedge': '2000' })
   assert.deepEqual([alone.body.choices[0].message.content, alone.headers.get('x-uk-hedge')], ['in time', null])
 
-  const asked = first.requests.length
+  const requestCount = first.requests.length
   assert.equal((await ask({}, { 'x-uk-hedge': 'soon' })).status, 400)
-  assert.equal(first.requests.length, asked, 'refused before anybody was asked')
+  assert.equal(first.requests.length, requestCount, 'refused before anybody was asked')
 
-  // One of the two fails: the other goes on.
+  // One of the two fails: the other continues.
   first.script({ status: 401, delayMs: 200, message: 'no' })
   second.script({ reply: 'still here', delayMs: 400 })
-  const kept = await ask({}, { 'x-uk-hedge': '50' })
-  assert.equal(kept.body.choices[0].message.content, 'still here')
+  const response = await ask({}, { 'x-uk-hedge': '50' })
+  assert.equal(response.body.choices[0].message.content, 'still here')
   assert.equal((await ask({ model: 'first/gpt-4o' })).status, 200)
 })
 
-test('a conversation goes on where its prompt is cached, for its caller alone, until that provider fails', async () => {
+test('a conversation continues where its prompt is cached, for its caller only, until that provider fails', async () => {
   const turn = (more: string[], headers = {}) =>
-    ask({ messages: [...said('a long beginning'), ...more.flatMap((text) => said(text))] }, headers)
+    ask({ messages: [...userMessages('a long beginning'), ...more.flatMap((text) => userMessages(text))] }, headers)
   const route = async (answer: ReturnType<typeof ask>) =>
     /provider=(\w+)/.exec((await answer).headers.get('x-uk-route')!)![1]
-  // The first fails once, so the second is asked, which caches what it read.
+  // The first fails once, so the second is tried, which caches the prompt.
   first.script({ status: 401, message: 'no' })
   second.script({ reply: 'cached', usage: { input: 2_000, output: 5, cached: 1_500 } })
   assert.equal(await route(turn([])), 'second')
   assert.equal((await ask({ model: 'first/gpt-4o' })).status, 200)
   assert.equal(await route(turn(['next'])), 'second')
-  assert.equal(await route(ask({ messages: said('another beginning') })), 'first')
+  assert.equal(await route(ask({ messages: userMessages('another beginning') })), 'first')
   const stranger = await world.person.key()
-  const theirs = await stranger.post(path, { model: 'gpt-4o', messages: said('a long beginning') })
+  const theirs = await stranger.post(path, { model: 'gpt-4o', messages: userMessages('a long beginning') })
   assert.match(theirs.headers.get('x-uk-route')!, /^provider=first/)
-  assert.equal(await route(ask({ messages: said('a long beginning'), provider: { order: ['first'] } })), 'first')
+  assert.equal(
+    await route(ask({ messages: userMessages('a long beginning'), provider: { order: ['first'] } })),
+    'first',
+  )
   second.script({ status: 401, message: 'no' })
   assert.equal(await route(turn(['next', 'and on'])), 'first')
   assert.equal((await ask({ model: 'second/gpt-4o' })).status, 200)
   assert.equal(await route(turn(['next', 'and on'])), 'first')
 })
 
-test('`/metrics` counts calls, faults and further attempts, and names nobody', async () => {
+test('`/metrics` counts calls, faults, and further attempts, without names', async () => {
   const text = await (await fetch(`${world.server.origin}/metrics`)).text()
   const value = (line: string) => Number(new RegExp(`^${line} (\\d+)`, 'm').exec(text)?.[1])
   assert.ok(value('uk_gateway_calls_total\\{surface="compat-c",status="succeeded"\\}') > 10)
@@ -246,16 +253,16 @@ test('`/metrics` counts calls, faults and further attempts, and names nobody', a
   assert.ok(!/second\b.*gpt|an\/claude/.test(text))
 })
 
-test('a key tells its limit and what it spent, a call what was recorded of it, to nobody else', async () => {
-  const capped = await world.person.key({ name: 'CI', spend_cap_usd: 1, spend_cap_period: 'day' })
+test('a key shows its limit and spending, a call its record, only to their owner', async () => {
+  const cappedKey = await world.person.key({ name: 'CI', spend_cap_usd: 1, spend_cap_period: 'day' })
   first.script({ reply: 'four words for you', usage: { input: 2_000, output: 1_000, cached: 500 } })
-  const answer = await capped.post(path, { model: 'first/gpt-4o', messages: said('x'), max_tokens: 2_000 })
+  const answer = await cappedKey.post(path, { model: 'first/gpt-4o', messages: userMessages('x'), max_tokens: 2_000 })
   assert.equal(answer.status, 200, answer.text)
-  const { data } = (await capped.get('/openrouter/api/v1/key')).body
+  const { data } = (await cappedKey.get('/openrouter/api/v1/key')).body
   assert.deepEqual([data.label, data.limit, data.limit_remaining, data.limit_reset], ['CI', 1, 0.996, 'daily'])
   assert.deepEqual([data.usage, data.byok_usage, data.byok_usage_weekly], [0, 0.004, 0.004])
 
-  const { data: call } = (await capped.get(`/compat-c/v1/generation?id=${answer.body.id}`)).body
+  const { data: call } = (await cappedKey.get(`/compat-c/v1/generation?id=${answer.body.id}`)).body
   assert.deepEqual(
     [call.id, call.model, call.provider_name, call.total_cost, call.is_byok, call.finish_reason, call.streamed],
     [answer.body.id, 'first/gpt-4o', 'first', 0.004, true, 'stop', false],
@@ -263,8 +270,8 @@ test('a key tells its limit and what it spent, a call what was recorded of it, t
   assert.deepEqual([call.tokens_prompt, call.tokens_completion, call.native_tokens_cached], [2_000, 1_000, 500])
   const stranger = await (await world.server.person('Bob')).key()
   assert.equal((await stranger.get(`/compat-c/v1/generation?id=${answer.body.id}`)).status, 404)
-  assert.equal((await capped.get('/compat-c/v1/generation?id=gen-nonsense')).status, 404)
-  assert.equal((await capped.get('/compat-c/v1/generation')).status, 400)
+  assert.equal((await cappedKey.get('/compat-c/v1/generation?id=gen-nonsense')).status, 404)
+  assert.equal((await cappedKey.get('/compat-c/v1/generation')).status, 400)
   // After a fallback it is the call that answered.
   first.script({ status: 401, message: 'no' })
   const second = await ask({ model: 'gpt-4o' })
@@ -273,20 +280,20 @@ test('a key tells its limit and what it spent, a call what was recorded of it, t
   assert.equal((await ask({ model: 'first/gpt-4o' })).status, 200)
 })
 
-test('credits are what was granted and what was used, for who may see them', async () => {
+test('credits show the granted and used amounts, if the caller may see them', async () => {
   const bob = await world.server.person('Carol')
   const { data: account } = (await bob.get('/me')).body
-  const granted = await world.person.post(`/admin/accounts/${account.id}/credits`, { amount_usd: 5, note: 'gift' })
-  assert.equal(granted.status, 201, granted.text)
+  const grant = await world.person.post(`/admin/accounts/${account.id}/credits`, { amount_usd: 5, note: 'gift' })
+  assert.equal(grant.status, 201, grant.text)
   const key = await bob.key()
-  assert.equal((await key.post(path, { model: 'sim/echo', messages: said('one two three') })).status, 200)
+  assert.equal((await key.post(path, { model: 'sim/echo', messages: userMessages('one two three') })).status, 200)
   const { data } = (await key.get('/compat-c/v1/credits')).body
   assert.deepEqual(data, { total_credits: 5, total_usage: 0.000009 })
   const narrow = await bob.key({ scopes: ['gateway:run'] })
   assert.equal((await narrow.get('/compat-c/v1/credits')).status, 403)
 })
 
-test('the endpoints of a model are listed as they were seen', async () => {
+test('the endpoints of a model are listed with measurements', async () => {
   const { data } = (await world.key.get('/compat-c/v1/models/first/gpt-4o/endpoints')).body
   assert.deepEqual([data.id, data.endpoints.length], ['first/gpt-4o', 1])
   const [endpoint] = data.endpoints
@@ -295,33 +302,34 @@ test('the endpoints of a model are listed as they were seen', async () => {
   assert.equal((await world.key.get('/compat-c/v1/models/first/none/endpoints')).status, 400)
   const { data: providers } = (await world.key.get('/compat-c/v1/providers')).body
   assert.ok(providers.some(({ slug }: { slug: string }) => slug === 'second'))
-  const listed = (await world.key.get('/compat-c/v1/models')).body.data
-  assert.equal((await world.key.get('/compat-c/v1/models/count')).body.data.count, listed.length)
-  assert.deepEqual((await world.key.get('/compat-c/v1/models/user')).body.data, listed)
-  const kept = async () => (await world.key.get('/compat-c/v1/endpoints/zdr')).body.data.map(({ tag }: Listed) => tag)
-  assert.ok(!(await kept()).includes('zero'))
-  await world.bring(second, 'zero', { models: [priced('gpt-4o')], data_policy: { keeps: false, trains: false } })
-  assert.ok((await kept()).includes('zero'))
+  const models = (await world.key.get('/compat-c/v1/models')).body.data
+  assert.equal((await world.key.get('/compat-c/v1/models/count')).body.data.count, models.length)
+  assert.deepEqual((await world.key.get('/compat-c/v1/models/user')).body.data, models)
+  const zdrTags = async () =>
+    (await world.key.get('/compat-c/v1/endpoints/zdr')).body.data.map(({ tag }: TaggedRow) => tag)
+  assert.ok(!(await zdrTags()).includes('zero'))
+  await world.bring(second, 'zero', { models: [pricedModel('gpt-4o')], data_policy: { keeps: false, trains: false } })
+  assert.ok((await zdrTags()).includes('zero'))
 })
 
-test('embeddings, responses and messages of an OpenRouter client are routed by its wishes and recorded as its own', async () => {
-  await world.bring(first, 'words', { priority: 3, models: [priced('text-embedding-3-small')] })
-  await world.bring(second, 'more', { priority: 4, models: [priced('text-embedding-3-small')] })
+test('embeddings, responses, and messages of an OpenRouter client follow its routing preferences and are recorded as its own', async () => {
+  await world.bring(first, 'words', { priority: 3, models: [pricedModel('text-embedding-3-small')] })
+  await world.bring(second, 'more', { priority: 4, models: [pricedModel('text-embedding-3-small')] })
   const only = (slug: string) => ({ provider: { only: [slug] } })
-  const embedded = await world.key.post('/compat-c/v1/embeddings', {
+  const embedding = await world.key.post('/compat-c/v1/embeddings', {
     model: 'text-embedding-3-small',
     input: ['one', 'two'],
     ...only('more'),
   })
-  assert.equal(embedded.status, 200, embedded.text)
-  assert.equal(embedded.body.data.length, 2)
-  assert.equal(sent(second).path, '/v1/embeddings')
-  assert.equal('provider' in sent(second).body, false)
+  assert.equal(embedding.status, 200, embedding.text)
+  assert.equal(embedding.body.data.length, 2)
+  assert.equal(lastRequest(second).path, '/v1/embeddings')
+  assert.equal('provider' in lastRequest(second).body, false)
 
   const router = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-c/v1`, maxRetries: 0 })
-  const wished = { model: 'gpt-4o', input: 'keep going', ...only('second') }
-  assert.equal((await router.responses.create(wished)).output_text, 'keep going')
-  assert.equal(sent(second).path, '/v1/chat/completions')
+  const routedBody = { model: 'gpt-4o', input: 'keep going', ...only('second') }
+  assert.equal((await router.responses.create(routedBody)).output_text, 'keep going')
+  assert.equal(lastRequest(second).path, '/v1/chat/completions')
 
   const anthropic = new Anthropic({
     authToken: world.key.key,
@@ -332,10 +340,10 @@ test('embeddings, responses and messages of an OpenRouter client are routed by i
   const message = await anthropic.messages.create({
     model: 'an/claude-haiku-4-5',
     max_tokens: 20,
-    messages: said('hi'),
+    messages: userMessages('hi'),
   })
   assert.equal(message.type, 'message')
-  assert.ok((await anthropic.messages.countTokens({ model: 'gpt-4o', messages: said('hi') })).input_tokens > 0)
+  assert.ok((await anthropic.messages.countTokens({ model: 'gpt-4o', messages: userMessages('hi') })).input_tokens > 0)
   const surfaces = (await world.calls()).slice(0, 3).map(({ surface }) => surface)
   assert.deepEqual(surfaces, ['compat-c', 'compat-c', 'compat-c'])
 

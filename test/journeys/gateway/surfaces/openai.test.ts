@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import OpenAI, { BadRequestError, InternalServerError, NotFoundError, RateLimitError } from 'openai'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let vendor: Vendor
@@ -12,7 +12,7 @@ let client: OpenAI
 before(async () => {
   vendor = await startOpenAI()
   world = await gatewayWorld()
-  await world.bring(vendor, 'oa', { models: [priced('gpt-4o'), priced('o4-mini')] })
+  await world.bring(vendor, 'oa', { models: [pricedModel('gpt-4o'), pricedModel('o4-mini')] })
   client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
 })
 after(async () => {
@@ -21,11 +21,13 @@ after(async () => {
 })
 
 const model = 'oa/gpt-4o'
-const sent = () => vendor.requests.findLast(({ method }) => method === 'POST')!
+const lastRequest = () => vendor.requests.findLast(({ method }) => method === 'POST')!
 
-test('a chat completion comes back as the vendor wrote it, and is priced and recorded', async () => {
+test('a chat completion returns as the vendor wrote it, and is priced and recorded', async () => {
   vendor.script({ reply: 'Good morning', usage: { input: 100, cached: 40, output: 25, reasoning: 5 } })
-  const { data, response } = await client.chat.completions.create({ model, messages: said('hi') }).withResponse()
+  const { data, response } = await client.chat.completions
+    .create({ model, messages: userMessages('hi') })
+    .withResponse()
   assert.equal(data.choices[0]!.message.content, 'Good morning')
   assert.equal(data.usage!.prompt_tokens, 100)
   assert.match(response.headers.get('x-uk-route')!, /^provider=oa; seed=\d+$/)
@@ -47,7 +49,7 @@ test('a chat completion comes back as the vendor wrote it, and is priced and rec
   assert.deepEqual([call.cost_nano, call.cost_source], [150_000n, 'computed'])
 })
 
-test('the bytes travel on: only the value of `model` differs, and the secrets are the provider’s', async () => {
+test('the bytes pass through: only the value of `model` differs, and the credentials are the provider’s', async () => {
   const text = `{ "seed": 1.0e0,\n "metadata":{"model":"x"}, "model" : "oa/gpt-4o","messages":[{"role":"user","content":"h\\u00e9 \\"model\\" é"}] }`
   const answer = await world.key.post('/compat-a/v1/chat/completions?trace=1&api_key=uk_secret', text, {
     'x-stainless-lang': 'js',
@@ -56,7 +58,7 @@ test('the bytes travel on: only the value of `model` differs, and the secrets ar
     'x-forwarded-for': '1.2.3.4',
   })
   assert.equal(answer.status, 200, answer.text)
-  const { body, headers, query } = sent()
+  const { body, headers, query } = lastRequest()
   assert.equal(body.toString(), text.replace('oa/gpt-4o', 'gpt-4o'))
   assert.equal(headers.authorization, `Bearer ${vendor.key}`)
   assert.equal(headers['openai-organization'], 'org-of-mine', 'it is the caller’s own account there')
@@ -66,10 +68,10 @@ test('the bytes travel on: only the value of `model` differs, and the secrets ar
   assert.ok(!JSON.stringify(headers).includes(world.key.key))
 })
 
-test('a stream: usage is asked for in the client’s place and hidden from it', async () => {
+test('a stream: usage is requested for the client and hidden from it', async () => {
   vendor.script({ reply: 'one two three', usage: { input: 10, output: 3 } })
   const { data: stream, response } = await client.chat.completions
-    .create({ model, messages: said('count'), stream: true })
+    .create({ model, messages: userMessages('count'), stream: true })
     .withResponse()
   let text = ''
   for await (const chunk of stream) {
@@ -82,20 +84,20 @@ test('a stream: usage is asked for in the client’s place and hidden from it', 
     ['content-type', 'cache-control', 'x-accel-buffering', 'content-encoding'].map((name) => headers.get(name)),
     ['text/event-stream; charset=utf-8', 'no-cache', 'no', null],
   )
-  assert.deepEqual(sent().json().stream_options, { include_usage: true })
+  assert.deepEqual(lastRequest().json().stream_options, { include_usage: true })
   const call = await world.record(response.headers.get('x-request-id')!)
   assert.deepEqual([call.streamed, call.input_tokens, call.output_tokens, call.cost_nano], [true, 10n, 3n, 16_000n])
   assert.ok(call.first_token_ms !== null && call.first_token_ms <= call.duration_ms)
 })
 
-test('a client that asked for usage gets it, however the vendor’s bytes are cut', async () => {
+test('a client that requested usage gets it, however the vendor’s bytes are cut', async () => {
   for (const chunking of [1, 7, 1000]) {
     vendor.script({ reply: 'grüße 🌍', chunking })
     const options = { include_usage: true, include_obfuscation: false }
-    const stream = client.chat.completions.stream({ model, messages: said('x'), stream_options: options })
+    const stream = client.chat.completions.stream({ model, messages: userMessages('x'), stream_options: options })
     assert.equal(await stream.finalContent(), 'grüße 🌍')
     assert.ok((await stream.totalUsage()).total_tokens > 0)
-    assert.deepEqual(sent().json().stream_options, options)
+    assert.deepEqual(lastRequest().json().stream_options, options)
   }
 })
 
@@ -105,7 +107,7 @@ test('tools: parallel calls out, results back in', async () => {
     { name: 'time', arguments: {} },
   ]
   vendor.script({ reply: { tools } }, { reply: 'It rains.' })
-  const asked: string[] = []
+  const cities: string[] = []
   const tool = (name: string) => ({
     type: 'function' as const,
     function: {
@@ -113,20 +115,20 @@ test('tools: parallel calls out, results back in', async () => {
       description: name,
       parameters: { type: 'object', properties: {} },
       parse: JSON.parse,
-      function: (given: unknown) => {
-        asked.push(`${name} ${JSON.stringify(given)}`)
+      function: (args: unknown) => {
+        cities.push(`${name} ${JSON.stringify(args)}`)
         return 'rain'
       },
     },
   })
   const runner = client.chat.completions.runTools({
     model,
-    messages: said('Rain?'),
+    messages: userMessages('Rain?'),
     tools: [tool('weather'), tool('time')] as never,
     stream: true,
   })
   assert.equal(await runner.finalContent(), 'It rains.')
-  assert.deepEqual(asked.toSorted(), ['time {}', 'weather {"city":"Kyoto"}'])
+  assert.deepEqual(cities.toSorted(), ['time {}', 'weather {"city":"Kyoto"}'])
 })
 
 test('errors keep their meaning: the vendor’s 400 is a 400, its 401 is never the caller’s', async () => {
@@ -135,53 +137,59 @@ test('errors keep their meaning: the vendor’s 400 is a 400, its 401 is never t
     message: "This model's maximum context length is 128 tokens",
     code: 'context_length_exceeded',
   })
-  await assert.rejects(client.chat.completions.create({ model, messages: said('x') }), (error) => {
+  await assert.rejects(client.chat.completions.create({ model, messages: userMessages('x') }), (error) => {
     assert.ok(error instanceof BadRequestError)
     assert.equal(error.code, 'context_length_exceeded')
     assert.ok(error.requestID)
     return true
   })
-  await assert.rejects(client.chat.completions.create({ model, messages: said('x'), temperature: 9 }), (error) => {
-    assert.ok(error instanceof BadRequestError)
-    assert.equal(error.param, 'temperature', 'the vendor’s own check, passed on')
-    return true
-  })
+  await assert.rejects(
+    client.chat.completions.create({ model, messages: userMessages('x'), temperature: 9 }),
+    (error) => {
+      assert.ok(error instanceof BadRequestError)
+      assert.equal(error.param, 'temperature', 'the vendor’s own check, passed on')
+      return true
+    },
+  )
   vendor.script({ status: 401, message: `Incorrect API key provided: ${vendor.key}` })
-  await assert.rejects(client.chat.completions.create({ model, messages: said('x') }), (error) => {
+  await assert.rejects(client.chat.completions.create({ model, messages: userMessages('x') }), (error) => {
     assert.ok(error instanceof InternalServerError)
     assert.equal(error.status, 502)
     assert.ok(!error.message.includes(vendor.key))
     return true
   })
   vendor.script({ status: 429, message: 'slow down', headers: { 'retry-after': '7' } })
-  await assert.rejects(client.chat.completions.create({ model, messages: said('x') }), (error) => {
+  await assert.rejects(client.chat.completions.create({ model, messages: userMessages('x') }), (error) => {
     assert.ok(error instanceof RateLimitError)
     assert.equal(error.headers.get('retry-after'), '7')
     return true
   })
-  await assert.rejects(client.chat.completions.create({ model: 'oa/nothing', messages: said('x') }), (error) => {
-    assert.ok(error instanceof NotFoundError)
-    assert.equal(error.code, 'model_not_found')
-    return true
-  })
+  await assert.rejects(
+    client.chat.completions.create({ model: 'oa/nothing', messages: userMessages('x') }),
+    (error) => {
+      assert.ok(error instanceof NotFoundError)
+      assert.equal(error.code, 'model_not_found')
+      return true
+    },
+  )
 })
 
-test('the simulated models answer, streaming and not, and list beside the caller’s own', async () => {
-  const whole = await client.chat.completions.create({ model: 'sim/echo', messages: said('three small words') })
+test('the simulated models answer, streaming and not, and are listed beside the caller’s own', async () => {
+  const whole = await client.chat.completions.create({ model: 'sim/echo', messages: userMessages('three small words') })
   assert.equal(whole.choices[0]!.message.content, 'three small words')
   assert.deepEqual([whole.usage!.prompt_tokens, whole.usage!.completion_tokens], [3, 3])
   const script = {
     turns: [[{ reasoning: 'hm' }, { text: 'Hello' }, { tool_call: { name: 'f', arguments: { a: 1 } } }]],
   }
-  const stream = client.chat.completions.stream({ model: 'sim/script', messages: said(JSON.stringify(script)) })
+  const stream = client.chat.completions.stream({ model: 'sim/script', messages: userMessages(JSON.stringify(script)) })
   const message = await stream.finalMessage()
   assert.equal(message.content, 'Hello')
   assert.deepEqual(
     message.tool_calls?.map((call) => call.type === 'function' && call.function.arguments),
     ['{"a":1}'],
   )
-  // An answer, should an earlier call have been refused: models of a failing endpoint are not listed.
-  await client.chat.completions.create({ model, messages: said('x') })
+  // Ensures a successful call, in case an earlier one failed: models of a failing endpoint aren't listed.
+  await client.chat.completions.create({ model, messages: userMessages('x') })
   const { data } = await client.models.list()
   const ids = data.map(({ id }) => id)
   assert.ok(ids.includes('oa/gpt-4o') && ids.includes('sim/echo'), ids.join())

@@ -4,7 +4,7 @@ import { settingsNames } from '#gateway/call/money/cost-names.ts'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let openai: Vendor
@@ -14,12 +14,12 @@ before(async () => {
   openai = await startOpenAI()
   anthropic = await startAnthropic()
   world = await gatewayWorld()
-  await world.bring(openai, 'oa', { models: [priced('gpt-4o')] })
-  await world.bring(openai, 'house', { instance: true, models: [priced('gpt-4o')] })
+  await world.bring(openai, 'oa', { models: [pricedModel('gpt-4o')] })
+  await world.bring(openai, 'house', { instance: true, models: [pricedModel('gpt-4o')] })
   await world.bring(anthropic, 'an', {
     shape: 'anthropic-messages',
     base_url: anthropic.origin,
-    models: [priced('claude-haiku-4-5')],
+    models: [pricedModel('claude-haiku-4-5')],
   })
 })
 
@@ -31,7 +31,7 @@ after(async () => {
 
 const posts = () => openai.requests.length + anthropic.requests.length
 
-const chat = { model: 'oa/gpt-4o', messages: said('hello') }
+const chat = { model: 'oa/gpt-4o', messages: userMessages('hello') }
 const surfaces: [path: string, body: object][] = [
   ['/compat-a/v1/chat/completions', chat],
   ['/compat-a/v1/responses', { model: 'oa/gpt-4o', input: 'hello' }],
@@ -41,11 +41,11 @@ const surfaces: [path: string, body: object][] = [
   ['/compat-a/v1/embeddings', { model: 'oa/gpt-4o', input: 'hello' }],
   ['/compat-a/v1/images/generations', { model: 'oa/gpt-4o', prompt: 'a dot' }],
   ['/compat-a/v1/audio/speech', { model: 'oa/gpt-4o', input: 'hello', voice: 'alloy' }],
-  ['/compat-b/v1/messages', { model: 'an/claude-haiku-4-5', max_tokens: 9, messages: said('hello') }],
-  ['/compat-b/v1/messages/count_tokens', { model: 'an/claude-haiku-4-5', messages: said('hello') }],
+  ['/compat-b/v1/messages', { model: 'an/claude-haiku-4-5', max_tokens: 9, messages: userMessages('hello') }],
+  ['/compat-b/v1/messages/count_tokens', { model: 'an/claude-haiku-4-5', messages: userMessages('hello') }],
   ['/compat-c/v1/chat/completions', chat],
   ['/compat-c/v1/embeddings', { model: 'oa/gpt-4o', input: 'hello' }],
-  ['/compat-c/v1/messages', { model: 'an/claude-haiku-4-5', max_tokens: 9, messages: said('hello') }],
+  ['/compat-c/v1/messages', { model: 'an/claude-haiku-4-5', max_tokens: 9, messages: userMessages('hello') }],
 ]
 
 test('no surface forwards a known field in different case, or a field set twice', async () => {
@@ -99,8 +99,8 @@ test('no form field in different case is forwarded', async () => {
 
 test('on credits or under a cap, limits below 1 and limits of other APIs are refused', async () => {
   const before = posts()
-  const capped = await world.person.key({ spend_cap_usd: 1, spend_cap_period: 'total' })
-  const refused: [body: object, param: string][] = [
+  const cappedKey = await world.person.key({ spend_cap_usd: 1, spend_cap_period: 'total' })
+  const refusedBodies: [body: object, param: string][] = [
     [{ ...chat, max_tokens: 0 }, 'max_tokens'],
     [{ ...chat, max_tokens: -1 }, 'max_tokens'],
     [{ ...chat, max_completion_tokens: 0.5 }, 'max_completion_tokens'],
@@ -118,8 +118,8 @@ test('on credits or under a cap, limits below 1 and limits of other APIs are ref
     [{ ...chat, inferenceConfig: { maxTokens: 1e6 } }, 'inferenceConfig.maxTokens'],
   ]
   for (const model of ['oa/gpt-4o', 'house/gpt-4o'])
-    for (const [body, param] of refused) {
-      const answer = await capped.post('/compat-a/v1/chat/completions', { ...body, model })
+    for (const [body, param] of refusedBodies) {
+      const answer = await cappedKey.post('/compat-a/v1/chat/completions', { ...body, model })
       assert.deepEqual([answer.status, answer.body.error?.param], [400, param], answer.text)
     }
   assert.equal(posts(), before)

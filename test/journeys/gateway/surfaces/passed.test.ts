@@ -7,21 +7,21 @@ import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { until } from '../../../until.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../world.ts'
 
 let world: World
 let openai: Vendor
 let ollama: Vendor
 let client: OpenAI
 
-/** The requests sent; the answers are those of OpenAI's reference: pictures and sound are played by nobody else. */
-const heard: { path: string; headers: IncomingHttpHeaders; body: Buffer }[] = []
+/** The received requests. Answers follow OpenAI's reference, because no other fixture plays images and audio. */
+const requests: { path: string; headers: IncomingHttpHeaders; body: Buffer }[] = []
 let answer: (response: ServerResponse) => void
 const studio = createServer((request, response) => {
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
-    heard.push({ path: request.url!, headers: request.headers, body: Buffer.concat(parts) })
+    requests.push({ path: request.url!, headers: request.headers, body: Buffer.concat(parts) })
     answer(response)
   })
 })
@@ -33,8 +33,8 @@ before(async () => {
   ollama = await startOllama()
   await new Promise<void>((resolve) => studio.listen(0, '127.0.0.1', resolve))
   world = await gatewayWorld()
-  await world.bring(openai, 'oa', { models: [priced('text-embedding-3-small'), priced('gpt-4o')] })
-  await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [priced('llama3.2')] })
+  await world.bring(openai, 'oa', { models: [pricedModel('text-embedding-3-small'), pricedModel('gpt-4o')] })
+  await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [pricedModel('llama3.2')] })
   const pictures = { id: 'dall-e-3', pricing: { input: 0, output: 0, image: 40_000 } }
   const sound = { id: 'gpt-4o-transcribe', pricing: { input: 2.5, output: 10, audio_input: 6 } }
   const body = {
@@ -46,10 +46,10 @@ before(async () => {
     models: [
       pictures,
       sound,
-      priced('gpt-image-1'),
-      priced('tts-1'),
+      pricedModel('gpt-image-1'),
+      pricedModel('tts-1'),
       { id: 'unpriced' },
-      priced('omni-moderation-latest'),
+      pricedModel('omni-moderation-latest'),
     ],
   }
   assert.equal((await world.person.post('/ai-gateway/provider-endpoints', { ...body, test: false })).status, 201)
@@ -63,21 +63,21 @@ after(async () => {
   studio.close()
 })
 
-const recorded = async (response: Response) => await world.record(response.headers.get('x-request-id')!)
+const recordOf = async (response: Response) => await world.record(response.headers.get('x-request-id')!)
 
-test('embeddings come back as the vendor made them, in base64 or in numbers, and their input is paid', async () => {
-  const asked = { model: 'oa/text-embedding-3-small', input: ['one two', 'three'], dimensions: 8 }
+test('embeddings return as the vendor made them, in base64 or as numbers, and their input is billed', async () => {
+  const body = { model: 'oa/text-embedding-3-small', input: ['one two', 'three'], dimensions: 8 }
   openai.script({ usage: { input: 1000 } })
-  const { data, response } = await client.embeddings.create(asked).withResponse()
-  const plain = await client.embeddings.create({ ...asked, encoding_format: 'float' })
+  const { data, response } = await client.embeddings.create(body).withResponse()
+  const plain = await client.embeddings.create({ ...body, encoding_format: 'float' })
   assert.deepEqual(data.data, plain.data)
   assert.equal(openai.requests[0]?.json()['encoding_format'], 'base64')
-  const call = await recorded(response)
+  const call = await recordOf(response)
   assert.deepEqual([call.input_tokens, call.output_tokens, call.cost_nano], [1000n, 0n, 1_000_000n])
-  const tokens = await client.embeddings.create({ ...asked, input: [[1, 2, 3]] })
+  const tokens = await client.embeddings.create({ ...body, input: [[1, 2, 3]] })
   assert.equal(tokens.data.length, 1)
   const large = await client.embeddings.create({
-    ...asked,
+    ...body,
     dimensions: 1536,
     input: Array(200).fill('x'),
     encoding_format: 'float',
@@ -85,21 +85,21 @@ test('embeddings come back as the vendor made them, in base64 or in numbers, and
   assert.equal(large.data.length, 200)
 })
 
-test('a moderation needs no model’s name, as at the vendor, and costs nothing', async () => {
+test('a moderation needs no model, as at the vendor, and costs nothing', async () => {
   const results = [{ flagged: false, categories: {}, category_scores: {} }]
   answer = json({ id: 'modr-1', model: 'omni-moderation-latest', results })
   for (const more of [{}, { model: 'st/omni-moderation-latest' }]) {
     const { data, response } = await client.moderations.create({ input: 'hello', ...more }).withResponse()
     assert.equal(data.results[0]!.flagged, false)
-    const { path, body } = heard.at(-1)!
+    const { path, body } = requests.at(-1)!
     assert.equal(path, '/v1/moderations')
     const { model = 'omni-moderation-latest', ...rest } = JSON.parse(body.toString())
     assert.deepEqual([model, rest], ['omni-moderation-latest', { input: 'hello' }])
-    assert.equal((await recorded(response)).cost_nano, 0n)
+    assert.equal((await recordOf(response)).cost_nano, 0n)
   }
 })
 
-test('who makes no embeddings says so: a simulated model, a model for conversations', async () => {
+test('models without embeddings say so: a simulated model, a conversation model', async () => {
   const embed = async (model: string) => await client.embeddings.create({ model, input: 'x' })
   await assert.rejects(embed('sim/echo'), (error) => {
     assert.ok(error instanceof BadRequestError)
@@ -110,24 +110,24 @@ test('who makes no embeddings says so: a simulated model, a model for conversati
   await assert.rejects(embed('oa/nothing'), { status: 404, code: 'model_not_found' })
 })
 
-test('an embedding under a cap holds its input only, and a cap that is too small refuses it', async () => {
-  const capped = await world.person.key({ spend_cap_usd: 0.0003 })
-  const asked = { model: 'oa/text-embedding-3-small', input: [Array(500).fill(7)] }
-  const refused = await capped.post('/compat-a/v1/embeddings', asked)
-  assert.deepEqual([refused.status, refused.body.error.type], [402, 'billing_error'])
+test('an embedding under a cap reserves only its input, and a cap that is too small refuses it', async () => {
+  const cappedKey = await world.person.key({ spend_cap_usd: 0.0003 })
+  const body = { model: 'oa/text-embedding-3-small', input: [Array(500).fill(7)] }
+  const refusal = await cappedKey.post('/compat-a/v1/embeddings', body)
+  assert.deepEqual([refusal.status, refusal.body.error.type], [402, 'billing_error'])
   const roomy = await world.person.key({ spend_cap_usd: 0.01 })
-  const sent = await roomy.post('/compat-a/v1/embeddings', asked)
-  assert.equal(sent.status, 200, sent.text)
+  const response = await roomy.post('/compat-a/v1/embeddings', body)
+  assert.equal(response.status, 200, response.text)
   assert.equal(openai.requests.at(-1)?.json()['max_tokens'], undefined)
 })
 
-test('pictures: asked for as JSON or edited by a form, priced one by one where the price is known so', async () => {
+test('images: requested as JSON or edited by a form, priced individually if the price is per image', async () => {
   answer = json({ created: 1, data: [{ b64_json: 'AAAA' }, { b64_json: 'BBBB' }] })
-  const made = await client.images.generate({ model: 'st/dall-e-3', prompt: 'a cat', n: 2 }).withResponse()
-  assert.equal(made.data.data?.[1]?.b64_json, 'BBBB')
-  assert.deepEqual(JSON.parse(heard.at(-1)!.body.toString()), { model: 'dall-e-3', prompt: 'a cat', n: 2 })
-  const call = await recorded(made.response)
-  // Two pictures at four cents.
+  const generation = await client.images.generate({ model: 'st/dall-e-3', prompt: 'a cat', n: 2 }).withResponse()
+  assert.equal(generation.data.data?.[1]?.b64_json, 'BBBB')
+  assert.deepEqual(JSON.parse(requests.at(-1)!.body.toString()), { model: 'dall-e-3', prompt: 'a cat', n: 2 })
+  const call = await recordOf(generation.response)
+  // Two images at four cents.
   assert.deepEqual([call.images, call.cost_nano, call.cost_source], [2n, 80_000_000n, 'computed'])
 
   const usage = {
@@ -138,34 +138,34 @@ test('pictures: asked for as JSON or edited by a form, priced one by one where t
   }
   answer = json({ created: 1, data: [{ b64_json: 'CCCC' }], usage })
   const image = await toFile(Buffer.from('\x89PNG\r\n--x\r\n', 'latin1'), 'a.png', { type: 'image/png' })
-  const edited = await client.images.edit({ image, model: 'st/gpt-image-1', prompt: 'größer' }).withResponse()
-  assert.equal(edited.data.usage?.output_tokens, 1000)
-  const form = heard.at(-1)!
+  const edit = await client.images.edit({ image, model: 'st/gpt-image-1', prompt: 'größer' }).withResponse()
+  assert.equal(edit.data.usage?.output_tokens, 1000)
+  const form = requests.at(-1)!
   assert.match(form.headers['content-type']!, /^multipart\/form-data; boundary=/)
   assert.match(form.body.toString('latin1'), /name="model"\r\n\r\ngpt-image-1\r\n/)
   assert.ok(form.body.includes(Buffer.from('\x89PNG\r\n--x\r\n', 'latin1')))
-  const tokens = await recorded(edited.response)
+  const tokens = await recordOf(edit.response)
   assert.deepEqual([tokens.input_tokens, tokens.output_tokens, tokens.images], [50n, 1000n, 0n])
 })
 
-test('who drops a picture before its last byte pays for it', async () => {
+test('a client that drops an image before its last byte pays for it', async () => {
   answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100_001 })
     response.write(`{"data":[{"b64_json":"${'A'.repeat(100_000 - 23)}`)
   }
   const leaving = new AbortController()
-  const asked = { model: 'st/dall-e-3', prompt: 'a cat' }
-  const half = await client.images.generate(asked, { signal: leaving.signal }).asResponse()
+  const body = { model: 'st/dall-e-3', prompt: 'a cat' }
+  const half = await client.images.generate(body, { signal: leaving.signal }).asResponse()
   await half.body!.getReader().read()
   leaving.abort()
   const call = await until(
-    () => recorded(half).catch(() => null),
-    (found) => found !== null,
+    () => recordOf(half).catch(() => null),
+    (call) => call !== null,
   )
   assert.deepEqual([call?.status, call?.images, call?.cost_nano], ['cancelled', 1n, 40_000_000n])
 })
 
-test('a large answer that is left in its midst is paid for by what came of it', async () => {
+test('a large answer dropped midway is billed for the part that arrived', async () => {
   answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.write(`{"choices":[{"message":{"content":"${'word '.repeat(400_000)}`)
@@ -178,18 +178,18 @@ test('a large answer that is left in its midst is paid for by what came of it', 
   await half.body!.getReader().read()
   leaving.abort()
   const call = await until(
-    () => recorded(half).catch(() => null),
-    (found) => found !== null,
+    () => recordOf(half).catch(() => null),
+    (call) => call !== null,
   )
   assert.equal(call?.status, 'cancelled')
   assert.ok(call.output_tokens > 250_000n && call.output_tokens < 600_000n, `${call.output_tokens}`)
 })
 
-test('a vendor that answers a stream with something endless is left', async () => {
-  const gone = Promise.withResolvers<void>()
+test('a vendor that answers a stream with endless data is disconnected', async () => {
+  const connectionClosed = Promise.withResolvers<void>()
   answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.on('close', () => gone.resolve())
+    response.on('close', () => connectionClosed.resolve())
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536, ' ')));
     }
@@ -200,32 +200,32 @@ test('a vendor that answers a stream with something endless is left', async () =
   await assert.rejects(client.chat.completions.create({ model: 'st/gpt-image-1', messages, stream: true }), {
     status: 502,
   })
-  await gone.promise
+  await connectionClosed.promise
 })
 
-test('completions are held for each of their prompts and for all that are made of one', async () => {
-  const capped = await world.person.key({ spend_cap_usd: 1 })
+test('completions reserve for each prompt and all their answers', async () => {
+  const cappedKey = await world.person.key({ spend_cap_usd: 1 })
   const post = async (more: object) =>
-    await capped.post('/compat-a/v1/completions', { model: 'oa/gpt-4o', prompt: 'x', max_tokens: 1_000, ...more })
-  const sent = openai.requests.length
-  // Of two dollars a million tokens, a thousand times a thousand are two dollars.
+    await cappedKey.post('/compat-a/v1/completions', { model: 'oa/gpt-4o', prompt: 'x', max_tokens: 1_000, ...more })
+  const requestCount = openai.requests.length
+  // At two dollars per million tokens, a thousand times a thousand are two dollars.
   for (const more of [
     { prompt: Array(1_000).fill('x') },
     { prompt: Array.from({ length: 1_000 }, () => [1, 2]) },
     { best_of: 1_000 },
   ])
     assert.equal((await post(more)).status, 402, JSON.stringify(more).slice(0, 40))
-  assert.equal(openai.requests.length, sent)
+  assert.equal(openai.requests.length, requestCount)
   assert.notEqual((await post({ prompt: Array(1_000).fill(7) })).status, 402, 'one prompt, in tokens')
 })
 
-test('sound: bytes out, bytes in, a transcript by its tokens or its seconds; what nobody counts has no cost', async () => {
+test('audio: bytes out, bytes in, a transcript by its tokens or seconds; uncounted use has no cost', async () => {
   const noise = Buffer.from(Array.from({ length: 100_000 }, (_, n) => n % 256))
   answer = (response) => void response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(noise)
-  const spoken = await client.audio.speech.create({ model: 'st/tts-1', voice: 'alloy', input: 'Hello' })
-  assert.equal(spoken.headers.get('content-type'), 'audio/mpeg')
-  assert.ok(noise.equals(Buffer.from(await spoken.arrayBuffer())))
-  const unknown = await recorded(spoken)
+  const speech = await client.audio.speech.create({ model: 'st/tts-1', voice: 'alloy', input: 'Hello' })
+  assert.equal(speech.headers.get('content-type'), 'audio/mpeg')
+  assert.ok(noise.equals(Buffer.from(await speech.arrayBuffer())))
+  const unknown = await recordOf(speech)
   assert.deepEqual([unknown.status, unknown.cost_nano], ['succeeded', null])
 
   answer = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<script>')
@@ -244,9 +244,9 @@ test('sound: bytes out, bytes in, a transcript by its tokens or its seconds; wha
   const file = await toFile(noise, 'a.wav')
   const heardText = await client.audio.transcriptions.create({ file, model: 'st/gpt-4o-transcribe' }).withResponse()
   assert.equal(heardText.data.text, 'Hello "usage"')
-  assert.ok(heard.at(-1)!.body.includes(noise))
-  const call = await recorded(heardText.response)
-  // 10 text in at 2500 nano, 90 of sound at 6000, 10 out at 10000.
+  assert.ok(requests.at(-1)!.body.includes(noise))
+  const call = await recordOf(heardText.response)
+  // 10 text tokens in at 2500 nano, 90 of audio at 6000, 10 out at 10000.
   assert.deepEqual([call.input_tokens, call.output_tokens, call.cost_nano], [100n, 10n, 665_000n])
 
   const events = `data: {"type":"transcript.text.delta","delta":"Hi"}\n\ndata: ${JSON.stringify({ type: 'transcript.text.done', text: 'Hi', usage })}\n\n`
@@ -254,17 +254,17 @@ test('sound: bytes out, bytes in, a transcript by its tokens or its seconds; wha
   const stream = await client.audio.transcriptions
     .create({ file, model: 'st/gpt-4o-transcribe', stream: true })
     .withResponse()
-  const seen: string[] = []
-  for await (const event of stream.data) seen.push(event.type)
-  assert.deepEqual(seen, ['transcript.text.delta', 'transcript.text.done'])
-  assert.equal((await recorded(stream.response)).cost_nano, 665_000n)
+  const contentTypes: string[] = []
+  for await (const event of stream.data) contentTypes.push(event.type)
+  assert.deepEqual(contentTypes, ['transcript.text.delta', 'transcript.text.done'])
+  assert.equal((await recordOf(stream.response)).cost_nano, 665_000n)
 })
 
-test('under a cap only what can be bounded is made; a refusal of the vendor is told; a form that lies is refused', async () => {
-  const capped = await world.person.key({ spend_cap_usd: 1 })
+test('under a cap only bounded requests run; a vendor’s refusal is reported; an invalid form is refused', async () => {
+  const cappedKey = await world.person.key({ spend_cap_usd: 1 })
   answer = json({ created: 1, data: [{ b64_json: 'AAAA' }] })
-  const post = async (path: string, body: object) => await capped.post(`/compat-a/v1${path}`, body)
-  const count = heard.length
+  const post = async (path: string, body: object) => await cappedKey.post(`/compat-a/v1${path}`, body)
+  const count = requests.length
   assert.equal((await post('/images/generations', { model: 'st/dall-e-3', prompt: 'x' })).status, 200)
   const many = await post('/images/generations', { model: 'st/dall-e-3', prompt: 'x', n: 1000 })
   assert.equal(many.status, 402)
@@ -278,15 +278,15 @@ test('under a cap only what can be bounded is made; a refusal of the vendor is t
       ],
     )
   }
-  const spoken = await post('/audio/speech', { model: 'st/tts-1', input: 'x', voice: 'alloy' })
+  const response = await post('/audio/speech', { model: 'st/tts-1', input: 'x', voice: 'alloy' })
   assert.deepEqual(
-    [spoken.status, spoken.body.error.message],
+    [response.status, response.body.error.message],
     [
       402,
       'The cost of audio from the model `st/tts-1` is known only afterwards, so it can’t be used with a credit balance or a spend cap. Use your own provider key, with an API key and a workspace that have no cap.',
     ],
   )
-  assert.equal(heard.length, count + 1)
+  assert.equal(requests.length, count + 1)
 
   answer = (response) =>
     void response.writeHead(400, { 'content-type': 'application/json' }).end(
@@ -306,27 +306,27 @@ test('under a cap only what can be bounded is made; a refusal of the vendor is t
   assert.match(lie.body.error.message, /`model` is there twice/)
   const part = (head: string, value: string): string => `--b\r\n${head}\r\n\r\n${value}\r\n`
   const model = part('content-disposition: form-data; name="model"', 'st/dall-e-3')
-  const smuggled = [
+  const forms = [
     `${model}${part('content-disposition: form-data; name="x"\r\ncontent-disposition: form-data; name="n"', '10')}--b--\r\n`,
     `${model}${part('content-disposition: form-data; name="x"', '1\n--b\ncontent-disposition: form-data; name="n"\n\n10')}--b--\r\n`,
     `${model}${part('content-disposition: form-data; name="x"', '1\r\n--bc\r\ncontent-disposition: form-data; name="n"\r\n\r\n10')}--b--\r\n`,
   ]
-  for (const form of smuggled)
+  for (const form of forms)
     assert.equal((await world.key.post('/compat-a/v1/images/edits', form, headers)).status, 400, form)
   const endless = `{"model":"st/dall-e-3","prompt":"x","n":1e400}`
   const type = { 'content-type': 'application/json' }
-  assert.equal((await capped.post('/compat-a/v1/images/generations', endless, type)).status, 402)
+  assert.equal((await cappedKey.post('/compat-a/v1/images/generations', endless, type)).status, 402)
   for (const form of ['', '--b', '--b\r\n\r\nx\r\n--b--', twice.slice(0, 60)]) {
-    const broken = await world.key.post('/compat-a/v1/images/edits', form, headers)
-    assert.equal(broken.status, 400, form)
+    const response = await world.key.post('/compat-a/v1/images/edits', form, headers)
+    assert.equal(response.status, 400, form)
   }
 })
 
-test('a client that leaves ends the vendor’s request; sound that the vendor breaks off is not taken for whole', async () => {
-  const gone = Promise.withResolvers<void>()
+test('a client that disconnects ends the vendor’s request; audio that breaks off isn’t taken for complete', async () => {
+  const connectionClosed = Promise.withResolvers<void>()
   answer = (response) => {
     response.writeHead(200, { 'content-type': 'audio/mpeg' }).write(Buffer.alloc(5000, 1))
-    response.on('close', () => gone.resolve())
+    response.on('close', () => connectionClosed.resolve())
   }
   const ask = async (signal?: AbortSignal) =>
     await client.audio.speech.create({ model: 'st/tts-1', voice: 'alloy', input: 'Hello' }, signal ? { signal } : {})
@@ -334,15 +334,15 @@ test('a client that leaves ends the vendor’s request; sound that the vendor br
   const half = await ask(leaving.signal)
   await half.body!.getReader().read()
   leaving.abort()
-  await gone.promise
-  assert.deepEqual((await recorded(half)).status, 'cancelled')
+  await connectionClosed.promise
+  assert.deepEqual((await recordOf(half)).status, 'cancelled')
 
   answer = (response) => {
     response.writeHead(200, { 'content-type': 'audio/mpeg', 'content-length': '9000' })
     response.write(Buffer.alloc(5000, 1), () => response.destroy())
   }
-  const broken = await ask()
-  await assert.rejects(broken.arrayBuffer())
-  const call = await recorded(broken)
+  const truncated = await ask()
+  await assert.rejects(truncated.arrayBuffer())
+  const call = await recordOf(truncated)
   assert.deepEqual([call.status, call.cost_nano], ['failed', null])
 })

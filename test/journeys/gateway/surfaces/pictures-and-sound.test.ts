@@ -9,7 +9,7 @@ import { googleMedia } from '../../../vendors/media/google.ts'
 import { measure } from '../../../vendors/media/made/picture.ts'
 import { startOpenRouter } from '../../../vendors/openrouter/openrouter.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let google: Vendor
@@ -36,9 +36,9 @@ before(async () => {
   await world.bring(router, 'or', {
     preset: 'openrouter',
     base_url: `${router.origin}/api/v1`,
-    models: [priced('google/gemini-3-pro-image'), priced('openai/gpt-audio')],
+    models: [pricedModel('google/gemini-3-pro-image'), pricedModel('openai/gpt-audio')],
   })
-  // The same wire from somebody who tells no cost, and takes money by the picture.
+  // The same wire from a provider that reports no cost and charges per image.
   await world.bring(router, 'by', {
     base_url: `${router.origin}/api/v1`,
     models: [{ id: 'google/gemini-3-pro-image', kind: 'image', pricing: { input: 1, output: 2, image: 40_000 } }],
@@ -46,7 +46,7 @@ before(async () => {
   await world.bring(claude, 'an', {
     shape: 'anthropic-messages',
     base_url: claude.origin,
-    models: [priced('claude-haiku-4-5')],
+    models: [pricedModel('claude-haiku-4-5')],
   })
 })
 after(async () => {
@@ -55,14 +55,14 @@ after(async () => {
 })
 
 const chat = '/compat-c/v1/chat/completions'
-const fox = said('a red fox')
+const fox = userMessages('a red fox')
 const both = ['image', 'text']
 const pngOf = (image: Json) => Buffer.from((image['image_url'].url as string).split(',')[1]!, 'base64')
 const drawnIn = async (images: Json[]) => Promise.all(images.map(async (image) => (await measure(pngOf(image)))?.width))
 
 const client = () => new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-c/v1`, maxRetries: 0 })
 
-test('a client of OpenRouter’s gets a picture of Gemini’s in its answer, at the price of the picture’s tokens', async () => {
+test('an OpenRouter client gets a Gemini image in its answer, at the price of the image’s tokens', async () => {
   google.script({ usage: { input: 10, output: 1_290 } })
   const { status, body } = await world.key.post(chat, {
     model: `go/${DRAWS}`,
@@ -87,9 +87,9 @@ test('a client of OpenRouter’s gets a picture of Gemini’s in its answer, at 
   assert.deepEqual(generationConfig, { responseModalities: ['TEXT', 'IMAGE'], imageConfig: { aspectRatio: '16:9' } })
 })
 
-test('streamed, the picture comes in a delta of its own, and goes back to the model in the next turn', async () => {
-  const asked = { model: `go/${DRAWS}`, modalities: both, messages: fox, stream: true }
-  const stream = await client().chat.completions.create(asked as never)
+test('streamed, the image comes in its own delta, and returns to the model in the next turn', async () => {
+  const params = { model: `go/${DRAWS}`, modalities: both, messages: fox, stream: true }
+  const stream = await client().chat.completions.create(params as never)
   const images: Json[] = []
   let cost = 0
   for await (const chunk of stream as unknown as AsyncIterable<Json>) {
@@ -98,7 +98,7 @@ test('streamed, the picture comes in a delta of its own, and goes back to the mo
   }
   assert.deepEqual(await drawnIn(images), [1_024])
   assert.ok(cost >= (1_290 * 30) / 1e6, String(cost))
-  const messages = [...fox, { role: 'assistant', content: 'Here.', images }, ...said('make it blue')]
+  const messages = [...fox, { role: 'assistant', content: 'Here.', images }, ...userMessages('make it blue')]
   const next = await world.key.post(chat, { model: `go/${DRAWS}`, modalities: both, messages })
   assert.equal(next.status, 200)
   assert.equal(next.headers.get('x-uk-losses'), null)
@@ -110,7 +110,7 @@ test('streamed, the picture comes in a delta of its own, and goes back to the mo
   )
 })
 
-test('OpenRouter’s own SDK and the AI SDK read the pictures of Gemini’s model', async () => {
+test('OpenRouter’s own SDK and the AI SDK read the images of Gemini’s model', async () => {
   const sdk = new OpenRouter({ apiKey: world.key.key, serverURL: `${world.server.origin}/compat-c/v1` })
   const answer = (await sdk.chat.send({
     chatRequest: { model: `go/${DRAWS}`, messages: fox, modalities: ['image', 'text'], stream: false },
@@ -125,10 +125,10 @@ test('OpenRouter’s own SDK and the AI SDK read the pictures of Gemini’s mode
   )
 })
 
-test('sound of Gemini’s: a WAV file at once, samples as a stream, other formats refused with what is wrong', async () => {
-  const asked = { model: `go/${SPEAKS}`, modalities: ['text', 'audio'], messages: said('Say hello to the fox.') }
+test('Gemini’s audio: a WAV file as a whole, samples as a stream, other formats refused with the reason', async () => {
+  const body = { model: `go/${SPEAKS}`, modalities: ['text', 'audio'], messages: userMessages('Say hello to the fox.') }
   const whole = await client().chat.completions.create({
-    ...asked,
+    ...body,
     audio: { voice: 'Puck', format: 'wav' },
   } as never)
   const { audio } = (whole as Json)['choices'][0].message
@@ -139,7 +139,7 @@ test('sound of Gemini’s: a WAV file at once, samples as a stream, other format
   const { generationConfig } = google.requests.findLast(({ path }) => path.includes(SPEAKS))!.json()
   assert.equal(generationConfig.speechConfig.voiceConfig.prebuiltVoiceConfig.voiceName, 'Puck')
   const stream = await client().chat.completions.create({
-    ...asked,
+    ...body,
     audio: { voice: 'alloy', format: 'pcm16' },
     stream: true,
   } as never)
@@ -147,32 +147,36 @@ test('sound of Gemini’s: a WAV file at once, samples as a stream, other format
   for await (const chunk of stream as unknown as AsyncIterable<Json>)
     bytes += Buffer.from(chunk['choices'][0]?.delta.audio?.data ?? '', 'base64').length
   assert.equal(bytes, wav.length - 44, 'the same samples')
-  const voiced = await world.key.post(chat, { ...asked, audio: { voice: 'alloy', format: 'wav' } })
-  assert.equal(voiced.headers.get('x-uk-losses'), 'audio.voice', 'a voice of another vendor is named')
+  const response = await world.key.post(chat, { ...body, audio: { voice: 'alloy', format: 'wav' } })
+  assert.equal(response.headers.get('x-uk-losses'), 'audio.voice', 'a voice of another vendor is named')
   for (const [more, param] of [
     [{ audio: { voice: 'Puck', format: 'mp3' } }, 'audio.format'],
     [{ audio: { voice: 'Puck', format: 'wav' }, stream: true }, 'audio.format'],
     [{}, 'audio'],
   ] as const) {
-    const refused = await world.key.post(chat, { ...asked, ...more })
-    assert.equal(refused.status, 400, JSON.stringify(more))
-    assert.match(refused.body.error.message, new RegExp(`\`${param}\``))
+    const refusal = await world.key.post(chat, { ...body, ...more })
+    assert.equal(refusal.status, 400, JSON.stringify(more))
+    assert.match(refusal.body.error.message, new RegExp(`\`${param}\``))
   }
 })
 
-test('pictures and sound of OpenRouter’s pass as they are, whole and streamed, at the cost that it states', async () => {
-  const drawn = await world.key.post(chat, { model: 'or/google/gemini-3-pro-image', messages: fox, modalities: both })
-  assert.deepEqual(await drawnIn(drawn.body.choices[0].message.images), [1_024])
-  const record = await world.record(drawn.body.id.slice('gen-'.length))
+test('OpenRouter’s images and audio pass unchanged, whole and streamed, at the cost that it reports', async () => {
+  const response = await world.key.post(chat, {
+    model: 'or/google/gemini-3-pro-image',
+    messages: fox,
+    modalities: both,
+  })
+  assert.deepEqual(await drawnIn(response.body.choices[0].message.images), [1_024])
+  const record = await world.record(response.body.id.slice('gen-'.length))
   assert.equal(record.cost_source, 'reported')
   const speaks = {
     model: 'or/openai/gpt-audio',
-    messages: said('Say hello.'),
+    messages: userMessages('Say hello.'),
     modalities: ['text', 'audio'],
     audio: { voice: 'alloy', format: 'pcm16' },
   }
-  const spoken = await world.key.post(chat, speaks)
-  const { audio } = spoken.body.choices[0].message
+  const speechResponse = await world.key.post(chat, speaks)
+  const { audio } = speechResponse.body.choices[0].message
   assert.equal(audio.transcript, 'Say hello.')
   const stream = await client().chat.completions.create({ ...speaks, stream: true } as never)
   let data = ''
@@ -183,7 +187,7 @@ test('pictures and sound of OpenRouter’s pass as they are, whole and streamed,
   assert.equal(data.length, Buffer.from(audio.data, 'base64').length)
 })
 
-test('who takes money by the picture is paid by the picture, streamed or not', async () => {
+test('a provider that charges per image is paid per image, streamed or not', async () => {
   const model = 'by/google/gemini-3-pro-image'
   const whole = await world.key.post(chat, { model, messages: fox, modalities: both })
   assert.deepEqual(await drawnIn(whole.body.choices[0].message.images), [1_024])
@@ -193,31 +197,31 @@ test('who takes money by the picture is paid by the picture, streamed or not', a
   assert.equal(Number(record.cost_nano), Math.round(usd * 1e9))
   assert.equal(record.images, 1n)
   assert.equal(whole.body.usage.cost, usd)
-  const streamed = await world.key.post(chat, { model, messages: fox, modalities: both, stream: true })
-  assert.match(streamed.text, /"images":\[/)
+  const streamResponse = await world.key.post(chat, { model, messages: fox, modalities: both, stream: true })
+  assert.match(streamResponse.text, /"images":\[/)
   const [last] = await world.calls()
   assert.equal(Number(last!.cost_nano), Math.round(usd * 1e9))
 })
 
-test('a cap holds the worst that pictures may cost, and a call above it is refused before anything is sent', async () => {
-  const capped = (usd: number) => world.person.key({ spend_cap_usd: usd, spend_cap_period: 'total' })
-  const poor = await capped(0.05)
-  const rich = await capped(0.1)
-  const sent = google.requests.length
+test('a cap reserves the maximum cost of images, and a call above it is refused before anything is sent', async () => {
+  const cappedKey = (usd: number) => world.person.key({ spend_cap_usd: usd, spend_cap_period: 'total' })
+  const poor = await cappedKey(0.05)
+  const rich = await cappedKey(0.1)
+  const requestCount = google.requests.length
   const ask = (key: typeof poor) =>
     key.post(chat, { model: `go/${DRAWS}`, messages: fox, modalities: both, max_tokens: 2_000 })
-  const refused = await ask(poor)
-  assert.equal(refused.status, 402, 'up to 2,000 tokens of a picture')
-  assert.equal(google.requests.length, sent)
+  const refusal = await ask(poor)
+  assert.equal(refusal.status, 402, 'up to 2,000 tokens of a picture')
+  assert.equal(google.requests.length, requestCount)
   assert.equal((await ask(rich)).status, 200)
   assert.equal((await ask(rich)).status, 200)
   assert.equal((await ask(rich)).status, 402, 'two pictures cost 0.0774 USD')
 })
 
-test('who cannot draw is not asked to: 400 with the field', async () => {
-  const sent = claude.requests.length
+test('a model without image output is refused: 400 with the field', async () => {
+  const requestCount = claude.requests.length
   const { status, body } = await world.key.post(chat, { model: 'an/claude-haiku-4-5', messages: fox, modalities: both })
   assert.deepEqual([status, body.error.code], [400, 400])
   assert.match(body.error.message, /^`modalities` can’t be translated for this model/)
-  assert.equal(claude.requests.length, sent)
+  assert.equal(claude.requests.length, requestCount)
 })

@@ -1,4 +1,4 @@
-/** Every example of the guide as it stands there, and what the two programs send that are not installed here. */
+/** Every example of the guide, and the requests of the two programs that aren't installed here. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { startGemini } from '../../../vendors/gemini/gemini.ts'
 import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../world.ts'
 
 const root = join(import.meta.dirname, '../../../..')
 const guide = readFileSync(join(root, 'docs/guides/point-your-client-here.md'), 'utf8')
@@ -29,20 +29,24 @@ before(async () => {
   ollama = await startOllama()
   world = await gatewayWorld()
   const tools = { capabilities: ['tools'] }
-  const models = [priced('gpt-4o-mini', tools), priced('text-embedding-3-small')]
+  const models = [pricedModel('gpt-4o-mini', tools), pricedModel('text-embedding-3-small')]
   await world.bring(openai, 'openai', { models })
-  await world.bring(openai, 'responses', { shape: 'openai-responses', models: [priced('gpt-4o', tools)] })
+  await world.bring(openai, 'responses', { shape: 'openai-responses', models: [pricedModel('gpt-4o', tools)] })
   const thinks = { capabilities: ['tools', 'reasoning'] }
   await world.bring(anthropic, 'anthropic', {
     shape: 'anthropic-messages',
-    models: [priced('claude-sonnet-5-5', thinks)],
+    models: [pricedModel('claude-sonnet-5-5', thinks)],
   })
   await world.bring(gemini, 'gemini', {
     shape: 'gemini',
     base_url: `${gemini.origin}/v1beta`,
-    models: [priced('gemini-3.8-flash', thinks)],
+    models: [pricedModel('gemini-3.8-flash', thinks)],
   })
-  await world.bring(ollama, 'ollama', { shape: 'ollama', base_url: ollama.origin, models: [priced('llama3.2', tools)] })
+  await world.bring(ollama, 'ollama', {
+    shape: 'ollama',
+    base_url: ollama.origin,
+    models: [pricedModel('llama3.2', tools)],
+  })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
@@ -52,20 +56,20 @@ after(async () => {
   await ollama[Symbol.asyncDispose]()
 })
 
-/** The one block of this language in a section, with this server's address. */
+/** Returns the only code block of this language in a section, with this server's address. */
 function block(heading: string, language: string): string {
   const section = guide.split(/^## /m).find((part) => part.startsWith(`${heading}\n`))
-  const found = section?.match(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``))?.[1]
-  assert.ok(found, `the guide has ${language} under ${heading}`)
-  return found.replaceAll('http://127.0.0.1:4242', world.server.origin)
+  const code = section?.match(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``))?.[1]
+  assert.ok(code, `the guide has ${language} under ${heading}`)
+  return code.replaceAll('http://127.0.0.1:4242', world.server.origin)
 }
 
 const environment = () => ({ PATH: process.env.PATH, UK_KEY: world.key.key })
 
-async function printed(heading: string): Promise<string[]> {
+async function runExample(heading: string): Promise<string[]> {
   using folder = temporaryDir('ukiyo-guide-')
   const program = join(folder.path, 'example.mjs')
-  // The path of the packages: a reader has installed them beside the program.
+  // The path of the packages: readers have them installed beside the program.
   const code = block(heading, 'js').replaceAll(
     /from '([^']+)'/g,
     (_, name: string) => `from '${import.meta.resolve(name)}'`,
@@ -83,16 +87,16 @@ const examples: Record<string, string[]> = {
   LangChain: ['Hello from ChatOpenAI', 'Hello from its responses', 'weather', 'Hello from ChatAnthropic', '1536'],
 }
 for (const [heading, lines] of Object.entries(examples))
-  test(`the guide's example works as it stands: ${heading}`, async () => {
-    assert.deepEqual(await printed(heading), lines)
+  test(`the guide's example works: ${heading}`, async () => {
+    assert.deepEqual(await runExample(heading), lines)
   })
 
-test("the guide's example works as it stands: Curl", async () => {
+test("the guide's example works: Curl", async () => {
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', block('Curl', 'sh')], { env: environment() })
   assert.equal((JSON.parse(stdout) as Json)['output'][0].content[0].text, 'Hello from curl')
 })
 
-/** A model at a provider of each shape, and who plays it. */
+/** A model at a provider of each shape, and its fake. */
 const models: Record<string, () => Vendor> = {
   'anthropic/claude-sonnet-5-5': () => anthropic,
   'openai/gpt-4o-mini': () => openai,
@@ -111,7 +115,7 @@ const schema = {
 const eventsOf = (text: string): Json[] =>
   [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!) as Json)
 
-test('what Claude Code 2.1.329 sends is served by every shape, and its parallel results are put right', async () => {
+test('requests of Claude Code 2.1.329 are served by every shape, and its parallel results are put in order', async () => {
   const body = (model: string, messages: Json[]) => ({
     model,
     max_tokens: 64_000,
@@ -147,7 +151,7 @@ test('what Claude Code 2.1.329 sends is served by every shape, and its parallel 
         ],
       },
     })
-    const asked = [
+    const requestMessages = [
       {
         role: 'user',
         content: [
@@ -157,7 +161,7 @@ test('what Claude Code 2.1.329 sends is served by every shape, and its parallel 
       },
       { role: 'system', content: 'Be careful.' },
     ]
-    const first = await world.key.post('/compat-b/v1/messages?beta=true', body(model, asked), headers)
+    const first = await world.key.post('/compat-b/v1/messages?beta=true', body(model, requestMessages), headers)
     assert.equal(first.status, 200, `${model}: ${first.text}`)
     const starts = eventsOf(first.text).flatMap((event) =>
       event['type'] === 'content_block_start' && event['content_block'].type === 'tool_use'
@@ -176,14 +180,14 @@ test('what Claude Code 2.1.329 sends is served by every shape, and its parallel 
       content: id,
       is_error: false,
     }))
-    const history = [asked[0]!, { role: 'assistant', content: uses }, { role: 'user', content: results }]
+    const history = [requestMessages[0]!, { role: 'assistant', content: uses }, { role: 'user', content: results }]
     const second = await world.key.post('/compat-b/v1/messages?beta=true', body(model, history), headers)
     assert.equal(second.status, 200, `${model}: ${second.text}`)
     assert.match(second.text, /event: message_stop/)
   }
 })
 
-test('what Codex 0.169.0 sends is served by every shape, and it hears all that it waits for', async () => {
+test('requests of Codex 0.169.0 are served by every shape, and it receives everything it waits for', async () => {
   const tools = [
     { type: 'function', name: 'exec_command', strict: false, parameters: schema },
     { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' } },
@@ -210,7 +214,7 @@ test('what Codex 0.169.0 sends is served by every shape, and it hears all that i
   })
   const headers = { originator: 'codex_exec', 'session-id': 's', 'thread-id': 't', 'x-codex-window-id': 'w' }
   const say = (role: string, text: string) => ({ type: 'message', role, content: [{ type: 'input_text', text }] })
-  const asked = [say('developer', 'You are an agent.'), say('user', '<environment_context/>'), say('user', 'ls')]
+  const requestItems = [say('developer', 'You are an agent.'), say('user', '<environment_context/>'), say('user', 'ls')]
   for (const [model, vendorOf] of Object.entries(models)) {
     const call = { name: 'exec_command', arguments: { command: 'ls' } }
     vendorOf().script({
@@ -222,7 +226,7 @@ test('what Codex 0.169.0 sends is served by every shape, and it hears all that i
         ],
       },
     })
-    const first = await world.key.post('/compat-a/v1/responses', body(model, asked), headers)
+    const first = await world.key.post('/compat-a/v1/responses', body(model, requestItems), headers)
     assert.equal(first.status, 200, `${model}: ${first.text}`)
     const events = eventsOf(first.text)
     const items = events.flatMap((event) => (event['type'] === 'response.output_item.done' ? [event['item']] : []))
@@ -235,7 +239,7 @@ test('what Codex 0.169.0 sends is served by every shape, and it hears all that i
     const results = ['c2', 'c1'].map((call_id) => ({ type: 'function_call_output', call_id, output: call_id }))
     const second = await world.key.post(
       '/compat-a/v1/responses',
-      body(model, [...asked, ...items, ...results]),
+      body(model, [...requestItems, ...items, ...results]),
       headers,
     )
     assert.equal(second.status, 200, `${model}: ${second.text}`)

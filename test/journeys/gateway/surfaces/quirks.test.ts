@@ -10,9 +10,9 @@ import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { serve } from '../../../vendors/server.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
 import { startVertex } from '../../../vendors/gemini/vertex.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
-/** Takes whatever it is asked, says so to this test, and answers nobody. */
+/** Accepts any request, records it for this test, and answers none. */
 const listener = (): Promise<Vendor> =>
   serve({
     key: 'sk-listener',
@@ -22,7 +22,7 @@ const listener = (): Promise<Vendor> =>
   })
 
 const shapes: readonly Shape[] = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'ollama']
-/** Vendors and servers of media, which write no text or have no habits of their own in it. */
+/** Media vendors and servers, which write no text or have no quirks in it. */
 const silent = new Set([
   ...mediaProviders.map(({ id }) => id),
   'local-ai',
@@ -31,37 +31,37 @@ const silent = new Set([
   'stable-diffusion-cpp',
   'whisper-cpp',
 ])
-const named = presets.map(({ id }) => id).filter((id) => !silent.has(id))
-/** Every shape as every vendor of text known by name might speak it, and as a server that nobody named does. */
+const textPresets = presets.map(({ id }) => id).filter((id) => !silent.has(id))
+/** Every shape as every known text vendor might speak it, and as an unknown server does. */
 const places = shapes.flatMap((shape) =>
-  [null, ...named].map((preset) => ({ shape, preset, slug: `${shape}-${preset ?? 'unnamed'}` })),
+  [null, ...textPresets].map((preset) => ({ shape, preset, slug: `${shape}-${preset ?? 'unnamed'}` })),
 )
-/** Their requests are signed, so their own doubles are asked. */
-const signed = new Set(['bedrock', 'vertex'])
+/** Their requests are signed, so their own fakes are used. */
+const signedPresets = new Set(['bedrock', 'vertex'])
 
 let world: World
 let vendor: Vendor
 let bedrock: Awaited<ReturnType<typeof startBedrock>>
 let vertex: Awaited<ReturnType<typeof startVertex>>
-/** The rest of its cap is less than any model writes. */
-let capped: Caller
+/** Its remaining cap is less than any model writes. */
+let cappedKey: Caller
 
 before(async () => {
   world = await gatewayWorld()
   vendor = await listener()
   bedrock = await startBedrock()
   vertex = await startVertex()
-  capped = await world.person.key({ spend_cap_usd: 0.01, spend_cap_period: 'day' })
+  cappedKey = await world.person.key({ spend_cap_usd: 0.01, spend_cap_period: 'day' })
   const { accessKeyId, secretAccessKey } = bedrock.account
   for (const { shape, preset, slug } of places) {
-    if (preset !== null && signed.has(preset)) continue
+    if (preset !== null && signedPresets.has(preset)) continue
     const bare = shape === 'anthropic-messages' || shape === 'ollama'
     await world.bring(vendor, slug, {
       shape,
       preset,
       base_url: bare ? vendor.origin : `${vendor.origin}/v1`,
       ...(preset === 'azure' && { headers: { 'x-uk-api-version': '2026-10-21' } }),
-      models: [priced('a-model'), priced('gpt-5.5', { capabilities: ['reasoning', 'tools'] })],
+      models: [pricedModel('a-model'), pricedModel('gpt-5.5', { capabilities: ['reasoning', 'tools'] })],
     })
   }
   await world.bring(bedrock, 'anthropic-messages-bedrock', {
@@ -70,7 +70,7 @@ before(async () => {
     base_url: bedrock.origin,
     api_key: `${accessKeyId}:${secretAccessKey}`,
     headers: { 'x-uk-region': 'us-east-1' },
-    models: [priced('us.anthropic.claude-sonnet-4-5-20250929-v1:0'), priced('amazon.nova-pro-v1:0')],
+    models: [pricedModel('us.anthropic.claude-sonnet-4-5-20250929-v1:0'), pricedModel('amazon.nova-pro-v1:0')],
   })
   for (const [shape, id] of [
     ['gemini', 'gemini-3.8-flash'],
@@ -81,7 +81,7 @@ before(async () => {
       preset: 'vertex',
       base_url: `${vertex.origin}/v1/projects/${vertex.project}/locations/${vertex.location}`,
       api_key: Buffer.from(JSON.stringify(vertex.account)).toString('base64'),
-      models: [priced(id)],
+      models: [pricedModel(id)],
     })
 })
 after(async () => {
@@ -91,7 +91,7 @@ after(async () => {
 
 const LIMITS = /^(?:max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens|maxTokens|num_predict)$/
 
-/** Every limit in a request, wherever it stands. */
+/** Finds every limit in a request, at any depth. */
 function limitsIn(value: unknown): [string, unknown][] {
   if (value === null || typeof value !== 'object') return []
   return Object.entries(value).flatMap(([name, inner]) =>
@@ -99,9 +99,9 @@ function limitsIn(value: unknown): [string, unknown][] {
   )
 }
 
-/** The names that the vendors document, of which a limit may travel by one. */
+/** The names that the vendors document. A limit may be sent under one of them. */
 function namesAt(path: string, shape: Shape, preset: string | null, model: string): readonly string[] {
-  // OpenAI and xAI are asked in either of OpenAI's shapes.
+  // OpenAI and xAI are called in either of OpenAI's shapes.
   if (path.endsWith('/responses')) return ['max_output_tokens']
   if (shape === 'gemini') return ['maxOutputTokens']
   if (shape === 'anthropic-messages') return model.includes('nova') ? ['maxTokens'] : ['max_tokens']
@@ -121,7 +121,7 @@ interface Way {
   limits: object[]
 }
 
-const messages = said('Go on.')
+const messages = userMessages('Go on.')
 const chatLimits = [
   { max_tokens: 77 },
   { max_completion_tokens: 77 },
@@ -140,13 +140,13 @@ const ways: Way[] = [
   gateway('/v1/inference/text', chat, [{ max_output_tokens: 77 }]),
 ]
 
-/** The request that the vendor was sent for it. */
-async function heard(of: Vendor, ask: () => Promise<{ text: string }>): Promise<{ path: string; json: Json }> {
+/** Returns the request that the vendor received. */
+async function receivedFor(of: Vendor, ask: () => Promise<{ text: string }>): Promise<{ path: string; json: Json }> {
   const before = of.requests.length
   const { text } = await ask()
-  const sent = of.requests.slice(before).filter(({ method, path }) => method === 'POST' && path !== '/token')
-  assert.equal(sent.length, 1, text)
-  return { path: sent[0]!.path, json: sent[0]!.json() }
+  const requests = of.requests.slice(before).filter(({ method, path }) => method === 'POST' && path !== '/token')
+  assert.equal(requests.length, 1, text)
+  return { path: requests[0]!.path, json: requests[0]!.json() }
 }
 
 const doubleOf = (preset: string | null): Vendor =>
@@ -158,36 +158,40 @@ const modelsOf = (preset: string | null, shape: Shape): string[] => {
   return shape === 'openai-chat' ? ['a-model', 'gpt-5.5'] : ['a-model']
 }
 
-const served = places.filter(
+const servedPlaces = places.filter(
   ({ preset, shape }) =>
     preset === null ||
-    !signed.has(preset) ||
+    !signedPresets.has(preset) ||
     shape === 'anthropic-messages' ||
     (shape === 'gemini' && preset === 'vertex'),
 )
 
-test('a limit arrives under the one name that its vendor reads, and no other beside it, whoever asks in which shape', async () => {
-  let asked = 0
-  for (const { shape, preset, slug } of served)
+test('a limit arrives under exactly the one name that its vendor reads, on every surface and in every shape', async () => {
+  let count = 0
+  for (const { shape, preset, slug } of servedPlaces)
     for (const model of modelsOf(preset, shape)) {
       for (const { path, body, limits } of ways)
         for (const limit of limits)
           for (const stream of path.endsWith('completions') ? [false, true] : [false]) {
             const ask = { ...body(`${slug}/${model}`), ...limit, ...(stream && { stream }) }
-            const sent = await heard(doubleOf(preset), () => world.key.post(path, ask))
-            const names = namesAt(sent.path, shape, preset, model)
-            const found = limitsIn(sent.json).filter(([, value]) => value !== null)
-            const said = `${slug}/${model} asked by ${path} with ${JSON.stringify(limit)}: ${JSON.stringify(found)}`
-            assert.deepEqual([found.length, found[0]?.[1], names.includes(found[0]?.[0] ?? '')], [1, 77, true], said)
-            asked++
+            const received = await receivedFor(doubleOf(preset), () => world.key.post(path, ask))
+            const names = namesAt(received.path, shape, preset, model)
+            const limits = limitsIn(received.json).filter(([, value]) => value !== null)
+            const context = `${slug}/${model} asked by ${path} with ${JSON.stringify(limit)}: ${JSON.stringify(limits)}`
+            assert.deepEqual(
+              [limits.length, limits[0]?.[1], names.includes(limits[0]?.[0] ?? '')],
+              [1, 77, true],
+              context,
+            )
+            count++
           }
     }
-  assert.ok(asked > 2_000, `${asked} asked`)
+  assert.ok(count > 2_000, `${count} asked`)
 })
 
-test('a limit that a cap puts in has the name that its vendor reads, from every way in and from chats', async () => {
-  const chatOf = async (model: string) => (await capped.post('/chats', { model })).body.data.id as string
-  const usual = served.filter(
+test('a limit added by a cap has the name that its vendor reads, on every surface and in chats', async () => {
+  const chatOf = async (model: string) => (await cappedKey.post('/chats', { model })).body.data.id as string
+  const usual = servedPlaces.filter(
     ({ shape, preset }) => preset === null || presets.some((one) => one.id === preset && one.shape === shape),
   )
   for (const { shape, preset, slug } of usual)
@@ -199,33 +203,35 @@ test('a limit that a cap puts in has the name that its vendor reads, from every 
         { path: `/chats/${id}/messages`, body: { content: 'Go on.' } },
       ]
       for (const { path, body } of asks) {
-        const sent = await heard(doubleOf(preset), () => capped.post(path, body))
-        const found = limitsIn(sent.json)
-        const names = namesAt(sent.path, shape, preset, model)
-        const said = `${at} asked by ${path}: ${JSON.stringify(found)}`
-        assert.deepEqual([found.length, names.includes(found[0]?.[0] ?? '')], [1, true], said)
-        assert.ok(Number(found[0]![1]) > 1_024 && Number(found[0]![1]) < 5_000, said)
+        const received = await receivedFor(doubleOf(preset), () => cappedKey.post(path, body))
+        const limits = limitsIn(received.json)
+        const names = namesAt(received.path, shape, preset, model)
+        const context = `${at} asked by ${path}: ${JSON.stringify(limits)}`
+        assert.deepEqual([limits.length, names.includes(limits[0]?.[0] ?? '')], [1, true], context)
+        assert.ok(Number(limits[0]![1]) > 1_024 && Number(limits[0]![1]) < 5_000, context)
       }
     }
 })
 
-test('`developer` is `system` for everybody who is not known to read it', async () => {
-  const told = [{ role: 'developer', content: 'Be brief.' }, ...messages]
+test('`developer` becomes `system` for all vendors not known to support it', async () => {
+  const withDeveloper = [{ role: 'developer', content: 'Be brief.' }, ...messages]
   const reads = (preset: string | null) => preset === 'openai' || preset === 'azure'
-  for (const { shape, preset, slug } of served.filter(({ shape }) => shape === 'openai-chat' || shape === 'ollama'))
+  for (const { shape, preset, slug } of servedPlaces.filter(
+    ({ shape }) => shape === 'openai-chat' || shape === 'ollama',
+  ))
     for (const path of ['/compat-a/v1/chat/completions', '/compat-c/v1/chat/completions']) {
-      const ask = { model: `${slug}/a-model`, messages: told, n: 1.0 }
-      const sent = await heard(vendor, () => world.key.post(path, ask))
-      const [first] = sent.json['messages'] as Json[]
+      const ask = { model: `${slug}/a-model`, messages: withDeveloper, n: 1.0 }
+      const received = await receivedFor(vendor, () => world.key.post(path, ask))
+      const [first] = received.json['messages'] as Json[]
       const role = shape === 'openai-chat' && reads(preset) ? 'developer' : 'system'
       assert.deepEqual(first, { role, content: 'Be brief.' }, `${slug} asked by ${path}`)
     }
 })
 
-test('Ollama writes as long as it was let, hears its instruction, and takes any effort and call of a history', async () => {
+test('Ollama respects its limit and instruction, and accepts any effort and call in the history', async () => {
   await using ollama = await startOllama({ otherwise: { talks: 3_000 } })
-  await world.bring(ollama, 'shop', { shape: 'ollama', base_url: ollama.origin, models: [priced('qwen3:4b')] })
-  await world.bring(ollama, 'shop-v1', { preset: 'ollama', shape: 'openai-chat', models: [priced('qwen3:4b')] })
+  await world.bring(ollama, 'shop', { shape: 'ollama', base_url: ollama.origin, models: [pricedModel('qwen3:4b')] })
+  await world.bring(ollama, 'shop-v1', { preset: 'ollama', shape: 'openai-chat', models: [pricedModel('qwen3:4b')] })
   const call = { id: 'c1', type: 'function', function: { name: 'now', arguments: '' } }
   const history = [
     { role: 'developer', content: 'Be brief.' },
@@ -236,15 +242,15 @@ test('Ollama writes as long as it was let, hears its instruction, and takes any 
   for (const model of ['shop/qwen3:4b', 'shop-v1/qwen3:4b'])
     for (const path of ['/compat-a/v1/chat/completions', '/compat-c/v1/chat/completions'])
       for (const effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'])
-        for (const thought of [{ reasoning_effort: effort }, { reasoning: { effort } }]) {
-          const ask = { model, messages: history, max_completion_tokens: 50, ...thought }
+        for (const reasoningField of [{ reasoning_effort: effort }, { reasoning: { effort } }]) {
+          const ask = { model, messages: history, max_completion_tokens: 50, ...reasoningField }
           const answer = await world.key.post(path, ask)
-          const said = `${model} ${path} ${JSON.stringify(thought)}: ${answer.text}`
-          assert.equal(answer.status, 200, said)
+          const context = `${model} ${path} ${JSON.stringify(reasoningField)}: ${answer.text}`
+          assert.equal(answer.status, 200, context)
           assert.deepEqual(
             [answer.body.usage.completion_tokens, answer.body.choices[0].finish_reason],
             [50, 'length'],
-            said,
+            context,
           )
           assert.deepEqual(ollama.requests.at(-1)!.seen!.messages[0], { role: 'system', content: 'Be brief.' })
         }

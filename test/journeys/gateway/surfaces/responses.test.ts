@@ -5,7 +5,7 @@ import OpenAI, { InternalServerError } from 'openai'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let openai: Vendor
@@ -17,11 +17,14 @@ before(async () => {
   anthropic = await startAnthropic()
   world = await gatewayWorld()
   const thinks = { capabilities: ['tools', 'reasoning'] }
-  const models = [priced('gpt-4o', { capabilities: ['tools'] }), priced('o4-mini', thinks)]
+  const models = [pricedModel('gpt-4o', { capabilities: ['tools'] }), pricedModel('o4-mini', thinks)]
   await world.bring(openai, 'rs', { shape: 'openai-responses', models })
   await world.bring(openai, 'oa', { models })
   await world.bring(openai, 'preset', { preset: 'openai', models })
-  await world.bring(anthropic, 'an', { shape: 'anthropic-messages', models: [priced('claude-sonnet-5-5', thinks)] })
+  await world.bring(anthropic, 'an', {
+    shape: 'anthropic-messages',
+    models: [pricedModel('claude-sonnet-5-5', thinks)],
+  })
   client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
 })
 
@@ -34,7 +37,7 @@ after(async () => {
 const native = 'rs/gpt-4o'
 const foreign = ['oa/gpt-4o', 'an/claude-sonnet-5-5'] as const
 const vendorOf = (model: string) => (model.startsWith('an/') ? anthropic : openai)
-const sent = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!
+const lastRequest = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!
 
 const weather = {
   type: 'function' as const,
@@ -48,19 +51,19 @@ async function events(body: Json): Promise<Json[]> {
     ...body,
     stream: true,
   } as OpenAI.Responses.ResponseCreateParamsStreaming)
-  const seen: Json[] = []
-  for await (const event of stream) seen.push(event)
-  return seen
+  const collectedEvents: Json[] = []
+  for await (const event of stream) collectedEvents.push(event)
+  return collectedEvents
 }
 
-test('a response comes back as the vendor wrote it, and is priced and recorded', async () => {
+test('a response returns as the vendor wrote it, and is priced and recorded', async () => {
   openai.script({ reply: 'Good morning', usage: { input: 100, cached: 40, output: 25, reasoning: 5 }, times: 2 })
   const { data, response } = await client.responses.create({ model: native, input: 'hi' }).withResponse()
   assert.equal(data.output_text, 'Good morning')
   assert.equal(data.usage!.input_tokens, 100)
   assert.equal(response.headers.get('x-uk-losses'), null)
-  const streamed = client.responses.stream({ model: native, input: 'hi' })
-  assert.equal((await streamed.finalResponse()).output_text, 'Good morning')
+  const stream = client.responses.stream({ model: native, input: 'hi' })
+  assert.equal((await stream.finalResponse()).output_text, 'Good morning')
   const call = await world.record(response.headers.get('x-request-id')!)
   assert.deepEqual(
     [call.surface, call.model, call.status, call.finish_reason, call.cost_nano],
@@ -72,29 +75,29 @@ test('a response comes back as the vendor wrote it, and is priced and recorded',
   )
 })
 
-test('the bytes travel on with the model replaced, and a stream’s last event is metered', async () => {
+test('the bytes pass through with the model replaced, and a stream’s last event is metered', async () => {
   openai.script({ reply: 'one two three', usage: { input: 10, output: 20 }, chunking: 7 })
   const text = `{"input":[{"role":"user","content":"h\\u00e9"}], "model" : "rs/gpt-4o","stream":true,"store":false}`
   const answer = await world.key.post('/compat-a/v1/responses?x=1', text)
   assert.equal(answer.status, 200, answer.text)
   assert.match(answer.text, /event: response.completed/)
-  assert.equal(sent(openai).body.toString(), text.replace('rs/gpt-4o', 'gpt-4o'))
+  assert.equal(lastRequest(openai).body.toString(), text.replace('rs/gpt-4o', 'gpt-4o'))
   const call = await world.record(answer.headers.get('x-request-id')!)
   assert.deepEqual([call.input_tokens, call.output_tokens, call.streamed], [10n, 20n, true])
 })
 
-test('a preset whose provider speaks both of OpenAI’s shapes is asked in the one that the client speaks', async () => {
+test('a provider with both of OpenAI’s shapes is called in the one that the client speaks', async () => {
   const model = 'preset/gpt-4o'
   assert.equal((await client.responses.create({ model, input: 'one' })).output_text, 'one')
-  assert.equal(sent(openai).path, '/v1/responses')
+  assert.equal(lastRequest(openai).path, '/v1/responses')
   assert.equal(
-    (await client.chat.completions.create({ model, messages: said('two') })).choices[0]!.message.content,
+    (await client.chat.completions.create({ model, messages: userMessages('two') })).choices[0]!.message.content,
     'two',
   )
-  assert.equal(sent(openai).path, '/v1/chat/completions')
+  assert.equal(lastRequest(openai).path, '/v1/chat/completions')
 })
 
-test('text, parallel calls and their results over providers of other shapes, whole and streamed', async () => {
+test('text, parallel calls, and their results over providers of other shapes, whole and streamed', async () => {
   for (const model of foreign) {
     const vendor = vendorOf(model)
     vendor.script({
@@ -108,10 +111,10 @@ test('text, parallel calls and their results over providers of other shapes, who
       usage: { input: 100, cached: 40, output: 25 },
       times: 2,
     })
-    const asked = { model, instructions: 'Be short.', input: said('Weather?'), tools: [weather] }
-    const whole = await client.responses.create(asked)
-    const streamed = await client.responses.stream(asked).finalResponse()
-    for (const answer of [whole, streamed]) {
+    const params = { model, instructions: 'Be short.', input: userMessages('Weather?'), tools: [weather] }
+    const whole = await client.responses.create(params)
+    const streamedResponse = await client.responses.stream(params).finalResponse()
+    for (const answer of [whole, streamedResponse]) {
       assert.equal(answer.output_text, 'Let me look.')
       for (const item of answer.output) if (item.type === 'message') assert.equal(item.status, 'completed')
       const calls = answer.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
@@ -133,16 +136,16 @@ test('text, parallel calls and their results over providers of other shapes, who
       call_id,
       output: 'sunny',
     }))
-    const input = [...asked.input, ...(whole.output as OpenAI.Responses.ResponseInputItem[]), ...results]
-    assert.equal((await client.responses.create({ ...asked, input })).output_text, 'Weather?')
+    const input = [...params.input, ...(whole.output as OpenAI.Responses.ResponseInputItem[]), ...results]
+    assert.equal((await client.responses.create({ ...params, input })).output_text, 'Weather?')
   }
 })
 
-test('a stream has every event in its place: numbered, items added before and done after their words', async () => {
+test('a stream has every event in its place: numbered, items added before and done after their content', async () => {
   anthropic.script({
     reply: { reasoning: 'Hm, hm', text: 'one two', tools: [{ id: 'c1', name: 'weather', arguments: { a: 1 } }] },
   })
-  const seen = await events({
+  const streamEvents = await events({
     model: 'an/claude-sonnet-5-5',
     input: 'x',
     tools: [weather],
@@ -150,10 +153,10 @@ test('a stream has every event in its place: numbered, items added before and do
     include: ['reasoning.encrypted_content'],
   })
   assert.deepEqual(
-    seen.map((event) => event['sequence_number']),
-    seen.map((_, n) => n),
+    streamEvents.map((event) => event['sequence_number']),
+    streamEvents.map((_, n) => n),
   )
-  const types = seen.map((event) => (event['type'] as string).replace('response.', ''))
+  const types = streamEvents.map((event) => (event['type'] as string).replace('response.', ''))
   const order = types.filter((type, n) => type !== types[n - 1])
   assert.deepEqual(order, [
     'created',
@@ -176,55 +179,57 @@ test('a stream has every event in its place: numbered, items added before and do
     'output_item.done',
     'completed',
   ])
-  const done = seen.flatMap((event) => (event['type'] === 'response.output_item.done' ? [event['item']] : []))
-  assert.deepEqual(seen.at(-1)?.['response'].output, done)
+  const doneItems = streamEvents.flatMap((event) =>
+    event['type'] === 'response.output_item.done' ? [event['item']] : [],
+  )
+  assert.deepEqual(streamEvents.at(-1)?.['response'].output, doneItems)
 })
 
-test('thoughts go back to who thought them, sealed, byte for byte — over one shape and over the other', async () => {
+test('reasoning returns to its vendor sealed, byte for byte, over both shapes', async () => {
   anthropic.script({
     reply: { reasoning: 'Hm', signature: 'EqQB+sig/==', tools: [{ id: 'c1', name: 'weather' }] },
   })
-  const asked = {
+  const params = {
     model: 'an/claude-sonnet-5-5',
     tools: [weather],
     store: false,
     reasoning: { effort: 'low' as const },
     include: ['reasoning.encrypted_content' as const],
   }
-  const first = await client.responses.create({ ...asked, input: said('Weather?') })
+  const first = await client.responses.create({ ...params, input: userMessages('Weather?') })
   const result = { type: 'function_call_output' as const, call_id: 'c1', output: 'sunny' }
-  const input = [...said('Weather?'), ...(first.output as OpenAI.Responses.ResponseInputItem[]), result]
-  await client.responses.create({ ...asked, input })
-  const [thought] = sent(anthropic).json()['messages'][1].content
-  assert.deepEqual(thought, { type: 'thinking', thinking: 'Hm', signature: 'EqQB+sig/==' })
-  // The same history before a provider that would choke on another's seal: it is asked without it.
-  const { response } = await client.responses.create({ ...asked, model: 'rs/o4-mini', input }).withResponse()
+  const input = [...userMessages('Weather?'), ...(first.output as OpenAI.Responses.ResponseInputItem[]), result]
+  await client.responses.create({ ...params, input })
+  const [thinkingBlock] = lastRequest(anthropic).json()['messages'][1].content
+  assert.deepEqual(thinkingBlock, { type: 'thinking', thinking: 'Hm', signature: 'EqQB+sig/==' })
+  // The same history for a provider that would reject another's seal: it is sent without it.
+  const { response } = await client.responses.create({ ...params, model: 'rs/o4-mini', input }).withResponse()
   assert.equal(response.headers.get('x-uk-losses'), 'messages.reasoning')
-  assert.ok(!sent(openai).body.includes('uk1.'))
+  assert.ok(!lastRequest(openai).body.includes('uk1.'))
 
-  // And a client of messages, whose thoughts come from a provider that speaks responses.
+  // And a client of Messages, with reasoning from a Responses provider.
   const messages = new Anthropic({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-b`, maxRetries: 0 })
   openai.script({ reply: { reasoning: 'So', tools: [{ id: 'c2', name: 'weather' }] } })
   const tools = [{ name: 'weather', input_schema: { type: 'object' as const } }]
   const ask = { model: 'rs/o4-mini', max_tokens: 99, tools, thinking: { type: 'adaptive' as const } }
-  const turn = await messages.messages.create({ ...ask, messages: said('Weather?') })
+  const turn = await messages.messages.create({ ...ask, messages: userMessages('Weather?') })
   assert.deepEqual(
     turn.content.map(({ type }) => type),
     ['thinking', 'tool_use'],
   )
   const back = [{ type: 'tool_result' as const, tool_use_id: 'c2', content: 'sunny' }]
   const history = [
-    ...said('Weather?'),
+    ...userMessages('Weather?'),
     { role: 'assistant' as const, content: turn.content as Anthropic.ContentBlockParam[] },
     { role: 'user' as const, content: back },
   ]
   const last = await messages.messages.create({ ...ask, messages: history })
   assert.equal(last.stop_reason, 'end_turn')
-  const item = (sent(openai).json()['input'] as Json[]).find(({ type }) => type === 'reasoning')
+  const item = (lastRequest(openai).json()['input'] as Json[]).find(({ type }) => type === 'reasoning')
   assert.ok(item?.['encrypted_content'])
 })
 
-test('free-text tools and tools in namespaces work with models that know neither', async () => {
+test('free-text tools and namespaced tools work with models that support neither', async () => {
   const patch = '*** Begin Patch\n"quoted"\n*** End Patch'
   for (const model of foreign) {
     const vendor = vendorOf(model)
@@ -258,61 +263,71 @@ test('free-text tools and tools in namespaces work with models that know neither
   }
 })
 
-test('chat completions over a provider that speaks responses only', async () => {
+test('chat completions over a provider that only speaks Responses', async () => {
   openai.script({
     reply: { text: 'Hi', tools: [{ id: 'c1', name: 'weather', arguments: { city: 'Oslo' } }] },
     times: 2,
   })
-  const asked = {
+  const params = {
     model: native,
-    messages: [{ role: 'system' as const, content: 'Be short.' }, ...said('Weather?')],
+    messages: [{ role: 'system' as const, content: 'Be short.' }, ...userMessages('Weather?')],
     tools: [{ type: 'function' as const, function: { name: 'weather', parameters: weather.parameters } }],
     max_tokens: 50,
   }
-  const whole = await client.chat.completions.create(asked)
-  const streamed = await client.chat.completions.stream(asked).finalChatCompletion()
-  for (const { choices } of [whole, streamed]) {
+  const whole = await client.chat.completions.create(params)
+  const streamedCompletion = await client.chat.completions.stream(params).finalChatCompletion()
+  for (const { choices } of [whole, streamedCompletion]) {
     assert.equal(choices[0]!.message.content, 'Hi')
     const [call] = choices[0]!.message.tool_calls!
     assert.equal(call?.type === 'function' && call.function.arguments, '{"city":"Oslo"}')
     assert.equal(choices[0]!.finish_reason, 'tool_calls')
   }
-  const { input, store, tools } = sent(openai).json()
+  const { input, store, tools } = lastRequest(openai).json()
   assert.deepEqual(
     input.map(({ role }: Json) => role),
     ['system', 'user'],
   )
   assert.deepEqual([store, tools[0].strict], [false, false])
   const messages = [
-    ...asked.messages,
+    ...params.messages,
     whole.choices[0]!.message,
     { role: 'tool' as const, tool_call_id: 'c1', content: 'sun' },
   ]
-  assert.equal((await client.chat.completions.create({ ...asked, messages })).choices[0]!.message.content, 'Weather?')
-  const short = await client.chat.completions.create({ ...asked, max_tokens: 5 }).asResponse()
-  assert.deepEqual([short.headers.get('x-uk-losses'), sent(openai).json().max_output_tokens], ['max_tokens', 16])
+  assert.equal((await client.chat.completions.create({ ...params, messages })).choices[0]!.message.content, 'Weather?')
+  const short = await client.chat.completions.create({ ...params, max_tokens: 5 }).asResponse()
+  assert.deepEqual([short.headers.get('x-uk-losses'), lastRequest(openai).json().max_output_tokens], ['max_tokens', 16])
   openai.script({ reply: 'Sun, then rain.' })
-  const stopped = await client.chat.completions.create({ ...asked, stop: 'then' })
-  assert.deepEqual([stopped.choices[0]!.message.content, stopped.choices[0]!.finish_reason], ['Sun, ', 'stop'])
+  const stoppedCompletion = await client.chat.completions.create({ ...params, stop: 'then' })
+  assert.deepEqual(
+    [stoppedCompletion.choices[0]!.message.content, stoppedCompletion.choices[0]!.finish_reason],
+    ['Sun, ', 'stop'],
+  )
 })
 
-test('an answer that is cut is incomplete; one that fails has failed; one that never began is an error', async () => {
+test('a truncated answer is incomplete; a failed one has failed; one that never started is an error', async () => {
   for (const model of foreign) {
     const vendor = vendorOf(model)
-    const cut = await client.responses.create({ model, input: 'one two three four', max_output_tokens: 2 })
-    assert.deepEqual([cut.status, cut.incomplete_details?.reason], ['incomplete', 'max_output_tokens'])
+    const truncatedResponse = await client.responses.create({
+      model,
+      input: 'one two three four',
+      max_output_tokens: 2,
+    })
+    assert.deepEqual(
+      [truncatedResponse.status, truncatedResponse.incomplete_details?.reason],
+      ['incomplete', 'max_output_tokens'],
+    )
     vendor.script({ midStreamError: { status: 529, message: 'too much', after: 2 } })
-    const broken = await events({ model, input: 'one two three' })
-    assert.equal(broken.at(-1)?.['type'], 'response.failed')
-    assert.match(broken.at(-1)?.['response'].error.message, /too much/)
+    const brokenEvents = await events({ model, input: 'one two three' })
+    assert.equal(brokenEvents.at(-1)?.['type'], 'response.failed')
+    assert.match(brokenEvents.at(-1)?.['response'].error.message, /too much/)
     vendor.script({ status: 401 })
     await assert.rejects(events({ model, input: 'x' }), InternalServerError)
   }
   openai.script({ garbage: 'truncated' })
   await assert.rejects(events({ model: native, input: 'one two three' }), /broke off/)
   openai.script({ midStreamError: { message: 'burst' } })
-  const passed = await events({ model: native, input: 'one two three' })
-  assert.equal(passed.at(-1)?.['response'].error.message, 'burst')
+  const passedEvents = await events({ model: native, input: 'one two three' })
+  assert.equal(passedEvents.at(-1)?.['response'].error.message, 'burst')
 })
 
 test('simulated models answer responses too, and tokens are counted without an answer', async () => {
@@ -325,7 +340,7 @@ test('simulated models answer responses too, and tokens are counted without an a
   }
 })
 
-test('a request of responses on the path of chat completions is answered as a chat completion', async () => {
+test('a Responses request on the path of Chat Completions is answered as a chat completion', async () => {
   const tools = [
     { ...weather, name: 'look' },
     { type: 'custom', name: 'patch' },

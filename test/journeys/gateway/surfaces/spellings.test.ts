@@ -1,19 +1,19 @@
 // Thorough: run by the merge check, or by name.
-/** A request means the same however its JSON is written: with spaces, in lines, with letters as escapes. */
+/** A request means the same however its JSON is written: with spaces, on several lines, with escaped letters. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { presets } from '#modules/ai-gateway/endpoints/presets.ts'
 import type { Shape } from '#gateway/model/offer.ts'
 import { serve } from '../../../vendors/server.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
-/** Requests to these are signed: their doubles would refuse an odd one before it is looked at. */
-const signed = new Set(['bedrock', 'vertex'])
-const known = [null, ...presets.map(({ id }) => id).filter((id) => !signed.has(id))]
-// Of the other shapes the vendor's name changes nothing: one of it and one of nobody is enough.
+/** Requests to these are signed: their fakes would reject an odd one before it is read. */
+const signedPresets = new Set(['bedrock', 'vertex'])
+const presetIds = [null, ...presets.map(({ id }) => id).filter((id) => !signedPresets.has(id))]
+// For the other shapes the vendor doesn't matter: one known and one unknown are enough.
 const places = [
-  ...known.map((preset) => ({ shape: 'openai-chat' as Shape, preset })),
+  ...presetIds.map((preset) => ({ shape: 'openai-chat' as Shape, preset })),
   ...(['openai-responses', 'anthropic-messages', 'gemini', 'ollama'] as const).map((shape) => ({
     shape,
     preset: null,
@@ -21,37 +21,40 @@ const places = [
   { shape: 'openai-responses' as Shape, preset: 'openai' },
 ].map((place) => ({ ...place, slug: `${place.shape}-${place.preset ?? 'unnamed'}` }))
 
-/** Names of fields, each letter as an escape. */
-const escaped = (text: string): string =>
+/** Escapes each letter of field names. */
+const escapeLetters = (text: string): string =>
   text.replaceAll(/"(\w+)"(?=:)/g, (_, name: string) => `"${[...name].map(escape).join('')}"`)
 const escape = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
-/** No text of the requests has in it what these look for. */
+/** No text in the requests contains what these search for. */
 const spellings: Record<string, (json: object) => string> = {
   'as Python writes it': (json) => JSON.stringify(json).replaceAll('":', '": ').replaceAll(',"', ', "'),
   'in lines': (json) => JSON.stringify(json, null, 2),
   'with spaces everywhere': (json) => JSON.stringify(json, null, '\t').replaceAll('":', '" \r\n : \t'),
-  'with names in escapes': (json) => escaped(JSON.stringify(json)),
+  'with names in escapes': (json) => escapeLetters(JSON.stringify(json)),
 }
 
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } }
-const answered = (more: object) => [
-  ...said('one'),
+const answersFor = (more: object) => [
+  ...userMessages('one'),
   { role: 'assistant', content: 'two', ...more },
   { role: 'user', content: 'three' },
 ]
 const picture = (url: string) => [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
 const chats: Record<string, object> = {
-  thoughts: { messages: answered({ reasoning: 'hm' }) },
-  'thoughts by another name': { messages: answered({ reasoning_content: 'hm' }) },
-  'thoughts with details': { messages: answered({ reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] }) },
-  developer: { messages: [{ role: 'developer', content: 'be brief' }, ...said('x')] },
+  thoughts: { messages: answersFor({ reasoning: 'hm' }) },
+  'thoughts by another name': { messages: answersFor({ reasoning_content: 'hm' }) },
+  'thoughts with details': { messages: answersFor({ reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] }) },
+  developer: { messages: [{ role: 'developer', content: 'be brief' }, ...userMessages('x')] },
   'a picture by its address': { messages: picture('http://127.0.0.1:9/a.png') },
   'a picture in itself': { messages: picture('data:image/png;base64,AA==') },
   'a call without arguments': {
-    messages: [...answered({ tool_calls: [call] }).slice(0, 2), { role: 'tool', tool_call_id: 'call_1', content: 'y' }],
+    messages: [
+      ...answersFor({ tool_calls: [call] }).slice(0, 2),
+      { role: 'tool', tool_call_id: 'call_1', content: 'y' },
+    ],
   },
-  'two limits': { messages: said('x'), max_tokens: 20, max_completion_tokens: 30 },
-  effort: { messages: said('x'), reasoning_effort: 'xhigh', reasoning: { effort: 'minimal' } },
+  'two limits': { messages: userMessages('x'), max_tokens: 20, max_completion_tokens: 30 },
+  effort: { messages: userMessages('x'), reasoning_effort: 'xhigh', reasoning: { effort: 'minimal' } },
   'marks for a cache': {
     messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }],
   },
@@ -60,8 +63,8 @@ const chats: Record<string, object> = {
       { role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }] },
     ],
   },
-  'tools of another API': { messages: said('x'), tools: [{ name: 'f', input_schema: { type: 'object' } }] },
-  'a stream': { messages: said('x'), stream: true, stream_options: { include_usage: false } },
+  'tools of another API': { messages: userMessages('x'), tools: [{ name: 'f', input_schema: { type: 'object' } }] },
+  'a stream': { messages: userMessages('x'), stream: true, stream_options: { include_usage: false } },
 }
 const messages: Record<string, object> = {
   'a picture by its address': {
@@ -69,7 +72,7 @@ const messages: Record<string, object> = {
       { role: 'user', content: [{ type: 'image', source: { type: 'url', url: 'http://127.0.0.1:9/a.png' } }] },
     ],
   },
-  thinking: { messages: said('x'), thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 2048 },
+  thinking: { messages: userMessages('x'), thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 2048 },
 }
 const ways: readonly [path: string, requests: Record<string, object>][] = [
   ['/compat-a/v1/chat/completions', chats],
@@ -81,15 +84,15 @@ let world: World
 let vendor: Vendor
 before(async () => {
   world = await gatewayWorld({ UK_LIMIT_INFERENCE: '0' })
-  const told = { status: 400, body: { error: { type: 'invalid_request_error', message: 'not today' } } }
-  vendor = await serve({ key: 'sk-x', answer: () => told, failure: () => told, headers: () => ({}) })
+  const refusal = { status: 400, body: { error: { type: 'invalid_request_error', message: 'not today' } } }
+  vendor = await serve({ key: 'sk-x', answer: () => refusal, failure: () => refusal, headers: () => ({}) })
   for (const { shape, preset, slug } of places)
     await world.bring(vendor, slug, {
       shape,
       preset,
       base_url: shape === 'anthropic-messages' || shape === 'ollama' ? vendor.origin : `${vendor.origin}/v1`,
       ...(preset === 'azure' && { headers: { 'x-uk-api-version': '2026-10-21' } }),
-      models: [priced('m', { capabilities: ['reasoning', 'tools', 'vision'] })],
+      models: [pricedModel('m', { capabilities: ['reasoning', 'tools', 'vision'] })],
     })
 })
 after(async () => {
@@ -98,7 +101,7 @@ after(async () => {
 })
 
 for (const [path, requests] of ways)
-  test(`${path}: the spelling of a request changes nothing of what its provider is asked`, async () => {
+  test(`${path}: the spelling of a request doesn't change what its provider receives`, async () => {
     const ask = async (text: string): Promise<{ status: number; asked: { path: string; json: Json }[] }> => {
       const before = vendor.requests.length
       const { status } = await world.key.post(path, text)

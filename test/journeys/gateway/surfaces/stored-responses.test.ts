@@ -4,7 +4,7 @@ import OpenAI, { BadRequestError } from 'openai'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../world.ts'
 
 let world: World
 let openai: Vendor
@@ -16,11 +16,14 @@ before(async () => {
   anthropic = await startAnthropic()
   world = await gatewayWorld()
   const thinks = { capabilities: ['tools', 'reasoning'] }
-  const models = [priced('gpt-4o', { capabilities: ['tools'] }), priced('o4-mini', thinks)]
+  const models = [pricedModel('gpt-4o', { capabilities: ['tools'] }), pricedModel('o4-mini', thinks)]
   await world.bring(openai, 'rs', { shape: 'openai-responses', models })
   await world.bring(openai, 'oa', { models })
   await world.bring(openai, 'preset', { preset: 'openai', models })
-  await world.bring(anthropic, 'an', { shape: 'anthropic-messages', models: [priced('claude-sonnet-5-5', thinks)] })
+  await world.bring(anthropic, 'an', {
+    shape: 'anthropic-messages',
+    models: [pricedModel('claude-sonnet-5-5', thinks)],
+  })
   client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
 })
 
@@ -32,9 +35,9 @@ after(async () => {
 
 const native = 'rs/gpt-4o'
 const foreign = ['oa/gpt-4o', 'an/claude-sonnet-5-5'] as const
-const sent = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!
+const lastRequest = (vendor: Vendor) => vendor.requests.findLast(({ method }) => method === 'POST')!
 
-test('what the vendor stores it finds again; what would be stored elsewhere is refused, and nothing pretends to be', async () => {
+test('the vendor finds what it stored; storage elsewhere is refused, and no answer claims it', async () => {
   const first = await client.responses.create({ model: native, input: 'one' })
   const second = await client.responses.create({ model: native, input: 'two', previous_response_id: first.id })
   assert.equal(second.output_text, 'two')
@@ -56,7 +59,7 @@ test('what the vendor stores it finds again; what would be stored elsewhere is r
   }
 })
 
-test('what the vendor stores in the caller’s own account is read, listed and deleted; what it does not is nowhere', async () => {
+test('responses stored in the caller’s own account are read, listed, and deleted; others are not found', async () => {
   const { id } = await client.responses.create({ model: native, input: 'keep this' })
   assert.equal((await client.responses.retrieve(id)).output_text, 'keep this')
   assert.match(JSON.stringify((await client.responses.inputItems.list(id)).data), /keep this/)
@@ -65,8 +68,8 @@ test('what the vendor stores in the caller’s own account is read, listed and d
     return /background/.test(error.message)
   })
   await assert.rejects(client.responses.retrieve(id, { stream: true }), { status: 400, param: 'stream' })
-  // The account that the instance shares is not asked for what lies in it, though it answers with the same key.
-  await world.bring(openai, 'shared', { instance: true, shape: 'openai-responses', models: [priced('gpt-4o')] })
+  // The instance's shared account isn't searched, although it answers with the same key.
+  await world.bring(openai, 'shared', { instance: true, shape: 'openai-responses', models: [pricedModel('gpt-4o')] })
   const before = openai.requests.length
   const eve = await world.server.person('Eve')
   const stranger = new OpenAI({ ...client, apiKey: (await eve.key()).key, baseURL: client.baseURL, maxRetries: 0 })
@@ -74,13 +77,13 @@ test('what the vendor stores in the caller’s own account is read, listed and d
   assert.equal(openai.requests.length, before)
   assert.ok(!openai.requests.some(({ headers }) => JSON.stringify(headers).includes(world.key.key)))
   await client.responses.delete(id)
-  for (const gone of [id, 'resp_none', (await client.responses.create({ model: foreign[1], input: 'x' })).id])
-    await assert.rejects(client.responses.retrieve(gone), { status: 404, param: 'response_id' })
+  for (const missingId of [id, 'resp_none', (await client.responses.create({ model: foreign[1], input: 'x' })).id])
+    await assert.rejects(client.responses.retrieve(missingId), { status: 404, param: 'response_id' })
   const odd = await world.key.get('/compat-a/v1/responses/..%2f..%2fmodels')
   assert.equal(odd.status, 404, odd.text)
 })
 
-test('a conversation is compacted by the vendor that can read it again, and by nobody else', async () => {
+test('a conversation is compacted only by the vendor that can read it again', async () => {
   const input = [
     { role: 'user' as const, content: 'one' },
     { role: 'assistant' as const, content: 'two' },
@@ -88,15 +91,15 @@ test('a conversation is compacted by the vendor that can read it again, and by n
   openai.script({ reply: 'summary', usage: { input: 1_000, output: 50 } })
   const { data, response } = await client.responses.compact({ model: native, input }).withResponse()
   assert.deepEqual([data.object, data.output.length, data.usage.output_tokens], ['response.compaction', 2, 50])
-  assert.equal(sent(openai).json().model, 'gpt-4o')
+  assert.equal(lastRequest(openai).json().model, 'gpt-4o')
   const call = await world.record(response.headers.get('x-request-id')!)
   assert.deepEqual([call.input_tokens, call.output_tokens, call.cost_nano], [1_000n, 50n, 1_100_000n])
   await assert.rejects(client.responses.compact({ model: foreign[1], input }), { status: 400, param: 'model' })
-  const compacted = [{ type: 'compaction' as const, encrypted_content: 'gAAAA' }, ...input]
-  await assert.rejects(client.responses.create({ model: foreign[1], input: compacted }), { param: 'input.0' })
-  const sealed = [{ type: 'reasoning' as const, id: 'rs_1', summary: [], encrypted_content: 'uk1.e30' }, ...input]
-  await assert.rejects(client.responses.compact({ model: native, input: sealed }), { status: 400, param: 'input' })
+  const compactedInput = [{ type: 'compaction' as const, encrypted_content: 'gAAAA' }, ...input]
+  await assert.rejects(client.responses.create({ model: foreign[1], input: compactedInput }), { param: 'input.0' })
+  const sealedInput = [{ type: 'reasoning' as const, id: 'rs_1', summary: [], encrypted_content: 'uk1.e30' }, ...input]
+  await assert.rejects(client.responses.compact({ model: native, input: sealedInput }), { status: 400, param: 'input' })
   const poor = await world.person.key({ spend_cap_usd: 0.00001, spend_cap_period: 'total' })
-  const refused = await poor.post('/compat-a/v1/responses/compact', { model: native, input: 'a' })
-  assert.equal(refused.status, 402, 'its output is held though nothing bounds it')
+  const refusal = await poor.post('/compat-a/v1/responses/compact', { model: native, input: 'a' })
+  assert.equal(refusal.status, 402, 'its output is held though nothing bounds it')
 })

@@ -5,7 +5,7 @@ import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../world.ts'
 
 let world: World
 let claude: Vendor
@@ -22,11 +22,11 @@ before(async () => {
   await world.bring(claude, 'an', {
     shape: 'anthropic-messages',
     base_url: claude.origin,
-    models: [priced('claude-sonnet-5-5', can)],
+    models: [pricedModel('claude-sonnet-5-5', can)],
   })
-  await world.bring(gpt, 'oa', { models: [priced('gpt-4o', can)] })
-  await world.bring(gpt, 'rs', { shape: 'openai-responses', models: [priced('gpt-4o', can)] })
-  await world.bring(llama, 'll', { shape: 'ollama', base_url: llama.origin, models: [priced('llama3.2', can)] })
+  await world.bring(gpt, 'oa', { models: [pricedModel('gpt-4o', can)] })
+  await world.bring(gpt, 'rs', { shape: 'openai-responses', models: [pricedModel('gpt-4o', can)] })
+  await world.bring(llama, 'll', { shape: 'ollama', base_url: llama.origin, models: [pricedModel('llama3.2', can)] })
   client = new Anthropic({
     apiKey: world.key.key,
     baseURL: `${world.server.origin}/compat-b`,
@@ -49,13 +49,13 @@ const turns = [
   { reply: { text: 'Now Nara.', tools: calls('Nara') } },
   { reply: 'Both are sunny.' },
 ]
-/** The words that the model was told at each turn, in the order in which they have to stand. */
-const told = [
+/** The text that the model received at each turn, in the required order. */
+const expectedTurns = [
   [question],
   [question, 'I look at Kyōto.', 'sunny in Kyōto'],
   [question, 'I look at Kyōto.', 'sunny in Kyōto', 'Now Nara.', 'sunny in Nara'],
 ]
-const accepted = (vendor: Vendor) => vendor.requests.filter(({ seen }) => seen)
+const acceptedRequests = (vendor: Vendor) => vendor.requests.filter(({ seen }) => seen)
 
 const weather = {
   type: 'custom' as const,
@@ -64,20 +64,20 @@ const weather = {
   parse: (input: unknown) => input as { city: string },
   run: async ({ city }: { city: string }) => `sunny in ${city}`,
 }
-const asked = (model: string) => ({
+const params = (model: string) => ({
   model,
   max_tokens: 500,
   system: 'Be brief.',
   messages: [{ role: 'user' as const, content: question }],
   tools: [weather],
-  // A loop that lost its conversation has to fail, not to run for ever.
+  // A loop that lost its conversation must fail, not run forever.
   max_iterations: 6,
 })
 
 function assertWholeConversations(vendor: Vendor, from: number): void {
-  const steps = accepted(vendor).slice(from)
-  assert.equal(steps.length, told.length, 'each turn is asked once')
-  for (const [n, words] of told.entries()) {
+  const steps = acceptedRequests(vendor).slice(from)
+  assert.equal(steps.length, expectedTurns.length, 'each turn is asked once')
+  for (const [n, words] of expectedTurns.entries()) {
     const text = JSON.stringify(steps[n]!.seen!.messages)
     const places = words.map((one) => text.indexOf(one))
     assert.ok(!places.includes(-1), `turn ${n + 1} was told ${words.join(' | ')}: ${text}`)
@@ -99,9 +99,9 @@ for (const stream of [false, true])
   for (const [model, vendorOf] of providers)
     test(`a tool runner over ${model}${stream ? ', streamed,' : ''} ends after three turns, each with the whole conversation`, async () => {
       const vendor = vendorOf()
-      const from = accepted(vendor).length
+      const from = acceptedRequests(vendor).length
       vendor.script(...turns)
-      const runner = client.beta.messages.toolRunner({ ...asked(model), stream })
+      const runner = client.beta.messages.toolRunner({ ...params(model), stream })
       const last = await runner
       assert.deepEqual(
         last.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])),
@@ -112,40 +112,40 @@ for (const stream of [false, true])
     })
 
 for (const [model, vendorOf] of providers)
-  test(`a conversation sent turn by turn is whole for ${model}, and without its thread as well`, async () => {
+  test(`a conversation sent turn by turn is complete for ${model}, also without its thread`, async () => {
     const vendor = vendorOf()
     const thread = client.beta.messages.thread({ model, max_tokens: 100, system: 'Be brief.' })
     await thread.send({ role: 'user', content: 'My name is Ada.' })
     await thread.send({ role: 'user', content: 'What is my name?' })
-    assert.match(JSON.stringify(accepted(vendor).at(-1)!.seen!.messages), /My name is Ada.*What is my name/)
-    const plain = client.beta.messages.toolRunner({ ...asked(model), thread: false })
+    assert.match(JSON.stringify(acceptedRequests(vendor).at(-1)!.seen!.messages), /My name is Ada.*What is my name/)
+    const plain = client.beta.messages.toolRunner({ ...params(model), thread: false })
     vendor.script({ reply: 'Sunny.' })
     await plain
-    assert.match(JSON.stringify(accepted(vendor).at(-1)!.seen!.messages), /What is the weather/)
+    assert.match(JSON.stringify(acceptedRequests(vendor).at(-1)!.seen!.messages), /What is the weather/)
   })
 
-test('a thread that the vendor lost is begun anew with everything, and nobody notices', async () => {
-  const from = accepted(claude).length
+test('a thread that the vendor lost is restarted with everything, transparently', async () => {
+  const from = acceptedRequests(claude).length
   claude.script(turns[0]!, { ...turns[1]!, forgets: true }, { ...turns[1]! }, turns[2]!)
-  const runner = client.beta.messages.toolRunner(asked('an/claude-sonnet-5-5'))
+  const runner = client.beta.messages.toolRunner(params('an/claude-sonnet-5-5'))
   const texts: string[] = []
   for await (const message of runner)
     texts.push(...message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])))
   assert.equal(texts.at(-1), 'Both are sunny.')
   assert.match(
-    JSON.stringify(accepted(claude).at(-1)!.seen!.messages),
+    JSON.stringify(acceptedRequests(claude).at(-1)!.seen!.messages),
     /What is the weather.*sunny in Kyōto.*sunny in Nara/,
   )
-  assert.ok(accepted(claude).length - from >= 3)
+  assert.ok(acceptedRequests(claude).length - from >= 3)
 })
 
-test('nobody goes on in a conversation of somebody else, whoever’s account it lies in', async () => {
+test('users can’t continue another user’s conversation, in any account', async () => {
   const stranger = await world.server.person('Eve')
   await world.bring(claude, 'all', {
     instance: true,
     shape: 'anthropic-messages',
     base_url: claude.origin,
-    models: [priced('claude-sonnet-5-5')],
+    models: [pricedModel('claude-sonnet-5-5')],
   })
   for (const { id } of [world.person, stranger])
     await world.person.post(`/admin/accounts/${id}/credits`, { amount_usd: 1, note: 'test' })
@@ -164,5 +164,5 @@ test('nobody goes on in a conversation of somebody else, whoever’s account it 
   assert.equal(answer.status, 404, answer.text)
   assert.deepEqual((answer.body as Json)['error'].details, { error_code: 'thread_not_found' })
   assert.doesNotMatch(answer.text, /secret/)
-  assert.ok(!accepted(claude).some(({ seen }) => /secret.*Repeat it/.test(JSON.stringify(seen!.messages))))
+  assert.ok(!acceptedRequests(claude).some(({ seen }) => /secret.*Repeat it/.test(JSON.stringify(seen!.messages))))
 })

@@ -5,7 +5,7 @@ import { startGemini } from '../../../vendors/gemini/gemini.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import { startOpenRouter } from '../../../vendors/openrouter/openrouter.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../world.ts'
 
 let world: World
 const vendors: Record<string, Vendor> = {}
@@ -19,7 +19,7 @@ before(async () => {
     await startOpenRouter(),
   ]
   Object.assign(vendors, { an: claude, re: gpt, go: gemini, or: router })
-  const models = (id: string) => ({ models: [priced(id)] })
+  const models = (id: string) => ({ models: [pricedModel(id)] })
   await world.bring(claude, 'an', {
     ...models('claude-haiku-4-5'),
     shape: 'anthropic-messages',
@@ -47,7 +47,7 @@ const none = {}
 const text = (words: string, more: object) => [{ type: 'text', text: words, ...more }]
 const parameters = { type: 'object', properties: {} }
 
-/** A chat with marks in the places of these names. */
+/** A chat with marks in these places. */
 function chat(at: string): Json {
   const on = (place: string): object => (place === at ? mark : none)
   const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' }, ...on('call') }
@@ -126,21 +126,21 @@ test('cache marks arrive from every place where a client can set one, or are nam
     for (const [slug, vendor] of Object.entries(vendors)) {
       if (passes.includes(slug)) continue
       for (const place of places) {
-        const given = body(place)
-        if (!JSON.stringify(given).includes('cache_control')) continue
+        const clientBody = body(place)
+        if (!JSON.stringify(clientBody).includes('cache_control')) continue
         const model = {
           an: 'an/claude-haiku-4-5',
           re: 're/gpt-4o',
           go: 'go/gemini-3.8-flash',
           or: 'or/openai/gpt-4o-mini',
         }[slug]
-        const answer = await world.key.post(path, { model, ...given })
+        const answer = await world.key.post(path, { model, ...clientBody })
         assert.equal(answer.status, 200, answer.text)
-        const sent = vendor.requests.findLast(({ method }) => method === 'POST')!.body.toString()
-        const isThere = sent.includes('"cache_control":{')
+        const vendorBody = vendor.requests.findLast(({ method }) => method === 'POST')!.body.toString()
+        const isThere = vendorBody.includes('"cache_control":{')
         const isNamed = (answer.headers.get('x-uk-losses') ?? '').includes('cache_control')
-        assert.notEqual(isThere, isNamed, `${path} to ${slug}, ${place}: ${sent}`)
-        if (slug === 'an') assert.ok(isThere, `${path}, ${place}: ${sent}`)
+        assert.notEqual(isThere, isNamed, `${path} to ${slug}, ${place}: ${vendorBody}`)
+        if (slug === 'an') assert.ok(isThere, `${path}, ${place}: ${vendorBody}`)
       }
     }
 })

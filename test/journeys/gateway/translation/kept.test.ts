@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let openai: Vendor
@@ -14,12 +14,12 @@ before(async () => {
   openai = await startOpenAI()
   anthropic = await startAnthropic()
   world = await gatewayWorld()
-  const known = { context_length: 100_000, max_output_tokens: 4_096, capabilities: ['tools', 'vision', 'files'] }
-  const gpt = { models: [priced('gpt-4o', known)] }
+  const modelFacts = { context_length: 100_000, max_output_tokens: 4_096, capabilities: ['tools', 'vision', 'files'] }
+  const gpt = { models: [pricedModel('gpt-4o', modelFacts)] }
   const claude = {
     shape: 'anthropic-messages',
     base_url: anthropic.origin,
-    models: [priced('claude-sonnet-5-5', known)],
+    models: [pricedModel('claude-sonnet-5-5', modelFacts)],
   }
   await world.bring(openai, 'oa', gpt)
   await world.bring(openai, 'rs', { ...gpt, shape: 'openai-responses' })
@@ -36,18 +36,18 @@ after(async () => {
 
 const models = { oa: 'gpt-4o', rs: 'gpt-4o', an: 'claude-sonnet-5-5' }
 type Shape = keyof typeof models
-const asked = { oa: '/compat-a/v1/chat/completions', rs: '/compat-a/v1/responses', an: '/compat-b/v1/messages' }
+const paths = { oa: '/compat-a/v1/chat/completions', rs: '/compat-a/v1/responses', an: '/compat-b/v1/messages' }
 const fine: Record<Shape, Json> = {
-  oa: { max_tokens: 20, messages: said('hi') },
+  oa: { max_tokens: 20, messages: userMessages('hi') },
   rs: { max_output_tokens: 20, input: 'hi' },
-  an: { max_tokens: 20, messages: said('hi') },
+  an: { max_tokens: 20, messages: userMessages('hi') },
 }
 
-/** A way to name what lies at a vendor. */
+/** A way to refer to something stored at a vendor. */
 interface Way {
   shape: Shape
   name: string
-  /** The kind of what the vendor's double keeps; absent: made up, for only refusals are looked at. */
+  /** The kind of the stored object; absent: made up, because only refusals are tested. */
   kind?: string
   body: (id: string) => Json
 }
@@ -63,7 +63,7 @@ const ways: Way[] = [
   {
     shape: 'oa',
     name: 'what was said aloud',
-    body: (id) => ({ messages: [...said('x'), { role: 'assistant', audio: { id } }, ...said('y')] }),
+    body: (id) => ({ messages: [...userMessages('x'), { role: 'assistant', audio: { id } }, ...userMessages('y')] }),
   },
   {
     shape: 'oa',
@@ -102,12 +102,12 @@ const ways: Way[] = [
   { shape: 'rs', name: 'a conversation', body: (id) => ({ conversation: `conv_${id}` }) },
   { shape: 'rs', name: 'a conversation as an object', body: (id) => ({ conversation: { id: `conv_${id}` } }) },
   { shape: 'rs', name: 'a prompt', body: (id) => ({ prompt: { id } }) },
-  { shape: 'rs', name: 'an item', body: (id) => ({ input: [{ type: 'item_reference', id }, ...said('x')] }) },
-  { shape: 'rs', name: 'an item by its bare id', body: (id) => ({ input: [{ id }, ...said('x')] }) },
+  { shape: 'rs', name: 'an item', body: (id) => ({ input: [{ type: 'item_reference', id }, ...userMessages('x')] }) },
+  { shape: 'rs', name: 'an item by its bare id', body: (id) => ({ input: [{ id }, ...userMessages('x')] }) },
   {
     shape: 'rs',
     name: 'a picture by its call',
-    body: (id) => ({ input: [{ type: 'image_generation_call', id: `ig_${id}` }, ...said('x')] }),
+    body: (id) => ({ input: [{ type: 'image_generation_call', id: `ig_${id}` }, ...userMessages('x')] }),
   },
   {
     shape: 'an',
@@ -137,13 +137,13 @@ const posts = () => openai.requests.length + anthropic.requests.length
 const beta = { 'anthropic-beta': 'files-api-2025-04-14,message-threads-2026-08-12' }
 const send = (shape: Shape, endpoint: string, body: Json, key = world.key) =>
   key.post(
-    asked[shape],
+    paths[shape],
     { ...fine[shape], ...body, model: `${endpoint}/${models[endpoint.replace('shared-', '') as Shape]}` },
     beta,
   )
 
 for (const { shape, name, kind, body } of ways) {
-  test(`${asked[shape]}: ${name} is read at the caller's own vendor, and by nobody else`, async () => {
+  test(`${paths[shape]}: ${name} is read at the caller's own vendor, and by nobody else`, async () => {
     const vendor = vendorOf(shape)
     const id = kind === undefined ? 'made_up_1' : vendor.keep({ kind, text: `secret ${name}` })
     if (kind !== undefined) {
@@ -160,14 +160,14 @@ for (const { shape, name, kind, body } of ways) {
     assert.equal(posts(), before, 'no vendor is asked')
   })
 
-  test(`${asked[shape]}: ${name} counts at the context's limit where a cap guards the call`, async () => {
+  test(`${paths[shape]}: ${name} counts at the context's limit where a cap guards the call`, async () => {
     const small = await world.person.key({ spend_cap_usd: 0.05, spend_cap_period: 'total' })
     const { status, text } = await send(shape, shape, body('made_up_1'), small)
     assert.equal(status, 402, text)
   })
 }
 
-test('no word beside a name makes it data: neither a type that is none, nor a neighbour of another kind', async () => {
+test('no neighboring field turns a reference into data, neither an unknown type nor a neighbor of another kind', async () => {
   const cases: [Shape, Json, string][] = [
     ['rs', { type: 'web_search_tool_result', previous_response_id: 'resp_1' }, 'previous_response_id'],
     ['rs', { input: ['hi', { type: 'item_reference', id: 'msg_1' }] }, 'input.1'],
@@ -195,7 +195,7 @@ test('no word beside a name makes it data: neither a type that is none, nor a ne
   }
 })
 
-test('what only looks like a name of something stored is data', async () => {
+test('fields that only resemble references are data', async () => {
   const schema = { type: 'object', properties: { file_id: { type: 'string' }, container: { type: 'string' } } }
   const bodies: [Shape, Json][] = [
     ['oa', { tools: [{ type: 'function', function: { name: 'f', parameters: schema } }], metadata: { file_id: 'x' } }],
@@ -205,7 +205,7 @@ test('what only looks like a name of something stored is data', async () => {
       'an',
       {
         messages: [
-          ...said('x'),
+          ...userMessages('x'),
           {
             role: 'assistant',
             content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { file_id: 'x', container: 'y' } }],
@@ -223,7 +223,7 @@ test('what only looks like a name of something stored is data', async () => {
     }
 })
 
-test('a bucket and a file of Gemini are opened with nobody else’s key', async () => {
+test('a bucket and a file of Gemini aren’t opened with another account’s key', async () => {
   for (const url of ['gs://theirs/a.png', 'https://generativelanguage.googleapis.com/v1beta/files/abc']) {
     const before = posts()
     const { status, body } = await send('oa', 'shared-oa', {
@@ -243,7 +243,7 @@ const weather = {
   run: async (input: Json) => `sunny in ${input.city}`,
 }
 
-test('a tool runner of Anthropic’s SDK keeps its conversation: in a thread at its own vendor, anew elsewhere', async () => {
+test('a tool runner of Anthropic’s SDK keeps its conversation: in a thread at its own vendor, resent elsewhere', async () => {
   const client = new Anthropic({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-b`, ...steps })
   const turns = [
     { reply: { text: 'Let me look.', tools: [{ id: 'toolu_1', name: 'weather', arguments: { city: 'Kyoto' } }] } },
@@ -254,7 +254,7 @@ test('a tool runner of Anthropic’s SDK keeps its conversation: in a thread at 
     const vendor = model.includes('claude') ? anthropic : openai
     const before = vendor.requests.length
     vendor.script(...turns)
-    const params = { model, max_tokens: 100, system: 'Be brief.', messages: said('Weather?'), tools: [weather] }
+    const params = { model, max_tokens: 100, system: 'Be brief.', messages: userMessages('Weather?'), tools: [weather] }
     const runner = client.beta.messages.toolRunner(stream ? { ...params, stream: true } : params)
     const last = (await runner) as { content: { type: string; text?: string }[] }
     assert.equal(last.content[0]!.text, 'Both are sunny.', model)
@@ -271,14 +271,14 @@ test('a tool runner of Anthropic’s SDK keeps its conversation: in a thread at 
       ],
     )
     for (const model of ['shared-an/claude-sonnet-5-5', 'oa/gpt-4o', 'rs/gpt-4o']) {
-      const asked = await runs(model, stream)
-      assert.equal(asked.length, 3, `${model}: each turn is asked and paid for once`)
-      assert.match(asked.at(-1)!.body.toString(), /Weather\?.*Kyoto.*Nara/s, model)
+      const requests = await runs(model, stream)
+      assert.equal(requests.length, 3, `${model}: each turn is asked and paid for once`)
+      assert.match(requests.at(-1)!.body.toString(), /Weather\?.*Kyoto.*Nara/s, model)
     }
   }
 })
 
-test('a thread that the vendor has lost, or will not go on with, is told in its own words', async () => {
+test('a thread that the vendor lost, or refuses to continue, is reported in its own format', async () => {
   const client = new Anthropic({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-b`, ...steps })
   const thread = client.beta.messages.thread({ model: 'an/claude-sonnet-5-5', max_tokens: 100 })
   await thread.send({ role: 'user', content: 'one' })

@@ -6,7 +6,7 @@ import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import { serve } from '../../../vendors/server.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let openai: Vendor
@@ -24,7 +24,7 @@ before(async () => {
   world = await gatewayWorld()
   openai = await startOpenAI()
   const [claude, gemini, ollama] = [await startAnthropic(), await startGemini(), await startOllama()]
-  // Speaks Anthropic's shape, and counts nothing.
+  // Speaks Anthropic's shape, and counts no tokens.
   const kin = await serve({
     key: 'sk-kin',
     answer: () => ({ status: 404, body: { error: { message: 'not found' } } }),
@@ -33,7 +33,7 @@ before(async () => {
   })
   others.push(claude, gemini, ollama, kin)
   const bring = (slug: string, vendor: Vendor, id: string, more: object) =>
-    world.bring(vendor, slug, { models: [priced(id)], ...more })
+    world.bring(vendor, slug, { models: [pricedModel(id)], ...more })
   await bring('re', openai, 'gpt-4o', { shape: 'openai-responses' })
   await bring('oa', openai, 'gpt-4o', {})
   await bring('an', claude, 'claude-haiku-4-5', { shape: 'anthropic-messages', base_url: claude.origin })
@@ -46,8 +46,8 @@ after(async () => {
   for (const vendor of [openai, ...others]) await vendor[Symbol.asyncDispose]()
 })
 
-const messages = said('hello')
-/** Every way in, by the client's own name for the limit. */
+const messages = userMessages('hello')
+/** Every route, by the client's own name for the limit. */
 const ways: [path: string, field: string, body: object][] = [
   ['/compat-a/v1/chat/completions', 'max_tokens', { messages }],
   ['/compat-a/v1/chat/completions', 'max_completion_tokens', { messages }],
@@ -57,25 +57,25 @@ const ways: [path: string, field: string, body: object][] = [
   ['/inference/text', 'max_output_tokens', { messages }],
 ]
 
-test('a limit below the least that OpenAI’s /responses takes is raised to it, reserved so, and named', async () => {
+test('a limit below the minimum of OpenAI’s /responses is raised to it, reserved that way, and named', async () => {
   for (const [path, field, body] of ways)
     for (const limit of [1, 5, 15, 16, 40]) {
       const key = await world.person.key({ spend_cap_usd: 1, spend_cap_period: 'total' })
       const answer = await key.post(path, { model: 're/gpt-4o', ...body, [field]: limit })
-      const told = `${path} ${field} ${limit}: ${answer.text}`
-      assert.equal(answer.status, 200, told)
-      const sent = openai.requests.at(-1)!
-      assert.equal(sent.path, '/v1/responses')
-      assert.equal(sent.json().max_output_tokens, Math.max(16, limit), told)
-      assert.equal(answer.headers.get('x-uk-losses'), limit < 16 ? field : null, told)
-      // 2 USD a million: what is held for 15 tokens does not cover 16.
+      const context = `${path} ${field} ${limit}: ${answer.text}`
+      assert.equal(answer.status, 200, context)
+      const request = openai.requests.at(-1)!
+      assert.equal(request.path, '/v1/responses')
+      assert.equal(request.json().max_output_tokens, Math.max(16, limit), context)
+      assert.equal(answer.headers.get('x-uk-losses'), limit < 16 ? field : null, context)
+      // 2 USD per million: the reservation for 15 tokens doesn't cover 16.
       const poor = await world.person.key({ spend_cap_usd: 0.000031, spend_cap_period: 'total' })
-      assert.equal((await poor.post(path, { model: 're/gpt-4o', ...body, [field]: limit })).status, 402, told)
+      assert.equal((await poor.post(path, { model: 're/gpt-4o', ...body, [field]: limit })).status, 402, context)
     }
 })
 
-test('tokens are counted for every provider: by the vendor where it counts, by a guess elsewhere, and never 404', async () => {
-  const count = { messages: said('How many tokens are these, all in all?') }
+test('tokens are counted for every provider: by the vendor if it can, else by an estimate, and never 404', async () => {
+  const count = { messages: userMessages('How many tokens are these, all in all?') }
   for (const model of models)
     for (const path of ['/compat-b/v1/messages/count_tokens', '/compat-c/v1/messages/count_tokens']) {
       const answer = await world.key.post(path, { model, ...count })

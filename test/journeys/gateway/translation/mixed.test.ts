@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let claude: Vendor
@@ -14,8 +14,8 @@ before(async () => {
   gpt = await startOpenAI()
   world = await gatewayWorld()
   const asAnthropic = { shape: 'anthropic-messages', base_url: claude.origin }
-  await world.bring(claude, 'an', { ...asAnthropic, models: [priced('claude-haiku-4-5')] })
-  await world.bring(gpt, 'oa', { preset: 'openai', models: [priced('gpt-4o')] })
+  await world.bring(claude, 'an', { ...asAnthropic, models: [pricedModel('claude-haiku-4-5')] })
+  await world.bring(gpt, 'oa', { preset: 'openai', models: [pricedModel('gpt-4o')] })
 })
 after(async () => {
   await world[Symbol.asyncDispose]()
@@ -36,14 +36,14 @@ const result = (tool_use_id: string, content: unknown, more: object = {}) => ({
   content,
   ...more,
 })
-/** As Cursor writes a chat with Claude to an address of OpenAI's shape. */
+/** A chat with Claude as Cursor writes it to an OpenAI-shaped address. */
 const conversation = {
   max_tokens: 64,
   tools: [{ name: 'weather', description: 'Now', input_schema: schema }],
   tool_choice: { type: 'auto', disable_parallel_tool_use: true },
   messages: [
     { role: 'system', content: 'Be brief.' },
-    ...said('Weather in Kyōto and Oslo?'),
+    ...userMessages('Weather in Kyōto and Oslo?'),
     {
       role: 'assistant',
       content: [{ type: 'text', text: 'I look.' }, use('toolu_1', 'Kyōto'), use('toolu_2', 'Oslo')],
@@ -60,7 +60,7 @@ const conversation = {
 }
 
 for (const surface of ['compat-a', 'compat-c'])
-  test(`Anthropic's calls, results and tools in a chat of ${surface} are carried whole to whoever serves it`, async () => {
+  test(`Anthropic's calls, results, and tools in a chat of ${surface} reach every provider complete`, async () => {
     const ask = async (model: string) => {
       const answer = await world.key.post(`/${surface}/v1/chat/completions`, { model, ...conversation }, strict)
       assert.equal(answer.status, 200, answer.text)
@@ -73,20 +73,20 @@ for (const surface of ['compat-a', 'compat-c'])
       { type: 'function', function: { name: 'weather', description: 'Now', parameters: schema } },
     ])
     assert.deepEqual([chat['tool_choice'], chat['parallel_tool_calls']], ['auto', false])
-    const [, , called, cold, broken, next] = chat['messages']
+    const [, , callMessage, cold, errorMessage, next] = chat['messages']
     const calledAs = (id: string, city: string) => ({
       id,
       type: 'function',
       function: { name: 'weather', arguments: JSON.stringify({ city }) },
     })
-    assert.deepEqual(called, {
+    assert.deepEqual(callMessage, {
       role: 'assistant',
       content: 'I look.',
       tool_calls: [calledAs('toolu_1', 'Kyōto'), calledAs('toolu_2', 'Oslo')],
     })
     assert.deepEqual(cold, { role: 'tool', tool_call_id: 'toolu_1', content: 'Cold.' })
-    assert.match(broken.content, /^Error: Broken\n/)
-    assert.deepEqual([broken.role, broken.tool_call_id], ['tool', 'toolu_2'])
+    assert.match(errorMessage.content, /^Error: Broken\n/)
+    assert.deepEqual([errorMessage.role, errorMessage.tool_call_id], ['tool', 'toolu_2'])
     assert.match(JSON.stringify(next), /image_url.*base64/)
     assert.match(JSON.stringify(chat['messages'].slice(5)), /And\?/)
 
@@ -96,7 +96,7 @@ for (const surface of ['compat-a', 'compat-c'])
     assert.deepEqual(body['tool_choice'], conversation.tool_choice)
     assert.deepEqual(body['messages'].slice(1), conversation.messages.slice(2).map(withTexts))
   })
-/** Anthropic takes text as a string or as blocks; the gateway writes blocks. */
+/** Anthropic accepts text as a string or as blocks; the gateway writes blocks. */
 const withTexts = ({ role, content }: (typeof conversation.messages)[number]) => ({
   role,
   content: (content as { content?: unknown }[]).map((block) =>
@@ -104,10 +104,10 @@ const withTexts = ({ role, content }: (typeof conversation.messages)[number]) =>
   ),
 })
 
-test('Anthropic’s choice among OpenAI’s tools is a choice for whoever serves them, and OpenAI’s own travels as it is', async () => {
+test('Anthropic’s tool choice among OpenAI’s tools reaches every provider, and OpenAI’s own passes unchanged', async () => {
   const tools = [{ type: 'function', function: { name: 'weather', parameters: schema } }]
   const ask = async (model: string, tool_choice: object) => {
-    const body = { model, max_tokens: 64, messages: said('Weather?'), tools, tool_choice }
+    const body = { model, max_tokens: 64, messages: userMessages('Weather?'), tools, tool_choice }
     const answer = await world.key.post('/compat-a/v1/chat/completions', body, strict)
     assert.equal(answer.status, 200, answer.text)
     return sentTo(model.startsWith('oa/') ? gpt : claude)
@@ -115,12 +115,15 @@ test('Anthropic’s choice among OpenAI’s tools is a choice for whoever serves
   assert.equal((await ask('oa/gpt-4o', { type: 'any' }))['tool_choice'], 'required')
   assert.deepEqual((await ask('an/claude-haiku-4-5', { type: 'any' }))['tool_choice'], { type: 'any' })
   const own = { type: 'function', function: { name: 'weather' } }
-  const sent = await ask('oa/gpt-4o', own)
-  assert.deepEqual([sent['tool_choice'], sent['tools'], sent['messages']], [own, tools, said('Weather?')])
+  const sentBody = await ask('oa/gpt-4o', own)
+  assert.deepEqual(
+    [sentBody['tool_choice'], sentBody['tools'], sentBody['messages']],
+    [own, tools, userMessages('Weather?')],
+  )
 })
 
-test('what stands beside calls and results is carried with them: instructions, thoughts, pictures and finds', async () => {
-  const thought = { type: 'thinking', thinking: 'Where is it?', signature: 'c2VhbGVk' }
+test('content beside calls and results is carried too: instructions, reasoning, images, and search results', async () => {
+  const thinkingBlock = { type: 'thinking', thinking: 'Where is it?', signature: 'c2VhbGVk' }
   const find = {
     type: 'search_result',
     source: 'https://x.example',
@@ -132,7 +135,7 @@ test('what stands beside calls and results is carried with them: instructions, t
     system: 'Be brief.',
     messages: [
       { role: 'user', content: [{ type: 'text', text: 'Where?' }, picture] },
-      { role: 'assistant', content: [thought, use('toolu_1', 'Oslo')] },
+      { role: 'assistant', content: [thinkingBlock, use('toolu_1', 'Oslo')] },
       { role: 'user', content: [result('toolu_1', [find]), picture] },
     ],
   }
@@ -145,8 +148,8 @@ test('what stands beside calls and results is carried with them: instructions, t
   assert.deepEqual([messages[0], messages[1]], [body.messages[0], body.messages[1]])
   assert.deepEqual(messages[2].content[1], picture)
   assert.match(JSON.stringify(messages[2].content[0]), /https:\/\/x\.example.*3°/)
-  const told = await ask('oa/gpt-4o')
-  assert.deepEqual([told.status, told.headers.get('x-uk-losses')], [200, 'messages.reasoning'], told.text)
+  const sentBody = await ask('oa/gpt-4o')
+  assert.deepEqual([sentBody.status, sentBody.headers.get('x-uk-losses')], [200, 'messages.reasoning'], sentBody.text)
   const chat = sentTo(gpt)['messages']
   assert.deepEqual(chat[0], { role: 'system', content: 'Be brief.' })
   assert.equal(chat[1].content[1].image_url.url, `data:image/png;base64,${png}`)
@@ -154,14 +157,14 @@ test('what stands beside calls and results is carried with them: instructions, t
   assert.equal(chat[4].content[0].type, 'image_url')
 })
 
-test('a picture of Anthropic’s alone is a picture at OpenAI', async () => {
+test('an Anthropic image block is an image at OpenAI', async () => {
   const body = { model: 'oa/gpt-4o', messages: [{ role: 'user', content: [picture] }] }
   const answer = await world.key.post('/compat-c/v1/chat/completions', body, strict)
   assert.equal(answer.status, 200, answer.text)
   assert.equal(sentTo(gpt)['messages'][0].content[0].type, 'image_url')
 })
 
-test('blocks in the history alone are read too, and a call or a result that is there in both ways is one', async () => {
+test('blocks only in the history are read too, and a call or result in both formats is one', async () => {
   const { tools: _, tool_choice: __, ...rest } = conversation
   const [system, user, , results] = conversation.messages
   const twice = {
@@ -184,7 +187,7 @@ test('blocks in the history alone are read too, and a call or a result that is t
   assert.equal(JSON.stringify(sentTo(gpt)).match(/Cold\./g)?.length, 1)
 })
 
-test('what is not plainly a call or a result stays what it was: a loss on the way to Claude, the client’s own bytes to OpenAI', async () => {
+test('ambiguous calls and results stay unchanged: a loss on the way to Claude, the client’s own bytes to OpenAI', async () => {
   for (const message of [
     {
       role: 'assistant',
@@ -205,24 +208,24 @@ test('what is not plainly a call or a result stays what it was: a loss on the wa
     const ask = (model: string, headers = {}) =>
       world.key.post(
         '/compat-a/v1/chat/completions',
-        { model, max_tokens: 9, messages: [...said('hi'), message, ...said('go on')] },
+        { model, max_tokens: 9, messages: [...userMessages('hi'), message, ...userMessages('go on')] },
         headers,
       )
     const { type } = message.content[1]!
-    const told = await ask('an/claude-haiku-4-5')
-    assert.deepEqual([told.status, told.headers.get('x-uk-losses')], [200, `messages.${type}`], told.text)
+    const sentBody = await ask('an/claude-haiku-4-5')
+    assert.deepEqual([sentBody.status, sentBody.headers.get('x-uk-losses')], [200, `messages.${type}`], sentBody.text)
     assert.equal((await ask('an/claude-haiku-4-5', strict)).status, 400)
     assert.equal((await ask('oa/gpt-4o')).status, 400)
     assert.deepEqual(sentTo(gpt)['messages'][1], message)
   }
 })
 
-test('results in either form, one after the other, all reach the model before what the user says beside them', async () => {
+test('results in either format reach the model before the user’s other content', async () => {
   const body = {
     max_tokens: 64,
     tools: conversation.tools,
     messages: [
-      ...said('Weather?'),
+      ...userMessages('Weather?'),
       {
         role: 'assistant',
         content: [use('toolu_1', 'Kyōto')],
@@ -248,7 +251,7 @@ test('results in either form, one after the other, all reach the model before wh
   await ask('oa/gpt-4o')
   assert.deepEqual(sentTo(gpt)['messages'].slice(2), [
     ...words.map(([tool_call_id, content]) => ({ role: 'tool', tool_call_id, content })),
-    ...said('And?'),
+    ...userMessages('And?'),
   ])
   await ask('an/claude-haiku-4-5')
   assert.deepEqual(sentTo(claude)['messages'][2].content, [

@@ -10,7 +10,7 @@ import { startGemini } from '../../../vendors/gemini/gemini.ts'
 import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 const shops = new Map<string, Vendor>()
@@ -19,7 +19,7 @@ before(async () => {
   world = await gatewayWorld()
   const bring = async (slug: string, vendor: Vendor, model: string, more: object) => {
     shops.set(`${slug}/${model}`, vendor)
-    await world.bring(vendor, slug, { models: [priced(model)], ...more })
+    await world.bring(vendor, slug, { models: [pricedModel(model)], ...more })
   }
   const [claude, gpt, gemini, ollama] = [
     await startAnthropic(),
@@ -45,30 +45,32 @@ const calls = [
 ]
 const schema = { type: 'object' as const, properties: { city: { type: 'string' }, note: { type: 'string' } } }
 
-/** The reading of a streamed answer by a client's own SDK. */
-type Read = (model: string) => Promise<{ text: string; calls: unknown[] }>
+/** Reads a streamed answer with a client's own SDK. */
+type ReadAnswer = (model: string) => Promise<{ text: string; calls: unknown[] }>
 
-const clients: Record<string, Read> = {
+const clients: Record<string, ReadAnswer> = {
   async openai(model) {
     const client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
     const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: schema } }]
-    const stream = client.chat.completions.stream({ model, messages: said('x'), tools })
+    const stream = client.chat.completions.stream({ model, messages: userMessages('x'), tools })
     const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0]!
     assert.equal(finish_reason, 'tool_calls')
-    const made = (message.tool_calls ?? []).map((call) => (call.type === 'function' ? call.function.arguments : ''))
-    return { text: message.content ?? '', calls: made.map((args) => JSON.parse(args) as unknown) }
+    const args = (message.tool_calls ?? []).map((call) => (call.type === 'function' ? call.function.arguments : ''))
+    return { text: message.content ?? '', calls: args.map((args) => JSON.parse(args) as unknown) }
   },
   async responses(model) {
     const client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
     const tools = [{ type: 'function' as const, name: 'weather', parameters: schema, strict: false }]
     const answer = await client.responses.stream({ model, input: 'x', tools }).finalResponse()
-    const made = answer.output.flatMap((item) => (item.type === 'function_call' ? [item.arguments] : []))
-    return { text: answer.output_text, calls: made.map((args) => JSON.parse(args) as unknown) }
+    const args = answer.output.flatMap((item) => (item.type === 'function_call' ? [item.arguments] : []))
+    return { text: answer.output_text, calls: args.map((args) => JSON.parse(args) as unknown) }
   },
   async anthropic(model) {
     const client = new Anthropic({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-b`, maxRetries: 0 })
     const tools = [{ name: 'weather', input_schema: schema }]
-    const message = await client.messages.stream({ model, max_tokens: 100, messages: said('x'), tools }).finalMessage()
+    const message = await client.messages
+      .stream({ model, max_tokens: 100, messages: userMessages('x'), tools })
+      .finalMessage()
     assert.equal(message.stop_reason, 'tool_use')
     return {
       text: message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
@@ -84,12 +86,12 @@ const clients: Record<string, Read> = {
   },
 }
 
-for (const [client, read] of Object.entries(clients))
+for (const [client, readAnswer] of Object.entries(clients))
   test(`the ${client} SDK reads every provider’s answer, wherever its bytes are cut`, async () => {
     for (const [model, vendor] of shops)
       for (const chunking of [undefined, 1 + (model.length % 7), 64]) {
         vendor.script({ reply: { text, tools: calls }, chunking })
-        const answer = await read(model)
+        const answer = await readAnswer(model)
         assert.deepEqual(
           answer,
           { text, calls: calls.map((call) => call.arguments) },

@@ -6,14 +6,14 @@ import { startGemini } from '../../../vendors/gemini/gemini.ts'
 import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, said } from '../world.ts'
+import { type World, gatewayWorld, userMessages } from '../world.ts'
 
 let world: World
 let able: Vendor
 let unable: Vendor
 
 const price = { pricing: { input: 1, output: 2 } }
-/** For each constraint of the router's a model that two serve, one of whom cannot be asked. */
+/** For each routing constraint, a model with two providers, one of which can't serve it. */
 const lacks: Record<string, [able: object, unable: object]> = {
   tools: [
     { ...price, capabilities: ['tools', 'vision'] },
@@ -53,14 +53,14 @@ const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const schema = { type: 'object', properties: {} }
 const long = 'word '.repeat(2_000)
 
-/** The same question, as each way in has it. */
+/** The same question for each route. */
 const asks: Record<string, (model: string) => object> = {
   'compat-a': (model) => ({
     model,
     messages:
       model === 'vision'
-        ? said([{ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } }] as never)
-        : said(model === 'context' ? long : 'hello'),
+        ? userMessages([{ type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } }] as never)
+        : userMessages(model === 'context' ? long : 'hello'),
     ...(model === 'tools' && { tools: [{ type: 'function', function: { name: 'now', parameters: schema } }] }),
     ...(model === 'limit' && { max_tokens: 5_000 }),
   }),
@@ -68,16 +68,16 @@ const asks: Record<string, (model: string) => object> = {
     model,
     messages:
       model === 'vision'
-        ? said([{ type: 'image', source: { kind: 'base64', media_type: 'image/png', data: pixel } }] as never)
-        : said(model === 'context' ? long : 'hello'),
+        ? userMessages([{ type: 'image', source: { kind: 'base64', media_type: 'image/png', data: pixel } }] as never)
+        : userMessages(model === 'context' ? long : 'hello'),
     ...(model === 'tools' && { tools: [{ name: 'now', parameters: schema }] }),
     ...(model === 'limit' && { max_output_tokens: 5_000 }),
   }),
 }
 const TIMES = 6
 
-test('a surface, /inference/text and a chat ask the same providers the same question, whatever the router looks at', async () => {
-  const capped = await world.person.key({ spend_cap_usd: 50, spend_cap_period: 'day' })
+test('a surface, /inference/text, and a chat call the same providers for the same question, for every routing constraint', async () => {
+  const cappedKey = await world.person.key({ spend_cap_usd: 50, spend_cap_period: 'day' })
   const { id: picture } = (
     await upload(world.person, { workspace_id: world.person.workspaceId }, Buffer.from(pixel, 'base64'), 'dot.png')
   ).body.data
@@ -85,7 +85,7 @@ test('a surface, /inference/text and a chat ask the same providers the same ques
     await world.person.post('/agents', { name: 'Clock', tools: [{ name: 'chats.list', policy: 'allow' }] })
   ).body.data
   for (const model of Object.keys(lacks)) {
-    const by = model === 'unpriced' ? capped : world.key
+    const by = model === 'unpriced' ? cappedKey : world.key
     const chat = async () =>
       (await by.post('/chats', { model, ...(model === 'tools' && { agent_id: agent.id }) })).body.data.id as string
     const content =
@@ -97,7 +97,7 @@ test('a surface, /inference/text and a chat ask the same providers the same ques
     const ways: Record<string, () => Promise<{ status: number; text: string }>> = {
       'compat-a': () => by.post('/compat-a/v1/chat/completions', asks['compat-a']!(model)),
       text: () => by.post('/inference/text', asks['text']!(model)),
-      // A chat says no limit.
+      // A chat has no limit.
       ...(model !== 'limit' && { chat: async () => by.post(`/chats/${await chat()}/messages`, { content }) }),
     }
     for (const [name, ask] of Object.entries(ways)) {
@@ -106,13 +106,13 @@ test('a surface, /inference/text and a chat ask the same providers the same ques
         const answer = await ask()
         assert.equal(answer.status, 200, `${name} ${model}: ${answer.text}`)
       }
-      const asked = [able, unable].map(({ requests }, i) => requests.length - [before, after_][i]!)
-      assert.deepEqual(asked, [TIMES, 0], `${model} by ${name}`)
+      const requestCounts = [able, unable].map(({ requests }, i) => requests.length - [before, after_][i]!)
+      assert.deepEqual(requestCounts, [TIMES, 0], `${model} by ${name}`)
     }
   }
 })
 
-test('a picture named by its address is fetched for whoever fetches nothing, from /inference/text as from a surface', async () => {
+test('an image given by URL is downloaded for providers that fetch nothing, from /inference/text as from a surface', async () => {
   await using site = await startSite({
     '/dot': (_, response) => response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(pixel, 'base64')),
   })

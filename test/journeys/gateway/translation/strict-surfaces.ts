@@ -1,28 +1,28 @@
-// One conversation in the words of every surface: a question with media, a call of a tool, its result and a reminder.
+// One conversation in the format of every surface: a question with media, a tool call, its result, and a reminder.
 import type { Json } from '../../../vendors/vendor.ts'
 
 export interface Talk {
   schema?: object
-  /** The arguments of the call, as a model wrote them; an object for surfaces that take no text. */
+  /** The arguments of the call as a model wrote them; an object for surfaces without text arguments. */
   args?: string
   result?: string
   media?: { type: string; data: string }[]
   text?: string
-  /** Said beside the result. */
+  /** Text beside the result. */
   reminder?: string
 }
 
 export interface Surface {
   path: string
-  /** Shapes to which the client's own bytes travel. */
+  /** Shapes that receive the client's own bytes. */
   passes: readonly string[]
   body(model: string, talk: Talk): Json
-  /** The fields that this surface has for a file. */
+  /** This surface's fields for a file. */
   fields: readonly ((model: string, type: string, data: string) => Json)[]
 }
 
 const schemaOf = ({ schema }: Talk): object => schema ?? { type: 'object', properties: {} }
-const said = (text: string) => ({ role: 'user', content: text })
+const userMessage = (text: string) => ({ role: 'user', content: text })
 
 function chat(model: string, talk: Talk): Json {
   const { text = 'Hello', args = '{}', result, reminder, media = [] } = talk
@@ -42,7 +42,7 @@ function chat(model: string, talk: Talk): Json {
             { role: 'assistant', content: null, tool_calls: [call] },
             { role: 'tool', tool_call_id: 'call_1', content: result },
           ]),
-      ...(reminder === undefined ? [] : [said(reminder)]),
+      ...(reminder === undefined ? [] : [userMessage(reminder)]),
     ],
   }
 }
@@ -111,7 +111,7 @@ export const surfaces: Record<string, Surface> = {
                 { type: 'function_call', call_id: 'call_1', name: 'look', arguments: args },
                 { type: 'function_call_output', call_id: 'call_1', output: result },
               ]),
-          ...(reminder === undefined ? [] : [said(reminder)]),
+          ...(reminder === undefined ? [] : [userMessage(reminder)]),
         ],
       }
     },
@@ -200,14 +200,14 @@ export const surfaces: Record<string, Surface> = {
         model,
         tools: [{ name: 'look', description: text, parameters: schemaOf(talk) }],
         messages: [
-          said(text),
+          userMessage(text),
           ...(result === undefined
             ? []
             : [
                 { role: 'assistant', content: [{ type: 'tool_call', id: 'call_1', name: 'look', arguments: args }] },
                 { role: 'tool', content: [{ type: 'tool_result', tool_call_id: 'call_1', output: result }] },
               ]),
-          ...(reminder === undefined ? [] : [said(reminder)]),
+          ...(reminder === undefined ? [] : [userMessage(reminder)]),
         ],
       }
     },
@@ -215,7 +215,7 @@ export const surfaces: Record<string, Surface> = {
   },
 }
 
-/** What surfaces take that have calls as objects. */
+/** Parses arguments for surfaces with calls as objects. */
 function inputOf(args: string): unknown {
   try {
     const input: unknown = JSON.parse(args)

@@ -7,7 +7,7 @@ import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import { mistralFault, strictFault, type StrictShape } from '../../../vendors/strict/strict.ts'
 import type { Json, Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../world.ts'
 import { type Surface, type Talk, surfaces } from './strict-surfaces.ts'
 
 let world: World
@@ -25,7 +25,7 @@ before(async () => {
   ]
   const bring = async (slug: string, vendor: Vendor, model: string, rules: StrictShape, more: object) => {
     vendors[slug] = { vendor, model: `${slug}/${model}`, rules }
-    await world.bring(vendor, slug, { models: [priced(model)], ...more })
+    await world.bring(vendor, slug, { models: [pricedModel(model)], ...more })
   }
   await bring('openai-chat', gpt, 'gpt-4o', 'openai-chat', {})
   await bring('openai-responses', gpt, 'gpt-4o', 'openai-responses', { shape: 'openai-responses' })
@@ -48,19 +48,22 @@ after(async () => {
   for (const { vendor } of Object.values(vendors)) await vendor[Symbol.asyncDispose]()
 })
 
-/** Sends a body, and answers what came of it and what the vendor was sent; `sent` null: nothing. */
+/** Sends a body. Returns the answer and what the vendor received; `sent` null: nothing. */
 async function ask(surface: Surface, slug: string, body: Json) {
   const { vendor, rules } = vendors[slug]!
   const before = vendor.requests.length
   const answer = await world.key.post(surface.path, body)
   const request = vendor.requests.slice(before).find(({ method }) => method === 'POST')
-  const sent = request === undefined ? null : request.json()
+  const vendorBody = request === undefined ? null : request.json()
   const losses = (answer.headers.get('x-uk-losses') ?? '').split(', ').filter((name) => name !== '')
-  const fault = sent === null ? null : (strictFault(rules, sent) ?? (slug === 'mistral' ? mistralFault(sent) : null))
-  return { answer, sent, losses, fault, text: sent === null ? '' : request!.body.toString() }
+  const fault =
+    vendorBody === null
+      ? null
+      : (strictFault(rules, vendorBody) ?? (slug === 'mistral' ? mistralFault(vendorBody) : null))
+  return { answer, sent: vendorBody, losses, fault, text: vendorBody === null ? '' : request!.body.toString() }
 }
 
-/** Every surface with every vendor to whom its requests are written anew. */
+/** Every surface with every vendor that receives its requests rewritten. */
 const pairs = (): [name: string, surface: Surface, slug: string, model: string][] =>
   Object.entries(surfaces).flatMap(([name, surface]) =>
     Object.entries(vendors).flatMap(([slug, { model }]): [string, Surface, string, string][] =>
@@ -68,27 +71,27 @@ const pairs = (): [name: string, surface: Surface, slug: string, model: string][
     ),
   )
 
-/** A talk is taken by every vendor, from every surface. */
-async function taken(
+/** Checks that every vendor accepts a conversation from every surface. */
+async function checkAccepted(
   talk: Talk,
-  check: (asked: Awaited<ReturnType<typeof ask>>, slug: string, name: string) => void = () => {},
+  check: (exchange: Awaited<ReturnType<typeof ask>>, slug: string, name: string) => void = () => {},
 ) {
   for (const [name, surface, slug, model] of pairs()) {
-    const asked = await ask(surface, slug, surface.body(model, talk))
-    assert.equal(asked.fault, null, `${name}: ${JSON.stringify(asked.sent)}`)
-    assert.equal(asked.answer.status, 200, `${name}: ${asked.answer.text} ${JSON.stringify(asked.sent)}`)
-    check(asked, slug, name)
+    const exchange = await ask(surface, slug, surface.body(model, talk))
+    assert.equal(exchange.fault, null, `${name}: ${JSON.stringify(exchange.sent)}`)
+    assert.equal(exchange.answer.status, 200, `${name}: ${exchange.answer.text} ${JSON.stringify(exchange.sent)}`)
+    check(exchange, slug, name)
   }
 }
 
 const note = { type: 'string' }
 const object = (more: object) => ({ type: 'object', properties: { note, link: note }, ...more })
-const demand = (...required: string[]) => ({ required })
+const demand = (...names: string[]) => ({ required: names })
 const branches = [
   { properties: { note: { type: 'integer' }, c: note }, required: ['note', 'c'] },
   { type: 'object', properties: { note, d: note }, required: ['note'] },
 ]
-/** Keywords of JSON Schema with values that make sense, and values of older drafts. */
+/** JSON Schema keywords with sensible values, and values of older drafts. */
 const schemas: Record<string, object> = {
   'anyOf of demands': object({ anyOf: [demand('note'), demand('link')] }),
   'anyOf without type': { anyOf: branches },
@@ -161,21 +164,21 @@ const schemas: Record<string, object> = {
 
 test('every vendor accepts the tool schemas it is sent, and lost keywords are named', async () => {
   for (const [kind, schema] of Object.entries(schemas)) {
-    const lost = ['anyOf', 'oneOf', 'allOf'].filter((keyword) => keyword in schema)
-    if ('type' in schema && schema.type !== 'object') lost.push('type')
-    await taken({ schema }, ({ losses }, _, name) => {
+    const lostKeywords = ['anyOf', 'oneOf', 'allOf'].filter((keyword) => keyword in schema)
+    if ('type' in schema && schema.type !== 'object') lostKeywords.push('type')
+    await checkAccepted({ schema }, ({ losses }, _, name) => {
       if (name.startsWith('inference')) return
-      for (const keyword of lost)
+      for (const keyword of lostKeywords)
         assert.ok(losses.includes(`tools.parameters.${keyword}`), `${name}, ${kind}: ${losses.join()}`)
     })
   }
   const { chat } = surfaces
-  const { sent, losses } = await ask(
+  const { sent: vendorBody, losses } = await ask(
     chat!,
     'anthropic',
     chat!.body(vendors['anthropic']!.model, { schema: schemas['anyOf of demands']! }),
   )
-  assert.deepEqual(sent!['tools'][0].input_schema, { type: 'object', properties: { note, link: note } })
+  assert.deepEqual(vendorBody!['tools'][0].input_schema, { type: 'object', properties: { note, link: note } })
   assert.deepEqual(losses, ['tools.parameters.anyOf'])
 })
 
@@ -188,8 +191,8 @@ test('unpaired surrogates are sent as U+FFFD, in names too', async () => {
     reminder: half('Be short.'),
     schema: object({ description: half('d'), properties: { 'not\ud83de': { ...note, description: half('d') } } }),
   }
-  await taken(talk, ({ text }, _, name) => assert.ok(text.includes('\ufffd'), name))
-  await taken({ result: '{"\ud83d":"\udc00"}' })
+  await checkAccepted(talk, ({ text }, _, name) => assert.ok(text.includes('\ufffd'), name))
+  await checkAccepted({ result: '{"\ud83d":"\udc00"}' })
 })
 
 test('vendors accept any tool result, arguments of any form, and a message after a result', async () => {
@@ -203,9 +206,9 @@ test('vendors accept any tool result, arguments of any form, and a message after
     'plain',
     '',
   ]
-  for (const result of results) await taken({ result, reminder: 'Answer in one sentence.' })
+  for (const result of results) await checkAccepted({ result, reminder: 'Answer in one sentence.' })
   for (const args of ['', 'null', '"{\\"a\\":1}"', '{"a":"b\nc"}', '[1]', 'oops', '{"a":'])
-    await taken({ args, result: 'done' })
+    await checkAccepted({ args, result: 'done' })
 })
 
 test('an order of roles that Mistral refuses is repaired for OpenAI’s clients', async () => {
@@ -213,17 +216,17 @@ test('an order of roles that Mistral refuses is repaired for OpenAI’s clients'
   const roles = ['system', 'user', 'assistant', 'tool'] as const
   const messages = { system: 'Be kind.', user: 'Hello', assistant: 'Hm.' }
   const call = { id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }
-  const told = [
+  const conversation = [
     { role: 'assistant', content: '', tool_calls: [call] },
     { role: 'tool', tool_call_id: 'abcdefghi', content: 'done' },
   ]
-  const say = (role: (typeof roles)[number]) => (role === 'tool' ? told : [{ role, content: messages[role] }])
+  const say = (role: (typeof roles)[number]) => (role === 'tool' ? conversation : [{ role, content: messages[role] }])
   for (const first of roles)
     for (const second of roles)
       for (const third of roles) {
         const talk = [...say('user'), ...say(first), ...say(second), ...say(third), ...say('user')]
-        const asked = await ask(chat!, 'mistral', { ...chat!.body(vendors['mistral']!.model, {}), messages: talk })
-        assert.deepEqual([asked.fault, asked.answer.status], [null, 200], JSON.stringify(asked.sent))
+        const exchange = await ask(chat!, 'mistral', { ...chat!.body(vendors['mistral']!.model, {}), messages: talk })
+        assert.deepEqual([exchange.fault, exchange.answer.status], [null, 200], JSON.stringify(exchange.sent))
       }
 })
 
@@ -245,16 +248,17 @@ test('files are sent by their content, not by the field or type they came with; 
   for (const [name, surface, slug, model] of pairs())
     for (const field of surface.fields)
       for (const [type, data] of Object.entries(bytes))
-        for (const named of [type, type.toUpperCase(), 'image/png', 'application/pdf']) {
-          if (named !== type && !/^(?:iVBOR|\/9j|R0lG|JVBER)/.test(data) && named.toLowerCase() !== type) continue
-          const { answer, fault, sent } = await ask(surface, slug, field(model, named, data))
-          const what = `${name}: ${type} as ${named}: ${answer.text}`
-          assert.equal(fault, null, `${what} ${JSON.stringify(sent)}`)
-          if (answer.status === 200) assert.ok(sent !== null && JSON.stringify(sent).length > 0, what)
+        for (const declaredType of [type, type.toUpperCase(), 'image/png', 'application/pdf']) {
+          if (declaredType !== type && !/^(?:iVBOR|\/9j|R0lG|JVBER)/.test(data) && declaredType.toLowerCase() !== type)
+            continue
+          const { answer, fault, sent: vendorBody } = await ask(surface, slug, field(model, declaredType, data))
+          const what = `${name}: ${type} as ${declaredType}: ${answer.text}`
+          assert.equal(fault, null, `${what} ${JSON.stringify(vendorBody)}`)
+          if (answer.status === 200) assert.ok(vendorBody !== null && JSON.stringify(vendorBody).length > 0, what)
           else {
             assert.equal(answer.status, 400, what)
             assert.match(answer.text, /messages\.0|input\.0/, what)
-            // Pictures are taken by all, and PDFs by all but Ollama.
+            // All vendors accept images, and all except Ollama accept PDFs.
             assert.ok(!/^image\/(?!svg)/.test(type) && (slug === 'ollama' || type !== 'application/pdf'), what)
           }
         }
@@ -264,11 +268,11 @@ test('broken base64 is refused with its field, and unusual base64 is normalized'
   for (const [name, surface, slug, model] of pairs())
     for (const field of surface.fields) {
       for (const data of ['not base64!', 'AAAAA', 'iVBO=Rw0', '====', 'é']) {
-        const { answer, sent } = await ask(surface, slug, field(model, 'image/png', data))
-        assert.deepEqual([answer.status, sent], [400, null], `${name}: ${data} ${answer.text}`)
+        const { answer, sent: vendorBody } = await ask(surface, slug, field(model, 'image/png', data))
+        assert.deepEqual([answer.status, vendorBody], [400, null], `${name}: ${data} ${answer.text}`)
         assert.match(answer.text, /(?:messages|input)\.0\.content\.1\.[\w.]+/, answer.text)
       }
-      const { fault, sent } = await ask(
+      const { fault, sent: vendorBody } = await ask(
         surface,
         slug,
         field(
@@ -279,7 +283,7 @@ test('broken base64 is refused with its field, and unusual base64 is normalized'
             .replaceAll('+', '-'),
         ),
       )
-      assert.equal(fault, null, `${name} ${JSON.stringify(sent)}`)
+      assert.equal(fault, null, `${name} ${JSON.stringify(vendorBody)}`)
     }
 })
 
@@ -305,7 +309,7 @@ test('documents sent to Bedrock have unique, valid names', async () => {
   const { path } = surfaces['messages']!
   for (const parts of [content, [{ type: 'text', text: 'Compare.' }, ...content]]) {
     const body = { model: vendors['bedrock']!.model, max_tokens: 9, messages: [{ role: 'user', content: parts }] }
-    const { answer, fault, sent } = await ask({ ...surfaces['messages']!, path }, 'bedrock', body)
-    assert.deepEqual([answer.status, fault], [200, null], `${answer.text} ${JSON.stringify(sent)}`)
+    const { answer, fault, sent: vendorBody } = await ask({ ...surfaces['messages']!, path }, 'bedrock', body)
+    assert.deepEqual([answer.status, fault], [200, null], `${answer.text} ${JSON.stringify(vendorBody)}`)
   }
 })

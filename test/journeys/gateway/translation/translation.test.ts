@@ -9,7 +9,7 @@ import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOllama } from '../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let claude: Vendor
@@ -23,9 +23,12 @@ before(async () => {
   gpt = await startOpenAI({ models: [{ id: 'gpt-4o' }, { id: 'o4-mini', reasons: true }, { id: 'both' }] })
   world = await gatewayWorld()
   const asAnthropic = { shape: 'anthropic-messages', base_url: claude.origin }
-  await world.bring(claude, 'an', { ...asAnthropic, models: [priced('claude-sonnet-5-5'), priced('claude-haiku-4-5')] })
+  await world.bring(claude, 'an', {
+    ...asAnthropic,
+    models: [pricedModel('claude-sonnet-5-5'), pricedModel('claude-haiku-4-5')],
+  })
   const reasons = { capabilities: ['tools', 'reasoning'], max_output_tokens: 30_000 }
-  await world.bring(gpt, 'oa', { preset: 'openai', models: [priced('gpt-4o'), priced('o4-mini', reasons)] })
+  await world.bring(gpt, 'oa', { preset: 'openai', models: [pricedModel('gpt-4o'), pricedModel('o4-mini', reasons)] })
   const { key } = world.key
   const { origin } = world.server
   openai = new OpenAI({ apiKey: key, baseURL: `${origin}/compat-a/v1`, maxRetries: 0 })
@@ -56,10 +59,10 @@ const twoCalls = {
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-test('an OpenAI client talks to Claude: text whole and streamed, usage in its own words, the same money', async () => {
+test('an OpenAI client talks to Claude: text whole and streamed, usage in its own format, the same cost', async () => {
   claude.script({ reply: 'Hello 東京', usage: { input: 50, cached: 20, cacheWrite: 10, output: 7 }, times: 2 })
   const { data, response } = await openai.chat.completions
-    .create({ model: haiku, messages: said('hi'), max_tokens: 64 })
+    .create({ model: haiku, messages: userMessages('hi'), max_tokens: 64 })
     .withResponse()
   assert.deepEqual([data.choices[0]?.message.content, data.choices[0]?.finish_reason], ['Hello 東京', 'stop'])
   assert.deepEqual(
@@ -76,15 +79,15 @@ test('an OpenAI client talks to Claude: text whole and streamed, usage in its ow
 
   const stream = openai.chat.completions.stream({
     model: haiku,
-    messages: said('hi'),
+    messages: userMessages('hi'),
     stream_options: { include_usage: true },
   })
-  const streamed = await stream.finalChatCompletion()
-  assert.equal(streamed.choices[0]?.message.content, 'Hello 東京')
-  assert.equal(streamed.usage?.total_tokens, 57)
+  const streamedCompletion = await stream.finalChatCompletion()
+  assert.equal(streamedCompletion.choices[0]?.message.content, 'Hello 東京')
+  assert.equal(streamedCompletion.usage?.total_tokens, 57)
 })
 
-test('an OpenAI client’s system messages, image, PDF, stop and schema reach Claude in its own form', async () => {
+test('an OpenAI client’s system messages, image, PDF, stop, and schema reach Claude in its own format', async () => {
   claude.script({ reply: '{"a":1}', usage: { input: 5, output: 3 } })
   await openai.chat.completions.create({
     model: haiku,
@@ -119,9 +122,9 @@ test('an OpenAI client’s system messages, image, PDF, stop and schema reach Cl
   assert.equal(body['output_config'].format.type, 'json_schema')
 })
 
-test('parallel tools with streamed arguments go round: OpenAI client, Claude behind it', async () => {
+test('parallel tools with streamed arguments make the round trip: OpenAI client, Claude behind it', async () => {
   claude.script({ reply: twoCalls }, { reply: 'Cold in both.' })
-  const messages: OpenAI.Chat.ChatCompletionMessageParam[] = said('Weather?')
+  const messages: OpenAI.Chat.ChatCompletionMessageParam[] = userMessages('Weather?')
   const request = { model: haiku, tools: [weather], parallel_tool_calls: true }
   const stream = openai.chat.completions.stream({ ...request, messages })
   const { message, finish_reason } = (await stream.finalChatCompletion()).choices[0]!
@@ -144,10 +147,10 @@ test('parallel tools with streamed arguments go round: OpenAI client, Claude beh
   )
 })
 
-test('an Anthropic client talks to GPT: text, tools, images in results, stop reasons and usage', async () => {
+test('an Anthropic client talks to GPT: text, tools, images in results, stop reasons, and usage', async () => {
   gpt.script({ reply: 'Salut', usage: { input: 40, cached: 15, output: 9, reasoning: 4 } }, { reply: twoCalls }, {})
   const { data, response } = await anthropic.messages
-    .create({ model: 'oa/gpt-4o', max_tokens: 64, messages: said('hi'), system: 'Be brief.' })
+    .create({ model: 'oa/gpt-4o', max_tokens: 64, messages: userMessages('hi'), system: 'Be brief.' })
     .withResponse()
   assert.deepEqual([data.content[0]?.type === 'text' && data.content[0].text, data.stop_reason], ['Salut', 'end_turn'])
   assert.deepEqual([data.usage.input_tokens, data.usage.cache_read_input_tokens, data.usage.output_tokens], [25, 15, 9])
@@ -157,7 +160,7 @@ test('an Anthropic client talks to GPT: text, tools, images in results, stop rea
 
   const tools = [{ name: 'weather', input_schema: { type: 'object' as const } }]
   const ask = { model: 'oa/gpt-4o', max_tokens: 64, tools }
-  const first = await anthropic.messages.stream({ ...ask, messages: said('Weather?') }).finalMessage()
+  const first = await anthropic.messages.stream({ ...ask, messages: userMessages('Weather?') }).finalMessage()
   assert.equal(first.stop_reason, 'tool_use')
   const uses = first.content.flatMap((block) => (block.type === 'tool_use' ? [block] : []))
   assert.deepEqual(
@@ -171,7 +174,7 @@ test('an Anthropic client talks to GPT: text, tools, images in results, stop rea
   await anthropic.messages.create({
     ...ask,
     messages: [
-      ...said('Weather?'),
+      ...userMessages('Weather?'),
       { role: 'assistant', content: first.content },
       {
         role: 'user',
@@ -187,43 +190,50 @@ test('an Anthropic client talks to GPT: text, tools, images in results, stop rea
   assert.deepEqual(roles, ['user', 'assistant', 'tool', 'tool', 'user', 'user'])
 })
 
-test('an object that is asked for in JSON is asked for in words, where there is no other way', async () => {
+test('JSON output is requested by instruction if there is no other way', async () => {
   const response_format = { type: 'json_object' as const }
-  const asked = openai.chat.completions.create({ model: haiku, messages: said('x'), response_format }).withResponse()
-  assert.equal((await asked).response.headers.get('x-uk-losses'), 'response_format')
+  const request = openai.chat.completions
+    .create({ model: haiku, messages: userMessages('x'), response_format })
+    .withResponse()
+  assert.equal((await request).response.headers.get('x-uk-losses'), 'response_format')
   assert.match(sentTo(claude)['system'][0].text, /a single JSON object/)
 })
 
-test('a schema for the answer is strict at GPT only where GPT takes it so', async () => {
-  const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
+test('a response schema is strict at GPT only where GPT accepts it as such', async () => {
+  const closedSchema = {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    required: ['a'],
+    additionalProperties: false,
+  }
   for (const [schema, strict] of [
-    [closed, true],
-    [{ ...closed, required: [] }, false],
-    [{ ...closed, additionalProperties: true }, false],
+    [closedSchema, true],
+    [{ ...closedSchema, required: [] }, false],
+    [{ ...closedSchema, additionalProperties: true }, false],
   ] as const) {
     const output_config = { format: { type: 'json_schema' as const, schema } }
-    await anthropic.messages.create({ model: 'oa/gpt-4o', max_tokens: 64, messages: said('x'), output_config })
-    const { json_schema: sent } = sentTo(gpt)['response_format']
-    assert.deepEqual([sent.strict, sent.schema], [strict, schema])
+    await anthropic.messages.create({ model: 'oa/gpt-4o', max_tokens: 64, messages: userMessages('x'), output_config })
+    const { json_schema: sentSchema } = sentTo(gpt)['response_format']
+    assert.deepEqual([sentSchema.strict, sentSchema.schema], [strict, schema])
   }
 })
 
-test('reasoning and its signature go to an OpenRouter client and come back to Claude byte for byte', async () => {
+test('reasoning and its signature go to an OpenRouter client and return to Claude byte for byte', async () => {
   const reasoning = { reasoning: 'let me see', signature: 'c2lnbmVkIGJ5IGNsYXVkZQ==' }
   claude.script(
     { reply: { ...reasoning, tools: [{ name: 'weather', arguments: { city: 'Oslo' } }] } },
     { reply: 'Snow.', usage: { input: 9, output: 2 } },
   )
   const lookup = tool({ inputSchema: z.object({ city: z.string() }), execute: ({ city }) => `snow in ${city}` })
-  const looped = streamText({
+  const loop = streamText({
     model: openrouter(haiku, { reasoning: { max_tokens: 2000 } }),
     prompt: 'Oslo?',
     maxOutputTokens: 4000,
     tools: { weather: lookup },
     stopWhen: stepCountIs(3),
   })
-  assert.equal(await looped.text, 'Snow.')
-  assert.equal((await looped.steps)[0]?.reasoningText, 'let me see')
+  assert.equal(await loop.text, 'Snow.')
+  assert.equal((await loop.steps)[0]?.reasoningText, 'let me see')
   const body = sentTo(claude)
   assert.deepEqual(body['thinking'], { type: 'enabled', budget_tokens: 2000 })
   assert.deepEqual(body['messages'][1].content[0], {
@@ -233,9 +243,9 @@ test('reasoning and its signature go to an OpenRouter client and come back to Cl
   })
 })
 
-test('what cannot be carried is said; who is strict is refused before a cent is spent', async () => {
+test('losses are reported; with x-uk-strict they are refused before anything is spent', async () => {
   const before = claude.requests.length
-  const body = { model: haiku, messages: said('hi'), n: 2, seed: 7, logit_bias: { '1': 5 }, 'weird\nfield': 1 }
+  const body = { model: haiku, messages: userMessages('hi'), n: 2, seed: 7, logit_bias: { '1': 5 }, 'weird\nfield': 1 }
   const answer = await world.key.post('/compat-a/v1/chat/completions', body)
   assert.equal(answer.status, 200, answer.text)
   assert.equal(answer.headers.get('x-uk-losses'), 'logit_bias, weird_field, seed, n')
@@ -245,21 +255,21 @@ test('what cannot be carried is said; who is strict is refused before a cent is 
   assert.equal(strict.body.error.type, 'invalid_request_error')
   const messages = await world.key.post(
     '/compat-b/v1/messages',
-    { model: 'oa/gpt-4o', max_tokens: 9, messages: said('hi'), top_k: 3 },
+    { model: 'oa/gpt-4o', max_tokens: 9, messages: userMessages('hi'), top_k: 3 },
     { 'x-uk-strict': '1' },
   )
   assert.deepEqual([messages.status, messages.body.error.type], [400, 'invalid_request_error'])
-  const simulated = await world.key.post(
+  const simulatedResponse = await world.key.post(
     '/compat-c/v1/chat/completions',
-    { model: 'sim/echo', messages: said('hi'), n: 2, logprobs: true },
+    { model: 'sim/echo', messages: userMessages('hi'), n: 2, logprobs: true },
     { 'x-uk-strict': '1' },
   )
-  assert.deepEqual([simulated.status, simulated.body.error.code], [400, 400])
-  assert.match(simulated.body.error.message, /`logprobs`, `n`/)
+  assert.deepEqual([simulatedResponse.status, simulatedResponse.body.error.code], [400, 400])
+  assert.match(simulatedResponse.body.error.message, /`logprobs`, `n`/)
   assert.equal(claude.requests.length, before + 1)
   const fine = await world.key.post(
     '/compat-a/v1/chat/completions',
-    { model: haiku, messages: said('hi') },
+    { model: haiku, messages: userMessages('hi') },
     { 'x-uk-strict': '1' },
   )
   assert.equal(fine.status, 200, fine.text)
@@ -267,11 +277,11 @@ test('what cannot be carried is said; who is strict is refused before a cent is 
   assert.match(metrics, /uk_gateway_losses_total\{surface="compat-a",shape="anthropic-messages",field="logit_bias"\} 1/)
 })
 
-test('an Anthropic client talks to an Ollama: its calls come whole, its swallowed error is not taken for an answer', async () => {
+test('an Anthropic client talks to Ollama: its calls come whole, and its swallowed error isn’t taken for an answer', async () => {
   await using ollama = await startOllama()
-  await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [priced('qwen3:4b')] })
+  await world.bring(ollama, 'll', { shape: 'ollama', base_url: ollama.origin, models: [pricedModel('qwen3:4b')] })
   ollama.script({ reply: { reasoning: 'hm', ...twoCalls } })
-  const ask = { model: 'll/qwen3:4b', max_tokens: 64, messages: said('Weather?') }
+  const ask = { model: 'll/qwen3:4b', max_tokens: 64, messages: userMessages('Weather?') }
   const tools = [{ name: 'weather', input_schema: { type: 'object' as const } }]
   const message = await anthropic.messages.stream({ ...ask, tools }).finalMessage()
   assert.deepEqual(
@@ -283,10 +293,10 @@ test('an Anthropic client talks to an Ollama: its calls come whole, its swallowe
   await assert.rejects(anthropic.messages.stream(ask).finalMessage(), (error) => error instanceof MessagesError)
 })
 
-test('who refuses reasoning in the history gets it without, and is told what was left out', async () => {
-  await world.bring(gpt, 'gq', { preset: 'groq', models: [priced('gpt-4o')] })
-  const thought = { role: 'assistant', content: 'A dot.', reasoning_content: 'hm' }
-  const body = { model: 'gq/gpt-4o', messages: [...said('hi'), thought, ...said('again')] }
+test('providers that reject reasoning in the history get none, and the client is told what was left out', async () => {
+  await world.bring(gpt, 'gq', { preset: 'groq', models: [pricedModel('gpt-4o')] })
+  const reasoningMessage = { role: 'assistant', content: 'A dot.', reasoning_content: 'hm' }
+  const body = { model: 'gq/gpt-4o', messages: [...userMessages('hi'), reasoningMessage, ...userMessages('again')] }
   const answer = await world.key.post('/compat-a/v1/chat/completions', body)
   assert.equal(answer.status, 200, answer.text)
   assert.deepEqual(sentTo(gpt)['messages'][1], { role: 'assistant', content: 'A dot.' })
@@ -295,12 +305,12 @@ test('who refuses reasoning in the history gets it without, and is told what was
   assert.equal(sentTo(gpt)['messages'][1].reasoning_content, 'hm', 'elsewhere the bytes travel')
 })
 
-test('tools that Anthropic’s clients carry out themselves work with any model', async () => {
+test('tools that Anthropic’s clients run themselves work with any model', async () => {
   gpt.script({ reply: { tools: [{ name: 'bash', arguments: { command: 'ls' } }] } })
   const message = await anthropic.messages.create({
     model: 'oa/gpt-4o',
     max_tokens: 64,
-    messages: said('list'),
+    messages: userMessages('list'),
     tools: [
       { type: 'bash_20250124', name: 'bash' },
       { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool' },
@@ -315,7 +325,7 @@ test('tools that Anthropic’s clients carry out themselves work with any model'
   assert.ok(memory.name === 'memory' && memory.parameters.properties.old_path)
 })
 
-test('text generated by the AI SDK through OpenRouter’s shape from Claude', async () => {
+test('the AI SDK generates text from Claude through OpenRouter’s shape', async () => {
   claude.script({ reply: 'Hi there', usage: { input: 11, output: 4 } })
   const { text, usage } = await generateText({ model: openrouter(haiku), prompt: 'hi' })
   assert.deepEqual([text, usage.inputTokens, usage.outputTokens], ['Hi there', 11, 4])

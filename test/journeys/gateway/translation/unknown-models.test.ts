@@ -4,7 +4,7 @@ import { call, results, script } from '../../../chats/chats.ts'
 import { startAnthropic } from '../../../vendors/anthropic/anthropic.ts'
 import { startOpenAI } from '../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../world.ts'
 
 let world: World
 let gpt: Vendor
@@ -14,11 +14,11 @@ before(async () => {
   gpt = await startOpenAI()
   claude = await startAnthropic()
   world = await gatewayWorld()
-  await world.bring(gpt, 'oa', { models: [priced('gpt-4o')] })
+  await world.bring(gpt, 'oa', { models: [pricedModel('gpt-4o')] })
   await world.bring(claude, 'cl', {
     shape: 'anthropic-messages',
     base_url: claude.origin,
-    models: [priced('claude-haiku-4-5')],
+    models: [pricedModel('claude-haiku-4-5')],
   })
 })
 
@@ -37,11 +37,11 @@ const paths = {
 
 type Surface = keyof typeof paths
 
-/** A request of which only the messages differ. */
+/** Builds a request from its messages. */
 const asking = (surface: Surface, messages: readonly object[], model = 'sim/echo') =>
   surface === 'responses' ? { model, input: messages } : { model, max_tokens: 9, messages }
 
-test('whoever asks for a model that is not there is told where those that are stand', async () => {
+test('a request for an unknown model is told where models are listed', async () => {
   for (const [surface, root] of [
     ['a', 'compat-a'],
     ['b', 'compat-b'],
@@ -50,7 +50,7 @@ test('whoever asks for a model that is not there is told where those that are st
   ] as const) {
     const list = `/${root}/v1/models`
     for (const answer of [
-      await world.key.post(paths[surface], asking(surface, said('hi'), 'sim/ecko')),
+      await world.key.post(paths[surface], asking(surface, userMessages('hi'), 'sim/ecko')),
       await world.key.get(`${list}/sim/ecko`),
     ])
       assert.ok(
@@ -61,7 +61,7 @@ test('whoever asks for a model that is not there is told where those that are st
   }
 })
 
-test('a name that is nearly one that you are offered is told wherever you ask, and what others are offered is not', async () => {
+test('a misspelled name gets a suggestion on every surface, but only from the caller’s own models', async () => {
   const bob = await (await world.server.person('Bob')).key()
   const model = 'cl/claude-haiku-5-4'
   for (const [by, near] of [
@@ -69,7 +69,7 @@ test('a name that is nearly one that you are offered is told wherever you ask, a
     [bob, ''],
   ] as const) {
     const chat = (await by.post('/chats', {})).body.data.id
-    const plain = { model, messages: said('hi') }
+    const plain = { model, messages: userMessages('hi') }
     for (const answer of [
       await by.post(paths.a, plain),
       await by.get(`/compat-c/v1/models/${model}/endpoints`),
@@ -85,9 +85,9 @@ test('a name that is nearly one that you are offered is told wherever you ask, a
   }
 })
 
-test('who may not list models is told no names, and neither is who reads along in a chat', async () => {
+test('callers that may not list models are told no names, and neither are other readers of a chat', async () => {
   const model = 'cl/claude-haiku-5-4'
-  const plain = { model, messages: said('hi') }
+  const plain = { model, messages: userMessages('hi') }
   const { person } = world
   const running = await person.key({ scopes: ['inference:run', 'gateway:read', 'gateway:run'] })
   const chatting = await person.key({ scopes: ['chat:run', 'chat:write'] })
@@ -111,27 +111,34 @@ test('who may not list models is told no names, and neither is who reads along i
     model: 'sim/script',
     tools: names.map((name) => ({ name, policy: 'allow' })),
   })
-  const asked = (await person.post('/chats', { agent_id: agent.body.data.id })).body.data.id
+  const chatId = (await person.post('/chats', { agent_id: agent.body.data.id })).body.data.id
   const content = script([call('ai_gateway_routing_preview', { model }), call('inference_text', plain)], [])
-  const answer = await person.post(`/chats/${asked}/messages`, { content })
+  const answer = await person.post(`/chats/${chatId}/messages`, { content })
   assert.equal(answer.status, 200, answer.text)
-  const refused = results(answer.body.data).map(({ output }) => output.error.message)
-  for (const message of refused)
+  const errorMessages = results(answer.body.data).map(({ output }) => output.error.message)
+  for (const message of errorMessages)
     assert.equal(message, `The model \`${model}\` doesn’t exist, or you don’t have access to it.`)
-  assert.equal(refused.length, 2)
+  assert.equal(errorMessages.length, 2)
 })
 
-test('who asks in a workspace is told of the models there', async () => {
+test('requests in a workspace get suggestions from that workspace', async () => {
   const { person } = world
   const workspace_id = (await person.post('/workspaces', { name: 'Models of a team' })).body.data.id
   const endpoint = { workspace_id, slug: 'team', shape: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', test: false }
-  const brought = await person.post('/ai-gateway/provider-endpoints', { ...endpoint, models: [priced('large-one')] })
+  const brought = await person.post('/ai-gateway/provider-endpoints', {
+    ...endpoint,
+    models: [pricedModel('large-one')],
+  })
   assert.equal(brought.status, 201, brought.text)
-  const answer = await person.post('/inference/text', { model: 'team/large-on', messages: said('hi'), workspace_id })
+  const answer = await person.post('/inference/text', {
+    model: 'team/large-on',
+    messages: userMessages('hi'),
+    workspace_id,
+  })
   assert.match(answer.body.error.message, /Did you mean `team\/large-one`/)
 })
 
-test('the name that is proposed is one that is served where you asked', async () => {
+test('the suggested name is served on the surface of the request', async () => {
   const chat = (await world.key.post('/chats', {})).body.data.id
   const near = async (to: string, body: object) => {
     const { status, body: answer } = await world.key.post(to, body)
@@ -139,12 +146,12 @@ test('the name that is proposed is one that is served where you asked', async ()
   }
   for (const model of ['sim/echo:nitro', 'sim/ecko:nitro']) {
     for (const surface of ['a', 'b', 'responses'] as const)
-      assert.equal(await near(paths[surface], asking(surface, said('hi'), model)), 'sim/echo')
+      assert.equal(await near(paths[surface], asking(surface, userMessages('hi'), model)), 'sim/echo')
     assert.equal(await near(`/chats/${chat}/messages`, { content: 'hi', model }), 'sim/echo')
-    assert.equal(await near('/inference/text', { model, messages: said('hi') }), 'sim/echo')
+    assert.equal(await near('/inference/text', { model, messages: userMessages('hi') }), 'sim/echo')
   }
   for (const [to, more] of [
-    [paths.c, { messages: said('hi') }],
+    [paths.c, { messages: userMessages('hi') }],
     ['/ai-gateway/routing-preview', {}],
   ] as const) {
     assert.equal(await near(to, { model: 'sim/ecko:nitro', ...more }), 'sim/echo:nitro')

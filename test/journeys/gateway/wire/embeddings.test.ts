@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { embeddingWireOf } from '#gateway/wire/embeddings.ts'
-import { type World, gatewayWorld, priced } from '../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../world.ts'
 import { type ScriptedVendor, startScripted, whole } from './scripted.ts'
 
 let world: World
@@ -12,7 +12,7 @@ before(async () => {
   world = await gatewayWorld({ UK_LIMIT_INFERENCE: '0' })
   for (const shape of ['openai-chat', 'openai-responses', 'ollama']) {
     const base_url = shape === 'ollama' ? vendor.origin : `${vendor.origin}/v1`
-    const models = [priced('m', { capabilities: ['embeddings'] })]
+    const models = [pricedModel('m', { capabilities: ['embeddings'] })]
     await world.bring({ ...vendor, key: 'sk-test' }, shape, { shape, base_url, models })
   }
 })

@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, type ServerResponse, createServer } from 'nod
 import type { AddressInfo } from 'node:net'
 import { EventStreamCodec } from '@smithy/eventstream-codec'
 import type { Shape } from '#gateway/model/offer.ts'
-import { type World, priced } from '../world.ts'
+import { type World, pricedModel } from '../world.ts'
 
 type Json = Record<string, any>
 
@@ -167,7 +167,7 @@ export async function bringWires(world: World, vendor: ScriptedVendor, more: obj
         shape,
         api_key: 'sk-test',
         test: false,
-        models: [priced(model, { capabilities: ['vision', 'tools', 'reasoning', 'json_schema'], ...more })],
+        models: [pricedModel(model, { capabilities: ['vision', 'tools', 'reasoning', 'json_schema'], ...more })],
         ...endpoint(vendor.origin),
       }),
     ),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { testServer } from '../../../server.ts'
-import { type World, priced, worldOn } from '../world.ts'
+import { type World, pricedModel, worldOn } from '../world.ts'
 import { answers } from './answers.ts'
 import {
   type ScriptedVendor,
@@ -31,7 +31,7 @@ before(async () => {
   )
   await bringWires(world, vendor)
   // One model per surface: a provider that failed for a model is tried last for it afterwards.
-  const shared = { models: surfaces.map((_, i) => priced(`shared-${i}`)) }
+  const shared = { models: surfaces.map((_, i) => pricedModel(`shared-${i}`)) }
   await world.bring({ ...vendor, key: 'sk-test' }, 'first', { ...shared, priority: 1 })
   await world.bring({ ...other, key: 'sk-test' }, 'second', { ...shared, priority: 2 })
 })
@@ -166,7 +166,7 @@ test('the stream of /inference/text starts before its provider does, and reports
 test('a provider whose first events have no content, followed by an error, is replaced by another', async () => {
   const { events } = answers.anthropic({ text: 'Hello there' })
   const messages = surfaces.find(({ name }) => name === 'messages')!
-  const asAnthropic = { shape: 'anthropic-messages', models: [priced('claude-x')] }
+  const asAnthropic = { shape: 'anthropic-messages', models: [pricedModel('claude-x')] }
   await world.bring({ ...vendor, key: 'sk-test' }, 'claude-one', {
     ...asAnthropic,
     base_url: vendor.origin,

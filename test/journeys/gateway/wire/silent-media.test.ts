@@ -5,7 +5,7 @@ import { surfaces } from '#gateway/mount.ts'
 import { SECRET, json, vendorAt } from '../../../media/wire.ts'
 import { testServer } from '../../../server.ts'
 import { type Answer, type Route, routes, speechAnswer } from './media-routes.ts'
-import { type World, priced, worldOn } from '../world.ts'
+import { type World, pricedModel, worldOn } from '../world.ts'
 import { surfaces as silentSurfaces, eventsIn } from './surfaces.ts'
 
 type Json = Record<string, any>
@@ -28,7 +28,7 @@ before(async () => {
     { id: 'speaks', kind: 'speech', pricing: { character: 15 } },
     { id: 'hears', kind: 'transcription', pricing: { audio_second: 100 } },
   ]
-  await world.bring({ ...vendor, key: SECRET }, 'own', { models: [...media, priced('writes')] })
+  await world.bring({ ...vendor, key: SECRET }, 'own', { models: [...media, pricedModel('writes')] })
   for (const slug of ['racing-1', 'racing-2'])
     await world.bring({ ...vendor, key: SECRET }, slug, { models: [{ ...media[0]!, id: 'races' }] })
   await world.bring({ ...vendor, key: SECRET }, 'voices', {

@@ -8,7 +8,7 @@ import { startOpenAI } from '../../../../vendors/openai/openai.ts'
 import { startOpenRouter } from '../../../../vendors/openrouter/openrouter.ts'
 import { serve } from '../../../../vendors/server.ts'
 import type { Json, Vendor } from '../../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../../world.ts'
 
 let world: World
 let client: OpenRouter
@@ -16,7 +16,7 @@ const shops = new Map<string, Vendor>()
 
 const head = { id: 'x', created: 1, model: 'thinker' }
 const usage = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 }
-/** A server of OpenAI's shape as DeepSeek's and vLLM's are: its thoughts stand in `reasoning_content`, and null where it says nothing. */
+/** An OpenAI-shaped server like DeepSeek's and vLLM's: reasoning in `reasoning_content`, null in chunks without any. */
 const startThinker = (): Promise<Vendor> =>
   serve({
     key: 'sk-thinker',
@@ -56,7 +56,7 @@ before(async () => {
   const bring = async (slug: string, vendor: Vendor, model: string, more: object) => {
     shops.set(`${slug}/${model}`, vendor)
     const thinks = { capabilities: silent.has(`${slug}/${model}`) ? ['tools'] : ['reasoning', 'tools'] }
-    await world.bring(vendor, slug, { models: [priced(model, thinks)], ...more })
+    await world.bring(vendor, slug, { models: [pricedModel(model, thinks)], ...more })
   }
   const claude = await startAnthropic()
   const gpt = await startOpenAI()
@@ -81,17 +81,17 @@ after(async () => {
 })
 
 const reply = { reasoning: 'Let me "see": é', text: 'Noon.' }
-/** Its vendor says nothing of what it thinks. */
+/** Its vendor doesn't show reasoning. */
 const silent = new Set(['oa/gpt-4o'])
 
-interface Heard {
+interface HeardAnswer {
   text: string
   reasoning: string
   formats: unknown[]
   details: number
 }
 
-async function whole(chatRequest: object): Promise<Heard> {
+async function whole(chatRequest: object): Promise<HeardAnswer> {
   const answer = (await client.chat.send({ chatRequest: { ...chatRequest, stream: false } } as never)) as Json
   const { message } = answer['choices'][0]
   const details = (message.reasoningDetails ?? []) as Json[]
@@ -104,61 +104,61 @@ async function whole(chatRequest: object): Promise<Heard> {
   }
 }
 
-async function streamed(chatRequest: object): Promise<Heard> {
+async function streamAnswer(chatRequest: object): Promise<HeardAnswer> {
   const stream = (await client.chat.send({ chatRequest: { ...chatRequest, stream: true } } as never)) as never
-  const heard: Heard = { text: '', reasoning: '', formats: [], details: 0 }
+  const result: HeardAnswer = { text: '', reasoning: '', formats: [], details: 0 }
   let total = 0
   for await (const chunk of stream as AsyncIterable<Json>) {
     total = chunk['usage']?.totalTokens ?? total
     for (const { delta } of chunk['choices'] as Json[]) {
-      heard.text += delta.content ?? ''
-      heard.reasoning += delta.reasoning ?? ''
+      result.text += delta.content ?? ''
+      result.reasoning += delta.reasoning ?? ''
       const details = (delta.reasoningDetails ?? []) as Json[]
-      heard.formats.push(...details.map(({ format }) => format as unknown))
-      heard.details += details.length
+      result.formats.push(...details.map(({ format }) => format as unknown))
+      result.details += details.length
     }
   }
   assert.ok(total > 0)
-  return heard
+  return result
 }
 
-for (const [name, ask] of Object.entries({ whole, streamed }))
-  test(`OpenRouter’s own SDK reads every provider’s answer and its thoughts, ${name}`, async () => {
+for (const [name, ask] of Object.entries({ whole, streamed: streamAnswer }))
+  test(`OpenRouter’s own SDK reads every provider’s answer and its reasoning, ${name}`, async () => {
     for (const [model, vendor] of shops) {
       vendor.script({ reply })
-      const heard = await ask({ model, messages: said('When?'), reasoning: { effort: 'low' } })
-      const told = `${model}: ${JSON.stringify(heard)}`
-      assert.equal(heard.text, 'Noon.', told)
-      assert.equal(heard.reasoning, silent.has(model) ? '' : reply.reasoning, told)
-      assert.equal(heard.details > 0, !silent.has(model), told)
+      const result = await ask({ model, messages: userMessages('When?'), reasoning: { effort: 'low' } })
+      const context = `${model}: ${JSON.stringify(result)}`
+      assert.equal(result.text, 'Noon.', context)
+      assert.equal(result.reasoning, silent.has(model) ? '' : reply.reasoning, context)
+      assert.equal(result.details > 0, !silent.has(model), context)
       assert.ok(
-        heard.formats.every((format) => typeof format === 'string' && format.length > 0),
-        told,
+        result.formats.every((format) => typeof format === 'string' && format.length > 0),
+        context,
       )
     }
   })
 
-test('whoever wants to see no thoughts sees none, of any provider, whole or streamed', async () => {
+test('a client that hides reasoning gets none, from any provider, whole or streamed', async () => {
   for (const [model, vendor] of shops)
     for (const stream of [false, true])
       for (const hide of [{ reasoning: { effort: 'low', exclude: true } }, { include_reasoning: false }]) {
         vendor.script({ reply })
-        const ask = { model, messages: said('When?'), stream, ...hide }
+        const ask = { model, messages: userMessages('When?'), stream, ...hide }
         const answer = await world.key.post('/compat-c/v1/chat/completions', ask)
-        const told = `${model} with ${JSON.stringify(hide)}: ${answer.text}`
-        assert.equal(answer.status, 200, told)
-        assert.ok(answer.text.includes('Noon.'), told)
-        // The usage for them is still said.
-        assert.doesNotMatch(answer.text, /see|"reasoning(?:_content|_details)?"/, told)
-        assert.doesNotMatch(answer.headers.get('x-uk-losses') ?? '', /exclude/, told)
+        const context = `${model} with ${JSON.stringify(hide)}: ${answer.text}`
+        assert.equal(answer.status, 200, context)
+        assert.ok(answer.text.includes('Noon.'), context)
+        // Its usage is still reported.
+        assert.doesNotMatch(answer.text, /see|"reasoning(?:_content|_details)?"/, context)
+        assert.doesNotMatch(answer.headers.get('x-uk-losses') ?? '', /exclude/, context)
       }
 })
 
-test('OpenAI’s clients read Ollama’s answers in OpenAI’s words', async () => {
+test('OpenAI’s clients read Ollama’s answers in OpenAI’s format', async () => {
   const ollama = shops.get('ll/qwen3:4b')!
   for (const stream of [false, true]) {
     ollama.script({ reply })
-    const ask = { model: 'll/qwen3:4b', messages: said('When?'), stream }
+    const ask = { model: 'll/qwen3:4b', messages: userMessages('When?'), stream }
     const { text, body } = await world.key.post('/compat-a/v1/chat/completions', ask)
     const chunks = stream
       ? [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!) as Json)

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { startOpenAI } from '../../../../vendors/openai/openai.ts'
 import { startOpenRouter } from '../../../../vendors/openrouter/openrouter.ts'
 import type { Vendor } from '../../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced, said } from '../../world.ts'
+import { type World, gatewayWorld, pricedModel, userMessages } from '../../world.ts'
 
 let world: World
 let vendor: Vendor
@@ -19,10 +19,10 @@ before(async () => {
   other = await startOpenAI()
   terse = await startOpenAI({ terse: true })
   world = await gatewayWorld()
-  const models = [priced('openai/gpt-4o-mini')]
+  const models = [pricedModel('openai/gpt-4o-mini')]
   await world.bring(vendor, 'or', { preset: 'openrouter', base_url: `${vendor.origin}/api/v1`, models })
-  await world.bring(other, 'oa', { models: [priced('gpt-4o')] })
-  await world.bring(terse, 'terse', { models: [priced('gpt-4o')] })
+  await world.bring(other, 'oa', { models: [pricedModel('gpt-4o')] })
+  await world.bring(terse, 'terse', { models: [pricedModel('gpt-4o')] })
   openrouter = createOpenRouter({
     apiKey: world.key.key,
     baseURL: `${world.server.origin}/compat-c/v1`,
@@ -37,15 +37,15 @@ after(async () => {
 })
 
 const model = 'or/openai/gpt-4o-mini'
-const sent = () => vendor.requests.findLast(({ method }) => method === 'POST')!
+const lastRequest = () => vendor.requests.findLast(({ method }) => method === 'POST')!
 
-test('an OpenRouter behind it gets every field, and what it reports as cost counts', async () => {
+test('an OpenRouter provider receives every field, and its reported cost counts', async () => {
   vendor.script({ reply: 'Hello', usage: { input: 10, output: 5, cost: 0.0125 } })
   const answer = await world.key.post(
     '/openrouter/api/v1/chat/completions',
     {
       model,
-      messages: said('hi'),
+      messages: userMessages('hi'),
       provider: { sort: 'price', allow_fallbacks: true },
       models: ['openai/gpt-4o-mini'],
       usage: { include: true },
@@ -53,8 +53,8 @@ test('an OpenRouter behind it gets every field, and what it reports as cost coun
     { 'http-referer': 'https://app.example', 'x-title': 'App', 'x-session-id': 's1' },
   )
   assert.equal(answer.status, 200, answer.text)
-  const { headers } = sent()
-  assert.deepEqual(sent().json().provider, { sort: 'price', allow_fallbacks: true })
+  const { headers } = lastRequest()
+  assert.deepEqual(lastRequest().json().provider, { sort: 'price', allow_fallbacks: true })
   assert.deepEqual(
     [headers['http-referer'], headers['x-title'], headers['x-session-id']],
     ['https://app.example', 'App', 's1'],
@@ -77,21 +77,21 @@ test('the AI SDK: text, stream with usage, and a tool loop, from an OpenRouter a
 
     shop.script({ reply: { tools: [{ name: 'weather', arguments: { city: 'Oslo' } }] } }, { reply: 'Snow.' })
     const weather = tool({ inputSchema: z.object({ city: z.string() }), execute: ({ city }) => `snow in ${city}` })
-    const looped = await generateText({
+    const result = await generateText({
       model: openrouter(id),
       prompt: 'Oslo?',
       tools: { weather },
       stopWhen: stepCountIs(3),
     })
-    assert.equal(looped.text, 'Snow.')
+    assert.equal(result.text, 'Snow.')
   }
 })
 
-test('a stream that breaks ends with the frame that OpenRouter’s clients know', async () => {
+test('a truncated stream ends with the frame that OpenRouter’s clients know', async () => {
   other.script({ reply: 'one two three four', garbage: 'closes socket' })
   const answer = await world.key.post('/compat-c/v1/chat/completions', {
     model: 'oa/gpt-4o',
-    messages: said('x'),
+    messages: userMessages('x'),
     stream: true,
   })
   assert.equal(answer.status, 200)
@@ -101,13 +101,13 @@ test('a stream that breaks ends with the frame that OpenRouter’s clients know'
 })
 
 const lastFrame = (text: string) => JSON.parse(text.trim().split('\n\n').at(-1)!.slice('data: '.length))
-const streamed = (surface: string, id: string) =>
-  world.key.post(`/${surface}/v1/chat/completions`, { model: id, messages: said('a b c d'), stream: true })
+const streamOf = (surface: string, id: string) =>
+  world.key.post(`/${surface}/v1/chat/completions`, { model: id, messages: userMessages('a b c d'), stream: true })
 
-test('a vendor that breaks off in its own frame is heard in the client’s: OpenAI’s beside a choice, OpenRouter’s alone', async () => {
+test('a vendor’s own error frame is converted to the client’s: OpenAI’s beside a choice, OpenRouter’s alone', async () => {
   const busy = { status: 503, type: 'overloaded_error', code: 'busy', message: 'Too much at once.' }
   other.script({ reply: 'one two three', midStreamError: busy })
-  const onC = await streamed('compat-c', 'oa/gpt-4o')
+  const onC = await streamOf('compat-c', 'oa/gpt-4o')
   const { error, choices, ...head } = lastFrame(onC.text)
   assert.deepEqual([error.code, error.message, error.metadata.error_type], [503, busy.message, 'provider_overloaded'])
   assert.deepEqual(choices, [
@@ -115,36 +115,39 @@ test('a vendor that breaks off in its own frame is heard in the client’s: Open
   ])
   assert.deepEqual([head.object, head.provider], ['chat.completion.chunk', 'oa'])
   vendor.script({ reply: 'one two three', midStreamError: { ...busy, type: 'provider_overloaded' } })
-  const onA = await streamed('compat-a', model)
+  const onA = await streamOf('compat-a', model)
   assert.deepEqual(lastFrame(onA.text), {
     error: { message: busy.message, type: 'server_error', param: null, code: 'overloaded' },
   })
   assert.match(onA.text, /"content":"one/)
 })
 
-test('keys that strict clients fail without are there, though a server of the shape leaves them out', async () => {
-  const whole = await world.key.post('/compat-c/v1/chat/completions', { model: 'terse/gpt-4o', messages: said('hi') })
+test('keys that strict clients require are added if a server of the shape leaves them out', async () => {
+  const whole = await world.key.post('/compat-c/v1/chat/completions', {
+    model: 'terse/gpt-4o',
+    messages: userMessages('hi'),
+  })
   assert.equal(whole.body.system_fingerprint, null)
-  const { text } = await streamed('compat-c', 'terse/gpt-4o')
+  const { text } = await streamOf('compat-c', 'terse/gpt-4o')
   const chunks = text
     .split('\n\n')
     .flatMap((event) => (event.startsWith('data: {') ? [JSON.parse(event.slice(6))] : []))
   assert.ok(chunks.length > 3)
-  for (const { object, created, choices } of chunks) {
-    assert.deepEqual([object, typeof created], ['chat.completion.chunk', 'number'])
+  for (const { object, created: createdAt, choices } of chunks) {
+    assert.deepEqual([object, typeof createdAt], ['chat.completion.chunk', 'number'])
     for (const choice of choices) assert.ok('finish_reason' in choice && 'native_finish_reason' in choice)
   }
 })
 
-test('what a vendor’s moderation refuses is forbidden, on every surface and not to be asked for again', async () => {
-  const flagged = { status: 403, message: 'Your input was flagged by our moderation.' }
+test('a refusal by a vendor’s moderation is forbidden on every surface, and not to be retried', async () => {
+  const moderation = { status: 403, message: 'Your input was flagged by our moderation.' }
   for (const [surface, path, type] of [
     ['compat-a', 'chat/completions', 'permission_error'],
     ['compat-b', 'messages', 'permission_error'],
     ['compat-c', 'chat/completions', 'permission_denied'],
   ] as const) {
-    other.script(flagged)
-    const body = { model: 'oa/gpt-4o', max_tokens: 9, messages: said('x') }
+    other.script(moderation)
+    const body = { model: 'oa/gpt-4o', max_tokens: 9, messages: userMessages('x') }
     const answer = await world.key.post(`/${surface}/v1/${path}`, body)
     const { error } = answer.body
     assert.deepEqual([answer.status, error.metadata?.error_type ?? error.type], [403, type])

@@ -7,7 +7,7 @@ import { startAnthropic } from '../../../../vendors/anthropic/anthropic.ts'
 import { startOllama } from '../../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../../vendors/openai/openai.ts'
 import type { Json, Vendor } from '../../../../vendors/vendor.ts'
-import { type World, gatewayWorld, priced } from '../../world.ts'
+import { type World, gatewayWorld, pricedModel } from '../../world.ts'
 
 let world: World
 let claude: Vendor
@@ -26,11 +26,11 @@ before(async () => {
   await world.bring(claude, 'an', {
     shape: 'anthropic-messages',
     base_url: claude.origin,
-    models: [priced('claude-sonnet-5-5', can)],
+    models: [pricedModel('claude-sonnet-5-5', can)],
   })
-  await world.bring(deep, 'ds', { models: [priced('deep', can)] })
-  await world.bring(gpt, 'oa', { models: [priced('gpt-4o', { capabilities: ['tools'] })] })
-  await world.bring(llama, 'll', { shape: 'ollama', base_url: llama.origin, models: [priced('qwen3:4b', can)] })
+  await world.bring(deep, 'ds', { models: [pricedModel('deep', can)] })
+  await world.bring(gpt, 'oa', { models: [pricedModel('gpt-4o', { capabilities: ['tools'] })] })
+  await world.bring(llama, 'll', { shape: 'ollama', base_url: llama.origin, models: [pricedModel('qwen3:4b', can)] })
   client = new OpenRouter({
     apiKey: world.key.key,
     serverURL: `${world.server.origin}/compat-c/v1`,
@@ -58,14 +58,14 @@ const tools = [
     function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
   },
 ]
-const asked = (model: string, more: object = {}) => ({
+const paramsFor = (model: string, more: object = {}) => ({
   model,
   messages: [{ role: 'user' as const, content: 'Weather?' }],
   tools,
   ...more,
 })
 
-type Told = {
+type StreamedAnswer = {
   error: unknown
   text: string
   thought: string
@@ -75,10 +75,10 @@ type Told = {
   formats: unknown[]
 }
 
-async function streamed(model: string, more: object = {}): Promise<Told> {
-  const chatRequest = { ...asked(model, more), stream: true as const }
+async function streamAnswer(model: string, more: object = {}): Promise<StreamedAnswer> {
+  const chatRequest = { ...paramsFor(model, more), stream: true as const }
   const stream = (await client.chat.send({ chatRequest })) as EventStream<ChatStreamChunk>
-  const told: Told = {
+  const result: StreamedAnswer = {
     text: '',
     thought: '',
     calls: '',
@@ -89,28 +89,28 @@ async function streamed(model: string, more: object = {}): Promise<Told> {
   }
   for await (const chunk of stream) {
     const choice = chunk.choices[0]
-    told.text += choice?.delta.content ?? ''
-    told.thought += choice?.delta.reasoning ?? ''
-    told.calls += (choice?.delta.toolCalls ?? []).map((call) => call.function?.arguments ?? '').join('')
-    told.error = chunk.error ?? told.error
-    told.finish = choice?.finishReason ?? told.finish
-    told.tokens = chunk.usage?.totalTokens ?? told.tokens
-    told.formats.push(...((choice?.delta.reasoningDetails ?? []) as Json[]).map((one) => one['format']))
+    result.text += choice?.delta.content ?? ''
+    result.thought += choice?.delta.reasoning ?? ''
+    result.calls += (choice?.delta.toolCalls ?? []).map((call) => call.function?.arguments ?? '').join('')
+    result.error = chunk.error ?? result.error
+    result.finish = choice?.finishReason ?? result.finish
+    result.tokens = chunk.usage?.totalTokens ?? result.tokens
+    result.formats.push(...((choice?.delta.reasoningDetails ?? []) as Json[]).map((one) => one['format']))
   }
-  return told
+  return result
 }
 
 async function whole(model: string, more: object = {}): Promise<ChatResult> {
-  return (await client.chat.send({ chatRequest: asked(model, more) })) as ChatResult
+  return (await client.chat.send({ chatRequest: paramsFor(model, more) })) as ChatResult
 }
 
 for (const [model, vendorOf] of all)
-  test(`the official SDK streams text, a call and the usage from ${model}, and reads them whole`, async () => {
+  test(`the official SDK streams text, a call, and the usage from ${model}, and reads them whole`, async () => {
     const reply = { text: 'I look.', tools: [{ name: 'weather', arguments: { city: 'Kyōto' } }] }
     vendorOf().script({ reply, usage: { input: 100, output: 25 }, times: 2 })
-    const told = await streamed(model)
+    const result = await streamAnswer(model)
     assert.deepEqual(
-      [told.text, JSON.parse(told.calls), told.finish, told.tokens],
+      [result.text, JSON.parse(result.calls), result.finish, result.tokens],
       ['I look.', { city: 'Kyōto' }, 'tool_calls', 125],
     )
     const answer = await whole(model)
@@ -119,35 +119,35 @@ for (const [model, vendorOf] of all)
   })
 
 for (const [model, vendorOf] of thinking)
-  test(`the official SDK reads what ${model} thought, each piece with its format, and nothing where it is hidden`, async () => {
+  test(`the official SDK reads the reasoning of ${model}, each piece with its format, and none where it is hidden`, async () => {
     const vendor = vendorOf()
     const reply = { reasoning: 'Look outside first.', text: 'Sunny.' }
     vendor.script({ reply, times: 6 })
-    const told = await streamed(model, { reasoning: { effort: 'low' } })
-    assert.deepEqual([told.text, told.thought], ['Sunny.', 'Look outside first.'])
-    assert.ok(told.formats.length > 0)
+    const result = await streamAnswer(model, { reasoning: { effort: 'low' } })
+    assert.deepEqual([result.text, result.thought], ['Sunny.', 'Look outside first.'])
+    assert.ok(result.formats.length > 0)
     assert.ok(
-      told.formats.every((format) => typeof format === 'string'),
-      JSON.stringify(told.formats),
+      result.formats.every((format) => typeof format === 'string'),
+      JSON.stringify(result.formats),
     )
     const answer = await whole(model, { reasoning: { effort: 'low' } })
     const { message } = answer.choices[0]!
     assert.equal(message.reasoning, 'Look outside first.')
     assert.ok(((message.reasoningDetails ?? []) as Json[]).every(({ format }) => typeof format === 'string'))
-    // The SDK does not send `exclude`, nor the older field: both are asked for without it.
-    for (const hidden of [{ reasoning: { effort: 'low', exclude: true } }, { include_reasoning: false }])
+    // The SDK sends neither `exclude` nor the older field, so both are sent without it.
+    for (const hideField of [{ reasoning: { effort: 'low', exclude: true } }, { include_reasoning: false }])
       for (const stream of [false, true]) {
-        const body = { ...asked(model), reasoning: { effort: 'low' }, ...hidden, stream }
+        const body = { ...paramsFor(model), reasoning: { effort: 'low' }, ...hideField, stream }
         const raw = await world.key.post('/compat-c/v1/chat/completions', body)
         assert.equal(raw.status, 200, raw.text)
         assert.doesNotMatch(raw.text, /outside|reasoning_details/)
       }
   })
 
-test('a stream that breaks is an error of the SDK’s, not a chunk that it cannot read', async () => {
+test('a truncated stream is an SDK error, not an unreadable chunk', async () => {
   for (const [model, vendorOf] of all) {
     vendorOf().script({ reply: 'one two three four', midStreamError: { after: 3 } })
-    const { error } = await streamed(model).catch((error: unknown) => ({ error }))
+    const { error } = await streamAnswer(model).catch((error: unknown) => ({ error }))
     assert.ok(error, `${model} breaks in the middle and nobody is told`)
     const name = error instanceof Error ? error.name : ''
     assert.doesNotMatch(name, /Zod|Validation/, `${model}: ${JSON.stringify(error)}`)

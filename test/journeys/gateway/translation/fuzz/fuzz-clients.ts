@@ -1,4 +1,4 @@
-/** What a client says and hears, drawn at random and spoken by the official SDKs, each in its own shape. */
+/** Random conversations, spoken by the official SDKs, each in its own shape. */
 import assert from 'node:assert/strict'
 import type Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
@@ -9,27 +9,27 @@ interface Call {
   args: Record<string, string>
 }
 type Step = { system: string } | { user: string } | { said: string; calls: Call[] }
-/** A conversation, and the answer that its vendor is to give. */
+/** A conversation, and the answer that its vendor is scripted to give. */
 export interface Talk {
   steps: Step[]
   answer: { text: string; calls: Call[]; thought: string }
   usage: { input: number; cached: number; output: number; reasoning: number }
-  /** Bytes in a piece. */
+  /** Bytes per piece. */
   chunking: number
   streamed: boolean
 }
 
 /** The answer as a client's SDK understood it. */
-interface Heard {
+interface HeardAnswer {
   text: string
   calls: Call[]
-  /** The same put together from a stream's deltas; null: the answer came whole. */
+  /** The same, joined from a stream's deltas; null: the answer came whole. */
   joined: { text: string; args: string[] } | null
   called: boolean
   input: number
   output: number
   total: number
-  /** The answer as the client keeps it, its calls carried out: said with it, the next question is answered too. */
+  /** Sends the answer back with results for its calls; the next turn must work too. */
   next(): Promise<string>
 }
 
@@ -44,9 +44,9 @@ const call: fc.Arbitrary<Call> = fc.record({
 const calls = fc.array(call, { maxLength: 3 })
 const exchange = fc
   .tuple(words, words, calls, fc.option(words, { freq: 4 }))
-  .map(([user, said, made, system]): Step[] => [
+  .map(([user, text, calls, system]): Step[] => [
     { user },
-    { said, calls: made },
+    { said: text, calls: calls },
     ...(system === null ? [] : [{ system }]),
   ])
 export const talk: fc.Arbitrary<Talk> = fc
@@ -59,31 +59,41 @@ export const talk: fc.Arbitrary<Talk> = fc
     chunking: fc.integer({ min: 1, max: 60 }),
     streamed: fc.boolean(),
   })
-  // Objects as JSON makes them.
+  // Objects as JSON produces them.
   .map((one) => JSON.parse(JSON.stringify(one)) as typeof one)
   .filter(({ answer }) => answer.text !== '' || answer.calls.length > 0)
-  .map(({ opening, exchanges, last, answer, counts: [input, read, output, thought], chunking, streamed }) => ({
-    steps: [...(opening === null ? [] : [{ system: opening }]), ...exchanges.flat(), { user: last }],
-    answer,
-    usage: {
-      input,
-      cached: Math.floor((input * read) / 100),
-      output,
-      reasoning: Math.floor((output * thought) / 100),
-    },
-    chunking,
-    streamed,
-  }))
+  .map(
+    ({
+      opening,
+      exchanges,
+      last,
+      answer,
+      counts: [input, cacheReads, output, reasoningTokens],
+      chunking,
+      streamed: isStream,
+    }) => ({
+      steps: [...(opening === null ? [] : [{ system: opening }]), ...exchanges.flat(), { user: last }],
+      answer,
+      usage: {
+        input,
+        cached: Math.floor((input * cacheReads) / 100),
+        output,
+        reasoning: Math.floor((output * reasoningTokens) / 100),
+      },
+      chunking,
+      streamed: isStream,
+    }),
+  )
 
 const parameters = { type: 'object' as const, properties: { city: { type: 'string' } } }
 const callId = (step: number, n: number): string => `call_${step}_${n}`
 export const argsOf = (text: string): Record<string, string> => JSON.parse(text) as Record<string, string>
 
-export type Client = (model: string, talk: Talk) => Promise<Heard>
+export type Client = (model: string, talk: Talk) => Promise<HeardAnswer>
 
 export const chatOf =
   (client: OpenAI): Client =>
-  async (model, { steps, streamed }) => {
+  async (model, { steps, streamed: isStream }) => {
     const messages = steps.flatMap((step, at): OpenAI.Chat.ChatCompletionMessageParam[] => {
       if ('system' in step) return [{ role: 'system', content: step.system }]
       if ('user' in step) return [{ role: 'user', content: step.user }]
@@ -98,27 +108,27 @@ export const chatOf =
       ]
     })
     const tools = names.map((name) => ({ type: 'function' as const, function: { name, parameters } }))
-    const asked = { model, messages, tools }
-    let joined: Heard['joined'] = null
+    const params = { model, messages, tools }
+    let joinedDeltas: HeardAnswer['joined'] = null
     let answer: OpenAI.Chat.ChatCompletion
-    if (streamed) {
-      const stream = client.chat.completions.stream({ ...asked, stream_options: { include_usage: true } })
+    if (isStream) {
+      const stream = client.chat.completions.stream({ ...params, stream_options: { include_usage: true } })
       const args: string[] = []
-      joined = { text: '', args }
+      joinedDeltas = { text: '', args }
       for await (const { choices } of stream) {
-        joined.text += choices[0]?.delta.content ?? ''
+        joinedDeltas.text += choices[0]?.delta.content ?? ''
         for (const one of choices[0]?.delta.tool_calls ?? [])
           args[one.index] = (args[one.index] ?? '') + (one.function?.arguments ?? '')
       }
       answer = await stream.finalChatCompletion()
-    } else answer = await client.chat.completions.create(asked)
+    } else answer = await client.chat.completions.create(params)
     const { message, finish_reason: reason } = answer.choices[0]!
-    const made = (message.tool_calls ?? []).flatMap((one) => (one.type === 'function' ? [one.function] : []))
+    const calls = (message.tool_calls ?? []).flatMap((one) => (one.type === 'function' ? [one.function] : []))
     const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = answer.usage!
     return {
       text: message.content ?? '',
-      calls: made.map((one) => ({ name: one.name, args: argsOf(one.arguments) })),
-      joined,
+      calls: calls.map((one) => ({ name: one.name, args: argsOf(one.arguments) })),
+      joined: joinedDeltas,
       called: reason === 'tool_calls',
       input,
       output,
@@ -130,14 +140,14 @@ export const chatOf =
           content: 'done',
         }))
         const all = [...messages, message, ...results, { role: 'user' as const, content: 'next' }]
-        return (await client.chat.completions.create({ ...asked, messages: all })).choices[0]!.message.content ?? ''
+        return (await client.chat.completions.create({ ...params, messages: all })).choices[0]!.message.content ?? ''
       },
     }
   }
 
 export const responsesOf =
   (client: OpenAI): Client =>
-  async (model, { steps, streamed }) => {
+  async (model, { steps, streamed: isStream }) => {
     const input = steps.flatMap((step, at): OpenAI.Responses.ResponseInputItem[] => {
       if ('system' in step) return [{ role: 'developer', content: step.system }]
       if ('user' in step) return [{ role: 'user', content: [{ type: 'input_text', text: step.user }] }]
@@ -158,11 +168,11 @@ export const responsesOf =
     })
     const tools = names.map((name) => ({ type: 'function' as const, name, parameters, strict: false }))
     const include = ['reasoning.encrypted_content' as const]
-    const asked = { model, input, tools, store: false, include }
-    let joined: Heard['joined'] = null
+    const params = { model, input, tools, store: false, include }
+    let joinedDeltas: HeardAnswer['joined'] = null
     let answer: OpenAI.Responses.Response
-    if (streamed) {
-      const stream = client.responses.stream(asked)
+    if (isStream) {
+      const stream = client.responses.stream(params)
       const args = new Map<number, string>()
       let text = ''
       for await (const event of stream) {
@@ -174,30 +184,30 @@ export const responsesOf =
       }
       answer = await stream.finalResponse()
       assert.ok(answer.status !== 'failed', answer.error?.message)
-      joined = { text, args: [...args.values()] }
-    } else answer = await client.responses.create(asked)
-    const made = answer.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
-    const { input_tokens: given, output_tokens: output, total_tokens: total } = answer.usage!
+      joinedDeltas = { text, args: [...args.values()] }
+    } else answer = await client.responses.create(params)
+    const calls = answer.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
+    const { input_tokens: inputTokens, output_tokens: output, total_tokens: total } = answer.usage!
     return {
       text: answer.output_text,
-      calls: made.map((one) => ({ name: one.name, args: argsOf(one.arguments) })),
-      joined,
-      called: made.length > 0,
-      input: given,
+      calls: calls.map((one) => ({ name: one.name, args: argsOf(one.arguments) })),
+      joined: joinedDeltas,
+      called: calls.length > 0,
+      input: inputTokens,
       output,
       total,
       next: async () => {
-        const results = made.map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: 'done' }))
-        const said = answer.output as OpenAI.Responses.ResponseInputItem[]
-        const all = [...input, ...said, ...results, { role: 'user' as const, content: 'next' }]
-        return (await client.responses.create({ ...asked, input: all })).output_text
+        const results = calls.map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: 'done' }))
+        const outputItems = answer.output as OpenAI.Responses.ResponseInputItem[]
+        const all = [...input, ...outputItems, ...results, { role: 'user' as const, content: 'next' }]
+        return (await client.responses.create({ ...params, input: all })).output_text
       },
     }
   }
 
 export const messagesOf =
   (client: Anthropic): Client =>
-  async (model, { steps, streamed }) => {
+  async (model, { steps, streamed: isStream }) => {
     const [first, ...others] = steps
     const system = first && 'system' in first ? first.system : undefined
     const messages = (system === undefined ? steps : others).flatMap((step, at): Anthropic.MessageParam[] => {
@@ -209,7 +219,7 @@ export const messagesOf =
         name,
         input: args,
       }))
-      // The other way round than they were asked, as some clients do.
+      // In reverse order, as some clients do.
       const results = uses
         .toReversed()
         .map(({ id }) => ({ type: 'tool_result' as const, tool_use_id: id, content: 'done' }))
@@ -219,11 +229,11 @@ export const messagesOf =
       ]
     })
     const tools = names.map((name) => ({ name, input_schema: parameters }))
-    const asked = { model, max_tokens: 10_000, messages, tools, ...(system !== undefined && { system }) }
-    let joined: Heard['joined'] = null
+    const params = { model, max_tokens: 10_000, messages, tools, ...(system !== undefined && { system }) }
+    let joinedDeltas: HeardAnswer['joined'] = null
     let answer: Anthropic.Message
-    if (streamed) {
-      const stream = client.messages.stream(asked)
+    if (isStream) {
+      const stream = client.messages.stream(params)
       const args = new Map<number, string>()
       let text = ''
       for await (const event of stream) {
@@ -234,8 +244,8 @@ export const messagesOf =
           args.set(event.index, args.get(event.index)! + event.delta.partial_json)
       }
       answer = await stream.finalMessage()
-      joined = { text, args: [...args.values()] }
-    } else answer = await client.messages.create(asked)
+      joinedDeltas = { text, args: [...args.values()] }
+    } else answer = await client.messages.create(params)
     const { usage } = answer
     const input = usage.input_tokens + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0)
     return {
@@ -243,7 +253,7 @@ export const messagesOf =
       calls: answer.content.flatMap((block) =>
         block.type === 'tool_use' ? [{ name: block.name, args: block.input as Record<string, string> }] : [],
       ),
-      joined,
+      joined: joinedDeltas,
       called: answer.stop_reason === 'tool_use',
       input,
       output: usage.output_tokens,
@@ -257,7 +267,7 @@ export const messagesOf =
           { role: 'assistant', content: answer.content as Anthropic.ContentBlockParam[] },
           { role: 'user', content: [...results, { type: 'text', text: 'next' }] },
         ]
-        const { content } = await client.messages.create({ ...asked, messages: all })
+        const { content } = await client.messages.create({ ...params, messages: all })
         return content.map((block) => (block.type === 'text' ? block.text : '')).join('')
       },
     }

@@ -1,5 +1,5 @@
-// Random conversations through every pair of a client's shape and a provider's shape, over HTTP, read by the official
-// SDKs. The vendors check every request as strictly as their originals; answers come in pieces cut anywhere.
+// Random conversations through every pair of client shape and provider shape, over HTTP, read by the official SDKs. The
+// vendors check every request as strictly as the originals; answers come in pieces cut anywhere.
 import assert from 'node:assert/strict'
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
@@ -9,14 +9,13 @@ import { startGemini } from '../../../../vendors/gemini/gemini.ts'
 import { startOllama } from '../../../../vendors/ollama/ollama.ts'
 import { startOpenAI } from '../../../../vendors/openai/openai.ts'
 import type { Vendor } from '../../../../vendors/vendor.ts'
-import { gatewayWorld, priced } from '../../world.ts'
+import { gatewayWorld, pricedModel } from '../../world.ts'
 import { type Client, type Talk, argsOf, chatOf, messagesOf, responsesOf, talk } from './fuzz-clients.ts'
 
 export interface Pairs extends AsyncDisposable {
   pairs: { title: string; check(runs: number): Promise<void>; breaks(after: number): Promise<void> }[]
 }
 
-/** Every client shape with every provider shape. */
 export async function fuzzPairs(): Promise<Pairs> {
   const [openai, anthropic, gemini, ollama] = [
     await startOpenAI(),
@@ -43,7 +42,7 @@ export async function fuzzPairs(): Promise<Pairs> {
       more: { shape: 'gemini', base_url: `${gemini.origin}/v1beta` },
       buckets: true,
     },
-    // Its counts know neither cache nor thoughts.
+    // It counts neither cache nor reasoning.
     {
       slug: 'ollama',
       model: 'llama3.2',
@@ -53,11 +52,11 @@ export async function fuzzPairs(): Promise<Pairs> {
     },
   ]
   for (const { slug, model, vendor, more } of providers)
-    await world.bring(vendor, slug, { models: [priced(model, tools)], ...more })
+    await world.bring(vendor, slug, { models: [pricedModel(model, tools)], ...more })
 
   let requestId = ''
-  const noting: typeof fetch = async (...asked) => {
-    const response = await fetch(...asked)
+  const noting: typeof fetch = async (...args) => {
+    const response = await fetch(...args)
     requestId = response.headers.get('x-request-id')!
     return response
   }
@@ -71,37 +70,45 @@ export async function fuzzPairs(): Promise<Pairs> {
     'chat completions of OpenRouter': chatOf(openaiAt('/compat-c/v1')),
   }
 
-  const checked = async (client: Client, { slug, model, vendor, buckets }: (typeof providers)[number], one: Talk) => {
+  const checkTalk = async (client: Client, { slug, model, vendor, buckets }: (typeof providers)[number], one: Talk) => {
     const { answer, usage, chunking } = one
-    const made = answer.calls.map(({ name, args }) => ({ name, arguments: args }))
-    vendor.script({ reply: { text: answer.text, tools: made, reasoning: answer.thought }, usage, chunking })
-    const heard = await client(`${slug}/${model}`, one)
-    assert.equal(heard.text, answer.text)
-    assert.deepEqual(heard.calls, answer.calls)
-    assert.equal(heard.called, answer.calls.length > 0)
-    if (heard.joined !== null) {
-      assert.equal(heard.joined.text, answer.text)
+    const calls = answer.calls.map(({ name, args }) => ({ name, arguments: args }))
+    vendor.script({ reply: { text: answer.text, tools: calls, reasoning: answer.thought }, usage, chunking })
+    const answerHeard = await client(`${slug}/${model}`, one)
+    assert.equal(answerHeard.text, answer.text)
+    assert.deepEqual(answerHeard.calls, answer.calls)
+    assert.equal(answerHeard.called, answer.calls.length > 0)
+    if (answerHeard.joined !== null) {
+      assert.equal(answerHeard.joined.text, answer.text)
       // A call without arguments may come without a delta.
       assert.deepEqual(
-        heard.joined.args.map((text) => argsOf(text || '{}')),
+        answerHeard.joined.args.map((text) => argsOf(text || '{}')),
         answer.calls.map(({ args }) => args),
       )
     }
-    assert.deepEqual([heard.input, heard.output, heard.total], [usage.input, usage.output, usage.input + usage.output])
+    assert.deepEqual(
+      [answerHeard.input, answerHeard.output, answerHeard.total],
+      [usage.input, usage.output, usage.input + usage.output],
+    )
     const call = await world.record(requestId)
-    const known = buckets ? usage : { ...usage, cached: 0, reasoning: 0 }
+    const expectedUsage = buckets ? usage : { ...usage, cached: 0, reasoning: 0 }
     assert.deepEqual(
       [call.input_tokens, call.cache_read_tokens, call.output_tokens, call.reasoning_tokens].map(Number),
-      [usage.input - known.cached, known.cached, usage.output - known.reasoning, known.reasoning],
+      [
+        usage.input - expectedUsage.cached,
+        expectedUsage.cached,
+        usage.output - expectedUsage.reasoning,
+        expectedUsage.reasoning,
+      ],
     )
     assert.equal(call.status, 'succeeded')
     assert.equal(vendor.pending(), 0)
-    // Thoughts go back with their seals, calls with their results: the vendors refuse what does not fit.
-    assert.equal(await heard.next(), 'next')
+    // Reasoning returns with its seals, calls with their results: the vendors reject mismatches.
+    assert.equal(await answerHeard.next(), 'next')
   }
 
-  /** The stream breaks after so many frames with content: the SDK must not take what came for the whole. */
-  const broken = async (client: Client, { slug, model, vendor }: (typeof providers)[number], after: number) => {
+  /** The stream breaks after this many content frames; the SDK must not take it for a whole answer. */
+  const checkBroken = async (client: Client, { slug, model, vendor }: (typeof providers)[number], after: number) => {
     const reply = 'one two three four five six seven eight'
     vendor.script({ reply, midStreamError: { message: 'burst', after }, chunking: after * 7 })
     const one: Talk = {
@@ -119,11 +126,11 @@ export async function fuzzPairs(): Promise<Pairs> {
     pairs: Object.entries(clients).flatMap(([name, client]) =>
       providers.map((provider) => ({
         title: `${name} over ${provider.slug}`,
-        breaks: async (after: number) => await broken(client, provider, after),
+        breaks: async (after: number) => await checkBroken(client, provider, after),
         check: async (runs: number) =>
           await fc.assert(
-            fc.asyncProperty(talk, async (one) => checked(client, provider, one)),
-            // The script that a failed run left must not answer the next.
+            fc.asyncProperty(talk, async (one) => checkTalk(client, provider, one)),
+            // The script left over from a failed run must not answer the next.
             { numRuns: runs, endOnFailure: true },
           ),
       })),
