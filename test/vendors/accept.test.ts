@@ -24,9 +24,9 @@ const words = fc.string({ unit: 'grapheme', maxLength: 12 })
 const id = fc.constantFrom('call_1', 'call_2', 'toolu_01', `call_${'x'.repeat(60)}`, 'id with space/ü')
 const name = fc.constantFrom('get', 'get.it', '1st', 'ünï', 'a'.repeat(70), 'b')
 const cache = fc.option(fc.constantFrom('5m' as const, '1h' as const), { nil: undefined, freq: 6 })
-const marked = <T extends object>(part: T, mark: '5m' | '1h' | undefined): T =>
+const withMark = <T extends object>(part: T, mark: '5m' | '1h' | undefined): T =>
   mark === undefined ? part : { ...part, cache: mark }
-const text = fc.tuple(words, cache).map(([said, mark]): CanonicalPart => marked({ type: 'text', text: said }, mark))
+const text = fc.tuple(words, cache).map(([text1, mark]): CanonicalPart => withMark({ type: 'text', text: text1 }, mark))
 const image = fc.constantFrom<CanonicalPart>(
   { type: 'image', source: { kind: 'base64', media_type: 'image/jpeg', data: 'iVBORw0KGgo=' } },
   { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' } },
@@ -46,7 +46,7 @@ const reasoning = fc.constantFrom<CanonicalPart>(
 )
 const call = fc
   .tuple(id, name, fc.constantFrom('{}', '', '{"a":1}', '[1]', '{"cut', 'null'))
-  .map(([one, called, args]): CanonicalPart => ({ type: 'tool_call', id: one, name: called, arguments: args }))
+  .map(([one, toolName, args]): CanonicalPart => ({ type: 'tool_call', id: one, name: toolName, arguments: args }))
 const result = fc
   .tuple(id, fc.array(fc.oneof(text, image), { maxLength: 2 }), fc.boolean())
   .map(([one, content, is_error]): CanonicalPart => ({ type: 'tool_result', id: one, content, is_error }))
@@ -75,7 +75,7 @@ const tool: fc.Arbitrary<Tool> = fc
     ),
     fc.option(fc.boolean(), { nil: undefined }),
   )
-  .map(([called, parameters, strict]) => ({ name: called, parameters, ...(strict !== undefined && { strict }) }))
+  .map(([toolName, parameters, strict]) => ({ name: toolName, parameters, ...(strict !== undefined && { strict }) }))
 const distinct = (tools: Tool[]): Tool[] => tools.filter((one, n) => tools.findIndex((x) => x.name === one.name) === n)
 const turns: fc.Arbitrary<CanonicalRequest> = fc
   .record(
@@ -83,7 +83,10 @@ const turns: fc.Arbitrary<CanonicalRequest> = fc
       // Nobody asks without having said anything.
       messages: fc
         .array(message, { maxLength: 7 })
-        .map((given): CanonicalMessage[] => [...given, { role: 'user', content: [{ type: 'text', text: 'so?' }] }]),
+        .map((messages): CanonicalMessage[] => [
+          ...messages,
+          { role: 'user', content: [{ type: 'text', text: 'so?' }] },
+        ]),
       tools: fc.array(tool, { maxLength: 3 }).map(distinct),
       tool_choice: fc.constantFrom<NonNullable<CanonicalRequest['tool_choice']>>('auto', 'required', 'none'),
       parallel_tool_calls: fc.boolean(),
@@ -123,7 +126,7 @@ const target = (model: string, preset: string, reasons = true): Target => ({
   capabilities: reasons ? ['tools', 'vision', 'reasoning'] : ['tools', 'vision'],
 })
 /** Null: it was refused before anybody was asked, as a limit below OpenAI's least one is, or media where none can go. */
-function encoded(encode: (turn: CanonicalRequest) => Json, turn: CanonicalRequest): Json | null {
+function tryEncode(encode: (turn: CanonicalRequest) => Json, turn: CanonicalRequest): Json | null {
   try {
     return encode(turn)
   } catch (error) {
@@ -135,15 +138,15 @@ function encoded(encode: (turn: CanonicalRequest) => Json, turn: CanonicalReques
 const always = (encode: (turn: CanonicalRequest) => Json, fault: (body: Json) => unknown) =>
   fc.assert(
     fc.property(turns, (turn) => {
-      const body = encoded(encode, turn)
+      const body = tryEncode(encode, turn)
       if (body === null) return
-      const found = fault(JSON.parse(JSON.stringify(body)) as Json)
-      assert.equal(found, undefined, `${JSON.stringify(found)} in ${JSON.stringify(body)}`)
+      const rejection = fault(JSON.parse(JSON.stringify(body)) as Json)
+      assert.equal(rejection, undefined, `${JSON.stringify(rejection)} in ${JSON.stringify(body)}`)
     }),
     { numRuns: 300 },
   )
 
-test('every translation to a chat is one that OpenAI takes', () => {
+test('OpenAI accepts every translation to a chat', () => {
   for (const to of [target('gpt-5', 'openai'), target('gpt-4o', 'openai', false)])
     always(
       (turn) => encodeChat(turn, to, { stream: true }).body,
@@ -151,7 +154,7 @@ test('every translation to a chat is one that OpenAI takes', () => {
     )
 })
 
-test('every translation to a response is one that OpenAI takes', () => {
+test('OpenAI accepts every translation to a response', () => {
   for (const to of [target('gpt-5', 'openai'), target('gpt-4o', 'openai', false)])
     always(
       (turn) => encodeResponses(turn, to, { stream: true }).body,
@@ -162,7 +165,7 @@ test('every translation to a response is one that OpenAI takes', () => {
     )
 })
 
-test('every translation to messages is one that Anthropic takes', () => {
+test('Anthropic accepts every translation to messages', () => {
   for (const to of [
     target('claude-sonnet-4-5', 'anthropic'),
     target('claude-sonnet-5-5', 'anthropic'),
@@ -174,7 +177,7 @@ test('every translation to messages is one that Anthropic takes', () => {
     )
 })
 
-test('every translation to Gemini is one that Google takes', () => {
+test('Google accepts every translation to Gemini', () => {
   for (const to of [target('gemini-3.8-flash', 'google'), target('gemini-2.5-pro', 'google')])
     always(
       (turn) => encodeGemini(turn, to).body,
@@ -185,7 +188,7 @@ test('every translation to Gemini is one that Google takes', () => {
     )
 })
 
-test('every translation to Converse is one that Bedrock takes', () => {
+test('Bedrock accepts every translation to Converse', () => {
   always(
     (turn) => encodeConverse(turn, target('amazon.nova-pro-v1:0', 'bedrock')).body,
     (body) => check(bedrock.converseRequest, body) ?? bedrock.conflict(body),

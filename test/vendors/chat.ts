@@ -47,9 +47,9 @@ function toolCalls(plan: Plan, { custom }: Dialect): Json[] {
 function toolDeltas(call: Json, index: number): Json[] {
   const kind = call['type'] as 'custom' | 'function'
   const field = kind === 'custom' ? 'input' : 'arguments'
-  const opened = { index, id: call['id'], type: kind, [kind]: { name: call[kind].name, [field]: '' } }
+  const opening = { index, id: call['id'], type: kind, [kind]: { name: call[kind].name, [field]: '' } }
   const pieces = tokens(call[kind][field]).map((piece) => ({ index, [kind]: { [field]: piece } }))
-  return [opened, ...pieces].map((one) => ({ tool_calls: [one] }))
+  return [opening, ...pieces].map((one) => ({ tool_calls: [one] }))
 }
 
 export function finishOf(plan: Plan): string {

@@ -53,11 +53,11 @@ export const endlessKinds: readonly string[] = Object.keys(kinds)
 export const pathOf = (kind: string): string => `/${kind.replaceAll(' ', '-')}`
 
 /** A server whose answers never end, each in its way. Robots.txt is none, so that a page is asked for. */
-export async function startEndless(kindOf: (asked: RawAsked) => string = kindIn): Promise<Raw & { open(): number }> {
+export async function startEndless(kindOf: (request: RawAsked) => string = kindIn): Promise<Raw & { open(): number }> {
   const busy = new Set<Socket>()
-  const raw = await startRaw((asked, socket) => {
-    if (asked.path === '/robots.txt') return void socket.write('HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n')
-    const { begin, again, fast } = kinds[kindOf(asked)]!
+  const raw = await startRaw((request, socket) => {
+    if (request.path === '/robots.txt') return void socket.write('HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n')
+    const { begin, again, fast } = kinds[kindOf(request)]!
     busy.add(socket)
     socket.write(begin)
     const more = (): void => {

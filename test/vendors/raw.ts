@@ -12,7 +12,7 @@ export interface RawAsked {
 }
 
 /** The answer: 200 and JSON unless something else is said. */
-export interface Answered {
+export interface RawAnswer {
   status?: number
   type?: string
   headers?: Record<string, string>
@@ -30,7 +30,7 @@ export interface Raw extends AsyncDisposable {
 }
 
 /** Reads requests that have a length or no body, as ours do, and leaves the answer to `answer`. */
-export async function startRaw(answer: (asked: RawAsked, socket: Socket) => void): Promise<Raw> {
+export async function startRaw(answer: (request: RawAsked, socket: Socket) => void): Promise<Raw> {
   const sockets = new Set<Socket>()
   const state = { connections: 0, asked: [] as RawAsked[] }
   const server = createServer((socket) => {
@@ -76,10 +76,10 @@ function requestIn(bytes: Buffer): { asked: RawAsked; bytes: number } | null {
   return { asked: { method, path, headers, body: bytes.toString('utf8', end + 4, size) }, bytes: size }
 }
 
-export const writeAnswer = (socket: Socket, answered: Answered): boolean => socket.write(writtenAnswer(answered))
+export const writeAnswer = (socket: Socket, answer: RawAnswer): boolean => socket.write(writtenAnswer(answer))
 
 /** An answer as it stands on the wire, with its length. */
-export function writtenAnswer({ status = 200, type = 'application/json', headers = {}, body }: Answered): string {
+export function writtenAnswer({ status = 200, type = 'application/json', headers = {}, body }: RawAnswer): string {
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} X\r\ncontent-type: ${type}\r\n${more.join('')}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }

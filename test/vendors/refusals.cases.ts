@@ -11,13 +11,13 @@ import { startOpenRouter } from './openrouter/openrouter.ts'
 import type { Refusal, Vendor } from './vendor.ts'
 
 const reasons: Refusal[] = ['key', 'permission', 'quota', 'throttle']
-type Sent = { path: string; headers: Record<string, string>; body: object }
+type PlainRequest = { path: string; headers: Record<string, string>; body: object }
 const messages = [{ role: 'user', content: 'Hi' }]
 const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }]
-const plain: Sent = { path: '/v1/chat/completions', headers: {}, body: { model: 'gpt-4o', messages } }
+const plain: PlainRequest = { path: '/v1/chat/completions', headers: {}, body: { model: 'gpt-4o', messages } }
 
 /** A request that each takes when nothing is scripted, and the statuses of its four refusals. */
-const vendors: [string, () => Promise<Vendor>, (key: string) => Sent, number[]][] = [
+const vendors: [string, () => Promise<Vendor>, (key: string) => PlainRequest, number[]][] = [
   ['openai', startOpenAI, (key) => ({ ...plain, headers: { authorization: `Bearer ${key}` } }), [401, 403, 429, 429]],
   ['ollama', startOllama, () => ({ ...plain, body: { model: 'llama3.2', messages } }), [401, 403, 429, 503]],
   [
@@ -74,7 +74,7 @@ const vendors: [string, () => Promise<Vendor>, (key: string) => Sent, number[]][
 
 describe('refusals', () => {
   for (const [name, start, ask, statuses] of vendors)
-    test(`${name} turns away a key, a right, an account without means and whoever is too fast`, async () => {
+    test(`${name} refuses an unknown key, missing permission, an exhausted account, and excess requests`, async () => {
       await using vendor = await start()
       const send = async () => {
         const { path, headers, body } = ask(vendor.key)
@@ -93,7 +93,7 @@ describe('refusals', () => {
       assert.ok(vendor.requests.at(-1)!.seen)
     })
 
-  test('openai 7.55 tries again at a throttle, after what `retry-after-ms` says, and says which quota is gone', async () => {
+  test('openai 7.55 retries after throttling, following `retry-after-ms`, and reports the exhausted quota', async () => {
     await using vendor = await startOpenAI()
     const client = new OpenAI({ apiKey: vendor.key, baseURL: `${vendor.origin}/v1`, maxRetries: 1, logLevel: 'off' })
     const ask = () => client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] })

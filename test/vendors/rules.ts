@@ -52,19 +52,19 @@ export function check(rule: Rule, value: unknown, path: Path = []): Fault | unde
 }
 
 function checkFields(rule: Rule, value: Json, path: Path): Fault | undefined {
-  const picked = rule.pick?.(value)
-  if (picked) return check(picked, value, path)
+  const pickedRule = rule.pick?.(value)
+  if (pickedRule) return check(pickedRule, value, path)
   const fields = rule.fields ?? {}
-  const found = first(Object.entries(fields), ([name, inner]) => check(inner, value[name], [...path, name]))
-  if (found || !rule.closed) return found
+  const fieldFault = first(Object.entries(fields), ([name, inner]) => check(inner, value[name], [...path, name]))
+  if (fieldFault || !rule.closed) return fieldFault
   const extra = Object.keys(value).find((name) => !(name in fields))
   return extra === undefined ? undefined : { kind: 'unknown', path: [...path, extra], rule, value: value[extra] }
 }
 
 function first<T, R>(items: Iterable<T>, look: (item: T) => R | undefined): R | undefined {
   for (const item of items) {
-    const found = look(item)
-    if (found !== undefined) return found
+    const itemFault = look(item)
+    if (itemFault !== undefined) return itemFault
   }
   return undefined
 }

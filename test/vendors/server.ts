@@ -56,10 +56,10 @@ export async function serve(play: Play): Promise<Vendor> {
       return request ?? (await new Promise((resolve) => waiting.push({ index, resolve })))
     },
     [Symbol.asyncDispose]: async () => {
-      const closed = once(server, 'close')
+      const closing = once(server, 'close')
       server.close()
       server.closeAllConnections()
-      await closed
+      await closing
     },
   }
 }
@@ -101,8 +101,8 @@ async function handle(
   behaviour: Behaviour,
   record: (request: RecordedRequest) => void,
 ): Promise<void> {
-  const gone = new AbortController()
-  const ended = Promise.withResolvers<void>()
+  const clientGone = new AbortController()
+  const answerEnd = Promise.withResolvers<void>()
   const url = new URL(message.url ?? '/', 'http://loopback')
   const request: RecordedRequest = {
     method: message.method ?? 'GET',
@@ -113,15 +113,15 @@ async function handle(
     json: () => JSON.parse(request.body.toString('utf8')) as Json,
     aborted: false,
     at: Date.now(),
-    ended: ended.promise,
+    ended: answerEnd.promise,
   }
   let ours = false
   response.once('close', () => {
     request.aborted = !ours && !response.writableFinished
-    gone.abort()
-    ended.resolve()
+    clientGone.abort()
+    answerEnd.resolve()
   })
-  response.on('error', () => gone.abort())
+  response.on('error', () => clientGone.abort())
   const whole = await readBody(message)
   request.body = whole.body
   record(request)
@@ -129,11 +129,11 @@ async function handle(
 
   const call: Call = { request, method: request.method, path: request.path, behaviour }
   let answer = await play.answer(call)
-  const refused = 'body' in answer && answer.status >= 400
-  if (!refused) answer = scripted(play, call, answer)
+  const isRefusal = 'body' in answer && answer.status >= 400
+  if (!isRefusal) answer = scriptedAnswer(play, call, answer)
   if (failsFirst(call.behaviour)) request.seen = undefined
-  await deliver(response, answer, refused ? {} : call.behaviour, {
-    signal: gone.signal,
+  await deliver(response, answer, isRefusal ? {} : call.behaviour, {
+    signal: clientGone.signal,
     headers: { ...play.headers(call), ...call.behaviour.headers },
     breakOff: () => {
       ours = true
@@ -147,7 +147,7 @@ export function failsFirst({ status, refuses }: Behaviour): boolean {
   return status !== undefined || refuses !== undefined
 }
 
-function scripted(play: Play, call: Call, answer: Answer): Answer {
+function scriptedAnswer(play: Play, call: Call, answer: Answer): Answer {
   const { behaviour } = call
   if (behaviour.refuses !== undefined) {
     if (!play.refusals) throw new Error('This vendor turns nobody away.')

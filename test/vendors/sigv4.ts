@@ -15,17 +15,17 @@ export type Refusal = { status: number; type: string; message: string }
 const refuse = (type: string, message: string): Refusal => ({ status: 403, type, message })
 
 export function verifySignature(request: RecordedRequest, account: Account, service: string): Refusal | undefined {
-  const given = /^AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
+  const authorization = /^AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
     request.headers.authorization ?? '',
   )
   if (!request.headers.authorization)
     return refuse('MissingAuthenticationTokenException', 'Missing Authentication Token')
-  if (!given)
+  if (!authorization)
     return refuse(
       'IncompleteSignatureException',
       'Authorization header requires Credential, SignedHeaders and Signature.',
     )
-  const [, credential = '', names = '', signature = ''] = given
+  const [, credential = '', names = '', signature = ''] = authorization
   const [accessKeyId, date, region, named, terminator] = credential.split('/')
   if (accessKeyId !== account.accessKeyId)
     return refuse('UnrecognizedClientException', 'The security token included in the request is invalid.')
@@ -37,11 +37,15 @@ export function verifySignature(request: RecordedRequest, account: Account, serv
   const at = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
   if (!(Math.abs(at - Date.now()) <= 5 * 60_000) || date !== time.slice(0, 8))
     return refuse('InvalidSignatureException', `Signature expired or not yet current: ${time}`)
-  const signed = names.split(';')
-  if (!signed.includes('host') || !signed.includes('x-amz-date') || signed.join() !== signed.toSorted().join())
+  const signedHeaders = names.split(';')
+  if (
+    !signedHeaders.includes('host') ||
+    !signedHeaders.includes('x-amz-date') ||
+    signedHeaders.join() !== signedHeaders.toSorted().join()
+  )
     return refuse('InvalidSignatureException', "'Host' and 'X-Amz-Date' must be signed headers, in order.")
 
-  const canonical = canonicalRequest(request, signed, names)
+  const canonical = canonicalRequest(request, signedHeaders, names)
   const scope = [date, region, service, 'aws4_request'].join('/')
   const toSign = ['AWS4-HMAC-SHA256', time, scope, sha256(canonical)].join('\n')
   const key = [date, region, service, 'aws4_request'].reduce<Buffer>(
@@ -57,13 +61,17 @@ export function verifySignature(request: RecordedRequest, account: Account, serv
 }
 
 /** Every service but S3 encodes the segments of the path as it travels once more. */
-function canonicalRequest({ method, path, query, headers, body }: RecordedRequest, signed: string[], names: string) {
+function canonicalRequest(
+  { method, path, query, headers, body }: RecordedRequest,
+  signedHeaders: string[],
+  names: string,
+) {
   const search = [...query]
     .map(([name, value]) => [encode(name), encode(value)] as const)
     .sort(([a, x], [b, y]) => (a === b ? Number(x > y) - Number(x < y) : Number(a > b) - Number(a < b)))
     .map((pair) => pair.join('='))
     .join('&')
-  const lines = signed.map((name) => `${name}:${[headers[name]].flat().join(',').trim().replace(/\s+/g, ' ')}\n`)
+  const lines = signedHeaders.map((name) => `${name}:${[headers[name]].flat().join(',').trim().replace(/\s+/g, ' ')}\n`)
   const payload = headers['x-amz-content-sha256'] ?? sha256(body)
   const uri = path.split('/').map(encode).join('/')
   return [method, uri, search, lines.join(''), names, payload].join('\n')

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type Answered, type Raw, type RawAsked, startRaw, writtenAnswer } from './raw.ts'
+import { type RawAnswer, type Raw, type RawAsked, startRaw, writtenAnswer } from './raw.ts'
 
 /** A server that says each answer twice. */
 export interface Twice extends Raw {
@@ -15,10 +15,10 @@ const AGAIN_MS = 30
  * A server that answers each request, and 30 ms later once more with the same bytes; who asks sooner over the same
  * connection gets that second answer first, which is the worst that can happen to a client that lends connections on.
  */
-export async function startTwice(answer: (asked: RawAsked) => Answered | Promise<Answered>): Promise<Twice> {
+export async function startTwice(answer: (request: RawAsked) => RawAnswer | Promise<RawAnswer>): Promise<Twice> {
   const again = new WeakMap<Socket, { bytes: string; timer: NodeJS.Timeout }>()
-  async function tell(asked: RawAsked, socket: Socket): Promise<void> {
-    const bytes = writtenAnswer(await answer(asked))
+  async function tell(request: RawAsked, socket: Socket): Promise<void> {
+    const bytes = writtenAnswer(await answer(request))
     const before = again.get(socket)
     if (before !== undefined) {
       clearTimeout(before.timer)
@@ -34,6 +34,9 @@ export async function startTwice(answer: (asked: RawAsked) => Answered | Promise
     }, AGAIN_MS)
     again.set(socket, { bytes, timer })
   }
-  const twice = Object.assign(await startRaw((asked, socket) => void tell(asked, socket)), { misplaced: 0, unasked: 0 })
+  const twice = Object.assign(await startRaw((request, socket) => void tell(request, socket)), {
+    misplaced: 0,
+    unasked: 0,
+  })
   return twice
 }

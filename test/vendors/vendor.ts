@@ -38,23 +38,23 @@ export type RecordedRequest = {
   /** Milliseconds since the epoch, when the request line arrived. */
   at: number
   /** The part that reached the model; undefined when the vendor refused the request before. */
-  seen?: Seen | undefined
+  seen?: ModelInput | undefined
   /** Resolves when the answer is complete or the client is gone. */
   ended: Promise<void>
 }
 
 /** A request as the vendor's model gets it, which is not always as it was sent. */
-export type Seen = {
+export type ModelInput = {
   /** In the vendor's shape: what it drops is gone, and what it stored and was named by an id stands in its place. */
   messages: Json[]
   /** Output tokens, from the field that the vendor reads; undefined: nothing bounds the answer. */
   limit: number | undefined
   /** The things that lay at the vendor and were read for this request. */
-  read: Kept[]
+  read: StoredObject[]
 }
 
 /** Something that lies at a vendor, in the account of a key: a file, a container, a store of vectors. */
-export type Kept = { kind: string; id: string; key: string; text: string }
+export type StoredObject = { kind: string; id: string; key: string; text: string }
 
 export type Behaviour = {
   /** The model talks for this many tokens (of one word each), or until the limit that the vendor read. */
@@ -149,13 +149,13 @@ export type Making = {
   seconds?: number | undefined
   /** The words of a transcript. */
   text?: string | undefined
-  spoiled?: Spoiled | undefined
+  spoiled?: Damage | undefined
   link?: LinkScript | undefined
   job?: JobScript | undefined
 }
 
 /** The bytes in place of the file. cut: its first half. json: a note, where a picture or a sound was due. */
-export type Spoiled = 'empty' | 'web page' | 'json' | 'cut'
+export type Damage = 'empty' | 'web page' | 'json' | 'cut'
 
 /**
  * expired: it was good only until it was asked for. keyed: it has the caller's key in it. moved: it leads on to another

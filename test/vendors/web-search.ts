@@ -68,10 +68,10 @@ export const startTavily = (): Promise<Vendor> =>
       if (path !== '/search' || method !== 'POST') return { status: 404, body: {} }
       if (request.headers.authorization !== 'Bearer tvly-key')
         return { status: 401, body: { detail: { error: 'Unauthorized: missing or invalid API key.' } } }
-      const asked: Json = request.json()
-      if (typeof asked.query !== 'string' || !(asked.max_results >= 0 && asked.max_results <= 20))
+      const body: Json = request.json()
+      if (typeof body.query !== 'string' || !(body.max_results >= 0 && body.max_results <= 20))
         return { status: 422, body: { detail: [] } }
-      const results = hits(asked.query, 0, asked.max_results).map(({ title, url, snippet }, i) => ({
+      const results = hits(body.query, 0, body.max_results).map(({ title, url, snippet }, i) => ({
         title,
         url,
         content: snippet,
@@ -80,7 +80,7 @@ export const startTavily = (): Promise<Vendor> =>
       }))
       return {
         status: 200,
-        body: { query: asked.query, follow_up_questions: null, answer: null, images: [], results, response_time: 0.5 },
+        body: { query: body.query, follow_up_questions: null, answer: null, images: [], results, response_time: 0.5 },
       }
     },
     failure: ({ status }) => ({

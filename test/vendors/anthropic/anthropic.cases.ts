@@ -19,7 +19,7 @@ for (const [release, Sdk] of Object.entries(sdks)) {
     new Sdk({ apiKey, authToken: null, baseURL: vendor.origin, maxRetries: 0, logLevel: 'off' })
 
   describe(`@anthropic-ai/sdk ${release}`, () => {
-    test('text, usage, and the version it asks for', async () => {
+    test('text, usage, and the requested version', async () => {
       await using vendor = await startAnthropic()
       vendor.script({ reply: 'Hello 東京', usage: { input: 20, output: 9, cached: 6, cacheWrite: 4 } })
       const answer = await client(vendor).messages.create(ask('Hi'))
@@ -35,7 +35,7 @@ for (const [release, Sdk] of Object.entries(sdks)) {
       assert.equal(headers[release === '1.11' ? 'authorization' : 'x-api-key']?.includes(vendor.key), true)
     })
 
-    test('stream: thinking with its signature, text, two tools, true totals at the end', async () => {
+    test('stream: thinking with its signature, text, two tools, correct totals at the end', async () => {
       await using vendor = await startAnthropic()
       vendor.script({
         reply: {
@@ -83,7 +83,7 @@ for (const [release, Sdk] of Object.entries(sdks)) {
       )
     })
 
-    test('omitted thinking leaves a signature alone', async () => {
+    test('omitted thinking only leaves a signature', async () => {
       await using vendor = await startAnthropic()
       const answer = await client(vendor).messages.create({
         ...ask('Hi'),
@@ -103,7 +103,7 @@ for (const [release, Sdk] of Object.entries(sdks)) {
       assert.equal((await client(vendor).models.retrieve('claude-haiku-4-5')).display_name, 'Claude Haiku 4.5')
     })
 
-    test('sampling belongs to 2023-06-01 only', async () => {
+    test('sampling fields only exist in 2023-06-01', async () => {
       await using vendor = await startAnthropic()
       const hot = { ...ask('Hi'), temperature: 0.5, top_k: 4 } as ReturnType<typeof ask>
       if (release === '0.137') assert.equal((await client(vendor).messages.create(hot)).role, 'assistant')
@@ -137,16 +137,16 @@ for (const [release, Sdk] of Object.entries(sdks)) {
     test('a stream that breaks', async () => {
       await using vendor = await startAnthropic()
       vendor.script({ midStreamError: { type: 'overloaded_error', message: 'Overloaded', after: 3 } })
-      const seen: string[] = []
+      const events: string[] = []
       await assert.rejects(async () => {
-        for await (const event of client(vendor).messages.stream(ask('one two three'))) seen.push(event.type)
+        for await (const event of client(vendor).messages.stream(ask('one two three'))) events.push(event.type)
       }, /overloaded_error/)
-      assert.equal(seen.includes('content_block_delta') && !seen.includes('message_stop'), true)
+      assert.equal(events.includes('content_block_delta') && !events.includes('message_stop'), true)
     })
   })
 }
 
-test('anthropic refuses what Anthropic refuses', async () => {
+test('anthropic rejects what Anthropic rejects', async () => {
   await using vendor = await startAnthropic()
   const post = async (body: Json, headers: Record<string, string> = {}) => {
     const response = await fetch(`${vendor.origin}/v1/messages`, {
@@ -194,7 +194,7 @@ test('anthropic refuses what Anthropic refuses', async () => {
 const threads = 'message-threads-2026-08-12'
 const steps = { maxRetries: 0, logLevel: 'off' as const }
 
-test('a tool runner goes on in a thread: each turn sends what is new, and the model gets everything', async () => {
+test('a tool runner continues in a thread: each turn sends what is new, and the model gets everything', async () => {
   await using vendor = await startAnthropic()
   vendor.script(
     { reply: { text: 'Let me look.', tools: [{ id: 'toolu_1', name: 'weather', arguments: { city: 'Kyōto' } }] } },
@@ -222,7 +222,7 @@ test('a tool runner goes on in a thread: each turn sends what is new, and the mo
   assert.match(JSON.stringify(vendor.requests[2]!.seen!.messages), /sunny in Kyōto.*sunny in Nara/)
 })
 
-test('a thread that is lost is 404 `thread_not_found`, and the client sends the whole conversation again', async () => {
+test('a lost thread is 404 `thread_not_found`, and the client sends the whole conversation again', async () => {
   await using vendor = await startAnthropic()
   const client = new Sdk1({ apiKey: vendor.key, baseURL: vendor.origin, ...steps })
   const thread = client.beta.messages.thread({ model: 'claude-opus-5-5', max_tokens: 100 })
@@ -239,7 +239,7 @@ test('a thread that is lost is 404 `thread_not_found`, and the client sends the 
   )
 })
 
-test('a thread is of one key, goes on from its last answer only, and keeps what it began with', async () => {
+test('a thread belongs to one key, continues from its last answer only, and keeps its first settings', async () => {
   await using vendor = await startAnthropic({ keys: ['sk-other'] })
   const send = async (body: Json, key = vendor.key, beta = threads) => {
     const headers = { 'x-api-key': key, 'anthropic-version': '2023-06-01', 'anthropic-beta': beta }
@@ -251,27 +251,27 @@ test('a thread is of one key, goes on from its last answer only, and keeps what 
   const go = (previous_message_id: string) => ({ thread: { type: 'continue', previous_message_id } })
   assert.equal((await send({ thread: { type: 'create' } }, vendor.key, 'other-beta')).status, 400)
   const first = await send({ thread: { type: 'create' } })
-  const lost = [404, 'thread_not_found']
-  const told = async (body: Json, key?: string) => {
+  const notFound = [404, 'thread_not_found']
+  const errorOf = async (body: Json, key?: string) => {
     const { status, code } = await send(body, key)
     return [status, code]
   }
-  assert.deepEqual(await told(go('msg_none')), lost)
-  assert.deepEqual(await told(go(first.id), 'sk-other'), lost)
-  assert.deepEqual(await told({ ...go(first.id), output_config: { effort: 'low' } }), [
+  assert.deepEqual(await errorOf(go('msg_none')), notFound)
+  assert.deepEqual(await errorOf(go(first.id), 'sk-other'), notFound)
+  assert.deepEqual(await errorOf({ ...go(first.id), output_config: { effort: 'low' } }), [
     400,
     'thread_fingerprint_mismatch',
   ])
-  assert.deepEqual(await told({ ...go(first.id), system: 'x' }), [400, undefined])
+  assert.deepEqual(await errorOf({ ...go(first.id), system: 'x' }), [400, undefined])
   const second = await send(go(first.id))
   assert.equal(second.status, 200)
-  assert.deepEqual(await told(go(first.id)), [400, 'thread_already_continued'])
-  assert.deepEqual(await told({ ...go(second.id), messages: [] }), [200, undefined])
+  assert.deepEqual(await errorOf(go(first.id)), [400, 'thread_already_continued'])
+  assert.deepEqual(await errorOf({ ...go(second.id), messages: [] }), [200, undefined])
   const plain = await send({})
-  assert.deepEqual(await told(go(plain.id)), lost, 'nobody asked to keep it')
+  assert.deepEqual(await errorOf(go(plain.id)), notFound, 'nobody asked to keep it')
 })
 
-test('files and containers lie in the account of a key, and it is written down who read them', async () => {
+test('files and containers belong to the account of a key, and reads are recorded', async () => {
   await using vendor = await startAnthropic({ keys: ['sk-other'] })
   const file_id = vendor.keep({ kind: 'file', text: 'secret file' })
   const container = vendor.keep({ kind: 'container', text: 'secret container' })

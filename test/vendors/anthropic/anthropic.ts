@@ -13,13 +13,13 @@
 // - whether tool_result blocks may follow other blocks (compat.md: they come first; refused otherwise);
 // - whether `redacted_thinking` and citations are ever sent unasked (never here); batches, files, skills: answer 404.
 import { AnthropicStore, previousOf } from './store.ts'
-import { conflict, messageRequest, versions, worded } from './rules.ts'
+import { conflict, messageRequest, versions, faultMessage } from './rules.ts'
 import { event, eventsOf, messageOf, type Ending } from './message.ts'
 import type { Answer, Flow, Frame, Whole } from '../delivery/deliver.ts'
 import { id, lastText, parse, planOf, weigh, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
 import { failsFirst, serve, type Call } from '../server.ts'
-import type { Behaviour, Json, Kept, MidStreamError, Options, Refusal, Vendor } from '../vendor.ts'
+import type { Behaviour, Json, StoredObject, MidStreamError, Options, Refusal, Vendor } from '../vendor.ts'
 
 export type AnthropicModel = {
   id: string
@@ -73,10 +73,10 @@ export class Anthropic {
   answer(call: Call): Answer {
     const { method, path } = call
     const { headers } = call.request
-    const given = headers['x-api-key'] ?? /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1]
-    if (given === undefined) return problem(call, 401, 'x-api-key header is required')
-    if (!this.keys.includes(String(given))) return problem(call, 401, 'invalid x-api-key')
-    call.key = String(given)
+    const apiKey = headers['x-api-key'] ?? /^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1]
+    if (apiKey === undefined) return problem(call, 401, 'x-api-key header is required')
+    if (!this.keys.includes(String(apiKey))) return problem(call, 401, 'invalid x-api-key')
+    call.key = String(apiKey)
     const version = headers['anthropic-version']
     if (version === undefined) return problem(call, 400, 'anthropic-version: header is required')
     if (!versions.includes(String(version))) {
@@ -95,12 +95,12 @@ export class Anthropic {
     return this.speak(call, body, version, betasOf(call))
   }
 
-  speak(call: Call, given: Json, version: string, betas: string[]): Whole | Flow {
-    const read = this.#read(call, given, version, betas)
-    if ('refusal' in read) return read.refusal
-    const { body, model, kept } = read
-    const texts = kept.map(({ text }) => text)
-    call.request.seen = { messages: body['messages'], limit: body['max_tokens'], read: kept }
+  speak(call: Call, json: Json, version: string, betas: string[]): Whole | Flow {
+    const parsedRequest = this.#read(call, json, version, betas)
+    if ('refusal' in parsedRequest) return parsedRequest.refusal
+    const { body, model, kept: storedFiles } = parsedRequest
+    const texts = storedFiles.map(({ text }) => text)
+    call.request.seen = { messages: body['messages'], limit: body['max_tokens'], read: storedFiles }
     const thinks = ['enabled', 'adaptive'].includes(body['thinking']?.type)
     const plan = planOf({
       behaviour: call.behaviour,
@@ -114,46 +114,46 @@ export class Anthropic {
     const ending = endingOf(plan, call.behaviour)
     if (body['max_tokens'] === 0)
       Object.assign(plan, { text: '', reasoning: '', tools: [], usage: { ...plan.usage, output: 0 } })
-    const container = kept.find(({ kind }) => kind === 'container')?.id
+    const container = storedFiles.find(({ kind }) => kind === 'container')?.id
     const message = messageOf(plan, model.id, ending, body['thinking']?.display === 'omitted', container)
-    if (!failsFirst(call.behaviour)) this.store.add(call.key ?? this.key, given, body, message)
+    if (!failsFirst(call.behaviour)) this.store.add(call.key ?? this.key, json, body, message)
     if (!body['stream']) return { status: 200, body: message }
     const frames = eventsOf(message, plan)
-    return { format: 'sse', frames, opening: 2, closing: 2, failure: (error) => broken(call, error) }
+    return { format: 'sse', frames, opening: 2, closing: 2, failure: (error) => brokenFrames(call, error) }
   }
 
   #count(call: Call, version: string): Answer {
-    const given = parse(call.request.body)
-    if (!given) return problem(call, 400, 'The request body is not valid JSON.')
-    const read = this.#read(call, given, version, betasOf(call), true)
-    if ('refusal' in read) return read.refusal
-    const { body, kept } = read
-    const texts = kept.map(({ text }) => text)
-    const counted = weigh(body['system']) + weigh(body['messages']) + weigh(body['tools']) + weigh(texts)
-    return { status: 200, body: { input_tokens: call.behaviour.usage?.input ?? Math.max(1, counted) } }
+    const json = parse(call.request.body)
+    if (!json) return problem(call, 400, 'The request body is not valid JSON.')
+    const parsedRequest = this.#read(call, json, version, betasOf(call), true)
+    if ('refusal' in parsedRequest) return parsedRequest.refusal
+    const { body, kept: storedFiles } = parsedRequest
+    const texts = storedFiles.map(({ text }) => text)
+    const tokenCount = weigh(body['system']) + weigh(body['messages']) + weigh(body['tools']) + weigh(texts)
+    return { status: 200, body: { input_tokens: call.behaviour.usage?.input ?? Math.max(1, tokenCount) } }
   }
 
   #read(
     call: Call,
-    given: Json,
+    json: Json,
     version: string,
     betas: string[],
     counting = false,
-  ): { body: Json; model: AnthropicModel; kept: Kept[] } | { refusal: Whole } {
+  ): { body: Json; model: AnthropicModel; kept: StoredObject[] } | { refusal: Whole } {
     const refuse = (status: number, message: string, code?: string) => ({
       refusal: problem(call, status, message, undefined, code),
     })
-    const fault = check(messageRequest(version, betas, { counting, continues: previousOf(given) !== undefined }), given)
-    if (fault) return refuse(400, worded(fault))
-    const model = this.models.find((one) => one.id === given['model'])
-    if (!model) return refuse(404, `model: ${given['model']}`)
+    const fault = check(messageRequest(version, betas, { counting, continues: previousOf(json) !== undefined }), json)
+    if (fault) return refuse(400, faultMessage(fault))
+    const model = this.models.find((one) => one.id === json['model'])
+    if (!model) return refuse(404, `model: ${json['model']}`)
     if (call.behaviour.forgets) this.store.forget()
     const key = call.key ?? this.key
-    const whole = this.store.whole(key, given)
+    const whole = this.store.whole(key, json)
     if ('status' in whole) return refuse(whole.status, whole.message, whole.code)
     const { body } = whole
-    const looked = this.store.read(key, body)
-    if ('status' in looked) return refuse(looked.status, looked.message, looked.code)
+    const lookup = this.store.read(key, body)
+    if ('status' in lookup) return refuse(lookup.status, lookup.message, lookup.code)
     const clash = conflict(body, version)
     if (clash) return refuse(400, clash)
     const { role } = (body['messages'] as Json[]).findLast((one) => one['role'] !== 'system') ?? {}
@@ -166,7 +166,7 @@ export class Anthropic {
     const size = weigh(body['messages']) + weigh(body['system'])
     const context = model.context ?? 200_000
     if (size > context) return refuse(400, `prompt is too long: ${size} tokens > ${context} maximum`)
-    return { body, model, kept: looked.read }
+    return { body, model, kept: lookup.read }
   }
 
   #list({ request }: Call): Whole {
@@ -193,8 +193,8 @@ export class Anthropic {
 }
 
 function betasOf({ request }: Call): string[] {
-  const given = [request.headers['anthropic-beta'] ?? []].flat().join(',')
-  return given.split(',').flatMap((name) => name.trim() || [])
+  const betaHeader = [request.headers['anthropic-beta'] ?? []].flat().join(',')
+  return betaHeader.split(',').flatMap((name) => name.trim() || [])
 }
 
 function forcedTool({ tool_choice: choice, tools }: Json): string | undefined {
@@ -242,7 +242,7 @@ function problem(call: Call, status: number, message?: string, type?: string, co
   return { status, body: envelope(call, status, message, type, code) }
 }
 
-function broken(call: Call, { status = 529, message, type, code }: MidStreamError): Frame[] {
+function brokenFrames(call: Call, { status = 529, message, type, code }: MidStreamError): Frame[] {
   return [event(envelope(call, status, message, type, code))]
 }
 
@@ -267,9 +267,9 @@ const ids = new WeakMap<object, string>()
 
 /** One id per request: the header and the envelope agree. */
 function requestId({ request }: Call): string {
-  const known = ids.get(request) ?? id('req_011C', 20)
-  ids.set(request, known)
-  return known
+  const existing = ids.get(request) ?? id('req_011C', 20)
+  ids.set(request, existing)
+  return existing
 }
 
 function rateLimits(): Record<string, string> {

@@ -6,13 +6,13 @@ import type { Json } from '../vendor.ts'
 export type Ending = { reason: string; sequence: string | null }
 
 /** `container`: the one that the request named. */
-export function messageOf(plan: Plan, model: string, ending: Ending, hidden: boolean, container?: string): Json {
+export function messageOf(plan: Plan, model: string, ending: Ending, hidesThinking: boolean, container?: string): Json {
   return {
     id: id('msg_01', 22),
     type: 'message',
     role: 'assistant',
     model,
-    content: contentOf(plan, hidden),
+    content: contentOf(plan, hidesThinking),
     stop_reason: ending.reason,
     stop_sequence: ending.sequence,
     stop_details: detailsOf(ending, plan.refusal ?? null),
@@ -24,12 +24,12 @@ export function messageOf(plan: Plan, model: string, ending: Ending, hidden: boo
 
 /** `hidden`: thinking.display is omitted, so only the signature shows. */
 export function eventsOf(message: Json, plan: Plan): Frame[] {
-  const started = { ...message, content: [], stop_reason: null, stop_sequence: null, stop_details: null }
+  const startMessage = { ...message, content: [], stop_reason: null, stop_sequence: null, stop_details: null }
   const usage = message['usage'] as Json
   return [
     event({
       type: 'message_start',
-      message: { ...started, usage: { ...usage, output_tokens: 1, output_tokens_details: null } },
+      message: { ...startMessage, usage: { ...usage, output_tokens: 1, output_tokens_details: null } },
     }),
     event({ type: 'ping' }),
     ...(message['content'] as Json[]).flatMap((block, index) => blockEvents(block, index, plan)),
@@ -59,7 +59,7 @@ export function event(data: Json): Frame {
 }
 
 function blockEvents(block: Json, index: number, plan: Plan): Frame[] {
-  const { empty, deltas } = opened(block, plan)
+  const { empty, deltas } = openBlock(block, plan)
   return [
     event({ type: 'content_block_start', index, content_block: empty }),
     ...deltas.map((delta) => event({ type: 'content_block_delta', index, delta })),
@@ -67,11 +67,11 @@ function blockEvents(block: Json, index: number, plan: Plan): Frame[] {
   ]
 }
 
-function opened(block: Json, plan: Plan): { empty: Json; deltas: Json[] } {
+function openBlock(block: Json, plan: Plan): { empty: Json; deltas: Json[] } {
   if (block['type'] === 'thinking') {
     const thoughts = tokens(block['thinking']).map((thinking) => ({ type: 'thinking_delta', thinking }))
-    const signed = { type: 'signature_delta', signature: block['signature'] }
-    return { empty: { type: 'thinking', thinking: '', signature: '' }, deltas: [...thoughts, signed] }
+    const signatureDelta = { type: 'signature_delta', signature: block['signature'] }
+    return { empty: { type: 'thinking', thinking: '', signature: '' }, deltas: [...thoughts, signatureDelta] }
   }
   if (block['type'] === 'text') {
     const deltas = tokens(block['text']).map((text) => ({ type: 'text_delta', text }))
@@ -84,10 +84,10 @@ function opened(block: Json, plan: Plan): { empty: Json; deltas: Json[] } {
   return { empty: { ...block, input: {} }, deltas }
 }
 
-function contentOf(plan: Plan, hidden: boolean): Json[] {
+function contentOf(plan: Plan, hidesThinking: boolean): Json[] {
   const content: Json[] = []
   if (plan.reasoning) {
-    content.push({ type: 'thinking', thinking: hidden ? '' : plan.reasoning, signature: plan.signature })
+    content.push({ type: 'thinking', thinking: hidesThinking ? '' : plan.reasoning, signature: plan.signature })
   }
   if (plan.text) content.push({ type: 'text', text: plan.text, citations: null })
   for (const call of plan.tools) {

@@ -13,19 +13,27 @@ const flag: Rule = { kind: 'boolean' }
 const open: Rule = { kind: 'object', nullable: true }
 const toolId: Rule = { kind: 'string', required: true, pattern: /^[a-zA-Z0-9_-]+$/ }
 const oneOf = (...values: string[]): Rule => ({ kind: 'string', values })
-const closed = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule => ({
+const closedObject = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule => ({
   kind: 'object',
   fields,
   closed: true,
   ...more,
 })
-const needed = (rule: Rule): Rule => ({ ...rule, required: true })
+const requiredRule = (rule: Rule): Rule => ({ ...rule, required: true })
 const type: Rule = { kind: 'string', required: true }
 
-const cacheControl: Rule = closed({ type: needed(oneOf('ephemeral')), ttl: oneOf('5m', '1h') }, { nullable: true })
-const textBlock = closed({ type, text, cache_control: cacheControl, citations: { kind: 'array', nullable: true } })
+const cacheControl: Rule = closedObject(
+  { type: requiredRule(oneOf('ephemeral')), ttl: oneOf('5m', '1h') },
+  { nullable: true },
+)
+const textBlock = closedObject({
+  type,
+  text,
+  cache_control: cacheControl,
+  citations: { kind: 'array', nullable: true },
+})
 const source: Rule = { kind: 'object', required: true, fields: { type } }
-const image: Rule = closed({
+const image: Rule = closedObject({
   type,
   source,
   cache_control: cacheControl,
@@ -35,7 +43,7 @@ const image: Rule = closed({
 const blocks: Record<string, Rule> = {
   text: textBlock,
   image,
-  document: closed({
+  document: closedObject({
     type,
     source,
     title: maybeText,
@@ -43,7 +51,7 @@ const blocks: Record<string, Rule> = {
     citations: open,
     cache_control: cacheControl,
   }),
-  search_result: closed({
+  search_result: closedObject({
     type,
     source: text,
     title: text,
@@ -51,9 +59,9 @@ const blocks: Record<string, Rule> = {
     citations: open,
     cache_control: cacheControl,
   }),
-  thinking: closed({ type, thinking: text, signature: text }),
-  redacted_thinking: closed({ type, data: text }),
-  tool_use: closed({
+  thinking: closedObject({ type, thinking: text, signature: text }),
+  redacted_thinking: closedObject({ type, data: text }),
+  tool_use: closedObject({
     type,
     id: toolId,
     name: text,
@@ -62,7 +70,7 @@ const blocks: Record<string, Rule> = {
     toolset_name: maybeText,
     cache_control: cacheControl,
   }),
-  tool_result: closed({
+  tool_result: closedObject({
     type,
     tool_use_id: toolId,
     content: { kind: ['string', 'array'], items: { kind: 'object', fields: { type } } },
@@ -74,12 +82,12 @@ const blocks: Record<string, Rule> = {
 /** Echoes of server tools and newer blocks pass unread. */
 const block: Rule = { kind: 'object', fields: { type }, pick: (value) => blocks[value['type']] }
 
-const message: Rule = closed({
+const message: Rule = closedObject({
   role: { kind: 'string', required: true, values: ['user', 'assistant', 'system'] },
   content: { kind: ['string', 'array'], required: true, items: block },
 })
 
-const customTool = closed({
+const customTool = closedObject({
   name: { kind: 'string', required: true, pattern: /^[a-zA-Z0-9_-]{1,128}$/ },
   input_schema: {
     kind: 'object',
@@ -104,17 +112,17 @@ const tool: Rule = {
 
 const display = oneOf('summarized', 'omitted')
 const thinkings: Record<string, Rule> = {
-  enabled: closed({ type, budget_tokens: { kind: 'integer', required: true, min: 1024 }, display }),
-  adaptive: closed({ type, display }),
-  between_tools: closed({ type }),
-  disabled: closed({ type }),
+  enabled: closedObject({ type, budget_tokens: { kind: 'integer', required: true, min: 1024 }, display }),
+  adaptive: closedObject({ type, display }),
+  between_tools: closedObject({ type }),
+  disabled: closedObject({ type }),
 }
 
 const choices: Record<string, Rule> = {
-  auto: closed({ type, disable_parallel_tool_use: flag }),
-  any: closed({ type, disable_parallel_tool_use: flag }),
-  tool: closed({ type, name: text, disable_parallel_tool_use: flag }),
-  none: closed({ type }),
+  auto: closedObject({ type, disable_parallel_tool_use: flag }),
+  any: closedObject({ type, disable_parallel_tool_use: flag }),
+  tool: closedObject({ type, name: text, disable_parallel_tool_use: flag }),
+  none: closedObject({ type }),
 }
 
 const union = (kinds: Record<string, Rule>): Rule => ({
@@ -123,7 +131,7 @@ const union = (kinds: Record<string, Rule>): Rule => ({
   pick: (value) => kinds[value['type']],
 })
 
-const shared: Record<string, Rule> = {
+const sharedFields: Record<string, Rule> = {
   model: text,
   messages: { kind: 'array', required: true, minItems: 1, maxItems: 100_000, items: message },
   system: { kind: ['string', 'array'], items: textBlock },
@@ -140,7 +148,7 @@ const generation: Record<string, Rule> = {
   container: { kind: ['string', 'object'], nullable: true },
   diagnostics: open,
   inference_geo: maybeText,
-  metadata: closed({ user_id: maybeText }),
+  metadata: closedObject({ user_id: maybeText }),
   service_tier: oneOf('auto', 'standard_only'),
   stop_sequences: { kind: 'array', items: { kind: 'string', pattern: /\S/ } },
   stream: flag,
@@ -165,7 +173,7 @@ const betaNames = [
 const betaFields = Object.fromEntries(betaNames.map((name): [string, Rule] => [name, anything()]))
 
 /** In the beta of message threads; `continue` may send nothing new, after a turn that was not finished. */
-const thread = union({ create: closed({ type }), continue: closed({ type, previous_message_id: text }) })
+const thread = union({ create: closedObject({ type }), continue: closedObject({ type, previous_message_id: text }) })
 
 type MessageRuleOptions = { counting?: boolean; continues?: boolean }
 
@@ -175,9 +183,9 @@ export function messageRequest(
   betas: string[] | false,
   { counting, continues }: MessageRuleOptions = {},
 ): Rule {
-  return closed({
-    ...shared,
-    ...(continues ? { messages: { ...shared['messages']!, minItems: 0 } } : {}),
+  return closedObject({
+    ...sharedFields,
+    ...(continues ? { messages: { ...sharedFields['messages']!, minItems: 0 } } : {}),
     ...(betas && betas.includes(THREADS_BETA) ? { thread: { ...thread, nullable: true } } : {}),
     ...(counting ? {} : generation),
     ...(version === '2023-06-01' && !counting ? sampling : {}),
@@ -189,7 +197,7 @@ function anything(): Rule {
   return { kind: ['string', 'number', 'boolean', 'array', 'object'], nullable: true }
 }
 
-export function worded({ kind, path, rule, value }: Fault): string {
+export function faultMessage({ kind, path, rule, value }: Fault): string {
   const where = path.join('.')
   if (kind === 'missing') return `${where}: Field required`
   if (kind === 'unknown') return `${where}: Extra inputs are not permitted`
@@ -251,15 +259,17 @@ function contentConflict(messages: Json[], version: string): string | undefined 
     if (version !== '2026-10-21') continue
     const document = list.findIndex((one) => role === 'assistant' && one['type'] === 'document')
     if (document >= 0) return `messages.${index}.content.${document}: a document is not allowed in an assistant message`
-    const cited = list.findIndex((one) => role === 'user' && one['type'] === 'text' && one['citations']?.length > 0)
-    if (cited >= 0) return `messages.${index}.content.${cited}.citations: Extra inputs are not permitted`
+    const citedIndex = list.findIndex(
+      (one) => role === 'user' && one['type'] === 'text' && one['citations']?.length > 0,
+    )
+    if (citedIndex >= 0) return `messages.${index}.content.${citedIndex}.citations: Extra inputs are not permitted`
   }
   return undefined
 }
 
 /** Every tool_use is answered in the next message, and only what was called is answered. Order does not matter. */
 function toolConflict(body: Json): string | undefined {
-  const turns = merged(body['messages'])
+  const turns = mergeTurns(body['messages'])
   let open: string[] = []
   for (const { role, content, index } of turns) {
     const uses = content.filter((one) => one['type'] === 'tool_use').map((one) => one['id'] as string)
@@ -269,7 +279,7 @@ function toolConflict(body: Json): string | undefined {
       return `messages.${index}.content.0: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stray}.`
     }
     const missing = open.filter((one) => !results.includes(one))
-    if (role === 'user' && missing.length > 0) return unanswered(index - 1, missing)
+    if (role === 'user' && missing.length > 0) return unansweredError(index - 1, missing)
     const other = content.findIndex((one) => one['type'] !== 'tool_result')
     if (other >= 0 && other < results.length) {
       return `messages.${index}: \`tool_result\` blocks must come before other content in the message.`
@@ -279,16 +289,16 @@ function toolConflict(body: Json): string | undefined {
     }
     open = role === 'assistant' ? uses : []
   }
-  return open.length > 0 ? unanswered(body['messages'].length - 1, open) : undefined
+  return open.length > 0 ? unansweredError(body['messages'].length - 1, open) : undefined
 }
 
-function unanswered(index: number, ids: string[]): string {
+function unansweredError(index: number, ids: string[]): string {
   const why = '`tool_use` ids were found without `tool_result` blocks immediately after'
   return `messages.${index}: ${why}: ${ids.join(', ')}.`
 }
 
 /** Neighbours of one role are one turn; system messages in between belong to none. */
-function merged(messages: Json[]): { role: string; content: Json[]; index: number }[] {
+function mergeTurns(messages: Json[]): { role: string; content: Json[]; index: number }[] {
   const turns: { role: string; content: Json[]; index: number }[] = []
   for (const [index, { role, content }] of messages.entries()) {
     if (role === 'system') continue

@@ -11,14 +11,14 @@
 // - whether count_tokens takes `thread` (not read there); what a model reads of a file or a container (all of its text);
 // - status and words of files, containers and skills that are not there (404 here; an old container was seen to give 500).
 import type { Name } from '../shelf.ts'
-import { named, Shelf } from '../shelf.ts'
-import type { Json, Kept } from '../vendor.ts'
+import { referencesIn, Shelf } from '../shelf.ts'
+import type { Json, StoredObject } from '../vendor.ts'
 
 export const THREADS_BETA = 'message-threads-2026-08-12'
 const LIFE_MS = 5 * 60_000
 
 type Thread = { key: string; body: Json; messages: Json[]; continued: boolean; at: number }
-export type Refused = { status: number; message: string; code?: string }
+export type StoreError = { status: number; message: string; code?: string }
 
 /** Names in data of the model, of its tools or of a citation mean nothing here. */
 const data = new Set(['input', 'citations', 'input_schema', 'input_examples', 'metadata'])
@@ -37,12 +37,12 @@ export class AnthropicStore {
   }
 
   /** The request as the model gets it: on `continue` with the conversation, `system` and `tools` of its thread. */
-  whole(key: string, body: Json): { body: Json } | Refused {
+  whole(key: string, body: Json): { body: Json } | StoreError {
     const name = previousOf(body)
     if (name === undefined) return { body }
-    const repeated = ['system', 'tools'].find((field) => field in body)
-    if (repeated !== undefined) {
-      return { status: 400, message: `${repeated}: may not be given when \`thread.type\` is \`continue\`.` }
+    const repeatedField = ['system', 'tools'].find((field) => field in body)
+    if (repeatedField !== undefined) {
+      return { status: 400, message: `${repeatedField}: may not be given when \`thread.type\` is \`continue\`.` }
     }
     const thread = this.#threads.get(name)
     if (thread?.key !== key || Date.now() - thread.at > LIFE_MS)
@@ -56,36 +56,38 @@ export class AnthropicStore {
       return { status: 400, message, code: 'thread_fingerprint_mismatch' }
     }
     const { system, tools } = thread.body
-    const kept = { ...(system === undefined ? {} : { system }), ...(tools === undefined ? {} : { tools }) }
-    return { body: { ...body, ...kept, messages: [...thread.messages, ...body['messages']] } }
+    const inherited = { ...(system === undefined ? {} : { system }), ...(tools === undefined ? {} : { tools }) }
+    return { body: { ...body, ...inherited, messages: [...thread.messages, ...body['messages']] } }
   }
 
   /** Keeps the conversation under the id of its answer, where `thread` asks for that. */
-  add(key: string, given: Json, whole: Json, answer: Json): void {
-    if (given['thread'] === undefined || given['thread'] === null) return
-    const before = this.#threads.get(previousOf(given) ?? '')
+  add(key: string, ownBody: Json, whole: Json, answer: Json): void {
+    if (ownBody['thread'] === undefined || ownBody['thread'] === null) return
+    const before = this.#threads.get(previousOf(ownBody) ?? '')
     if (before) before.continued = true
-    const said = { role: 'assistant', content: answer['content'] }
-    const messages = [...whole['messages'], said]
+    const assistantMessage = { role: 'assistant', content: answer['content'] }
+    const messages = [...whole['messages'], assistantMessage]
     this.#threads.set(answer['id'], { key, body: whole, messages, continued: false, at: Date.now() })
   }
 
   /** The things that a request makes the model read. */
-  read(key: string, body: Json): { read: Kept[] } | Refused {
-    const looked = this.shelf.read(key, namesIn(body))
-    if (!('missing' in looked)) return looked
-    const { kind, id } = looked.missing
+  read(key: string, body: Json): { read: StoredObject[] } | StoreError {
+    const lookup = this.shelf.read(key, namesIn(body))
+    if (!('missing' in lookup)) return lookup
+    const { kind, id } = lookup.missing
     return { status: 404, message: `${kind[0]!.toUpperCase()}${kind.slice(1)} not found: ${id}` }
   }
 }
 
 function namesIn({ container, messages }: Json): Name[] {
-  const asked = messages.flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
+  const requestBlocks = messages.flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
   // Results of Anthropic's own tools are echoes of what it said.
-  const blocks = asked.filter(({ type }: Json) => type === 'tool_result' || !String(type).endsWith('_tool_result'))
+  const blocks = requestBlocks.filter(
+    ({ type }: Json) => type === 'tool_result' || !String(type).endsWith('_tool_result'),
+  )
   const skills = (container?.skills ?? []).filter(({ type }: Json) => type === 'custom')
   const inner = { container: container?.id ?? container, skills, messages: blocks }
-  return named(inner, { container: 'container', file_id: 'file', skill_id: 'skill' }, data)
+  return referencesIn(inner, { container: 'container', file_id: 'file', skill_id: 'skill' }, data)
 }
 
 /** The answer that a request goes on from. */

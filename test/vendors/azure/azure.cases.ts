@@ -24,8 +24,8 @@ describe('AzureOpenAI of openai 7.55', () => {
       text += chunk.choices[0]?.delta.content ?? ''
     }
     assert.deepEqual([sizes[0], sizes[1], text], [0, 1, 'one two'])
-    const embedded = await client(vendor).embeddings.create({ model: 'my-text-embedding-3-small', input: 'a' })
-    assert.equal(embedded.data[0]?.embedding.length, 1536)
+    const embedding = await client(vendor).embeddings.create({ model: 'my-text-embedding-3-small', input: 'a' })
+    assert.equal(embedding.data[0]?.embedding.length, 1536)
     const entra = {
       azureADTokenProvider: async () => 'ey.entra.token',
       endpoint: vendor.origin,
@@ -41,7 +41,7 @@ describe('AzureOpenAI of openai 7.55', () => {
     assert.ok((await plain.models.list()).data.some((one) => one.id === 'my-gpt-4o'))
   })
 
-  test('refuses what Azure refuses', async () => {
+  test('rejects what Azure rejects', async () => {
     await using vendor = await startAzure()
     await assert.rejects(client(vendor).chat.completions.create(ask('gpt-4o')), (error) => {
       assert.ok(error instanceof NotFoundError)
@@ -50,8 +50,8 @@ describe('AzureOpenAI of openai 7.55', () => {
     })
     await assert.rejects(client(vendor, 'wrong').chat.completions.create(ask('my-gpt-4o')), AuthenticationError)
     const url = `${vendor.origin}/openai/deployments/my-gpt-4o/chat/completions`
-    const unversioned = await fetch(url, { method: 'POST', headers: { 'api-key': vendor.key }, body: '{}' })
-    assert.equal(unversioned.status, 404)
+    const response = await fetch(url, { method: 'POST', headers: { 'api-key': vendor.key }, body: '{}' })
+    assert.equal(response.status, 404)
     vendor.script({ status: 400, code: 'content_filter' })
     await assert.rejects(client(vendor).chat.completions.create(ask('my-gpt-4o')), {
       status: 400,

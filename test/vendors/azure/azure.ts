@@ -28,8 +28,8 @@ export async function startAzure(options: AzureOptions = {}): Promise<Vendor> {
     otherwise: options.otherwise,
     answer: (call) => shop.answer(call),
     failure: ({ status, code, message }) => {
-      if (status === 400 && code === 'content_filter') return filtered()
-      return problem(status, code ?? String(status), message ?? said(status))
+      if (status === 400 && code === 'content_filter') return filteredError()
+      return problem(status, code ?? String(status), message ?? messageFor(status))
     },
     refusals,
     headers: () => ({
@@ -52,8 +52,8 @@ class Azure {
     this.inner = new OpenAI(models, key, {})
     this.key = key
     this.entraToken = options.entraToken
-    const given = options.deployments ?? Object.fromEntries(models.map((one) => [`my-${one.id}`, one.id]))
-    this.deployments = new Map(Object.entries(given))
+    const deployments = options.deployments ?? Object.fromEntries(models.map((one) => [`my-${one.id}`, one.id]))
+    this.deployments = new Map(Object.entries(deployments))
   }
 
   answer(call: Call): Answer {
@@ -69,15 +69,15 @@ class Azure {
       return problem(401, '401', message)
     }
     if (method === 'GET' && path === '/openai/v1/models') return this.#models()
-    const found = v1
+    const match = v1
       ? /^\/openai\/v1\/(chat\/completions|embeddings)$/.exec(path)
       : /^\/openai\/deployments\/([^/]+)\/(chat\/completions|embeddings)$/.exec(path)
     const version = request.query.get('api-version') ?? (v1 ? 'v1' : '')
-    const dated = /^\d{4}-\d\d-\d\d(-preview)?$/.test(version) || (v1 && ['v1', 'preview'].includes(version))
-    if (method !== 'POST' || !found || !dated) return problem(404, '404', 'Resource not found')
+    const isKnownVersion = /^\d{4}-\d\d-\d\d(-preview)?$/.test(version) || (v1 && ['v1', 'preview'].includes(version))
+    if (method !== 'POST' || !match || !isKnownVersion) return problem(404, '404', 'Resource not found')
     const body = parse(request.body)
     if (!body) return problem(400, 'BadRequest', 'The request body is not valid JSON.')
-    const name = v1 ? String(body['model']) : decodeURIComponent(found[1] ?? '')
+    const name = v1 ? String(body['model']) : decodeURIComponent(match[1] ?? '')
     const model = this.deployments.get(name)
     if (model === undefined) {
       const message =
@@ -86,7 +86,7 @@ class Azure {
     }
     if (path.endsWith('/embeddings')) return this.inner.embeddings(call, { ...body, model })
     const answer = this.inner.chat(call, { ...body, model })
-    return 'frames' in answer ? annotatedFlow(answer) : annotated(answer)
+    return 'frames' in answer ? annotatedFlow(answer) : annotate(answer)
   }
 
   #models(): Whole {
@@ -104,7 +104,7 @@ const categories = ['hate', 'self_harm', 'sexual', 'violence']
 const safe = Object.fromEntries(categories.map((name) => [name, { filtered: false, severity: 'safe' }]))
 const promptSafe = { prompt_filter_results: [{ prompt_index: 0, content_filter_results: safe }] }
 
-function annotated(answer: Whole): Whole {
+function annotate(answer: Whole): Whole {
   if (answer.status >= 400) return answer
   const body = answer.body as Json
   const choices = (body['choices'] as Json[]).map((one) => ({ ...one, content_filter_results: safe }))
@@ -124,7 +124,7 @@ function annotatedFlow(flow: Flow): Flow {
   return { ...flow, frames: [{ data: first }, ...frames], opening: flow.opening + 1 }
 }
 
-function said(status: number): string {
+function messageFor(status: number): string {
   if (status === 429)
     return 'Requests to the ChatCompletions_Create Operation under Azure OpenAI API have exceeded call rate limit of your current pricing tier. Please retry after 7 seconds.'
   return 'The server had an error processing your request.'
@@ -155,7 +155,7 @@ const refusals: Record<Refusal, () => Whole> = {
 }
 
 /** The prompt itself was refused. */
-function filtered(): Whole {
+function filteredError(): Whole {
   const message =
     "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry."
   const innererror = {

@@ -73,13 +73,13 @@ describe('bedrock', () => {
       cacheReadInputTokens: 4,
       cacheWriteInputTokens: 0,
     })
-    const seen = await events(await post(vendor, 'converse-stream', body))
-    assert.deepEqual(seen[0], ['messageStart', { role: 'assistant' }])
+    const streamEvents = await events(await post(vendor, 'converse-stream', body))
+    assert.deepEqual(streamEvents[0], ['messageStart', { role: 'assistant' }])
     assert.deepEqual(
-      seen.slice(-2).map(([kind]) => kind),
+      streamEvents.slice(-2).map(([kind]) => kind),
       ['messageStop', 'metadata'],
     )
-    const deltas = seen.flatMap(([kind, data]) => (kind === 'contentBlockDelta' ? [data['delta']] : []))
+    const deltas = streamEvents.flatMap(([kind, data]) => (kind === 'contentBlockDelta' ? [data['delta']] : []))
     assert.equal(deltas.map((one) => one.text ?? '').join(''), 'Grüße')
     assert.deepEqual(JSON.parse(deltas.map((one) => one.toolUse?.input ?? '').join('')), { city: '東京' })
   })
@@ -93,34 +93,34 @@ describe('bedrock', () => {
     }
     const whole = (await (await post(vendor, 'invoke', body)).json()) as Json
     assert.equal(whole['content'][0].text, 'one two')
-    const seen = await events(await post(vendor, 'invoke-with-response-stream', body))
-    const inner = seen.map(([, data]) => JSON.parse(Buffer.from(data['bytes'], 'base64').toString()) as Json)
+    const streamEvents = await events(await post(vendor, 'invoke-with-response-stream', body))
+    const inner = streamEvents.map(([, data]) => JSON.parse(Buffer.from(data['bytes'], 'base64').toString()) as Json)
     assert.equal(inner[0]?.['type'], 'message_start')
     assert.ok(inner.at(-1)?.['amazon-bedrock-invocationMetrics'].inputTokenCount)
     assert.equal((await post(vendor, 'invoke', { ...body, model: claude })).status, 400)
   })
 
-  test('a broken stream ends with an exception; errors name themselves in a header', async () => {
+  test('a broken stream ends with an exception; errors have their name in a header', async () => {
     await using vendor = await startBedrock()
     vendor.script({ midStreamError: { status: 429, after: 1 } }, { status: 429 })
-    const seen = await events(await post(vendor, 'converse-stream', { messages }))
+    const streamEvents = await events(await post(vendor, 'converse-stream', { messages }))
     assert.deepEqual(
-      seen.map(([kind]) => kind),
+      streamEvents.map(([kind]) => kind),
       ['messageStart', 'contentBlockDelta', 'throttlingException'],
     )
-    const limited = await post(vendor, 'converse', { messages })
-    assert.equal(limited.status, 429)
-    assert.match(limited.headers.get('x-amzn-errortype') ?? '', /^ThrottlingException/)
+    const throttled = await post(vendor, 'converse', { messages })
+    assert.equal(throttled.status, 429)
+    assert.match(throttled.headers.get('x-amzn-errortype') ?? '', /^ThrottlingException/)
     const calls = [{ toolUse: { toolUseId: 't1', name: 'weather', input: {} } }]
     const open = {
       messages: [...messages, { role: 'assistant', content: calls }, ...messages],
       toolConfig: { tools: [weather] },
     }
-    const refused = await post(vendor, 'converse', open)
-    assert.match(((await refused.json()) as Json)['message'], /Expected toolResult blocks .* t1/)
+    const rejection = await post(vendor, 'converse', open)
+    assert.match(((await rejection.json()) as Json)['message'], /Expected toolResult blocks .* t1/)
   })
 
-  test('who signs with another secret, or not at all, is refused; an API key needs no signature', async () => {
+  test('a signature with another secret, or none, is rejected; an API key needs no signature', async () => {
     await using vendor = await startBedrock()
     const wrong = await post(vendor, 'converse', { messages }, 'another')
     assert.equal(wrong.status, 403)

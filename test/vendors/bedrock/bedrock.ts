@@ -11,7 +11,7 @@
 // - whether a mid-stream exception's name starts with a small letter everywhere (as in the API's union: so here);
 // - throttling headers (none are known); guardrails, prompts, async and agents' routes, listing models (another host): 404.
 import { Anthropic, type AnthropicModel } from '../anthropic/anthropic.ts'
-import { conflict, converseRequest, worded } from './rules.ts'
+import { conflict, converseRequest, faultMessage } from './rules.ts'
 import type { Answer, Flow, Frame, Whole } from '../delivery/deliver.ts'
 import { id, parse, planOf, tokens, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
@@ -42,7 +42,7 @@ export async function startBedrock(
     key,
     otherwise: options.otherwise,
     answer: (call) => shop.answer(call),
-    failure: ({ status, type, message }) => problem(status, message ?? said(status), type),
+    failure: ({ status, type, message }) => problem(status, message ?? messageFor(status), type),
     refusals,
     headers: () => ({ 'x-amzn-requestid': crypto.randomUUID() }),
   })
@@ -69,9 +69,9 @@ class BedrockShop {
       return problem(403, 'Authentication failed: Please make sure your API Key is valid.', 'AccessDeniedException')
     const refusal = bearer === undefined ? verifySignature(request, this.account, 'bedrock') : undefined
     if (refusal) return problem(refusal.status, refusal.message, refusal.type)
-    const found = /^\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/.exec(path)
-    if (method !== 'POST' || !found) return problem(404, 'Not found', 'UnknownOperationException')
-    const [, name = '', verb = ''] = found
+    const match = /^\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/.exec(path)
+    if (method !== 'POST' || !match) return problem(404, 'Not found', 'UnknownOperationException')
+    const [, name = '', verb = ''] = match
     const model = this.models.find((one) => one.id === decodeURIComponent(name))
     if (!model) return problem(400, 'The provided model identifier is invalid.')
     const body = parse(request.body)
@@ -116,24 +116,24 @@ function inChunks({ frames, opening, closing }: Flow): Flow {
     cacheReadInputTokenCount: usage?.cache_read_input_tokens ?? 0,
     cacheWriteInputTokenCount: usage?.cache_creation_input_tokens ?? 0,
   }
-  const told = events.map((one) =>
+  const chunks = events.map((one) =>
     one['type'] === 'message_stop' ? { ...one, 'amazon-bedrock-invocationMetrics': metrics } : one,
   )
-  return { format: 'aws', frames: told.map(chunk), opening, closing, failure: broken }
+  return { format: 'aws', frames: chunks.map(chunk), opening, closing, failure: brokenFrames }
 }
 
-function converse(call: Call, body: Json, streamed: boolean): Answer {
+function converse(call: Call, body: Json, isStream: boolean): Answer {
   const fault = check(converseRequest, body)
-  if (fault) return problem(400, worded(fault))
+  if (fault) return problem(400, faultMessage(fault))
   const refusal = conflict(body)
   if (refusal) return problem(400, refusal)
-  const said = (one: Json) => (one['content'] as Json[]).map((block) => block['text'] ?? '').join('')
-  const last = (body['messages'] as Json[]).findLast((one) => one['role'] === 'user' && said(one) !== '')
+  const textOf = (one: Json) => (one['content'] as Json[]).map((block) => block['text'] ?? '').join('')
+  const last = (body['messages'] as Json[]).findLast((one) => one['role'] === 'user' && textOf(one) !== '')
   call.request.seen = { messages: body['messages'], limit: body['inferenceConfig']?.maxTokens, read: [] }
   const { toolChoice, tools } = body['toolConfig'] ?? {}
   const plan = planOf({
     behaviour: call.behaviour,
-    echo: last ? said(last) : 'nothing to echo',
+    echo: last ? textOf(last) : 'nothing to echo',
     prompt: [body['system'], body['messages'], tools],
     limit: body['inferenceConfig']?.maxTokens,
     forced: toolChoice?.tool?.name ?? (toolChoice?.any ? tools?.[0]?.toolSpec?.name : undefined),
@@ -141,7 +141,7 @@ function converse(call: Call, body: Json, streamed: boolean): Answer {
   })
   const usual = plan.refusal === undefined ? (plan.tools.length > 0 ? 'tool_use' : 'end_turn') : 'content_filtered'
   const stopReason = call.behaviour.finish ?? (plan.cut ? 'max_tokens' : usual)
-  if (streamed) return stream(plan, stopReason)
+  if (isStream) return stream(plan, stopReason)
   const message = { role: 'assistant', content: contentOf(plan) }
   return { status: 200, body: { output: { message }, stopReason, usage: usageOf(plan), metrics: { latencyMs: 42 } } }
 }
@@ -183,7 +183,7 @@ function stream(plan: Plan, stopReason: string): Flow {
     )
   add('messageStop', { stopReason })
   add('metadata', { usage: usageOf(plan), metrics: { latencyMs: 42 } })
-  return { format: 'aws', frames, opening: 1, closing: 2, failure: broken }
+  return { format: 'aws', frames, opening: 1, closing: 2, failure: brokenFrames }
 }
 
 function inputOf(raw: string): Json {
@@ -216,7 +216,7 @@ const kinds: Record<number, string> = {
   503: 'ServiceUnavailableException',
 }
 
-function said(status: number): string {
+function messageFor(status: number): string {
   if (status === 429) return 'Too many requests, please wait before trying again.'
   if (status === 503) return 'Bedrock is unable to process your request.'
   return 'The system encountered an unexpected error during processing. Try your request again.'
@@ -235,14 +235,14 @@ const refusals: Record<Refusal, () => Whole> = {
   throttle: () => problem(429, 'Too many requests, please wait before trying again.', 'ThrottlingException'),
 }
 
-const streamed: Record<number, string> = {
+const streamExceptions: Record<number, string> = {
   400: 'validationException',
   424: 'modelStreamErrorException',
   429: 'throttlingException',
   503: 'serviceUnavailableException',
 }
 
-function broken({ status = 500, type, message }: MidStreamError): Frame[] {
-  const event = type ?? streamed[status] ?? 'internalServerException'
-  return [{ event, exception: true, data: { message: message ?? said(status) } }]
+function brokenFrames({ status = 500, type, message }: MidStreamError): Frame[] {
+  const event = type ?? streamExceptions[status] ?? 'internalServerException'
+  return [{ event, exception: true, data: { message: message ?? messageFor(status) } }]
 }

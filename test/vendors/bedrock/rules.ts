@@ -4,9 +4,9 @@ import { nameOf, type Fault, type Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
 
 const text: Rule = { kind: 'string' }
-const needed: Rule = { kind: 'string', required: true }
+const requiredText: Rule = { kind: 'string', required: true }
 const open: Rule = { kind: 'object' }
-const closed = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule => ({
+const closedObject = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule => ({
   kind: 'object',
   fields,
   closed: true,
@@ -15,10 +15,13 @@ const closed = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule =>
 const list = (items: Rule, more: Partial<Rule> = {}): Rule => ({ kind: 'array', items, ...more })
 const must = (rule: Rule): Rule => ({ ...rule, required: true })
 
-const cachePoint = closed({ type: { kind: 'string', required: true, values: ['default'] }, ttl: text })
-const source = closed({ bytes: text, s3Location: open, text, content: { kind: 'array' } }, { required: true })
-const image = closed({ format: { kind: 'string', required: true, values: ['png', 'jpeg', 'gif', 'webp'] }, source })
-const document = closed({
+const cachePoint = closedObject({ type: { kind: 'string', required: true, values: ['default'] }, ttl: text })
+const source = closedObject({ bytes: text, s3Location: open, text, content: { kind: 'array' } }, { required: true })
+const image = closedObject({
+  format: { kind: 'string', required: true, values: ['png', 'jpeg', 'gif', 'webp'] },
+  source,
+})
+const document = closedObject({
   format: { kind: 'string', values: ['pdf', 'csv', 'doc', 'docx', 'xls', 'xlsx', 'html', 'txt', 'md'] },
   name: { kind: 'string', required: true, pattern: /^[a-zA-Z0-9\s\-()[\]]{1,200}$/ },
   source,
@@ -26,16 +29,16 @@ const document = closed({
   citations: open,
 })
 const toolId: Rule = { kind: 'string', required: true, pattern: /^[a-zA-Z0-9_-]{1,64}$/ }
-const toolUse = closed({
+const toolUse = closedObject({
   toolUseId: toolId,
-  name: needed,
+  name: requiredText,
   input: { kind: ['object', 'array', 'string', 'number', 'boolean'], required: true },
   type: text,
 })
-const toolResult = closed({
+const toolResult = closedObject({
   toolUseId: toolId,
   content: list(
-    closed({ text, json: { kind: ['object', 'array'] }, image, document, video: open, searchResult: open }),
+    closedObject({ text, json: { kind: ['object', 'array'] }, image, document, video: open, searchResult: open }),
     {
       required: true,
     },
@@ -43,11 +46,11 @@ const toolResult = closed({
   status: { kind: 'string', values: ['success', 'error'] },
   type: text,
 })
-const reasoningContent = closed({
-  reasoningText: closed({ text: needed, signature: text }),
+const reasoningContent = closedObject({
+  reasoningText: closedObject({ text: requiredText, signature: text }),
   redactedContent: text,
 })
-const block = closed({
+const block = closedObject({
   text,
   image,
   document,
@@ -62,46 +65,46 @@ const block = closed({
   searchResult: open,
 })
 
-const tool = closed({
-  toolSpec: closed({
+const tool = closedObject({
+  toolSpec: closedObject({
     name: { kind: 'string', required: true, pattern: /^[a-zA-Z0-9_-]{1,64}$/ },
     description: text,
-    inputSchema: must(closed({ json: { kind: 'object', required: true } })),
+    inputSchema: must(closedObject({ json: { kind: 'object', required: true } })),
     strict: { kind: 'boolean' },
   }),
   systemTool: open,
   cachePoint,
 })
 
-export const converseRequest: Rule = closed({
+export const converseRequest: Rule = closedObject({
   messages: list(
-    closed({
+    closedObject({
       role: { kind: 'string', required: true, values: ['user', 'assistant'] },
       content: list(block, { required: true }),
     }),
   ),
-  system: list(closed({ text, guardContent: open, cachePoint })),
-  inferenceConfig: closed({
+  system: list(closedObject({ text, guardContent: open, cachePoint })),
+  inferenceConfig: closedObject({
     maxTokens: { kind: 'integer', min: 1 },
     temperature: { kind: 'number', min: 0, max: 1 },
     topP: { kind: 'number', min: 0, max: 1 },
     stopSequences: list({ kind: 'string' }, { maxItems: 2500 }),
   }),
-  toolConfig: closed({
+  toolConfig: closedObject({
     tools: list(tool, { required: true, minItems: 1 }),
-    toolChoice: closed({ auto: open, any: open, tool: closed({ name: needed }) }),
+    toolChoice: closedObject({ auto: open, any: open, tool: closedObject({ name: requiredText }) }),
   }),
   guardrailConfig: open,
   additionalModelRequestFields: open,
   additionalModelResponseFieldPaths: { kind: 'array' },
   promptVariables: open,
   requestMetadata: open,
-  performanceConfig: closed({ latency: { kind: 'string', values: ['standard', 'optimized'] } }),
+  performanceConfig: closedObject({ latency: { kind: 'string', values: ['standard', 'optimized'] } }),
   serviceTier: open,
   outputConfig: open,
 })
 
-export function worded({ kind, path, rule, value }: Fault): string {
+export function faultMessage({ kind, path, rule, value }: Fault): string {
   const where = path.join('.')
   if (kind === 'unknown') return `The model returned the following errors: ${where}: Extra inputs are not permitted`
   const why =
@@ -123,7 +126,7 @@ export function conflict(body: Json): string | undefined {
   if (messages.length === 0) return 'A conversation must have at least one message. Try again with a conversation.'
   if (messages[0]?.['role'] !== 'user')
     return 'A conversation must start with a user message. Try again with a conversation that starts with a user message.'
-  let asked: string[] = []
+  let pendingIds: string[] = []
   let hasTools = false
   for (const [index, { role, content }] of messages.entries()) {
     const blocks = content as Json[]
@@ -138,17 +141,17 @@ export function conflict(body: Json): string | undefined {
       return `The text field in the ContentBlock object at messages.${index}.content.${blank} is blank. Add text to the text field, and try again.`
     const results = blocks.flatMap((one) => (one['toolResult'] ? [one['toolResult'].toolUseId as string] : []))
     const uses = blocks.flatMap((one) => (one['toolUse'] ? [one['toolUse'].toolUseId as string] : []))
-    const missing = asked.filter((one) => !results.includes(one))
+    const missing = pendingIds.filter((one) => !results.includes(one))
     if (missing.length > 0)
       return `Expected toolResult blocks at messages.${index}.content for the following Ids: ${missing.join(', ')}`
-    if (results.length > asked.length)
+    if (results.length > pendingIds.length)
       return `The number of toolResult blocks at messages.${index}.content exceeds the number of toolUse blocks of previous turn.`
     hasTools ||= uses.length + results.length > 0
-    asked = uses
+    pendingIds = uses
   }
   if (hasTools && !body['toolConfig'])
     return 'The toolConfig field must be defined when using toolUse and toolResult content blocks.'
-  return asked.length > 0
-    ? `Expected toolResult blocks at messages.${messages.length}.content for the following Ids: ${asked.join(', ')}`
+  return pendingIds.length > 0
+    ? `Expected toolResult blocks at messages.${messages.length}.content for the following Ids: ${pendingIds.join(', ')}`
     : (strictFault('bedrock', body) ?? undefined)
 }

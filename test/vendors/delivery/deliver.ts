@@ -24,7 +24,7 @@ export type Flow = {
   opening: number
   closing: number
   /** `sent`: how many frames went before. */
-  failure: (error: MidStreamError, sent: number) => Frame[]
+  failure: (error: MidStreamError, sentCount: number) => Frame[]
   /** Hears of each frame as it goes, the first one 0; of none where the bytes are cut anew. */
   sent?: ((frame: number) => void) | undefined
   headers?: Record<string, string> | undefined
@@ -55,23 +55,25 @@ export async function deliver(
   const total = pieces.reduce((sum, piece) => sum + piece.length, 0)
   // Of a long answer a network brings many frames at a time.
   const many = pieces.length > MOST_PIECES && !behaviour.perChunkDelayMs
-  const sent = rechunk(cut(pieces, behaviour), pieceBytes ?? (many ? PIECE_BYTES : undefined))
-  const length = behaviour.garbage === 'truncated' ? sent.reduce((sum, piece) => sum + piece.length, 0) : total
+  const chunks = rechunk(cutPieces(pieces, behaviour), pieceBytes ?? (many ? PIECE_BYTES : undefined))
+  const length = behaviour.garbage === 'truncated' ? chunks.reduce((sum, piece) => sum + piece.length, 0) : total
   response.writeHead('body' in answer ? answer.status : 200, {
     ...('body' in answer ? bodyHeaders(answer, length) : flowHeaders(answer)),
     ...answer.headers,
     ...line.headers,
   })
 
-  const left = new Promise<void>((resolve) => line.signal.addEventListener('abort', () => resolve(), { once: true }))
+  const clientGone = new Promise<void>((resolve) =>
+    line.signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
   const ends = !behaviour.hang && behaviour.garbage !== 'closes socket'
-  for (const [index, piece] of sent.entries()) {
+  for (const [index, piece] of chunks.entries()) {
     if (index > 0 && behaviour.perChunkDelayMs) await pause(behaviour.perChunkDelayMs, line.signal)
     if (line.signal.aborted) return
     if ('frames' in answer && behaviour.chunking === undefined && !many) answer.sent?.(index)
     // The last piece and the end go together: a client that leaves after it has left nothing unread.
-    if (ends && index === sent.length - 1) return void response.end(piece)
-    await Promise.race([left, new Promise<void>((resolve) => response.write(piece, () => resolve()))])
+    if (ends && index === chunks.length - 1) return void response.end(piece)
+    await Promise.race([clientGone, new Promise<void>((resolve) => response.write(piece, () => resolve()))])
     await breath()
   }
   if (ends) response.end()
@@ -114,7 +116,7 @@ function flowBytes(flow: Flow, { garbage, hang, midStreamError }: Behaviour): Bu
   if (garbage === 'wrong types') play = play.map((frame) => ('data' in frame ? twistFrame(frame) : frame))
   if (garbage === 'not json')
     play = play.with(play.length >> 1, { ...play[play.length >> 1], data: '{"choices": [oops' })
-  return play.map((frame) => framed(frame, flow))
+  return play.map((frame) => frameBytes(frame, flow))
 }
 
 /** The opening and this many frames of content; by default half of them. */
@@ -123,7 +125,7 @@ function upTo({ frames, opening, closing }: Flow, after?: number): Frame[] {
   return frames.slice(0, opening + Math.min(after ?? Math.ceil(content / 2), content))
 }
 
-function framed(frame: Frame, { format, newline }: Flow): Buffer {
+function frameBytes(frame: Frame, { format, newline }: Flow): Buffer {
   if (format === 'aws') return awsMessage(frame)
   return Buffer.from(format === 'sse' ? sse(frame).replaceAll('\n', newline ?? '\n') : ndjson(frame))
 }
@@ -160,12 +162,12 @@ function text(data: unknown): string {
 }
 
 /** Half of the frames and half of the next one; a body is one frame. Streams that hang were cut before. */
-function cut(pieces: Buffer[], { garbage, hang }: Behaviour): Buffer[] {
+function cutPieces(pieces: Buffer[], { garbage, hang }: Behaviour): Buffer[] {
   const hangs = hang === 'mid-stream' && pieces.length === 1
   if (!hangs && garbage !== 'truncated' && garbage !== 'closes socket') return pieces
   const half = pieces.length >> 1
-  const broken = pieces[half]
-  return broken ? [...pieces.slice(0, half), broken.subarray(0, broken.length >> 1)] : pieces
+  const brokenPiece = pieces[half]
+  return brokenPiece ? [...pieces.slice(0, half), brokenPiece.subarray(0, brokenPiece.length >> 1)] : pieces
 }
 
 function rechunk(pieces: Buffer[], size?: number): Buffer[] {
@@ -174,7 +176,7 @@ function rechunk(pieces: Buffer[], size?: number): Buffer[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) => bytes.subarray(n * size, (n + 1) * size))
 }
 
-const kept = new Set(['id', 'object', 'type', 'model', 'role', 'event', 'index'])
+const keptFields = new Set(['id', 'object', 'type', 'model', 'role', 'event', 'index'])
 
 function twistFrame(frame: { event?: string | undefined; data: unknown }): Frame {
   return typeof frame.data === 'string' ? frame : { ...frame, data: twist(frame.data) }
@@ -187,5 +189,5 @@ function twist(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(twist)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value as Json)
-  return Object.fromEntries(entries.map(([key, inner]) => [key, kept.has(key) ? inner : twist(inner)]))
+  return Object.fromEntries(entries.map(([key, inner]) => [key, keptFields.has(key) ? inner : twist(inner)]))
 }

@@ -16,7 +16,7 @@ async function post(vendor: Vendor, stream = false, signal?: AbortSignal): Promi
   })
 }
 
-async function streamed(behaviour: Behaviour): Promise<string> {
+async function streamText(behaviour: Behaviour): Promise<string> {
   await using vendor = await startOpenAI({ otherwise: behaviour })
   return await (await post(vendor, true)).text()
 }
@@ -44,16 +44,16 @@ describe('delivery', () => {
     )
   })
 
-  test('a stream breaks after some content and before its end, however far the script goes', async () => {
+  test('a stream breaks after some content and before its end, however long the script is', async () => {
     for (const after of [0, 1, 99]) {
-      const broken = await streamed({ midStreamError: { after } })
-      assert.match(broken, /"role":"assistant"/)
-      assert.match(broken.trimEnd().split('\n').at(-1) ?? '', /^data: \{"error":/)
-      assert.doesNotMatch(broken, /"finish_reason":"|\[DONE\]/)
+      const breakAfter = await streamText({ midStreamError: { after } })
+      assert.match(breakAfter, /"role":"assistant"/)
+      assert.match(breakAfter.trimEnd().split('\n').at(-1) ?? '', /^data: \{"error":/)
+      assert.doesNotMatch(breakAfter, /"finish_reason":"|\[DONE\]/)
     }
   })
 
-  test('garbage of every kind, whole and streamed', async () => {
+  test('all kinds of garbage, whole and streamed', async () => {
     const whole = async (garbage: Garbage): Promise<unknown> => {
       await using vendor = await startOpenAI({ otherwise: { garbage } })
       return await (await post(vendor)).json()
@@ -64,14 +64,14 @@ describe('delivery', () => {
     await assert.rejects(whole('no answer'), TypeError)
     assert.match(JSON.stringify(await whole('wrong types')), /"total_tokens":"\d+"/)
 
-    assert.match(await streamed({ garbage: 'not json' }), /^data: \{"choices": \[oops$/m)
-    assert.match(await streamed({ garbage: 'wrong types' }), /"content":\d/)
-    assert.doesNotMatch(await streamed({ garbage: 'truncated' }), /\[DONE\]|\n$/)
-    await assert.rejects(streamed({ garbage: 'closes socket' }), TypeError)
-    await assert.rejects(streamed({ garbage: 'no answer' }), TypeError)
+    assert.match(await streamText({ garbage: 'not json' }), /^data: \{"choices": \[oops$/m)
+    assert.match(await streamText({ garbage: 'wrong types' }), /"content":\d/)
+    assert.doesNotMatch(await streamText({ garbage: 'truncated' }), /\[DONE\]|\n$/)
+    await assert.rejects(streamText({ garbage: 'closes socket' }), TypeError)
+    await assert.rejects(streamText({ garbage: 'no answer' }), TypeError)
   })
 
-  test('a client that leaves is written down: before, in the middle, after', async () => {
+  test('a client that disconnects is recorded: before, during, after', async () => {
     await using vendor = await startOpenAI()
     vendor.script({ hang: true }, { hang: 'mid-stream' }, {})
     const early = new AbortController()
@@ -97,7 +97,7 @@ describe('delivery', () => {
     assert.equal(third.aborted, false)
   })
 
-  test('a connection the vendor breaks is not the client leaving', async () => {
+  test('a connection that the vendor breaks doesn’t count as a disconnected client', async () => {
     await using vendor = await startOpenAI({ otherwise: { garbage: 'closes socket' } })
     await assert.rejects(async () => (await post(vendor)).text())
     const request = await vendor.arrival()
@@ -113,7 +113,7 @@ describe('delivery', () => {
     assert.ok(performance.now() - start >= 9)
   })
 
-  test('a behaviour can be bound to a route, and repeat', async () => {
+  test('a behavior can be bound to a route, and repeated', async () => {
     await using vendor = await startAnthropic()
     vendor.script({ on: 'GET /v1/models', status: 500, times: 2 }, { reply: 'scripted' })
     const headers = { 'x-api-key': vendor.key, 'anthropic-version': '2023-06-01' }

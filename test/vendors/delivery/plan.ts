@@ -27,26 +27,26 @@ export type Ask = {
   json?: boolean | undefined
 }
 
-export function planOf({ behaviour, echo, prompt, limit, forced, thinks, json }: Ask): Plan {
+export function planOf({ behaviour, echo, prompt, limit, forced: forcedToolName, thinks, json }: Ask): Plan {
   if (behaviour.talks !== undefined) return talk(behaviour, behaviour.talks, prompt, limit ?? Infinity)
-  const scripted = typeof behaviour.reply === 'string' ? { text: behaviour.reply } : behaviour.reply
-  const reply = scripted ?? {
-    text: forced === undefined ? (json ? JSON.stringify({ echo }) : echo) : '',
-    tools: forced === undefined ? [] : [{ name: forced, arguments: {} }],
+  const scriptedReply = typeof behaviour.reply === 'string' ? { text: behaviour.reply } : behaviour.reply
+  const reply = scriptedReply ?? {
+    text: forcedToolName === undefined ? (json ? JSON.stringify({ echo }) : echo) : '',
+    tools: forcedToolName === undefined ? [] : [{ name: forcedToolName, arguments: {} }],
     reasoning: thinks ? 'The user wrote this, so it goes back as it came.' : '',
   }
   const words = tokens(reply.text ?? '')
   const most = limit ?? Infinity
-  const cut = scripted === undefined && words.length > most
-  const text = cut ? words.slice(0, most).join('') : (reply.text ?? '')
+  const isCut = scriptedReply === undefined && words.length > most
+  const text = isCut ? words.slice(0, most).join('') : (reply.text ?? '')
   const tools = (reply.tools ?? []).map((call) => ({
     id: call.id,
     name: call.name,
     arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments ?? {}),
   }))
   const reasoning = tokens(reply.reasoning ?? '').length
-  const said = [text, reply.refusal ?? '', ...tools.map((call) => call.name + call.arguments)]
-  const output = said.reduce((sum, part) => sum + tokens(part).length, reasoning)
+  const outputTexts = [text, reply.refusal ?? '', ...tools.map((call) => call.name + call.arguments)]
+  const output = outputTexts.reduce((sum, part) => sum + tokens(part).length, reasoning)
   return {
     text,
     reasoning: reply.reasoning ?? '',
@@ -54,7 +54,7 @@ export function planOf({ behaviour, echo, prompt, limit, forced, thinks, json }:
     refusal: reply.refusal,
     citations: reply.citations ?? [],
     tools,
-    cut,
+    cut: isCut,
     usage: {
       input:
         behaviour.usage?.input ??

@@ -1,10 +1,10 @@
 // The answer of a Gemini model to a generateContent body, whole or in pieces: Google AI Studio and Vertex share it.
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
-import { conflict, generateRequest, invalid, signatures, worded, type GoogleError } from './rules.ts'
+import { conflict, generateRequest, invalid, signatures, googleFault, type GoogleError } from './rules.ts'
 import { id, planOf, tokens, weigh, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
 import type { Call } from '../server.ts'
-import type { Json, Kept, MidStreamError, Refusal } from '../vendor.ts'
+import type { Json, StoredObject, MidStreamError, Refusal } from '../vendor.ts'
 
 export type GeminiModel = {
   /** Without `models/`. */
@@ -27,7 +27,7 @@ export type Style = 'studio' | 'vertex'
 
 export function readGenerate(body: Json, model: GeminiModel): GoogleError | undefined {
   const fault = check(generateRequest, body)
-  if (fault) return worded(fault)
+  if (fault) return googleFault(fault)
   const refusal = conflict(body)
   if (refusal) return refusal
   const count = body['generationConfig']?.thinkingConfig
@@ -46,11 +46,11 @@ export function generate(
   call: Call,
   body: Json,
   model: GeminiModel,
-  streamed: boolean,
+  isStream: boolean,
   style: Style,
-  kept: Kept[] = [],
+  storedFiles: StoredObject[] = [],
 ): Answer {
-  const texts = kept.map(({ text }) => text)
+  const texts = storedFiles.map(({ text }) => text)
   const config: Json = body['generationConfig'] ?? {}
   const plan = planOf({
     behaviour: call.behaviour,
@@ -61,20 +61,20 @@ export function generate(
     thinks: model.thinks === 'level' || (config['thinkingConfig']?.thinkingBudget ?? 0) !== 0,
     json: config['responseMimeType'] === 'application/json',
   })
-  call.request.seen = { messages: body['contents'], limit: config['maxOutputTokens'], read: kept }
+  call.request.seen = { messages: body['contents'], limit: config['maxOutputTokens'], read: storedFiles }
   const head = { modelVersion: model.id, responseId: id('', 22) }
-  const blocked = plan.refusal !== undefined
+  const isBlocked = plan.refusal !== undefined
   const finish = call.behaviour.finish ?? (plan.cut ? 'MAX_TOKENS' : 'STOP')
-  const parts = blocked ? [] : partsOf(plan, model, config['thinkingConfig']?.includeThoughts === true)
-  const usage = usageOf(plan, style, blocked)
+  const parts = isBlocked ? [] : partsOf(plan, model, config['thinkingConfig']?.includeThoughts === true)
+  const usage = usageOf(plan, style, isBlocked)
   const silent = !['STOP', 'MAX_TOKENS'].includes(finish)
   const count = config['candidateCount'] ?? 1
-  if (blocked) {
+  if (isBlocked) {
     const whole = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: usage, ...head }
-    if (!streamed) return { status: 200, body: whole }
-    return { format: 'sse', newline: '\r\n', frames: [{ data: whole }], opening: 0, closing: 1, failure: broken }
+    if (!isStream) return { status: 200, body: whole }
+    return { format: 'sse', newline: '\r\n', frames: [{ data: whole }], opening: 0, closing: 1, failure: brokenFrames }
   }
-  if (!streamed) return { status: 200, body: whole(parts, finish, usage, head, count, silent) }
+  if (!isStream) return { status: 200, body: whole(parts, finish, usage, head, count, silent) }
   const chunk = (pieces: Json[], finishReason?: string): Frame => ({
     data: {
       candidates: [
@@ -91,7 +91,7 @@ export function generate(
   const pieces = silent && plan.text === '' && plan.tools.length === 0 ? [] : parts.flatMap(inPieces)
   const frames = pieces.map((piece) => chunk([piece]))
   frames.push(chunk(silent ? [] : [lastPart(plan, model)], finish))
-  return { format: 'sse', newline: '\r\n', frames, opening: 0, closing: 1, failure: broken }
+  return { format: 'sse', newline: '\r\n', frames, opening: 0, closing: 1, failure: brokenFrames }
 }
 
 function whole(parts: Json[], finishReason: string, usage: Json, head: Json, count: number, silent: boolean): Json {
@@ -106,9 +106,9 @@ function whole(parts: Json[], finishReason: string, usage: Json, head: Json, cou
 }
 
 /** Calls come whole; a thought's signature is on the first call, else on the last part. */
-function partsOf(plan: Plan, model: GeminiModel, shown: boolean): Json[] {
+function partsOf(plan: Plan, model: GeminiModel, showsThoughts: boolean): Json[] {
   const signs = model.thinks === 'level'
-  const thoughts = plan.reasoning && shown ? [{ text: plan.reasoning, thought: true }] : []
+  const thoughts = plan.reasoning && showsThoughts ? [{ text: plan.reasoning, thought: true }] : []
   const text = plan.text
     ? [{ text: plan.text, ...(signs && plan.tools.length === 0 ? { thoughtSignature: plan.signature } : {}) }]
     : []
@@ -125,8 +125,8 @@ function partsOf(plan: Plan, model: GeminiModel, shown: boolean): Json[] {
 
 function inPieces(part: Json): Json[] {
   if (!('text' in part)) return [part]
-  const { text, thought } = part
-  return tokens(text).map((piece) => (thought ? { text: piece, thought } : { text: piece }))
+  const { text, thought: isThought } = part
+  return tokens(text).map((piece) => (isThought ? { text: piece, thought: isThought } : { text: piece }))
 }
 
 /** The closing chunk of a text answer is an empty part, with the signature where the model signs. */
@@ -143,12 +143,12 @@ function argumentsOf(raw: string): Json {
   }
 }
 
-function usageOf({ usage }: Plan, style: Style, blocked: boolean): Json {
-  const said = usage.output - usage.reasoning
+function usageOf({ usage }: Plan, style: Style, isBlocked: boolean): Json {
+  const visibleTokens = usage.output - usage.reasoning
   return {
     promptTokenCount: usage.input,
-    ...(blocked ? {} : { candidatesTokenCount: said }),
-    totalTokenCount: blocked ? usage.input : usage.input + usage.output,
+    ...(isBlocked ? {} : { candidatesTokenCount: visibleTokens }),
+    totalTokenCount: isBlocked ? usage.input : usage.input + usage.output,
     ...(usage.cached > 0
       ? {
           cachedContentTokenCount: usage.cached,
@@ -156,7 +156,7 @@ function usageOf({ usage }: Plan, style: Style, blocked: boolean): Json {
         }
       : {}),
     promptTokensDetails: [{ modality: 'TEXT', tokenCount: usage.input }],
-    ...(usage.reasoning > 0 && !blocked ? { thoughtsTokenCount: usage.reasoning } : {}),
+    ...(usage.reasoning > 0 && !isBlocked ? { thoughtsTokenCount: usage.reasoning } : {}),
     ...(style === 'vertex' ? { trafficType: 'ON_DEMAND' } : {}),
   }
 }
@@ -169,14 +169,16 @@ function partial(usage: Json): Json {
 function forcedTool(body: Json): string | undefined {
   const { mode, allowedFunctionNames } = body['toolConfig']?.functionCallingConfig ?? {}
   if (mode !== 'ANY') return undefined
-  const declared = ((body['tools'] ?? []) as Json[]).flatMap((tool) => (tool['functionDeclarations'] ?? []) as Json[])
-  return allowedFunctionNames?.[0] ?? declared[0]?.['name']
+  const declarations = ((body['tools'] ?? []) as Json[]).flatMap(
+    (tool) => (tool['functionDeclarations'] ?? []) as Json[],
+  )
+  return allowedFunctionNames?.[0] ?? declarations[0]?.['name']
 }
 
 function lastUserText(contents: Json[]): string {
-  const said = (one: Json) => (one['parts'] as Json[]).map((part) => part['text'] ?? '').join('')
-  const content = contents.findLast((one) => one['role'] !== 'model' && said(one) !== '')
-  return content ? said(content) : 'nothing to echo'
+  const textOf = (one: Json) => (one['parts'] as Json[]).map((part) => part['text'] ?? '').join('')
+  const content = contents.findLast((one) => one['role'] !== 'model' && textOf(one) !== '')
+  return content ? textOf(content) : 'nothing to echo'
 }
 
 const names: Record<number, string> = {
@@ -192,7 +194,7 @@ const names: Record<number, string> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-export function said(status: number): string {
+export function messageFor(status: number): string {
   if (status === 429)
     return 'You exceeded your current quota, please check your plan and billing details. Please retry in 34s.'
   if (status === 503) return 'The model is overloaded. Please try again later.'
@@ -220,7 +222,7 @@ export function retryInfo(delay = '34s'): Json[] {
 }
 
 const usedUp = 'You exceeded your current quota, please check your plan and billing details.'
-const spent = (quotaId: string): Json => ({
+const quotaViolation = (quotaId: string): Json => ({
   '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
   violations: [{ quotaMetric: 'generativelanguage.googleapis.com/generate_requests', quotaId }],
 })
@@ -232,16 +234,16 @@ export const googleRefusals: Record<Exclude<Refusal, 'key'>, () => Whole> = {
     problem({
       status: 429,
       message: usedUp,
-      details: [spent('GenerateRequestsPerDayPerProjectPerModel-FreeTier'), ...retryInfo('34s')],
+      details: [quotaViolation('GenerateRequestsPerDayPerProjectPerModel-FreeTier'), ...retryInfo('34s')],
     }),
   throttle: () =>
     problem({
       status: 429,
       message: usedUp,
-      details: [spent('GenerateRequestsPerMinutePerProjectPerModel'), ...retryInfo('1s')],
+      details: [quotaViolation('GenerateRequestsPerMinutePerProjectPerModel'), ...retryInfo('1s')],
     }),
 }
 
-function broken({ status = 503, message, type }: MidStreamError): Frame[] {
-  return [{ data: envelope({ status, message: message ?? said(status) }, type) }]
+function brokenFrames({ status = 503, message, type }: MidStreamError): Frame[] {
+  return [{ data: envelope({ status, message: message ?? messageFor(status) }, type) }]
 }

@@ -43,19 +43,19 @@ describe('@google/genai 3.1', () => {
     assert.equal(vendor.requests[0]?.headers['x-goog-api-key'], vendor.key)
   })
 
-  test('parallel calls are signed once; the signature has to come back', async () => {
+  test('parallel calls are signed once; the signature must come back', async () => {
     await using vendor = await startGemini()
     vendor.script({ reply: { ...twoCalls, reasoning: 'hm' } })
     const { models } = client(vendor)
     const config = { tools, thinkingConfig: { includeThoughts: true } }
-    const asked: Content = { role: 'user', parts: [{ text: 'Weather?' }] }
-    const answer = await models.generateContent({ model: flash, contents: [asked], config })
+    const question: Content = { role: 'user', parts: [{ text: 'Weather?' }] }
+    const answer = await models.generateContent({ model: flash, contents: [question], config })
     assert.deepEqual(
       answer.functionCalls?.map((call) => call.args),
       [{ city: 'Kyōto' }, {}],
     )
-    const said = answer.candidates?.[0]?.content ?? assert.fail()
-    const parts = said.parts ?? []
+    const answerContent = answer.candidates?.[0]?.content ?? assert.fail()
+    const parts = answerContent.parts ?? []
     assert.deepEqual(
       parts.map((part) => Boolean(part.thoughtSignature)),
       [false, true, false],
@@ -68,37 +68,37 @@ describe('@google/genai 3.1', () => {
       })),
     }
     const next = (...contents: Content[]) => models.generateContent({ model: flash, contents, config: { tools } })
-    assert.equal((await next(asked, { role: 'model', parts: calls }, results)).text, 'Weather?')
-    const unsigned = calls.map(({ functionCall }) => ({ functionCall: functionCall ?? {} }))
+    assert.equal((await next(question, { role: 'model', parts: calls }, results)).text, 'Weather?')
+    const unsignedParts = calls.map(({ functionCall }) => ({ functionCall: functionCall ?? {} }))
     await assert.rejects(
-      next(asked, { role: 'model', parts: unsigned }, results),
+      next(question, { role: 'model', parts: unsignedParts }, results),
       status(400, /missing a thought_signature/),
     )
     const first = results.parts?.slice(0, 1) ?? []
     await assert.rejects(
-      next(asked, { role: 'model', parts: calls }, { role: 'user', parts: first }),
+      next(question, { role: 'model', parts: calls }, { role: 'user', parts: first }),
       status(400, /number of function response parts/),
     )
   })
 
-  test('thoughts show when asked for; a forced function is called', async () => {
+  test('thoughts are shown on request; a forced function is called', async () => {
     await using vendor = await startGemini()
     const { models } = client(vendor)
     const contents = 'x'
     const config = { thinkingConfig: { thinkingBudget: 1024, includeThoughts: true } }
-    const seen: boolean[] = []
+    const thoughtFlags: boolean[] = []
     for await (const chunk of await models.generateContentStream({ model: 'gemini-2.5-pro', contents, config }))
-      for (const part of chunk.candidates?.[0]?.content?.parts ?? []) seen.push(part.thought === true)
-    assert.ok(seen[0] && !seen.at(-1))
-    const forced = await models.generateContent({
+      for (const part of chunk.candidates?.[0]?.content?.parts ?? []) thoughtFlags.push(part.thought === true)
+    assert.ok(thoughtFlags[0] && !thoughtFlags.at(-1))
+    const forcedAnswer = await models.generateContent({
       model: plain,
       contents,
       config: { tools, toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } } },
     })
-    assert.equal(forced.functionCalls?.[0]?.name, 'weather')
+    assert.equal(forcedAnswer.functionCalls?.[0]?.name, 'weather')
   })
 
-  test('models, counts, a blocked prompt, a cut and a broken stream', async () => {
+  test('models, counts, a blocked prompt, a truncated and a broken stream', async () => {
     await using vendor = await startGemini()
     const { models } = client(vendor)
     const names: (string | undefined)[] = []
@@ -107,25 +107,25 @@ describe('@google/genai 3.1', () => {
     assert.equal((await models.get({ model: flash })).inputTokenLimit, 1_048_576)
     assert.ok((await models.countTokens({ model: flash, contents: 'one two' })).totalTokens)
     vendor.script({ reply: { refusal: 'no' } })
-    const blocked = await models.generateContent({ model: flash, contents: 'x' })
-    assert.equal(blocked.promptFeedback?.blockReason, 'PROHIBITED_CONTENT')
-    assert.equal(blocked.candidates, undefined)
-    const cut = await models.generateContent({
+    const blockedAnswer = await models.generateContent({ model: flash, contents: 'x' })
+    assert.equal(blockedAnswer.promptFeedback?.blockReason, 'PROHIBITED_CONTENT')
+    assert.equal(blockedAnswer.candidates, undefined)
+    const truncatedAnswer = await models.generateContent({
       model: plain,
       contents: 'one two three',
       config: { maxOutputTokens: 1 },
     })
-    assert.equal(cut.candidates?.[0]?.finishReason, 'MAX_TOKENS')
+    assert.equal(truncatedAnswer.candidates?.[0]?.finishReason, 'MAX_TOKENS')
     vendor.script({ midStreamError: { after: 1 } })
-    const heard: (string | undefined)[] = []
+    const texts: (string | undefined)[] = []
     await assert.rejects(
       async () => {
         for await (const chunk of await models.generateContentStream({ model: plain, contents: 'one two three' }))
-          heard.push(chunk.text)
+          texts.push(chunk.text)
       },
       status(503, /overloaded/),
     )
-    assert.deepEqual(heard, ['one'])
+    assert.deepEqual(texts, ['one'])
     const raw = await fetch(`${vendor.origin}/v1beta/models/${plain}:streamGenerateContent`, {
       method: 'POST',
       headers: { 'x-goog-api-key': vendor.key },
@@ -134,7 +134,7 @@ describe('@google/genai 3.1', () => {
     assert.ok(Array.isArray(await raw.json()))
   })
 
-  test('refuses what Google refuses', async () => {
+  test('rejects what Google rejects', async () => {
     await using vendor = await startGemini()
     const { models } = client(vendor)
     const ask = async (body: unknown) => {
@@ -146,7 +146,7 @@ describe('@google/genai 3.1', () => {
       return [answer.status, JSON.stringify(await answer.json())] as const
     }
     const contents = [{ role: 'user', parts: [{ text: 'x' }] }]
-    const declared = (parameters: unknown) => ({
+    const declarationWith = (parameters: unknown) => ({
       contents,
       tools: [{ functionDeclarations: [{ name: 'f', parameters }] }],
     })
@@ -154,9 +154,9 @@ describe('@google/genai 3.1', () => {
       [{ contents, top_k: 3 }, /Unknown name \\"top_k\\": Cannot find field/],
       [{ contents: [{ role: 'user', parts: [{}] }] }, /must have one initialized field/],
       [{ contents: [{ role: 'assistant', parts: [{ text: 'x' }] }] }, /valid role: user, model/],
-      [declared({ type: 'object', additionalProperties: false }), /additionalProperties/],
-      [declared({ type: 'object', properties: { a: { type: ['string', 'null'] } } }), /STRING|type/i],
-      [declared({ type: 'object', properties: {}, required: ['b'] }), /property is not defined/],
+      [declarationWith({ type: 'object', additionalProperties: false }), /additionalProperties/],
+      [declarationWith({ type: 'object', properties: { a: { type: ['string', 'null'] } } }), /STRING|type/i],
+      [declarationWith({ type: 'object', properties: {}, required: ['b'] }), /property is not defined/],
       [{ contents, generationConfig: { temperature: 3 } }, /temperature/],
       [{ contents, generationConfig: { thinkingConfig: { thinkingBudget: 5 } } }, /Thinking is not enabled/],
     ]
@@ -176,7 +176,7 @@ describe('@google/genai 3.1', () => {
   })
 })
 
-test('files, caches and stores lie in the account of a key, and it is written down who read them', async () => {
+test('files, caches, and stores belong to the account of a key, and reads are recorded', async () => {
   await using vendor = await startGemini({ keys: ['AIza-other'] })
   const file = vendor.keep({ kind: 'file', text: 'secret file' })
   const cachedContent = vendor.keep({ kind: 'cache', text: 'secret cache' })

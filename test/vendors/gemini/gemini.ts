@@ -21,15 +21,15 @@ import {
   problem,
   readGenerate,
   retryInfo,
-  said,
+  messageFor,
   type GeminiModel,
 } from './content.ts'
 import type { GoogleError } from './rules.ts'
 import type { Answer, Flow, Whole } from '../delivery/deliver.ts'
 import { parse, weigh } from '../delivery/plan.ts'
 import { serve, type Call, type Play } from '../server.ts'
-import { named, Shelf, type Name } from '../shelf.ts'
-import type { Json, Kept, Options, Refusal, Vendor } from '../vendor.ts'
+import { referencesIn, Shelf, type Name } from '../shelf.ts'
+import type { Json, StoredObject, Options, Refusal, Vendor } from '../vendor.ts'
 
 export async function startGemini(options: Options<GeminiModel> = {}): Promise<Vendor> {
   const key = options.key ?? 'AIza-loopback-gemini'
@@ -44,7 +44,7 @@ export function geminiManners({ keys, shelf }: Gemini): Omit<Play, 'answer'> {
     shelf,
     failure: ({ status, type, code, message }) => {
       const details = status === 429 ? retryInfo(code) : undefined
-      return problem({ status, message: message ?? said(status), details }, type)
+      return problem({ status, message: message ?? messageFor(status), details }, type)
     },
     refusals,
     headers: () => ({ vary: 'Origin, X-Origin, Referer', server: 'scaffolding on HTTPServer2' }),
@@ -65,10 +65,10 @@ export class Gemini {
 
   /** Learns who calls; the answer to somebody unknown. */
   admit(call: Call): Whole | undefined {
-    const given = call.request.headers['x-goog-api-key'] ?? call.request.query.get('key')
-    if (given === undefined || given === null) return unregistered()
-    if (!this.keys.includes(String(given))) return wrongKey()
-    call.key = String(given)
+    const apiKey = call.request.headers['x-goog-api-key'] ?? call.request.query.get('key')
+    if (apiKey === undefined || apiKey === null) return unregisteredError()
+    if (!this.keys.includes(String(apiKey))) return wrongKey()
+    call.key = String(apiKey)
     return undefined
   }
 
@@ -80,21 +80,21 @@ export class Gemini {
     const one = /^\/(v1|v1beta)\/models\/([^/:]+)(?::(\w+))?$/.exec(decodeURIComponent(path))
     if (!one) return { status: 404, body: '' }
     const [, version = '', name = '', verb] = one
-    const model = this.models.find((known) => known.id === name)
+    const model = this.models.find((one) => one.id === name)
     if (method === 'GET' && verb === undefined)
       return model ? { status: 200, body: entryOf(model) } : unknown(version, name)
     if (method !== 'POST') return { status: 404, body: '' }
     if (!model) return unknown(version, name)
     const body = parse(request.body)
     if (!body) return problem({ status: 400, message: 'Invalid JSON payload received. Unexpected token.' })
-    const asked: Json = body['generateContentRequest'] ?? body
-    const looked = this.shelf.read(key, namesIn(asked))
-    if (verb === 'countTokens' && 'read' in looked) return count(asked, looked.read)
+    const countedRequest: Json = body['generateContentRequest'] ?? body
+    const storedFiles = this.shelf.read(key, namesIn(countedRequest))
+    if (verb === 'countTokens' && 'read' in storedFiles) return count(countedRequest, storedFiles.read)
     if (verb !== 'generateContent' && verb !== 'streamGenerateContent') return unknown(version, name, verb)
     const refusal = readGenerate(body, model)
     if (refusal) return problem(refusal)
-    if ('missing' in looked) return problem(withheld(looked.missing))
-    const answer = generate(call, body, model, verb === 'streamGenerateContent', 'studio', looked.read)
+    if ('missing' in storedFiles) return problem(withheld(storedFiles.missing))
+    const answer = generate(call, body, model, verb === 'streamGenerateContent', 'studio', storedFiles.read)
     return 'frames' in answer && request.query.get('alt') !== 'sse' ? asArray(answer) : answer
   }
 
@@ -121,7 +121,7 @@ const data = new Set(['args', 'response', 'functionDeclarations', 'responseSchem
 /** Files of the Files API, caches and stores; an address of the web is not stored here. */
 function namesIn(body: Json): Name[] {
   const kinds = { fileUri: 'file', cachedContent: 'cache', fileSearchStoreNames: 'store' }
-  return named(body, kinds, data).flatMap((name) => {
+  return referencesIn(body, kinds, data).flatMap((name) => {
     if (name.kind !== 'file') return name
     const [file] = /files\/[\w-]+$/.exec(name.id) ?? []
     return file === undefined ? [] : { ...name, id: file }
@@ -134,14 +134,19 @@ function withheld({ kind, id: name }: Name): GoogleError {
   return { status: 403, message: `You do not have permission to access the ${what} or it may not exist.` }
 }
 
-function count(request: Json, kept: Kept[]): Whole {
-  const parts = [request['contents'], request['systemInstruction'], request['tools'], kept.map(({ text }) => text)]
+function count(request: Json, storedFiles: StoredObject[]): Whole {
+  const parts = [
+    request['contents'],
+    request['systemInstruction'],
+    request['tools'],
+    storedFiles.map(({ text }) => text),
+  ]
   const total = Math.max(1, weigh(parts) - parts.length)
   const details = [{ modality: 'TEXT', tokenCount: total }]
   return { status: 200, body: { totalTokens: total, promptTokensDetails: details } }
 }
 
-function unregistered(): Whole {
+function unregisteredError(): Whole {
   const message =
     "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."
   return problem({ status: 403, message })

@@ -11,7 +11,7 @@ const number: Rule = { kind: 'number' }
 const integer: Rule = { kind: 'integer' }
 const open: Rule = { kind: 'object' }
 const any: Rule = { kind: ['string', 'number', 'boolean', 'array', 'object'], nullable: true }
-const closed = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
+const closedObject = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
 const list = (items: Rule): Rule => ({ kind: 'array', items })
 
 /** The subset of OpenAPI that `parameters` and `responseSchema` take; `…JsonSchema` takes JSON Schema. */
@@ -41,8 +41,8 @@ schema.fields = {
   propertyOrdering: list(text),
 }
 
-const functionCall = closed({ id: text, name: { kind: 'string', required: true }, args: open })
-const functionResponse = closed({
+const functionCall = closedObject({ id: text, name: { kind: 'string', required: true }, args: open })
+const functionResponse = closedObject({
   id: text,
   name: { kind: 'string', required: true },
   response: { kind: 'object', required: true },
@@ -51,12 +51,12 @@ const functionResponse = closed({
   parts: list(open),
 })
 
-const part = closed({
+const part = closedObject({
   text,
   thought: flag,
   thoughtSignature: text,
-  inlineData: closed({ mimeType: text, data: text, displayName: text }),
-  fileData: closed({ mimeType: text, fileUri: text, displayName: text }),
+  inlineData: closedObject({ mimeType: text, data: text, displayName: text }),
+  fileData: closedObject({ mimeType: text, fileUri: text, displayName: text }),
   functionCall,
   functionResponse,
   executableCode: open,
@@ -65,9 +65,9 @@ const part = closed({
   mediaResolution: open,
   partMetadata: open,
 })
-const content = closed({ role: text, parts: list(part) })
+const content = closedObject({ role: text, parts: list(part) })
 
-const declaration = closed({
+const declaration = closedObject({
   name: { kind: 'string', required: true },
   description: text,
   behavior: text,
@@ -77,7 +77,7 @@ const declaration = closed({
   responseJsonSchema: any,
 })
 
-const generationConfig = closed({
+const generationConfig = closedObject({
   candidateCount: integer,
   stopSequences: list(text),
   maxOutputTokens: integer,
@@ -97,15 +97,15 @@ const generationConfig = closed({
   imageConfig: open,
   mediaResolution: text,
   enableEnhancedCivicAnswers: flag,
-  thinkingConfig: closed({ includeThoughts: flag, thinkingBudget: integer, thinkingLevel: text }),
+  thinkingConfig: closedObject({ includeThoughts: flag, thinkingBudget: integer, thinkingLevel: text }),
 })
 
-export const generateRequest: Rule = closed({
+export const generateRequest: Rule = closedObject({
   model: text,
   contents: list(content),
   systemInstruction: content,
   tools: list(
-    closed({
+    closedObject({
       functionDeclarations: list(declaration),
       googleSearch: open,
       googleSearchRetrieval: open,
@@ -116,18 +116,18 @@ export const generateRequest: Rule = closed({
       fileSearch: open,
     }),
   ),
-  toolConfig: closed({
-    functionCallingConfig: closed({ mode: text, allowedFunctionNames: list(text) }),
+  toolConfig: closedObject({
+    functionCallingConfig: closedObject({ mode: text, allowedFunctionNames: list(text) }),
     retrievalConfig: open,
   }),
-  safetySettings: list(closed({ category: text, threshold: text })),
+  safetySettings: list(closedObject({ category: text, threshold: text })),
   generationConfig,
   cachedContent: text,
   serviceTier: text,
 })
 
 /** A fault of the JSON itself; Google names the field's parent and shows it again in the details. */
-export function worded({ kind, path, value }: Fault): GoogleError {
+export function googleFault({ kind, path, value }: Fault): GoogleError {
   const parent = pathOf(path.slice(0, -1))
   const at = parent === '' ? '' : ` at '${parent}'`
   const description =
@@ -271,8 +271,8 @@ export function signatures(contents: Json[]): GoogleError | undefined {
   )
   for (const [at, { role, parts }] of contents.entries()) {
     if (role !== 'model') continue
-    for (const { thoughtSignature: given } of parts as Json[])
-      if (given !== undefined && !dummies.includes(given) && !isOurs(given))
+    for (const { thoughtSignature: signature } of parts as Json[])
+      if (signature !== undefined && !dummies.includes(signature) && !isOurs(signature))
         return invalid('Corrupted thought signature.')
     if (at < begin) continue
     const first = (parts as Json[]).find((one) => 'functionCall' in one)
@@ -285,6 +285,6 @@ export function signatures(contents: Json[]): GoogleError | undefined {
 }
 
 /** As plan.ts makes them. */
-function isOurs(given: unknown): boolean {
-  return typeof given === 'string' && Buffer.from(given, 'base64').toString('utf8').startsWith('signed: ')
+function isOurs(signature: unknown): boolean {
+  return typeof signature === 'string' && Buffer.from(signature, 'base64').toString('utf8').startsWith('signed: ')
 }

@@ -32,7 +32,7 @@ async function ask(vendor: Vertex, bearer: string, model: string, body: Json): P
 }
 
 describe('vertex', () => {
-  test('a signed assertion buys a token, and the token an answer', async () => {
+  test('a signed assertion is exchanged for a token, and the token gives an answer', async () => {
     await using vendor = await startVertex()
     const { access_token: bearer, expires_in: life } = await token(vendor)
     assert.equal(life, 3600)
@@ -48,10 +48,10 @@ describe('vertex', () => {
     assert.match(await stream.text(), /^data: \{.*\r\n\r\n/)
     const messages = [{ role: 'user', content: 'one two' }]
     const claude = { anthropic_version: 'vertex-2023-10-16', max_tokens: 9, messages }
-    const said = (await (
+    const answer = (await (
       await ask(vendor, bearer, 'anthropic/models/claude-sonnet-5-5:rawPredict', claude)
     ).json()) as Json
-    assert.equal(said['content'][0].text, 'one two')
+    assert.equal(answer['content'][0].text, 'one two')
     const events = await ask(vendor, bearer, 'anthropic/models/claude-sonnet-5-5:streamRawPredict', {
       ...claude,
       stream: true,
@@ -59,7 +59,7 @@ describe('vertex', () => {
     assert.match(await events.text(), /event: message_stop/)
   })
 
-  test('a wrong signature, audience, age or scope buys nothing, and a made-up token is refused', async () => {
+  test('a wrong signature, audience, age, or scope gives no token, and a made-up token is rejected', async () => {
     await using vendor = await startVertex({ tokenLife: 0 })
     await using other = await startVertex()
     const why = async (more: Json, key?: string) =>
@@ -70,8 +70,8 @@ describe('vertex', () => {
     assert.match(await why({ exp: Math.floor(Date.now() / 1000) + 7200 }), /short-lived/)
     assert.match(await why({ scope: 'email' }), /scope/)
     const contents = [{ role: 'user', parts: [{ text: 'x' }] }]
-    const { access_token: expired } = await token(vendor)
-    for (const bearer of ['ya29.made-up', expired]) {
+    const { access_token: expiredToken } = await token(vendor)
+    for (const bearer of ['ya29.made-up', expiredToken]) {
       const answer = await ask(vendor, bearer, 'google/models/gemini-2.0-flash:generateContent', { contents })
       assert.deepEqual([answer.status, ((await answer.json()) as Json)['error'].status], [401, 'UNAUTHENTICATED'])
     }

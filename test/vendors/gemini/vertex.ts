@@ -8,7 +8,15 @@
 // Gemini's (labels and others: refused); quota metadata of a 429; other token flows (workload identity, metadata server).
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { Anthropic, type AnthropicModel } from '../anthropic/anthropic.ts'
-import { generate, geminiModels, googleRefusals, problem, readGenerate, said, type GeminiModel } from './content.ts'
+import {
+  generate,
+  geminiModels,
+  googleRefusals,
+  problem,
+  readGenerate,
+  messageFor,
+  type GeminiModel,
+} from './content.ts'
 import type { Answer, Whole } from '../delivery/deliver.ts'
 import { id, parse } from '../delivery/plan.ts'
 import { serve, type Call } from '../server.ts'
@@ -39,8 +47,8 @@ export async function startVertex(options: VertexOptions = {}): Promise<Vertex> 
     answer: (call) => shop.answer(call),
     failure: ({ status, type, message }, call) =>
       call.path === '/token'
-        ? refused(status, type ?? 'internal_failure', message ?? 'Backend error')
-        : problem({ status, message: message ?? said(status) }, type),
+        ? tokenError(status, type ?? 'internal_failure', message ?? 'Backend error')
+        : problem({ status, message: message ?? messageFor(status) }, type),
     refusals,
     headers: () => ({ vary: 'Origin, X-Origin, Referer' }),
   })
@@ -85,18 +93,18 @@ class VertexShop {
   answer(call: Call): Answer {
     const { method, path, request } = call
     if (path === '/token')
-      return method === 'POST' ? this.#token(request.body.toString()) : refused(405, 'invalid_request', 'POST only')
+      return method === 'POST' ? this.#token(request.body.toString()) : tokenError(405, 'invalid_request', 'POST only')
     const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
-    if (bearer === undefined) return unauthenticated('Request is missing required authentication credential.')
+    if (bearer === undefined) return unauthenticatedError('Request is missing required authentication credential.')
     const ends = this.tokens.get(bearer)
     if (ends === undefined || ends <= Date.now())
-      return unauthenticated('Request had invalid authentication credentials.')
-    const found =
+      return unauthenticatedError('Request had invalid authentication credentials.')
+    const match =
       /^\/v1(?:beta1)?\/projects\/([^/]+)\/locations\/([^/]+)\/publishers\/(google|anthropic)\/models\/([^/:]+):(\w+)$/.exec(
         decodeURIComponent(path),
       )
-    if (method !== 'POST' || !found) return { status: 404, body: '' }
-    const [, project = '', location = '', publisher, name = '', verb = ''] = found
+    if (method !== 'POST' || !match) return { status: 404, body: '' }
+    const [, project = '', location = '', publisher, name = '', verb = ''] = match
     const resource = `projects/${project}/locations/${location}/publishers/${publisher}/models/${name}`
     if (project !== this.project)
       return problem({
@@ -119,23 +127,23 @@ class VertexShop {
   }
 
   #claude(call: Call, name: string, verb: string, body: Json, resource: string): Answer {
-    const streamed = verb === 'streamRawPredict'
-    if (!streamed && verb !== 'rawPredict') return unknownModel(resource)
+    const isStream = verb === 'streamRawPredict'
+    if (!isStream && verb !== 'rawPredict') return unknownModel(resource)
     if (body['anthropic_version'] !== 'vertex-2023-10-16')
       return problem({ status: 400, message: 'anthropic_version: Field required' })
     if ('model' in body) return problem({ status: 400, message: 'model: Extra inputs are not permitted' })
     if (!this.claude.models.some((one) => one.id === name)) return unknownModel(resource)
     const { anthropic_version: _, anthropic_beta: beta, ...rest } = body
-    const asked = { ...rest, model: name, stream: streamed || rest['stream'] === true }
-    return this.claude.speak(call, asked, '2023-06-01', Array.isArray(beta) ? beta : [])
+    const messagesBody = { ...rest, model: name, stream: isStream || rest['stream'] === true }
+    return this.claude.speak(call, messagesBody, '2023-06-01', Array.isArray(beta) ? beta : [])
   }
 
   #token(form: string): Whole {
     const fields = new URLSearchParams(form)
     if (fields.get('grant_type') !== 'urn:ietf:params:oauth:grant-type:jwt-bearer')
-      return refused(400, 'unsupported_grant_type', `Invalid grant_type: ${fields.get('grant_type')}`)
+      return tokenError(400, 'unsupported_grant_type', `Invalid grant_type: ${fields.get('grant_type')}`)
     const why = this.#fault(fields.get('assertion') ?? '')
-    if (why) return refused(400, why[0], why[1])
+    if (why) return tokenError(400, why[0], why[1])
     const token = id('ya29.c.', 60)
     this.tokens.set(token, Date.now() + this.life * 1000)
     return { status: 200, body: { access_token: token, expires_in: this.life, token_type: 'Bearer' } }
@@ -143,9 +151,9 @@ class VertexShop {
 
   #fault(assertion: string): [error: string, description: string] | undefined {
     const [head = '', payload = '', signature = ''] = assertion.split('.')
-    const read = (part: string) => parse(Buffer.from(part, 'base64url'))
-    const header = read(head)
-    const claims = read(payload)
+    const readPart = (part: string) => parse(Buffer.from(part, 'base64url'))
+    const header = readPart(head)
+    const claims = readPart(payload)
     if (!header || !claims) return ['invalid_grant', 'Bad JWT: it cannot be parsed.']
     const key = createPublicKey(this.keys.publicKey.export({ type: 'spki', format: 'pem' }))
     const right = verify('sha256', Buffer.from(`${head}.${payload}`), key, Buffer.from(signature, 'base64url'))
@@ -170,11 +178,11 @@ class VertexShop {
   }
 }
 
-function refused(status: number, error: string, error_description: string): Whole {
+function tokenError(status: number, error: string, error_description: string): Whole {
   return { status, body: { error, error_description } }
 }
 
-function unauthenticated(what: string): Whole {
+function unauthenticatedError(what: string): Whole {
   const message = `${what} Expected OAuth 2 access token, login cookie or other valid authentication credential.`
   return problem({ status: 401, message })
 }
@@ -185,6 +193,6 @@ function unknownModel(resource: string): Whole {
 }
 
 const refusals: Record<Refusal, () => Whole> = {
-  key: () => unauthenticated('Request had invalid authentication credentials.'),
+  key: () => unauthenticatedError('Request had invalid authentication credentials.'),
   ...googleRefusals,
 }

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import type { Json, Vendor } from '../vendor.ts'
 import type { MediaFile } from './made/file.ts'
 
-export type Heard = {
+export type Received = {
   status: number
   headers: Record<string, string | string[] | undefined>
   bytes: Buffer
@@ -17,11 +17,11 @@ export async function ask(
   method: string,
   to: string,
   { headers = {}, body }: { headers?: Record<string, string>; body?: Body | Json } = {},
-): Promise<Heard> {
-  const sent = body === undefined || isBody(body) ? body : asJson(body)
+): Promise<Received> {
+  const content = body === undefined || isBody(body) ? body : asJson(body)
   return await new Promise((resolve, reject) => {
-    const length = sent === undefined ? {} : { 'content-type': sent.type, 'content-length': sent.bytes.length }
-    const asked = request(to, { method, headers: { ...length, ...headers } }, (response) => {
+    const length = content === undefined ? {} : { 'content-type': content.type, 'content-length': content.bytes.length }
+    const outgoing = request(to, { method, headers: { ...length, ...headers } }, (response) => {
       const pieces: Buffer[] = []
       response.on('data', (piece: Buffer) => pieces.push(piece)).on('error', reject)
       response.on('end', () => {
@@ -30,7 +30,7 @@ export async function ask(
         resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, json })
       })
     })
-    asked.on('error', reject).end(sent?.bytes)
+    outgoing.on('error', reject).end(content?.bytes)
   })
 }
 

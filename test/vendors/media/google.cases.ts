@@ -10,7 +10,7 @@ const client = ({ origin, key }: Vendor) => new GoogleGenAI({ apiKey: key, httpO
 const veo = '/v1beta/models/veo-3.1-generate-preview:predictLongRunning'
 
 describe('@google/genai 3.1: media', () => {
-  test('a picture with words, and one that is filtered', async () => {
+  test('an image with text, and a filtered one', async () => {
     await using vendor = await googleMedia()
     vendor.script({}, { media: { moderated: true } })
     const draw = async () =>
@@ -23,12 +23,12 @@ describe('@google/genai 3.1: media', () => {
     const [words, file] = candidates?.[0]?.content?.parts ?? []
     assert.ok(words?.text)
     assert.equal(file?.inlineData?.mimeType, 'image/png')
-    const seen = await measure(Buffer.from(file.inlineData.data ?? '', 'base64'))
-    assert.deepEqual([seen?.width, seen?.height], [1344, 768])
+    const measured = await measure(Buffer.from(file.inlineData.data ?? '', 'base64'))
+    assert.deepEqual([measured?.width, measured?.height], [1344, 768])
     assert.equal(usageMetadata?.candidatesTokensDetails?.[0]?.modality, 'IMAGE')
-    const filtered = await draw()
-    assert.equal(filtered.candidates?.[0]?.finishReason, 'IMAGE_SAFETY')
-    assert.equal(filtered.candidates[0].content, undefined)
+    const filteredResponse = await draw()
+    assert.equal(filteredResponse.candidates?.[0]?.finishReason, 'IMAGE_SAFETY')
+    assert.equal(filteredResponse.candidates[0].content, undefined)
   })
 
   test('speech as samples with their rate', async () => {
@@ -51,49 +51,49 @@ describe('@google/genai 3.1: media', () => {
 
 describe('Veo', () => {
   const parameters = { aspectRatio: '9:16', durationSeconds: 4, sampleCount: 1 }
-  const asked = (vendor: Vendor) => ({ headers: { 'x-goog-api-key': vendor.key } })
+  const optionsFor = (vendor: Vendor) => ({ headers: { 'x-goog-api-key': vendor.key } })
   const film = async (vendor: Vendor, behaviour: Behaviour = {}): Promise<Json> => {
     vendor.script(behaviour)
     const body = { instances: [{ prompt: 'A cat' }], parameters }
-    const { name } = (await ask('POST', vendor.origin + veo, { ...asked(vendor), body })).json()
+    const { name } = (await ask('POST', vendor.origin + veo, { ...optionsFor(vendor), body })).json()
     for (;;) {
-      const operation = (await ask('GET', `${vendor.origin}/v1beta/${name}`, asked(vendor))).json()
+      const operation = (await ask('GET', `${vendor.origin}/v1beta/${name}`, optionsFor(vendor))).json()
       if (operation['done']) return operation
     }
   }
 
-  test('an operation ends with a link that needs the key and grows too old', async () => {
+  test('an operation ends with a link that requires the key and expires', async () => {
     await using vendor = await googleMedia()
     const { response } = await film(vendor, { media: { job: { polls: 2 } } })
     assert.equal(vendor.jobs[0]?.polled.length, 3)
     const { uri } = response.generateVideoResponse.generatedSamples[0].video
     assert.equal(new URL(uri).origin, vendor.origin)
     assert.equal((await ask('GET', uri)).status, 403)
-    const file = await ask('GET', uri, asked(vendor))
+    const file = await ask('GET', uri, optionsFor(vendor))
     assert.deepEqual([file.status, file.headers['content-type']], [200, 'video/mp4'])
     vendor.expire()
-    assert.equal((await ask('GET', uri, asked(vendor))).status, 404)
+    assert.equal((await ask('GET', uri, optionsFor(vendor))).status, 404)
   })
 
-  test('filtered, failed, with the key in the link, led on to another origin', async () => {
+  test('filtered, failed, with the key in the link, redirected to another origin', async () => {
     await using vendor = await googleMedia()
-    const filtered = (await film(vendor, { media: { moderated: true } }))['response'].generateVideoResponse
-    assert.deepEqual([filtered.raiMediaFilteredCount, filtered.generatedSamples], [1, undefined])
+    const filteredVideo = (await film(vendor, { media: { moderated: true } }))['response'].generateVideoResponse
+    assert.deepEqual([filteredVideo.raiMediaFilteredCount, filteredVideo.generatedSamples], [1, undefined])
     assert.equal((await film(vendor, { media: { job: { ends: 'failed' } } }))['error'].code, 13)
     const link = (operation: Json) => operation['response'].generateVideoResponse.generatedSamples[0].video.uri
-    const keyed = link(await film(vendor, { media: { link: { keyed: true } } }))
-    assert.equal(new URL(keyed).searchParams.get('key'), vendor.key)
-    const moved = link(await film(vendor, { media: { link: { moved: true } } }))
-    const led = await ask('GET', moved, asked(vendor))
-    assert.equal(led.status, 302)
-    assert.equal(new URL(String(led.headers['location'])).origin, vendor.files?.origin)
-    assert.equal((await ask('GET', String(led.headers['location']))).headers['content-type'], 'video/mp4')
+    const keyedLink = link(await film(vendor, { media: { link: { keyed: true } } }))
+    assert.equal(new URL(keyedLink).searchParams.get('key'), vendor.key)
+    const movedLink = link(await film(vendor, { media: { link: { moved: true } } }))
+    const redirected = await ask('GET', movedLink, optionsFor(vendor))
+    assert.equal(redirected.status, 302)
+    assert.equal(new URL(String(redirected.headers['location'])).origin, vendor.files?.origin)
+    assert.equal((await ask('GET', String(redirected.headers['location']))).headers['content-type'], 'video/mp4')
   })
 
-  test('refuses fields it does not know, values out of range, and other keys', async () => {
+  test('rejects unknown fields, values out of range, and other keys', async () => {
     await using vendor = await googleMedia()
     const post = async (body: Json) =>
-      (await ask('POST', vendor.origin + veo, { ...asked(vendor), body })).json()['error']
+      (await ask('POST', vendor.origin + veo, { ...optionsFor(vendor), body })).json()['error']
     const instances = [{ prompt: 'A cat' }]
     assert.match((await post({ instances, parameters: { fps: 24 } })).message, /Unknown name "fps"/)
     assert.equal((await post({ instances, parameters: { durationSeconds: 30 } })).status, 'INVALID_ARGUMENT')

@@ -9,13 +9,13 @@ import type { Answer, Whole } from '../delivery/deliver.ts'
 import { id, parse, weigh } from '../delivery/plan.ts'
 import { geminiModels, problem, readGenerate } from '../gemini/content.ts'
 import { Gemini, geminiManners } from '../gemini/gemini.ts'
-import { invalid, worded } from '../gemini/rules.ts'
+import { invalid, googleFault } from '../gemini/rules.ts'
 import { check, type Rule } from '../rules.ts'
 import { serve, type Call } from '../server.ts'
 import type { Json, Options } from '../vendor.ts'
 import { Jobs, mediaVendor, type Job, type MediaVendor } from './jobs/jobs.ts'
 import { startLinks, type Links } from './jobs/links.ts'
-import { sent, spoil } from './made/file.ts'
+import { wholeOf, spoil } from './made/file.ts'
 import { formatOf, picture } from './made/picture.ts'
 import { pcm } from './made/sound.ts'
 import { video } from './made/video.ts'
@@ -48,18 +48,18 @@ export async function googleMedia(options: Options<GoogleModel> = {}): Promise<M
 }
 
 const text: Rule = { kind: 'string' }
-const closed = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
-const image = closed({ bytesBase64Encoded: text, gcsUri: text, mimeType: text })
-const references: Rule = { kind: 'array', items: closed({ image, referenceType: text }), maxItems: 3 }
-const prediction = closed({
+const closedObject = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
+const image = closedObject({ bytesBase64Encoded: text, gcsUri: text, mimeType: text })
+const references: Rule = { kind: 'array', items: closedObject({ image, referenceType: text }), maxItems: 3 }
+const prediction = closedObject({
   instances: {
     kind: 'array',
     required: true,
     minItems: 1,
     maxItems: 1,
-    items: closed({ prompt: text, image, lastFrame: image, referenceImages: references }),
+    items: closedObject({ prompt: text, image, lastFrame: image, referenceImages: references }),
   },
-  parameters: closed({
+  parameters: closedObject({
     sampleCount: { kind: 'integer', min: 1, max: 4 },
     aspectRatio: { kind: 'string', values: ['16:9', '9:16'] },
     resolution: { kind: 'string', values: ['720p', '1080p', '4k'] },
@@ -106,24 +106,26 @@ class Media {
 
   async #content({ behaviour }: Call, model: GoogleModel, body: Json): Promise<Whole> {
     const config: Json = body['generationConfig'] ?? {}
-    const wanted: string[] = config['responseModalities'] ?? ['TEXT', 'IMAGE']
+    const modalities: string[] = config['responseModalities'] ?? ['TEXT', 'IMAGE']
     const kind = model.makes === 'image' ? 'IMAGE' : 'AUDIO'
-    if (!wanted.includes(kind) || (kind === 'AUDIO' && wanted.length > 1)) {
+    if (!modalities.includes(kind) || (kind === 'AUDIO' && modalities.length > 1)) {
       return problem(invalid('The requested combination of response modalities is not supported by the model.'))
     }
     const parts = (body['contents'] as Json[]).flatMap((content) => content['parts'] as Json[])
-    const given = parts.find(({ inlineData }) => inlineData && !formatOf(Buffer.from(inlineData.data ?? '', 'base64')))
-    if (given)
+    const badPart = parts.find(
+      ({ inlineData }) => inlineData && !formatOf(Buffer.from(inlineData.data ?? '', 'base64')),
+    )
+    if (badPart)
       return problem(
         invalid(
           'Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting',
         ),
       )
     const words = parts.map((part) => part['text'] ?? '').join('')
-    const { moderated, spoiled, size, seconds } = behaviour.media ?? {}
+    const { moderated: isModerated, spoiled: damage, size, seconds } = behaviour.media ?? {}
     const head = { modelVersion: model.id, responseId: id('', 22) }
     const prompt = behaviour.usage?.input ?? weigh(body['contents'])
-    if (moderated) {
+    if (isModerated) {
       const why = 'Unable to show the generated image. The image was filtered out because it violated the policy.'
       const candidates = [{ finishReason: 'IMAGE_SAFETY', finishMessage: why, index: 0 }]
       const usageMetadata = { promptTokenCount: prompt, totalTokenCount: prompt }
@@ -134,9 +136,9 @@ class Media {
       kind === 'IMAGE'
         ? await picture(size ?? sizeOf(config['imageConfig']), { words })
         : { bytes: pcm(long, 24_000), type: 'audio/L16;codec=pcm;rate=24000' }
-    const { bytes, type } = spoil(made, spoiled)
+    const { bytes, type } = spoil(made, damage)
     const file = { inlineData: { mimeType: type, data: bytes.toString('base64') } }
-    const says = kind === 'IMAGE' && wanted.includes('TEXT') ? [{ text: 'Here is your picture.' }] : []
+    const says = kind === 'IMAGE' && modalities.includes('TEXT') ? [{ text: 'Here is your picture.' }] : []
     const output = behaviour.usage?.output ?? (kind === 'IMAGE' ? 1_290 : Math.ceil(long * 25))
     const usageMetadata = {
       promptTokenCount: prompt,
@@ -151,7 +153,7 @@ class Media {
 
   #film(call: Call, model: GoogleModel, body: Json): Whole {
     const fault = check(prediction, body)
-    if (fault) return problem(worded(fault))
+    if (fault) return problem(googleFault(fault))
     const instance: Json = body['instances'][0]
     if (!instance['prompt'] && !instance['image']) return problem(invalid('The prompt must not be empty.'))
     const ask = { ...instance, ...body['parameters'] }
@@ -181,8 +183,8 @@ class Media {
     return Array.from({ length: job.ask['sampleCount'] ?? 1 }, (_, n) => {
       const name = `${job.id.split('/').at(-1)}${n}`
       this.#files.set(name, job)
-      const keyed = job.making.link?.keyed ? `&key=${job.key}` : ''
-      return { video: { uri: `${base}/${name}:download?alt=media${keyed}` } }
+      const keyParam = job.making.link?.keyed ? `&key=${job.key}` : ''
+      return { video: { uri: `${base}/${name}:download?alt=media${keyParam}` } }
     })
   }
 
@@ -201,7 +203,7 @@ class Media {
       return { status: 302, body: '', headers: { location } }
     }
     call.behaviour = { ...making.link?.asked, ...call.behaviour }
-    return sent(file)
+    return wholeOf(file)
   }
 }
 

@@ -10,8 +10,9 @@ export type Part = { name: string; value: string | Upload }
 /** The parts in their order; a text says what is wrong with the body. */
 export function partsOf({ headers, body }: RecordedRequest): Part[] | string {
   const kind = headers['content-type'] ?? ''
-  const [, quoted, plain] = /^multipart\/form-data;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))$/i.exec(kind) ?? []
-  const boundary = quoted ?? plain
+  const [, quotedBoundary, plain] =
+    /^multipart\/form-data;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))$/i.exec(kind) ?? []
+  const boundary = quotedBoundary ?? plain
   if (boundary === undefined) return `The content type "${kind}" is not multipart/form-data with a boundary.`
   const line = Buffer.from(`\r\n--${boundary}`)
   const bytes = Buffer.concat([Buffer.from('\r\n'), body])
@@ -55,16 +56,16 @@ export function bodyOf(parts: Part[], rule: Rule): Json {
   const body: Json = {}
   for (const { name, value } of parts) {
     const [, field = name, inner] = /^([^[\]]+)(?:\[([^[\]]*)\])?$/.exec(name) ?? []
-    const wanted = rule.fields?.[field]
-    if (inner) body[field] = { ...body[field], [inner]: read(value, wanted?.fields?.[inner]) }
-    else if (inner === '') body[field] = [...(body[field] ?? []), read(value, wanted?.items)]
-    else if (field in body) body[field] = [body[field], read(value, wanted?.items)].flat()
-    else body[field] = read(value, wanted)
+    const fieldRule = rule.fields?.[field]
+    if (inner) body[field] = { ...body[field], [inner]: readValue(value, fieldRule?.fields?.[inner]) }
+    else if (inner === '') body[field] = [...(body[field] ?? []), readValue(value, fieldRule?.items)]
+    else if (field in body) body[field] = [body[field], readValue(value, fieldRule?.items)].flat()
+    else body[field] = readValue(value, fieldRule)
   }
   return body
 }
 
-function read(value: string | Upload, rule: Rule | undefined): unknown {
+function readValue(value: string | Upload, rule: Rule | undefined): unknown {
   if (typeof value !== 'string' || rule === undefined) return value
   const kinds = [rule.kind].flat()
   if (kinds.includes('string')) return value

@@ -57,7 +57,7 @@ export async function startIssuer(): Promise<Issuer> {
   const [own, other] = [pair(), pair()]
   const grants = new Map<string, Grant>()
   const tokens = new Map<string, Grant>()
-  const used = new Set<string>()
+  const usedCodes = new Set<string>()
   let someone: Someone = { sub: 'nobody' }
   let lie: Lie = {}
   const clientId = 'ukiyo'
@@ -122,28 +122,28 @@ export async function startIssuer(): Promise<Issuer> {
   }
 
   /** RFC 6749, 4.1.1 and 4.1.2: whoever sits there has agreed already. */
-  function authorize(asked: URLSearchParams): Answer {
-    const redirectUri = asked.get('redirect_uri')
+  function authorize(params: URLSearchParams): Answer {
+    const redirectUri = params.get('redirect_uri')
     if (
-      asked.get('client_id') !== clientId ||
+      params.get('client_id') !== clientId ||
       redirectUri === null ||
       !/^https?:\/\/[^/]+\/app\/signed-in$/.test(redirectUri)
     )
       return { status: 400, json: { error: 'invalid_request' } }
     const back = new URL(redirectUri)
-    back.searchParams.set('state', asked.get('state') ?? '')
+    back.searchParams.set('state', params.get('state') ?? '')
     back.searchParams.set('iss', lie.iss ?? origin)
-    const challenge = asked.get('code_challenge')
+    const challenge = params.get('code_challenge')
     if (
-      asked.get('response_type') !== 'code' ||
-      !asked.get('scope')?.split(' ').includes('openid') ||
+      params.get('response_type') !== 'code' ||
+      !params.get('scope')?.split(' ').includes('openid') ||
       !challenge ||
-      asked.get('code_challenge_method') !== 'S256'
+      params.get('code_challenge_method') !== 'S256'
     )
       back.searchParams.set('error', 'invalid_request')
     else {
       const code = randomBytes(16).toString('base64url')
-      grants.set(code, { redirectUri, nonce: asked.get('nonce'), challenge, someone, lie })
+      grants.set(code, { redirectUri, nonce: params.get('nonce'), challenge, someone, lie })
       lie = {}
       back.searchParams.set('code', code)
     }
@@ -160,8 +160,8 @@ export async function startIssuer(): Promise<Issuer> {
     const code = form.get('code') ?? ''
     const grant = grants.get(code)
     grants.delete(code)
-    if (used.has(code)) issuer.replays += 1
-    used.add(code)
+    if (usedCodes.has(code)) issuer.replays += 1
+    usedCodes.add(code)
     const verifier = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')

@@ -44,7 +44,7 @@ export function nativeStream(plan: Plan, model: string, finish: string): Flow {
     frames,
     opening: 0,
     closing: 1,
-    failure: ({ message }) => [{ data: { error: message ?? unnamed } }],
+    failure: ({ message }) => [{ data: { error: message ?? unknownError } }],
   }
 }
 
@@ -63,7 +63,7 @@ export function generatedStream(plan: Plan, model: string, finish: string): Flow
   return { ...nativeStream(plan, model, finish), frames }
 }
 
-const unnamed = 'an error was encountered while running the model'
+const unknownError = 'an error was encountered while running the model'
 
 export function compatWhole(plan: Plan, model: string, finish: string): Whole {
   const calls = plan.tools.map(compatCall)
@@ -93,11 +93,11 @@ export function compatStream(plan: Plan, model: string, finish: string, wantsUsa
   frames.push(chunk({}, finish === 'stop' && plan.tools.length > 0 ? 'tool_calls' : finish))
   if (wantsUsage) frames.push({ data: { ...head, choices: [], usage: usageOf(plan) } })
   frames.push({ data: '[DONE]' })
-  return { format: 'sse', frames, opening: 0, closing: wantsUsage ? 3 : 2, failure: () => [swallowed(head)] }
+  return { format: 'sse', frames, opening: 0, closing: wantsUsage ? 3 : 2, failure: () => [emptyChunk(head)] }
 }
 
 /** Ollama reads its own error line as an empty message: a chunk without a model, then the stream just ends. */
-function swallowed(head: Json): Frame {
+function emptyChunk(head: Json): Frame {
   return { data: { ...head, model: '', choices: [{ index: 0, delta: { content: '' }, finish_reason: null }] } }
 }
 
@@ -107,8 +107,8 @@ function nativeCall(call: Plan['tools'][number], index: number): Json {
 
 /** Always whole: the arguments never come in pieces. */
 function compatCall(call: Plan['tools'][number], index: number): Json {
-  const written = JSON.stringify(argumentsOf(call.arguments))
-  return { id: call.id ?? callId(), index, type: 'function', function: { name: call.name, arguments: written } }
+  const argumentsText = JSON.stringify(argumentsOf(call.arguments))
+  return { id: call.id ?? callId(), index, type: 'function', function: { name: call.name, arguments: argumentsText } }
 }
 
 function argumentsOf(raw: string): Json {
@@ -124,8 +124,8 @@ function callId(): string {
 }
 
 function headOf(model: string, object: string): Json {
-  const created = Math.floor(Date.now() / 1000)
-  return { id: `chatcmpl-${created % 999}`, object, created, model, system_fingerprint: 'fp_ollama' }
+  const createdAt = Math.floor(Date.now() / 1000)
+  return { id: `chatcmpl-${createdAt % 999}`, object, created: createdAt, model, system_fingerprint: 'fp_ollama' }
 }
 
 function usageOf({ usage }: Plan): Json {

@@ -37,7 +37,7 @@ export const compat: Rule = {
   },
 }
 
-export const managed: Rule = {
+export const manageFields: Rule = {
   kind: 'object',
   fields: {
     model: { kind: 'string' },
@@ -46,7 +46,7 @@ export const managed: Rule = {
     insecure: { kind: 'boolean' },
   },
 }
-export const generated: Rule = {
+export const generateFields: Rule = {
   kind: 'object',
   fields: {
     model: { kind: 'string' },
@@ -56,7 +56,7 @@ export const generated: Rule = {
     think: { kind: ['boolean', 'string'], nullable: true },
   },
 }
-export const embedded: Rule = {
+export const embedFields: Rule = {
   kind: 'object',
   fields: {
     model: { kind: 'string' },

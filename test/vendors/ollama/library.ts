@@ -7,12 +7,12 @@ import { type OllamaModel, detailsOf, digestOf, sizeOf } from './models.ts'
 /** A model of the registry: the sizes of its layers in bytes. */
 export type RegistryModel = OllamaModel & { layers?: number[] }
 
-const owned: OllamaModel[] = [
+const installedModels: OllamaModel[] = [
   { name: 'llama3.2:latest', capabilities: ['completion', 'tools'], family: 'llama', parameters: '3.2B' },
   { name: 'qwen3:4b', capabilities: ['completion', 'tools', 'thinking'], family: 'qwen3', parameters: '4.0B' },
   { name: 'all-minilm:latest', capabilities: ['embedding'], family: 'bert', parameters: '23M', quantization: 'F16' },
 ]
-const published: RegistryModel[] = [
+const registryModels: RegistryModel[] = [
   { name: 'smollm:135m', capabilities: ['completion'], parameters: '135M', context: 2_048 },
   { name: 'nomic-embed-text:latest', capabilities: ['embedding'], family: 'nomic-bert', quantization: 'F16' },
 ]
@@ -22,7 +22,7 @@ const STEPS = 20
 const DEFAULT_CONTEXT = 4_096
 const FIVE_MINUTES = 300
 
-const named = (name: string): string => (/:[^/]+$/.test(name) ? name : `${name}:latest`)
+const withTag = (name: string): string => (/:[^/]+$/.test(name) ? name : `${name}:latest`)
 
 /** Seconds: a number of them, or Go's words for a time; below 0: for ever. */
 export function lifetime(keepAlive: unknown): number {
@@ -40,20 +40,20 @@ export class Library {
   /** Bytes of layers that are on the disk, whole or not. */
   readonly #bytes = new Map<string, number>()
 
-  constructor(installed = owned, registry = published) {
+  constructor(installed = installedModels, registry = registryModels) {
     this.installed = [...installed]
     this.#registry = registry
   }
 
   /** A name without a tag means `:latest`. */
   find(name: string): OllamaModel | undefined {
-    return this.installed.find((one) => one.name === named(name))
+    return this.installed.find((one) => one.name === withTag(name))
   }
 
   remove(name: string): boolean {
     const model = this.find(name)
     this.installed = this.installed.filter((one) => one !== model)
-    this.#loaded.delete(named(name))
+    this.#loaded.delete(withTag(name))
     return model !== undefined
   }
 
@@ -72,9 +72,9 @@ export class Library {
 
   running(): Json[] {
     return this.installed.flatMap((model) => {
-      const loaded = this.#loaded.get(model.name)
-      if (!loaded) return []
-      const { context, until } = loaded
+      const entry = this.#loaded.get(model.name)
+      if (!entry) return []
+      const { context, until } = entry
       const size = { size: sizeOf(model), size_vram: 0, context_length: context }
       const expires_at = new Date(until).toISOString()
       return {
@@ -118,9 +118,9 @@ export class Library {
   #fetch({ digest, total }: Layer): { data: Json; told?: () => void }[] {
     const status = `pulling ${digest.slice(7, 19)}`
     const had = this.#bytes.get(digest) ?? 0
-    const line = (completed: number): { data: Json; told: () => void } => ({
-      data: { status, digest, total, ...(completed > 0 && { completed }) },
-      told: () => this.#bytes.set(digest, completed),
+    const line = (completedBytes: number): { data: Json; told: () => void } => ({
+      data: { status, digest, total, ...(completedBytes > 0 && { completed: completedBytes }) },
+      told: () => this.#bytes.set(digest, completedBytes),
     })
     if (had === total) return [line(total)]
     const step = Math.ceil(total / STEPS)
@@ -131,7 +131,7 @@ export class Library {
   }
 
   #published(name: string): RegistryModel | undefined {
-    return this.#registry.find((one) => one.name === named(name))
+    return this.#registry.find((one) => one.name === withTag(name))
   }
 
   #add(model: RegistryModel): void {

@@ -18,7 +18,7 @@ export type OllamaModel = {
   digest?: string
 }
 
-const modified = '2026-05-04T17:37:44.706Z'
+const modifiedAt = '2026-05-04T17:37:44.706Z'
 
 export const sizeOf = (model: OllamaModel): number => model.size ?? 2_019_393_189
 
@@ -42,7 +42,7 @@ export function tagOf(model: OllamaModel): Json {
   return {
     name: model.name,
     model: model.name,
-    modified_at: modified,
+    modified_at: modifiedAt,
     size: sizeOf(model),
     digest: digestOf(model),
     details: detailsOf(model),
@@ -65,10 +65,10 @@ export function showOf(model: OllamaModel): Json {
       [`${family}.embedding_length`]: 3072,
     },
     capabilities: model.capabilities ?? ['completion'],
-    modified_at: modified,
+    modified_at: modifiedAt,
   }
 }
 
 export function entryOf(name: string): Json {
-  return { id: name, object: 'model', created: Math.floor(Date.parse(modified) / 1000), owned_by: 'library' }
+  return { id: name, object: 'model', created: Math.floor(Date.parse(modifiedAt) / 1000), owned_by: 'library' }
 }

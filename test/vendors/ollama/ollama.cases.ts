@@ -23,13 +23,13 @@ describe('ollama', () => {
     const get = async (path: string) => (await (await fetch(vendor.origin + path)).json()) as Json
     assert.deepEqual(await get('/api/version'), { version: '1.2.3' })
     assert.equal((await get('/api/tags'))['models'][0].name, 'llama3.2:latest')
-    const shown = (await (await post(vendor, '/api/show', { model: 'qwen3:4b' })).json()) as Json
-    assert.deepEqual(shown['capabilities'], ['completion', 'tools', 'thinking'])
+    const info = (await (await post(vendor, '/api/show', { model: 'qwen3:4b' })).json()) as Json
+    assert.deepEqual(info['capabilities'], ['completion', 'tools', 'thinking'])
     const missing = await post(vendor, '/api/show', { model: 'nope' })
     assert.deepEqual([missing.status, await missing.json()], [404, { error: "model 'nope' not found" }])
   })
 
-  test('models are pulled layer by layer, loaded, told of and removed', async () => {
+  test('models are pulled layer by layer, loaded, reported, and removed', async () => {
     const layers = [1_000, 40]
     await using vendor = await startOllama({ registry: [{ name: 'tiny:latest', layers, context: 512, numCtx: 256 }] })
     const get = async (path: string) => ((await (await fetch(vendor.origin + path)).json()) as Json)['models'] as Json[]
@@ -45,18 +45,18 @@ describe('ollama', () => {
     vendor.script({ on: 'POST /api/pull', perChunkDelayMs: 5 })
     const leaving = new AbortController()
     const body = JSON.stringify({ model: 'tiny' })
-    const left = await fetch(`${vendor.origin}/api/pull`, { method: 'POST', body, signal: leaving.signal })
-    let seen = ''
-    for await (const part of left.body!.pipeThrough(new TextDecoderStream()))
-      if ((seen += part).split('\n').length > 6) break
+    const response = await fetch(`${vendor.origin}/api/pull`, { method: 'POST', body, signal: leaving.signal })
+    let text = ''
+    for await (const part of response.body!.pipeThrough(new TextDecoderStream()))
+      if ((text += part).split('\n').length > 6) break
     leaving.abort()
     await vendor.requests.at(-1)!.ended
     assert.equal((await names()).includes('tiny:latest'), false)
 
-    const told = lines(await (await post(vendor, '/api/pull', { model: 'tiny' })).text())
-    assert.ok(told[1]!['completed'] >= 100 && told[1]!['total'] === 1_000, JSON.stringify(told[1]))
+    const pullLines = lines(await (await post(vendor, '/api/pull', { model: 'tiny' })).text())
+    assert.ok(pullLines[1]!['completed'] >= 100 && pullLines[1]!['total'] === 1_000, JSON.stringify(pullLines[1]))
     assert.deepEqual(
-      told.slice(-3).map(({ status }) => status),
+      pullLines.slice(-3).map(({ status }) => status),
       ['verifying sha256 digest', 'writing manifest', 'success'],
     )
     const tag = (await get('/api/tags')).find(({ name }) => name === 'tiny:latest')!
@@ -71,8 +71,8 @@ describe('ollama', () => {
     )
     assert.equal(((await (await load(0)).json()) as Json)['done_reason'], 'unload')
     assert.deepEqual(await get('/api/ps'), [])
-    const said = lines(await (await post(vendor, '/api/generate', { model: 'tiny', prompt: 'Hello' })).text())
-    assert.deepEqual([said[0]!['response'], said.at(-1)!['done']], ['Hello', true])
+    const generateLines = lines(await (await post(vendor, '/api/generate', { model: 'tiny', prompt: 'Hello' })).text())
+    assert.deepEqual([generateLines[0]!['response'], generateLines.at(-1)!['done']], ['Hello', true])
 
     const remove = async () =>
       (await fetch(`${vendor.origin}/api/delete`, { method: 'DELETE', body: JSON.stringify({ model: 'tiny' }) })).status
@@ -80,7 +80,7 @@ describe('ollama', () => {
     assert.equal((await names()).includes('tiny:latest'), false)
   })
 
-  test('vectors, by its own route and by that of OpenAI', async () => {
+  test('vectors, on its own route and on OpenAI’s', async () => {
     await using vendor = await startOllama()
     const own = (await (await post(vendor, '/api/embed', { model: 'all-minilm', input: ['a', 'b'] })).json()) as Json
     assert.deepEqual([own['embeddings'].length, own['embeddings'][0].length, own['prompt_eval_count']], [2, 384, 2])
@@ -90,7 +90,7 @@ describe('ollama', () => {
     assert.equal((await post(vendor, '/api/embed', { model: 'nope', input: 'a' })).status, 404)
   })
 
-  test('what is longer than the context loses its oldest messages without a word', async () => {
+  test('input longer than the context silently loses its oldest messages', async () => {
     await using vendor = await startOllama({ models: [{ name: 'small:latest', numCtx: 20 }] })
     const messages = [
       { role: 'system', content: 'be brief' },
@@ -112,17 +112,17 @@ describe('ollama', () => {
       reply: { text: 'Hello', tools: [{ name: 'weather', arguments: { city: 'Kyōto' } }] },
       usage: { input: 7, output: 3 },
     })
-    const streamed = lines(await (await post(vendor, '/api/chat', ask('Hi'))).text())
+    const streamLines = lines(await (await post(vendor, '/api/chat', ask('Hi'))).text())
     assert.deepEqual(
-      streamed.map((line) => line['done']),
+      streamLines.map((line) => line['done']),
       [false, false, true],
     )
-    assert.deepEqual(streamed[1]?.['message'].tool_calls[0].function, {
+    assert.deepEqual(streamLines[1]?.['message'].tool_calls[0].function, {
       index: 0,
       name: 'weather',
       arguments: { city: 'Kyōto' },
     })
-    assert.deepEqual([streamed[2]?.['prompt_eval_count'], streamed[2]?.['eval_count']], [7, 3])
+    assert.deepEqual([streamLines[2]?.['prompt_eval_count'], streamLines[2]?.['eval_count']], [7, 3])
     const whole = (await (await post(vendor, '/api/chat', { ...ask('Hi', 'qwen3:4b'), stream: false })).json()) as Json
     assert.equal(whole['message'].content, 'Hi')
     assert.ok(whole['message'].thinking)
@@ -133,7 +133,7 @@ describe('ollama', () => {
     assert.equal((await post(vendor, '/api/chat', { ...ask('x'), think: true })).status, 400)
   })
 
-  test('openai 7.55 talks to it', async () => {
+  test('openai 7.55 works with it', async () => {
     await using vendor = await startOllama()
     assert.equal((await client(vendor).models.list()).data[0]?.owned_by, 'library')
     assert.equal((await client(vendor).chat.completions.create(ask('Hi'))).choices[0]?.message.content, 'Hi')
@@ -153,20 +153,20 @@ describe('ollama', () => {
     await assert.rejects(client(vendor).chat.completions.create(ask('x')), { status: 503, type: 'api_error' })
   })
 
-  test('it knows max_tokens and no other limit: whoever sends another name is talked to for as long as it likes', async () => {
+  test('it only knows max_tokens: with another name the answer has no limit', async () => {
     await using vendor = await startOllama({ otherwise: { talks: 3_000 } })
-    const asked = async (more: object) => {
+    const answerLength = async (more: object) => {
       const answer = await client(vendor).chat.completions.create({ ...ask('Go on.'), ...more })
       return [answer.usage!.completion_tokens, answer.choices[0]!.finish_reason, vendor.requests.at(-1)!.seen!.limit]
     }
-    assert.deepEqual(await asked({ max_tokens: 50 }), [50, 'length', 50])
-    assert.deepEqual(await asked({ max_completion_tokens: 50 }), [3_000, 'stop', undefined])
-    assert.deepEqual(await asked({}), [3_000, 'stop', undefined])
+    assert.deepEqual(await answerLength({ max_tokens: 50 }), [50, 'length', 50])
+    assert.deepEqual(await answerLength({ max_completion_tokens: 50 }), [3_000, 'stop', undefined])
+    assert.deepEqual(await answerLength({}), [3_000, 'stop', undefined])
     const native = { ...ask('Go on.'), stream: false, options: { num_predict: 7 } }
     assert.equal(((await (await post(vendor, '/api/chat', native)).json()) as Json)['eval_count'], 7)
   })
 
-  test('a developer message is taken and never reaches the model; a system message does', async () => {
+  test('a developer message is accepted and never reaches the model; a system message does', async () => {
     await using vendor = await startOllama()
     const messages = ['developer', 'system', 'user'].map((role) => ({ role, content: `from ${role}` }))
     const answer = await post(vendor, '/v1/chat/completions', { model: 'llama3.2', messages })
@@ -177,7 +177,7 @@ describe('ollama', () => {
     )
   })
 
-  test('it refuses efforts that it does not know, and calls of the history whose arguments are no object', async () => {
+  test('it rejects unknown efforts, and calls in the history whose arguments aren’t an object', async () => {
     await using vendor = await startOllama()
     const chat = async (body: object) => {
       const answer = await post(vendor, '/v1/chat/completions', { ...ask('Hi', 'qwen3:4b'), ...body })
@@ -190,22 +190,22 @@ describe('ollama', () => {
       assert.equal(status, 400, effort)
       assert.match(message!, /^invalid reasoning value: '/)
     }
-    const called = (written: string) => ({
+    const callWith = (argumentsText: string) => ({
       messages: [
         { role: 'user', content: 'Weather?' },
         {
           role: 'assistant',
-          tool_calls: [{ id: 'c', type: 'function', function: { name: 'weather', arguments: written } }],
+          tool_calls: [{ id: 'c', type: 'function', function: { name: 'weather', arguments: argumentsText } }],
         },
         { role: 'tool', tool_call_id: 'c', content: 'sunny' },
       ],
     })
-    assert.equal((await chat(called('{}')))[0], 200)
-    for (const written of ['', '[]', '{"city":'])
-      assert.deepEqual(await chat(called(written)), [400, 'invalid tool call arguments'], written)
+    assert.equal((await chat(callWith('{}')))[0], 200)
+    for (const argumentsText of ['', '[]', '{"city":'])
+      assert.deepEqual(await chat(callWith(argumentsText)), [400, 'invalid tool call arguments'], argumentsText)
   })
 
-  test('a stream that breaks goes quiet', async () => {
+  test('a stream that breaks goes silent', async () => {
     await using vendor = await startOllama()
     vendor.script({ midStreamError: true })
     const text = await (await post(vendor, '/v1/chat/completions', { ...ask('one two three'), stream: true })).text()

@@ -25,7 +25,7 @@
 // - /api/create, blobs, copy, push, /v1/completions, /v1/responses, /v1/messages exist there and answer 404 here.
 import { compatStream, compatWhole, generatedStream, generatedWhole, nativeStream, nativeWhole } from './chat.ts'
 import { embeddings } from './embed.ts'
-import { compat, embedded, generated, managed, native } from './fields.ts'
+import { compat, embedFields, generateFields, manageFields, native } from './fields.ts'
 import { Library, type RegistryModel, lifetime } from './library.ts'
 import { type OllamaModel, entryOf, showOf, tagOf } from './models.ts'
 import type { Answer, Whole } from '../delivery/deliver.ts'
@@ -114,7 +114,7 @@ class Ollama {
   }
 
   #pull(call: Call): Answer {
-    const { body, refusal } = readBody(call, managed)
+    const { body, refusal } = readBody(call, manageFields)
     if (!body) return refusal
     const name = body['model'] || body['name']
     if (!name) return problem(call, 400, 'invalid model name')
@@ -122,7 +122,7 @@ class Ollama {
   }
 
   #delete(call: Call): Whole {
-    const { body, refusal } = readBody(call, managed)
+    const { body, refusal } = readBody(call, manageFields)
     if (!body) return refusal
     const name = body['model'] || body['name']
     if (!name) return problem(call, 400, 'name "" is invalid')
@@ -131,7 +131,7 @@ class Ollama {
 
   /** Without a prompt it loads the model, or with `keep_alive` 0 lets it go. */
   #generate(call: Call): Answer {
-    const { body, refusal } = readBody(call, generated)
+    const { body, refusal } = readBody(call, generateFields)
     if (!body) return refusal
     // What is only to leave the memory is not asked what it can do.
     const leaving = !body['prompt'] && lifetime(body['keep_alive']) === 0 && this.#find(body['model'] ?? '')
@@ -154,7 +154,7 @@ class Ollama {
   }
 
   #embed(call: Call): Whole {
-    const { body, refusal } = readBody(call, embedded)
+    const { body, refusal } = readBody(call, embedFields)
     if (!body) return refusal
     const model = this.#find(body['model'] ?? '')
     if (!model) return problem(call, 404, `model '${body['model'] ?? ''}' not found`)
@@ -242,11 +242,11 @@ class Ollama {
 
 /** What is longer than the context loses its oldest messages, and nobody is told; system messages and the last one stay. */
 function fitting(messages: Json[], context: number): Json[] {
-  const left = [...messages]
-  for (let n = 0; n < left.length - 1 && weigh(left) > context;)
-    if (left[n]!['role'] === 'system') n++
-    else left.splice(n, 1)
-  return left
+  const remaining = [...messages]
+  for (let n = 0; n < remaining.length - 1 && weigh(remaining) > context;)
+    if (remaining[n]!['role'] === 'system') n++
+    else remaining.splice(n, 1)
+  return remaining
 }
 
 function managedOnly({ model, keep_alive: keep }: Json, empty: Json): Whole {
@@ -254,9 +254,9 @@ function managedOnly({ model, keep_alive: keep }: Json, empty: Json): Whole {
   return { status: 200, body: { model, created_at: new Date().toISOString(), ...empty, done: true, done_reason } }
 }
 
-type Read = { body: Json; refusal?: never } | { body?: never; refusal: Whole }
+type ParsedBody = { body: Json; refusal?: never } | { body?: never; refusal: Whole }
 
-function readBody(call: Call, rule: Rule): Read {
+function readBody(call: Call, rule: Rule): ParsedBody {
   const body = parse(call.request.body)
   if (!body) return { refusal: unreadable(call) }
   const fault = check(rule, body)
@@ -280,8 +280,8 @@ function readable({ content, tool_calls: calls }: Json): boolean {
 }
 
 /** A call of the history is a function with an object of arguments, written as JSON. */
-function callable({ function: called }: Json): boolean {
-  return parse(Buffer.from(String(called?.arguments ?? ''))) !== undefined
+function callable({ function: fn }: Json): boolean {
+  return parse(Buffer.from(String(fn?.arguments ?? ''))) !== undefined
 }
 
 function problem({ path }: Call, status: number, message: string): Whole {

@@ -27,7 +27,7 @@ export function errorOf(status: number, type?: string, code?: string): { type: s
   return { type: type ?? usualType, code: code ?? usualCode }
 }
 
-export function said(status: number): string {
+export function messageFor(status: number): string {
   return status === 429 ? 'Rate limit reached for requests.' : 'The server had an error while processing your request.'
 }
 

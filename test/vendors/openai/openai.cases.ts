@@ -29,7 +29,7 @@ const twoCalls = {
 }
 
 describe('openai 7.55', () => {
-  test('text, usage and what was recorded', async () => {
+  test('text, usage, and the recorded request', async () => {
     await using vendor = await startOpenAI()
     vendor.script({ reply: 'Hello 東京', usage: { input: 12, output: 30, cached: 4, reasoning: 20 } })
     const answer = await client(vendor).chat.completions.create(ask('Hi'))
@@ -45,16 +45,16 @@ describe('openai 7.55', () => {
     assert.equal(request?.aborted, false)
   })
 
-  test('echo, and the cut at max_tokens', async () => {
+  test('echo, and the truncation at max_tokens', async () => {
     await using vendor = await startOpenAI()
     const whole = await client(vendor).chat.completions.create(ask('one two three'))
     assert.equal(whole.choices[0]?.message.content, 'one two three')
-    const cut = await client(vendor).chat.completions.create(ask('one two three', { max_tokens: 2 }))
-    assert.equal(cut.choices[0]?.message.content, 'one two')
-    assert.equal(cut.choices[0]?.finish_reason, 'length')
+    const truncated = await client(vendor).chat.completions.create(ask('one two three', { max_tokens: 2 }))
+    assert.equal(truncated.choices[0]?.message.content, 'one two')
+    assert.equal(truncated.choices[0]?.finish_reason, 'length')
   })
 
-  test('stream, with the usage only when asked for', async () => {
+  test('stream, with usage only on request', async () => {
     await using vendor = await startOpenAI()
     for (const include_usage of [true, false]) {
       const stream = await client(vendor).chat.completions.create({
@@ -79,8 +79,8 @@ describe('openai 7.55', () => {
     vendor.script({ reply: twoCalls, times: 2 })
     const request = { ...ask('Weather?'), tools: [weather] }
     const whole = await client(vendor).chat.completions.create(request)
-    const streamed = await client(vendor).chat.completions.stream(request).finalChatCompletion()
-    for (const answer of [whole, streamed]) {
+    const streamedCompletion = await client(vendor).chat.completions.stream(request).finalChatCompletion()
+    for (const answer of [whole, streamedCompletion]) {
       assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
       const calls = answer.choices[0]?.message.tool_calls?.map(
         (call) => call.type === 'function' && [call.id, call.function.arguments],
@@ -106,14 +106,14 @@ describe('openai 7.55', () => {
     )
   })
 
-  test('a forced tool is called; n choices interleave; a reasoning model counts its thoughts', async () => {
+  test('a forced tool is called; n choices interleave; a reasoning model counts its reasoning', async () => {
     await using vendor = await startOpenAI()
-    const forced = await client(vendor).chat.completions.create({
+    const forcedCall = await client(vendor).chat.completions.create({
       ...ask('x'),
       tools: [weather],
       tool_choice: 'required',
     })
-    assert.equal(forced.choices[0]?.message.tool_calls?.length, 1)
+    assert.equal(forcedCall.choices[0]?.message.tool_calls?.length, 1)
     const three = await client(vendor)
       .chat.completions.stream({ ...ask('abc'), n: 3 })
       .finalChatCompletion()
@@ -121,10 +121,10 @@ describe('openai 7.55', () => {
       three.choices.map((one) => one.message.content),
       ['abc', 'abc', 'abc'],
     )
-    const thought = await client(vendor).chat.completions.create(
+    const reasoningAnswer = await client(vendor).chat.completions.create(
       ask('x', { model: 'o4-mini', max_completion_tokens: 50 }),
     )
-    assert.ok((thought.usage?.completion_tokens_details?.reasoning_tokens ?? 0) > 0)
+    assert.ok((reasoningAnswer.usage?.completion_tokens_details?.reasoning_tokens ?? 0) > 0)
   })
 
   test('models and embeddings', async () => {
@@ -134,35 +134,38 @@ describe('openai 7.55', () => {
     assert.equal((await client(vendor).models.retrieve('gpt-4o')).owned_by, 'system')
     await assert.rejects(client(vendor).models.retrieve('gpt-0'), NotFoundError)
     const input = { model: 'text-embedding-3-small', input: ['a', 'b'], dimensions: 8 }
-    const decoded = await client(vendor).embeddings.create(input)
+    const decodedEmbedding = await client(vendor).embeddings.create(input)
     const plain = await client(vendor).embeddings.create({ ...input, encoding_format: 'float' })
-    assert.deepEqual(decoded.data, plain.data)
-    assert.equal(decoded.data[1]?.embedding.length, 8)
+    assert.deepEqual(decodedEmbedding.data, plain.data)
+    assert.equal(decodedEmbedding.data[1]?.embedding.length, 8)
     assert.deepEqual(
       vendor.requests.slice(-2).map((one) => one.json()['encoding_format']),
       ['base64', 'float'],
     )
   })
 
-  test('refuses what OpenAI refuses', async () => {
+  test('rejects what OpenAI rejects', async () => {
     await using vendor = await startOpenAI()
     const create = (more: Json) => client(vendor).chat.completions.create(ask('x', more))
-    const refused = async (more: Json, expected: Json) => assert.rejects(create(more), expected)
-    await refused({ messages: 'x' }, { status: 400, code: 'invalid_type', param: 'messages' })
-    await refused(
+    const assertRejected = async (more: Json, expectedError: Json) => assert.rejects(create(more), expectedError)
+    await assertRejected({ messages: 'x' }, { status: 400, code: 'invalid_type', param: 'messages' })
+    await assertRejected(
       { messages: [{ role: 'user', content: 7 }] },
       { status: 400, code: 'invalid_type', param: 'messages[0].content' },
     )
-    await refused({ messages: [{ role: 'robot', content: 'x' }] }, { status: 400, code: 'invalid_value' })
-    await refused({ messages: undefined }, { status: 400, code: 'missing_required_parameter', param: 'messages' })
-    await refused({ top_k: 3 }, { status: 400, code: 'unknown_parameter', param: 'top_k' })
-    await refused({ temperature: 3 }, { status: 400, param: 'temperature' })
-    await refused({ stream_options: { include_usage: true } }, { status: 400, param: 'stream_options' })
-    await refused(
+    await assertRejected({ messages: [{ role: 'robot', content: 'x' }] }, { status: 400, code: 'invalid_value' })
+    await assertRejected(
+      { messages: undefined },
+      { status: 400, code: 'missing_required_parameter', param: 'messages' },
+    )
+    await assertRejected({ top_k: 3 }, { status: 400, code: 'unknown_parameter', param: 'top_k' })
+    await assertRejected({ temperature: 3 }, { status: 400, param: 'temperature' })
+    await assertRejected({ stream_options: { include_usage: true } }, { status: 400, param: 'stream_options' })
+    await assertRejected(
       { model: 'o4-mini', max_tokens: 5 },
       { status: 400, code: 'unsupported_parameter', param: 'max_tokens' },
     )
-    await refused({ model: 'gpt-0' }, { status: 404, code: 'model_not_found' })
+    await assertRejected({ model: 'gpt-0' }, { status: 404, code: 'model_not_found' })
     await assert.rejects(client(vendor, 'sk-wrong').models.list(), AuthenticationError)
     const bare = await fetch(`${vendor.origin}/v1/models`)
     assert.equal(bare.status, 401)
@@ -194,25 +197,25 @@ describe('openai 7.55', () => {
   test('a stream that breaks', async () => {
     await using vendor = await startOpenAI()
     vendor.script({ midStreamError: { message: 'burst', type: 'server_error', after: 1 } })
-    const seen: string[] = []
+    const chunks: string[] = []
     await assert.rejects(
       async () => {
         const stream = await client(vendor).chat.completions.create({ ...ask('one two three'), stream: true })
-        for await (const chunk of stream) seen.push(chunk.choices[0]?.delta.content ?? '')
+        for await (const chunk of stream) chunks.push(chunk.choices[0]?.delta.content ?? '')
       },
       { name: 'Error', message: 'burst', type: 'server_error' },
     )
-    assert.deepEqual(seen, ['', 'one'])
+    assert.deepEqual(chunks, ['', 'one'])
   })
 })
 
-test('an older third party reads max_tokens, and does not know who a developer is', async () => {
+test('an older third party reads max_tokens, and doesn’t know the developer role', async () => {
   await using vendor = await startOpenAI({ old: true, otherwise: { talks: 3_000 } })
   const old = new OpenAI({ apiKey: vendor.key, baseURL: `${vendor.origin}/v1`, maxRetries: 0, logLevel: 'off' })
-  const told = async (more: object) => {
+  const textFor = async (more: object) => {
     const messages = [{ role: 'user' as const, content: 'Go on.' }]
     return (await old.chat.completions.create({ model: 'gpt-4o', messages, ...more })).usage!.completion_tokens
   }
-  assert.deepEqual([await told({ max_tokens: 9 }), await told({ max_completion_tokens: 9 })], [9, 3_000])
-  await assert.rejects(told({ messages: [{ role: 'developer', content: 'Be brief.' }] }), { status: 400 })
+  assert.deepEqual([await textFor({ max_tokens: 9 }), await textFor({ max_completion_tokens: 9 })], [9, 3_000])
+  await assert.rejects(textFor({ messages: [{ role: 'developer', content: 'Be brief.' }] }), { status: 400 })
 })

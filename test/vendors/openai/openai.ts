@@ -12,9 +12,9 @@
 import { deltasOf, finishOf, forcedTool, messageOf, usageOf, type Dialect } from '../chat.ts'
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { vectorOf } from '../embedder/embedding.ts'
-import { errorOf, problem, refusals, said } from './errors.ts'
+import { errorOf, problem, refusals, messageFor } from './errors.ts'
 import { Responses } from './responses.ts'
-import { chatRequest, embeddingsRequest, pairing, worded, type OpenAIError } from './rules.ts'
+import { chatRequest, embeddingsRequest, pairing, faultError, type OpenAIError } from './rules.ts'
 import { id, lastText, parse, planOf, tokens, weigh, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
 import { serve, type Call, type Play } from '../server.ts'
@@ -58,7 +58,7 @@ export function openAIManners({ key, responses }: OpenAI): Omit<Play, 'answer'> 
     key,
     shelf: responses.store.shelf,
     failure: ({ status, type, code, message }) =>
-      problem({ status, message: message ?? said(status), ...errorOf(status, type, code) }),
+      problem({ status, message: message ?? messageFor(status), ...errorOf(status, type, code) }),
     refusals,
     headers: () => ({
       'x-request-id': id('req_', 32),
@@ -106,8 +106,8 @@ export class OpenAI {
   }
 
   answer(call: Call): Answer {
-    const refused = this.admit(call)
-    if (refused) return refused
+    const refusal = this.admit(call)
+    if (refusal) return refusal
     const { method, path } = call
     if (method === 'GET' && path === '/v1/models') {
       return { status: 200, body: { object: 'list', data: this.models.map(entryOf) } }
@@ -134,11 +134,11 @@ export class OpenAI {
     return body ? next(body) : problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
   }
 
-  chat(call: Call, given: Json): Answer {
+  chat(call: Call, json: Json): Answer {
     const { behaviour, request } = call
-    const body = this.options.old ? without(given, 'max_completion_tokens') : given
+    const body = this.options.old ? without(json, 'max_completion_tokens') : json
     const fault = check(chatRequest, body)
-    if (fault) return problem(worded(fault))
+    if (fault) return problem(faultError(fault))
     const newer = this.options.old ? (body['messages'] as Json[]).findIndex(({ role }) => role === 'developer') : -1
     if (newer >= 0) {
       const message = `'developer' is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.${newer}.role'`
@@ -148,17 +148,17 @@ export class OpenAI {
     if (!model || model.embeds) return unknownModel(body['model'])
     const refusal = conflict(body, model) ?? pairing(body['messages'])
     if (refusal) return problem(refusal)
-    const looked = this.responses.store.read(call.key ?? this.key, { input: body['messages'] })
-    if ('status' in looked) return problem(looked)
+    const lookup = this.responses.store.read(call.key ?? this.key, { input: body['messages'] })
+    if ('status' in lookup) return problem(lookup)
     const limit = body['max_completion_tokens'] ?? body['max_tokens'] ?? undefined
-    request.seen = { messages: body['messages'], limit, read: looked.read }
-    const kept = looked.read.map(({ text }) => text)
+    request.seen = { messages: body['messages'], limit, read: lookup.read }
+    const storedTexts = lookup.read.map(({ text }) => text)
 
     const format = body['response_format']?.type
     const plan = planOf({
       behaviour,
-      echo: [lastText(body['messages']), ...kept].join('\n'),
-      prompt: [body['messages'], body['tools'], kept],
+      echo: [lastText(body['messages']), ...storedTexts].join('\n'),
+      prompt: [body['messages'], body['tools'], storedTexts],
       limit,
       forced: forcedTool(body),
       thinks: model.reasons && body['reasoning_effort'] !== 'none',
@@ -204,7 +204,7 @@ export class OpenAI {
     if (wantsUsage) frames.push({ data: { ...head, choices: [], usage: usageOf(plan, count) } })
     frames.push({ data: '[DONE]' })
     const closing = count + (wantsUsage ? 2 : 1)
-    return { format: 'sse', frames, opening: count, closing, failure: broken }
+    return { format: 'sse', frames, opening: count, closing, failure: brokenFrames }
   }
 
   #head(body: Json, object: string): Json {
@@ -223,7 +223,7 @@ export class OpenAI {
 
   embeddings({ behaviour }: Call, body: Json): Whole {
     const fault = check(embeddingsRequest, body)
-    if (fault) return problem(worded(fault))
+    if (fault) return problem(faultError(fault))
     const model = this.models.find((one) => one.id === body['model'])
     if (!model?.embeds) return unknownModel(body['model'])
     const input: unknown[] =
@@ -233,8 +233,8 @@ export class OpenAI {
     const size = body['dimensions'] ?? model.embeds
     const data = input.map((text, index) => {
       const vector = vectorOf(text, size)
-      const encoded = Buffer.from(vector.buffer).toString('base64')
-      return { object: 'embedding', index, embedding: body['encoding_format'] === 'base64' ? encoded : [...vector] }
+      const base64 = Buffer.from(vector.buffer).toString('base64')
+      return { object: 'embedding', index, embedding: body['encoding_format'] === 'base64' ? base64 : [...vector] }
     })
     const count = behaviour.usage?.input ?? input.reduce<number>((sum, text) => sum + weigh(text), 0)
     return {
@@ -252,7 +252,7 @@ function without(body: Json, field: string): Json {
 /** The faults that a field's mere presence makes, by model or by another field. */
 function conflict(body: Json, model: OpenAIModel): OpenAIError | undefined {
   const has = (name: string) => body[name] !== undefined && body[name] !== null
-  const unsupported = (param: string, message: string, code: string | null): OpenAIError => ({
+  const unsupportedError = (param: string, message: string, code: string | null): OpenAIError => ({
     status: 400,
     message,
     param,
@@ -260,7 +260,7 @@ function conflict(body: Json, model: OpenAIModel): OpenAIError | undefined {
   })
   if (has('stream_options') && !body['stream']) {
     const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-    return unsupported('stream_options', message, null)
+    return unsupportedError('stream_options', message, null)
   }
   if (!model.reasons && has('reasoning_effort')) {
     return { status: 400, message: 'Unrecognized request argument supplied: reasoning_effort', param: null, code: null }
@@ -269,16 +269,16 @@ function conflict(body: Json, model: OpenAIModel): OpenAIError | undefined {
   if (has('max_tokens')) {
     const message =
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    return unsupported('max_tokens', message, 'unsupported_parameter')
+    return unsupportedError('max_tokens', message, 'unsupported_parameter')
   }
   if (has('stop')) {
     const message = "Unsupported parameter: 'stop' is not supported with this model."
-    return unsupported('stop', message, 'unsupported_parameter')
+    return unsupportedError('stop', message, 'unsupported_parameter')
   }
   const odd = ['temperature', 'top_p'].find((name) => has(name) && body[name] !== 1)
   if (!odd) return undefined
   const message = `Unsupported value: '${odd}' does not support ${body[odd]} with this model. Only the default (1) value is supported.`
-  return unsupported(odd, message, 'unsupported_value')
+  return unsupportedError(odd, message, 'unsupported_value')
 }
 
 function unknownModel(name: string): Whole {
@@ -286,7 +286,7 @@ function unknownModel(name: string): Whole {
   return problem({ status: 404, message, code: 'model_not_found' })
 }
 
-export function broken({ status = 500, type, code, message = said(500) }: MidStreamError): Frame[] {
+export function brokenFrames({ status = 500, type, code, message = messageFor(500) }: MidStreamError): Frame[] {
   return [{ data: { error: { message, param: null, ...errorOf(status, type, code) } } }]
 }
 
@@ -295,11 +295,11 @@ export function entryOf(model: { id: string }): Json {
 }
 
 function headOf(body: Json, object: string): Json {
-  const created = Math.floor(Date.now() / 1000)
+  const createdAt = Math.floor(Date.now() / 1000)
   return {
     id: id('chatcmpl-', 29),
     object,
-    created,
+    created: createdAt,
     model: body['model'],
     service_tier: 'default',
     system_fingerprint: null,

@@ -54,10 +54,10 @@ function messageOf(plan: Plan, wish: Wish, status: string): Json {
 function callOf(call: Plan['tools'][number], wish: Wish): Json {
   const call_id = call.id ?? id('call_')
   const namespace = wish.namespaces.get(call.name)
-  const named = { call_id, name: call.name, ...(namespace !== undefined && { namespace }) }
+  const callFields = { call_id, name: call.name, ...(namespace !== undefined && { namespace }) }
   if (wish.custom.has(call.name))
-    return { id: id('ctc_', 48), type: 'custom_tool_call', status: 'completed', ...named, input: call.arguments }
-  return { id: id('fc_', 48), type: 'function_call', status: 'completed', ...named, arguments: call.arguments }
+    return { id: id('ctc_', 48), type: 'custom_tool_call', status: 'completed', ...callFields, input: call.arguments }
+  return { id: id('fc_', 48), type: 'function_call', status: 'completed', ...callFields, arguments: call.arguments }
 }
 
 const likely = (text: string): Json[] =>
@@ -69,7 +69,7 @@ export function eventsOf(items: Json[]): Json[] {
     const at = { item_id: item['id'] as string, output_index }
     const inside = { message: messageEvents, reasoning: thoughtEvents }[item['type'] as string] ?? callEvents
     return [
-      { type: 'response.output_item.added', output_index, item: { ...emptied(item), ...started(item) } },
+      { type: 'response.output_item.added', output_index, item: { ...emptyItem(item), ...startFields(item) } },
       ...inside(item, at),
       { type: 'response.output_item.done', output_index, item },
     ]
@@ -77,10 +77,10 @@ export function eventsOf(items: Json[]): Json[] {
 }
 
 /** Reasoning items come without a status. */
-const started = (item: Json): Json => ('status' in item ? { status: 'in_progress' } : {})
+const startFields = (item: Json): Json => ('status' in item ? { status: 'in_progress' } : {})
 
 /** As an item begins. */
-function emptied(item: Json): Json {
+function emptyItem(item: Json): Json {
   const empty: Json = { ...item }
   for (const name of ['content', 'summary']) if (name in item) empty[name] = []
   for (const name of ['arguments', 'input']) if (name in item) empty[name] = ''
@@ -95,9 +95,9 @@ function messageEvents(item: Json, at: Json): Json[] {
     const refuses = part['type'] === 'refusal'
     const field = refuses ? 'refusal' : 'text'
     const name = refuses ? 'response.refusal' : 'response.output_text'
-    const scored = part['logprobs']?.length > 0
-    const more = (pieces: string): Json => (refuses ? {} : { logprobs: scored ? likely(pieces) : [] })
-    const cited = ((part['annotations'] ?? []) as Json[]).map((annotation, annotation_index) => ({
+    const hasLogprobs = part['logprobs']?.length > 0
+    const more = (pieces: string): Json => (refuses ? {} : { logprobs: hasLogprobs ? likely(pieces) : [] })
+    const annotationEvents = ((part['annotations'] ?? []) as Json[]).map((annotation, annotation_index) => ({
       type: 'response.output_text.annotation.added',
       ...here,
       annotation_index,
@@ -110,7 +110,7 @@ function messageEvents(item: Json, at: Json): Json[] {
         part: refuses ? { ...part, refusal: '' } : { ...part, text: '', annotations: [], logprobs: [] },
       },
       ...tokens(part[field]).map((delta) => ({ type: `${name}.delta`, ...here, delta, ...more(delta) })),
-      ...cited,
+      ...annotationEvents,
       { type: `${name}.done`, ...here, [field]: part[field], ...more(part[field]) },
       { type: 'response.content_part.done', ...here, part },
     ]

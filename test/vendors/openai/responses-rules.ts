@@ -14,7 +14,7 @@ const number = (min: number, max: number): Rule => ({ kind: 'number', nullable: 
 const count = (min: number, max = Infinity): Rule => ({ kind: 'integer', nullable: true, min, max })
 
 /** An object told apart by its `type`: unknown types are refused, known ones without a rule let through. */
-const typed = (rules: Record<string, Rule | null>): Rule =>
+const typedUnion = (rules: Record<string, Rule | null>): Rule =>
   object(
     { type: { kind: 'string', required: true, values: Object.keys(rules) } },
     { pick: (value) => rules[value['type'] as string] ?? undefined },
@@ -40,7 +40,7 @@ const outputParts = { output_text: object({ text }), refusal: object({ refusal: 
 const content = (parts: Record<string, Rule>): Rule => ({
   kind: ['string', 'array'],
   required: true,
-  items: typed(parts),
+  items: typedUnion(parts),
 })
 const roles = ['user', 'assistant', 'system', 'developer']
 const message: Rule = object(
@@ -53,10 +53,10 @@ const message: Rule = object(
 const result: Rule = object({ call_id: text, output: content(inputParts) })
 const call = (field: string): Rule =>
   object({ call_id: text, name: text, [field]: text, id: optionalText, namespace: optionalText })
-const thought: Rule = object({
+const reasoningItem: Rule = object({
   id: optionalText,
-  summary: list(typed({ summary_text: object({ text }) }), { required: true, nullable: false }),
-  content: list(typed({ reasoning_text: object({ text }) })),
+  summary: list(typedUnion({ summary_text: object({ text }) }), { required: true, nullable: false }),
+  content: list(typedUnion({ reasoning_text: object({ text }) })),
   encrypted_content: optionalText,
 })
 
@@ -66,7 +66,7 @@ const items: Record<string, Rule | null> = {
   function_call_output: result,
   custom_tool_call: call('input'),
   custom_tool_call_output: result,
-  reasoning: thought,
+  reasoning: reasoningItem,
   item_reference: object({ id: text }),
   web_search_call: null,
   file_search_call: null,
@@ -81,7 +81,10 @@ const items: Record<string, Rule | null> = {
   compaction: null,
 }
 
-const item: Rule = object({}, { pick: (one) => (one['type'] === undefined && 'role' in one ? message : typed(items)) })
+const item: Rule = object(
+  {},
+  { pick: (one) => (one['type'] === undefined && 'role' in one ? message : typedUnion(items)) },
+)
 
 const toolName: Rule = { kind: 'string', required: true, pattern: /^[a-zA-Z0-9_-]{1,128}$/ }
 const functionTool: Rule = object({
@@ -92,9 +95,9 @@ const functionTool: Rule = object({
 })
 const customTool: Rule = object({ name: toolName, description: optionalText, format: record })
 const plainTools = { function: functionTool, custom: customTool }
-const tool: Rule = typed({
+const tool: Rule = typedUnion({
   ...plainTools,
-  namespace: object({ name: toolName, description: optionalText, tools: list(typed(plainTools)) }),
+  namespace: object({ name: toolName, description: optionalText, tools: list(typedUnion(plainTools)) }),
   web_search: null,
   web_search_preview: null,
   file_search: null,
@@ -119,7 +122,7 @@ const toolChoice: Rule = {
   },
 }
 
-const format: Rule = typed({
+const format: Rule = typedUnion({
   text: null,
   json_object: null,
   json_schema: object({ name: text, schema: { kind: 'object', required: true }, strict: flag }),
@@ -208,9 +211,9 @@ export function itemNames(input: Json[]): OpenAIError | undefined {
       return { status: 400, message, param: `input[${index}].id`, code: 'invalid_value' }
     }
     for (const field of ['id', 'call_id']) {
-      const given = item[field] as unknown
-      if (typeof given !== 'string' || given.length <= 64) continue
-      const message = `Invalid 'input[${index}].${field}': string too long. Expected a string with maximum length 64, but got a string with length ${given.length} instead.`
+      const itemId = item[field] as unknown
+      if (typeof itemId !== 'string' || itemId.length <= 64) continue
+      const message = `Invalid 'input[${index}].${field}': string too long. Expected a string with maximum length 64, but got a string with length ${itemId.length} instead.`
       return { status: 400, message, param: `input[${index}].${field}`, code: 'string_above_max_length' }
     }
   }
@@ -221,17 +224,17 @@ export function itemNames(input: Json[]): OpenAIError | undefined {
 export function itemConflict(body: Json, reasons: boolean): OpenAIError | undefined {
   // Told not to reason, a reasoning model is sampled like any other.
   if (reasons && body['reasoning']?.effort === 'none') return undefined
-  const refused = reasons
+  const refusedFields = reasons
     ? ['temperature', 'top_p'].find((name) => body[name] !== undefined && body[name] !== null && body[name] !== 1)
     : Object.keys((body['reasoning'] as Json | null) ?? {})
         .filter((name) => name === 'effort')
         .map((name) => `reasoning.${name}`)[0]
-  if (refused === undefined) return undefined
-  const message = `Unsupported parameter: '${refused}' is not supported with this model.`
-  return { status: 400, message, param: refused, code: 'unsupported_parameter' }
+  if (refusedFields === undefined) return undefined
+  const message = `Unsupported parameter: '${refusedFields}' is not supported with this model.`
+  return { status: 400, message, param: refusedFields, code: 'unsupported_parameter' }
 }
 
-export function tooFew(given: number): OpenAIError {
-  const message = `Invalid 'max_output_tokens': ${article('integer')} below minimum value. Expected a value >= ${LEAST_OUTPUT}, but got ${given} instead.`
+export function tooFew(limit: number): OpenAIError {
+  const message = `Invalid 'max_output_tokens': ${article('integer')} below minimum value. Expected a value >= ${LEAST_OUTPUT}, but got ${limit} instead.`
   return { status: 400, message, param: 'max_output_tokens', code: 'integer_below_min_value' }
 }

@@ -12,17 +12,17 @@ const weather = {
   strict: false,
   parameters: { type: 'object', properties: { city: { type: 'string' } } },
 }
-const sealed = { model: 'o4-mini', store: false, include: ['reasoning.encrypted_content' as const] }
+const sealedParams = { model: 'o4-mini', store: false, include: ['reasoning.encrypted_content' as const] }
 
 async function events(vendor: Vendor, body: Json): Promise<Json[]> {
-  const seen: Json[] = []
+  const events1: Json[] = []
   const stream = await client(vendor).responses.create({ ...body, stream: true })
-  for await (const event of stream) seen.push(event)
-  return seen
+  for await (const event of stream) events1.push(event)
+  return events1
 }
 
 describe('openai 7.55, responses', () => {
-  test('text, usage in its parts, the cut', async () => {
+  test('text, usage in its parts, the truncation', async () => {
     await using vendor = await startOpenAI()
     vendor.script({ reply: 'Hello 東京', usage: { input: 12, output: 30, cached: 4, reasoning: 20 } })
     const answer = await client(vendor).responses.create({ model: 'gpt-4o', input: 'Hi', instructions: 'Be brief.' })
@@ -31,11 +31,11 @@ describe('openai 7.55, responses', () => {
     assert.equal(answer.usage?.total_tokens, 42)
     assert.equal(answer.usage?.input_tokens_details.cached_tokens, 4)
     const input = Array.from({ length: 40 }, (_, n) => `w${n}`).join(' ')
-    const cut = await client(vendor).responses.create({ model: 'gpt-4o', input, max_output_tokens: 16 })
-    assert.deepEqual([cut.status, cut.incomplete_details?.reason], ['incomplete', 'max_output_tokens'])
+    const truncated = await client(vendor).responses.create({ model: 'gpt-4o', input, max_output_tokens: 16 })
+    assert.deepEqual([truncated.status, truncated.incomplete_details?.reason], ['incomplete', 'max_output_tokens'])
   })
 
-  test('a stream has every event in order, and its numbers', async () => {
+  test('a stream has every event in order, with sequence numbers', async () => {
     await using vendor = await startOpenAI()
     vendor.script({
       reply: {
@@ -54,12 +54,12 @@ describe('openai 7.55, responses', () => {
       reasoning: { summary: 'auto' },
       tools: [weather, { type: 'custom', name: 'sql' }],
     }
-    const seen = await events(vendor, body)
+    const streamEvents = await events(vendor, body)
     assert.deepEqual(
-      seen.map((event) => event['sequence_number']),
-      [...seen.keys()],
+      streamEvents.map((event) => event['sequence_number']),
+      [...streamEvents.keys()],
     )
-    const types = seen.map((event) => event['type'].replace('response.', '') as string)
+    const types = streamEvents.map((event) => event['type'].replace('response.', '') as string)
     assert.deepEqual(
       types.filter((type, n) => types[n - 1] !== type),
       [
@@ -90,12 +90,12 @@ describe('openai 7.55, responses', () => {
       ],
     )
     assert.deepEqual(
-      seen.at(-1)?.['response'].output.map((item: Json) => item['type']),
+      streamEvents.at(-1)?.['response'].output.map((item: Json) => item['type']),
       ['reasoning', 'message', 'function_call', 'custom_tool_call'],
     )
   })
 
-  test('the official accumulator takes every kind of stream', async () => {
+  test('the official accumulator accepts every kind of stream', async () => {
     await using vendor = await startOpenAI({ reasoningText: true })
     vendor.script(
       {
@@ -108,38 +108,38 @@ describe('openai 7.55, responses', () => {
       client(vendor)
         .responses.stream({ model: 'o4-mini', input, tools: [weather] })
         .finalResponse()
-    const called = await stream('x')
+    const callStream = await stream('x')
     assert.deepEqual(
-      called.output.map((item) => item.type),
+      callStream.output.map((item) => item.type),
       ['reasoning', 'function_call'],
     )
-    const refused = await stream('y')
-    const [message] = refused.output
+    const refusalStream = await stream('y')
+    const [message] = refusalStream.output
     assert.equal(message?.type === 'message' && message.content[0]?.type, 'refusal')
   })
 
-  test('a thought comes back sealed, and only as it was given out', async () => {
+  test('reasoning comes back sealed, and only unchanged', async () => {
     await using vendor = await startOpenAI()
     vendor.script({ reply: { reasoning: 'hm', tools: [{ id: 'call_a', name: 'weather' }] } })
-    const first = await client(vendor).responses.create({ ...sealed, input: 'x', tools: [weather] })
+    const first = await client(vendor).responses.create({ ...sealedParams, input: 'x', tools: [weather] })
     const result = { type: 'function_call_output' as const, call_id: 'call_a', output: 'sunny' }
     const next = (output: Json[]) =>
       client(vendor).responses.create({
-        ...sealed,
+        ...sealedParams,
         tools: [weather],
         input: [{ role: 'user', content: 'x' }, ...(output as OpenAI.Responses.ResponseInputItem[]), result],
       })
     assert.equal((await next(first.output as unknown as Json[])).output_text, 'x')
-    const [thought, call] = first.output as unknown as Json[]
-    await assert.rejects(next([{ ...thought, encrypted_content: 'b3RoZXI=' }, call ?? {}]), {
+    const [reasoningItem, call] = first.output as unknown as Json[]
+    await assert.rejects(next([{ ...reasoningItem, encrypted_content: 'b3RoZXI=' }, call ?? {}]), {
       status: 400,
       code: 'invalid_encrypted_content',
     })
-    await assert.rejects(next([{ ...thought, encrypted_content: null }, call ?? {}]), NotFoundError)
+    await assert.rejects(next([{ ...reasoningItem, encrypted_content: null }, call ?? {}]), NotFoundError)
     await assert.rejects(next([]), BadRequestError)
   })
 
-  test('what is stored can be built on, read and removed', async () => {
+  test('stored responses can be continued, read, and removed', async () => {
     await using vendor = await startOpenAI()
     vendor.script({ reply: { tools: [{ id: 'call_a', name: 'weather' }] } })
     const first = await client(vendor).responses.create({ model: 'gpt-4o', input: 'first', tools: [weather] })
@@ -153,13 +153,13 @@ describe('openai 7.55, responses', () => {
     assert.equal((await client(vendor).responses.inputItems.list(second.id)).data.length, 4)
     await client(vendor).responses.delete(second.id)
     await assert.rejects(client(vendor).responses.retrieve(second.id), NotFoundError)
-    const unstored = await client(vendor).responses.create({ model: 'gpt-4o', input: 'x', store: false })
-    await assert.rejects(client(vendor).responses.retrieve(unstored.id), NotFoundError)
+    const unstoredResponse = await client(vendor).responses.create({ model: 'gpt-4o', input: 'x', store: false })
+    await assert.rejects(client(vendor).responses.retrieve(unstoredResponse.id), NotFoundError)
     const { input_tokens } = await client(vendor).responses.inputTokens.count({ model: 'gpt-4o', input: 'one two' })
     assert.ok(input_tokens > 0)
   })
 
-  test('what is stored can be named again: an item, a response, a conversation; what is not cannot', async () => {
+  test('stored items, responses, and conversations can be referenced; others can’t', async () => {
     await using vendor = await startOpenAI({ keys: ['sk-other'] })
     const ask = (body: Json, key = vendor.key) =>
       new OpenAI({ apiKey: key, baseURL: `${vendor.origin}/v1`, maxRetries: 0 }).responses.create({
@@ -182,9 +182,9 @@ describe('openai 7.55, responses', () => {
     const missing = { status: 404, param: 'input', code: null, type: 'invalid_request_error' }
     await assert.rejects(ask(refer(item), 'sk-other'), missing, 'another account has not stored it')
     await assert.rejects(ask(refer('msg_none')), { ...missing, message: "404 Item with id 'msg_none' not found." })
-    const unstored = await ask({ input: 'forget me', store: false })
+    const unstoredResponse = await ask({ input: 'forget me', store: false })
     await assert.rejects(
-      ask({ ...refer(unstored.output[0]!.id!), store: false }),
+      ask({ ...refer(unstoredResponse.output[0]!.id!), store: false }),
       /Items are not persisted when `store`/,
     )
     await assert.rejects(ask({ input: 'x', previous_response_id: first.id }, 'sk-other'), {
@@ -206,7 +206,7 @@ describe('openai 7.55, responses', () => {
     })
   })
 
-  test('files, containers and stores lie in the account of a key, and it is written down who read them', async () => {
+  test('files, containers, and stores belong to the account of a key, and reads are recorded', async () => {
     await using vendor = await startOpenAI({ keys: ['sk-other'] })
     const ids = ['file', 'container', 'vector_store'].map((kind) => vendor.keep({ kind, text: `secret ${kind}` }))
     const [file, container, vectors] = ids
@@ -221,8 +221,8 @@ describe('openai 7.55, responses', () => {
     for (const way of ways) {
       const body = { model: 'gpt-4o', input: 'x', ...way }
       const answer = await client(vendor).responses.create(body)
-      const [kept] = vendor.requests.at(-1)!.seen!.read
-      assert.ok(kept && ids.includes(kept.id), JSON.stringify(way))
+      const [storedFile] = vendor.requests.at(-1)!.seen!.read
+      assert.ok(storedFile && ids.includes(storedFile.id), JSON.stringify(way))
       assert.match(answer.output_text, /secret/)
       const stranger = new OpenAI({ apiKey: 'sk-other', baseURL: `${vendor.origin}/v1`, maxRetries: 0 })
       await assert.rejects(stranger.responses.create(body), { status: 404 }, JSON.stringify(way))
@@ -243,28 +243,40 @@ describe('openai 7.55, responses', () => {
     })
   })
 
-  test('refuses what OpenAI refuses', async () => {
+  test('rejects what OpenAI rejects', async () => {
     await using vendor = await startOpenAI()
-    const refused = async (more: Json, expected: Json) =>
-      assert.rejects(client(vendor).responses.create({ model: 'gpt-4o', input: 'x', ...more }), expected)
-    await refused({ messages: [] }, { status: 400, code: 'unknown_parameter', param: 'messages' })
-    await refused({ input: [{ role: 'robot', content: 'x' }] }, { code: 'invalid_value', param: 'input[0].role' })
-    await refused({ input: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }] }, { code: 'invalid_value' })
-    await refused({ tools: [{ type: 'function', function: { name: 'x' } }] }, { param: 'tools[0].name' })
-    await refused({ max_output_tokens: 5 }, { code: 'integer_below_min_value', param: 'max_output_tokens' })
-    await refused({ reasoning: { effort: 'low' } }, { code: 'unsupported_parameter', param: 'reasoning.effort' })
-    await refused({ model: 'o4-mini', temperature: 0.5 }, { code: 'unsupported_parameter', param: 'temperature' })
-    await refused({ model: 'gpt-0' }, { status: 400, code: 'model_not_found' })
-    const called = { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{}' }
-    const answered = (more: Json) => ({
+    const assertRejected = async (more: Json, expectedError: Json) =>
+      assert.rejects(client(vendor).responses.create({ model: 'gpt-4o', input: 'x', ...more }), expectedError)
+    await assertRejected({ messages: [] }, { status: 400, code: 'unknown_parameter', param: 'messages' })
+    await assertRejected(
+      { input: [{ role: 'robot', content: 'x' }] },
+      { code: 'invalid_value', param: 'input[0].role' },
+    )
+    await assertRejected(
+      { input: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }] },
+      { code: 'invalid_value' },
+    )
+    await assertRejected({ tools: [{ type: 'function', function: { name: 'x' } }] }, { param: 'tools[0].name' })
+    await assertRejected({ max_output_tokens: 5 }, { code: 'integer_below_min_value', param: 'max_output_tokens' })
+    await assertRejected({ reasoning: { effort: 'low' } }, { code: 'unsupported_parameter', param: 'reasoning.effort' })
+    await assertRejected(
+      { model: 'o4-mini', temperature: 0.5 },
+      { code: 'unsupported_parameter', param: 'temperature' },
+    )
+    await assertRejected({ model: 'gpt-0' }, { status: 400, code: 'model_not_found' })
+    const functionCall = { type: 'function_call', call_id: 'call_1', name: 'weather', arguments: '{}' }
+    const callOutput = (more: Json) => ({
       input: [
-        { ...called, ...more },
+        { ...functionCall, ...more },
         { type: 'function_call_output', call_id: more['call_id'] ?? 'call_1', output: '' },
       ],
     })
-    await refused(answered({ id: 'toolu_1' }), { code: 'invalid_value', param: 'input[0].id' })
-    await refused(answered({ call_id: 'c'.repeat(65) }), { code: 'string_above_max_length', param: 'input[0].call_id' })
-    await refused({ previous_response_id: 'resp_0' }, { code: 'previous_response_not_found' })
+    await assertRejected(callOutput({ id: 'toolu_1' }), { code: 'invalid_value', param: 'input[0].id' })
+    await assertRejected(callOutput({ call_id: 'c'.repeat(65) }), {
+      code: 'string_above_max_length',
+      param: 'input[0].call_id',
+    })
+    await assertRejected({ previous_response_id: 'resp_0' }, { code: 'previous_response_not_found' })
     vendor.script({ status: 429 })
     await assert.rejects(client(vendor).responses.create({ model: 'gpt-4o', input: 'x' }), RateLimitError)
   })
@@ -272,10 +284,10 @@ describe('openai 7.55, responses', () => {
   test('a stream breaks with response.failed, or with a bare error', async () => {
     await using vendor = await startOpenAI()
     vendor.script({ midStreamError: { message: 'burst', after: 3 } })
-    const failed = (await events(vendor, { model: 'gpt-4o', input: 'one two three' })).at(-1)
-    assert.equal(failed?.['type'], 'response.failed')
-    assert.deepEqual(failed?.['response'].error, { code: 'server_error', message: 'burst' })
-    assert.equal(failed?.['sequence_number'], 5)
+    const lastEvent = (await events(vendor, { model: 'gpt-4o', input: 'one two three' })).at(-1)
+    assert.equal(lastEvent?.['type'], 'response.failed')
+    assert.deepEqual(lastEvent?.['response'].error, { code: 'server_error', message: 'burst' })
+    assert.equal(lastEvent?.['sequence_number'], 5)
     vendor.script({ midStreamError: { message: 'burst', as: 'error' } })
     await assert.rejects(events(vendor, { model: 'gpt-4o', input: 'one two three' }), /burst/)
   })

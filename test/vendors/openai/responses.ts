@@ -8,14 +8,14 @@
 // - that a reasoning item must be followed by what it led to;
 // - whether a stream breaks with `error`, with `response.failed` or both (here: `response.failed`, or as the script says).
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
-import { worded, type OpenAIError } from './rules.ts'
-import { lost, OpenAIStore } from './store.ts'
+import { faultError, type OpenAIError } from './rules.ts'
+import { notFoundError, OpenAIStore } from './store.ts'
 import { eventsOf, itemsOf, type Wish } from './responses-items.ts'
 import { itemConflict, itemNames, itemPairing, LEAST_OUTPUT, responsesRequest, tooFew } from './responses-rules.ts'
 import { id, parse, planOf, weigh, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
 import { failsFirst, type Call } from '../server.ts'
-import type { Behaviour, Json, Kept, MidStreamError } from '../vendor.ts'
+import type { Behaviour, Json, StoredObject, MidStreamError } from '../vendor.ts'
 
 export type ResponsesModel = { id: string; reasons?: boolean; context?: number; embeds?: number }
 
@@ -49,15 +49,15 @@ export class Responses {
     if (method === 'POST' && path === '/v1/conversations') return this.#converse(call)
     const [, name, rest] = /^\/v1\/responses\/(resp_[^/]+)(\/.+)?$/.exec(path) ?? []
     if (name === undefined) return null
-    const stored = this.store.response(this.#key(call), name)
-    if (!stored) return this.#problem({ status: 404, message: `Response with id '${name}' not found.` })
-    if (method === 'GET' && rest === undefined) return { status: 200, body: stored.response }
+    const entry = this.store.response(this.#key(call), name)
+    if (!entry) return this.#problem({ status: 404, message: `Response with id '${name}' not found.` })
+    if (method === 'GET' && rest === undefined) return { status: 200, body: entry.response }
     if (method === 'DELETE' && rest === undefined) {
       this.store.forget(name)
       return { status: 200, body: { id: name, object: 'response.deleted', deleted: true } }
     }
     if (method === 'GET' && rest === '/input_items')
-      return { status: 200, body: { object: 'list', data: stored.input.toReversed(), has_more: false } }
+      return { status: 200, body: { object: 'list', data: entry.input.toReversed(), has_more: false } }
     if (method === 'POST' && rest === '/cancel')
       return this.#problem({ status: 400, message: 'Only background responses can be cancelled.' })
     return null
@@ -65,17 +65,17 @@ export class Responses {
 
   #create(call: Call): Answer {
     const { request, behaviour } = call
-    const read = this.#read(call)
-    if ('refused' in read) return this.#problem(read.refused)
-    const { body, model, input, given, kept } = read
+    const parsedRequest = this.#read(call)
+    if ('refused' in parsedRequest) return this.#problem(parsedRequest.refused)
+    const { body, model, input, given: newItems, kept: storedTexts } = parsedRequest
     const limit = body['max_output_tokens'] ?? undefined
-    request.seen = { messages: input, limit, read: kept }
+    request.seen = { messages: input, limit, read: storedTexts }
     const wish = this.#wishOf(body)
     const format = body['text']?.format?.type
     const plan = planOf({
       behaviour,
-      echo: [lastUserText(input), ...kept.map(({ text }) => text)].join('\n'),
-      prompt: [input, body['instructions'], body['tools'], kept.map(({ text }) => text)],
+      echo: [lastUserText(input), ...storedTexts.map(({ text }) => text)].join('\n'),
+      prompt: [input, body['instructions'], body['tools'], storedTexts.map(({ text }) => text)],
       limit,
       forced: forcedTool(body),
       thinks: Boolean(model.reasons) && body['reasoning']?.effort !== 'none',
@@ -89,51 +89,54 @@ export class Responses {
     const status = reason === null ? 'completed' : 'incomplete'
     const output = itemsOf(plan, wish, status)
     for (const item of output) if (item['encrypted_content']) this.#sealed.add(item['encrypted_content'])
-    const begun = headOf(body)
+    const startedResponse = headOf(body)
     const over = {
-      ...begun,
+      ...startedResponse,
       status,
-      completed_at: begun['created_at'],
+      completed_at: startedResponse['created_at'],
       incomplete_details: reason === null ? null : { reason },
       output,
       usage: usageOf(plan),
     }
-    if (!failsFirst(behaviour)) this.store.add(this.#key(call), body, over, input, given)
-    return body['stream'] ? this.#stream(body, begun, over) : { status: 200, body: over }
+    if (!failsFirst(behaviour)) this.store.add(this.#key(call), body, over, input, newItems)
+    return body['stream'] ? this.#stream(body, startedResponse, over) : { status: 200, body: over }
   }
 
-  #stream(body: Json, begun: Json, over: Json): Answer {
-    const padded = body['stream_options']?.include_obfuscation !== false
+  #stream(body: Json, startedResponse: Json, over: Json): Answer {
+    const hasPadding = body['stream_options']?.include_obfuscation !== false
     const events: Json[] = [
-      { type: 'response.created', response: begun },
-      { type: 'response.in_progress', response: begun },
+      { type: 'response.created', response: startedResponse },
+      { type: 'response.in_progress', response: startedResponse },
       ...eventsOf(over['output']).map((event) =>
-        padded && 'delta' in event ? { ...event, obfuscation: id('', 6) } : event,
+        hasPadding && 'delta' in event ? { ...event, obfuscation: id('', 6) } : event,
       ),
       { type: over['status'] === 'completed' ? 'response.completed' : 'response.incomplete', response: over },
     ]
     return {
       format: 'sse',
-      frames: events.map(numbered),
+      frames: events.map(numberedFrame),
       opening: 2,
       closing: 1,
-      failure: (error, sent) => [numbered(this.#broken(begun, error), sent)],
+      failure: (error, sentCount) => [numberedFrame(this.#broken(startedResponse, error), sentCount)],
     }
   }
 
-  #broken(begun: Json, { status = 500, type, code, message = said, as = 'failed' }: MidStreamError): Json {
+  #broken(
+    startedResponse: Json,
+    { status = 500, type, code, message = serverErrorMessage, as = 'failed' }: MidStreamError,
+  ): Json {
     const error = this.#shop.errorOf(status, type, code)
     if (as === 'error') return { type: 'error', code: error.code ?? error.type, message, param: null }
-    const failed = { ...begun, status: 'failed', error: { code: error.code ?? error.type, message } }
-    return { type: 'response.failed', response: failed }
+    const failedResponse = { ...startedResponse, status: 'failed', error: { code: error.code ?? error.type, message } }
+    return { type: 'response.failed', response: failedResponse }
   }
 
   /** The user's messages as they were, and one item that only this vendor can read. */
   #compact(call: Call): Whole {
     const { behaviour } = call
-    const read = this.#read(call)
-    if ('refused' in read) return this.#problem(read.refused)
-    const { input } = read
+    const parsedRequest = this.#read(call)
+    if ('refused' in parsedRequest) return this.#problem(parsedRequest.refused)
+    const { input } = parsedRequest
     const plan = planOf({ behaviour, echo: 'summary', prompt: [input] })
     const item = { id: id('cmp_'), type: 'compaction', encrypted_content: id('gAAAA', 40) }
     const usage = usageOf(plan)
@@ -145,9 +148,14 @@ export class Responses {
   }
 
   #count(call: Call): Whole {
-    const read = this.#read(call)
-    if ('refused' in read) return this.#problem(read.refused)
-    const tokens = weigh([read.input, read.body['instructions'], read.body['tools'], read.kept.map(({ text }) => text)])
+    const parsedRequest = this.#read(call)
+    if ('refused' in parsedRequest) return this.#problem(parsedRequest.refused)
+    const tokens = weigh([
+      parsedRequest.input,
+      parsedRequest.body['instructions'],
+      parsedRequest.body['tools'],
+      parsedRequest.kept.map(({ text }) => text),
+    ])
     return { status: 200, body: { object: 'response.input_tokens', input_tokens: tokens } }
   }
 
@@ -164,7 +172,9 @@ export class Responses {
   /** `given`: the request's own items; `input`: everything that the model gets; `kept`: what it was made to read. */
   #read(
     call: Call,
-  ): { body: Json; model: ResponsesModel; input: Json[]; given: Json[]; kept: Kept[] } | { refused: OpenAIError } {
+  ):
+    | { body: Json; model: ResponsesModel; input: Json[]; given: Json[]; kept: StoredObject[] }
+    | { refused: OpenAIError } {
     const body = parse(call.request.body)
     const key = this.#key(call)
     if (!body) return { refused: { status: 400, message: 'We could not parse the JSON body of your request.' } }
@@ -172,7 +182,7 @@ export class Responses {
     const least = body['max_output_tokens']
     if (fault?.kind === 'range' && fault.path[0] === 'max_output_tokens' && least < LEAST_OUTPUT)
       return { refused: tooFew(least) }
-    if (fault) return { refused: worded(fault) }
+    if (fault) return { refused: faultError(fault) }
     const model = this.#shop.models.find((one) => one.id === body['model'])
     if (!model || model.embeds) {
       const message = `The requested model '${body['model']}' does not exist.`
@@ -180,33 +190,35 @@ export class Responses {
     }
     const before = this.store.before(key, body)
     if ('status' in before) return { refused: before }
-    const given: Json[] =
+    const newItems: Json[] =
       typeof body['input'] === 'string' ? [{ role: 'user', content: body['input'] }] : (body['input'] ?? [])
-    const resolved = this.store.resolve(key, body, [...before.input, ...given])
-    if ('status' in resolved) return { refused: resolved }
-    const looked = this.store.read(key, body)
-    if ('status' in looked) return { refused: looked }
-    const { input } = resolved
-    const refused =
+    const resolvedInput = this.store.resolve(key, body, [...before.input, ...newItems])
+    if ('status' in resolvedInput) return { refused: resolvedInput }
+    const lookup = this.store.read(key, body)
+    if ('status' in lookup) return { refused: lookup }
+    const { input } = resolvedInput
+    const refusal =
       itemConflict(body, Boolean(model.reasons)) ??
-      itemNames(given) ??
+      itemNames(newItems) ??
       this.#thoughts(key, body, input) ??
       itemPairing(input)
-    return refused ? { refused } : { body, model, input, given: input.slice(before.input.length), kept: looked.read }
+    return refusal
+      ? { refused: refusal }
+      : { body, model, input, given: input.slice(before.input.length), kept: lookup.read }
   }
 
   /** A thought comes back sealed as it was given out, or by its id while it is stored. */
   #thoughts(key: string, body: Json, input: Json[]): OpenAIError | undefined {
     for (const item of input) {
       if (item['type'] !== 'reasoning') continue
-      const sealed = item['encrypted_content'] as string | null | undefined
-      if (sealed !== null && sealed !== undefined) {
-        if (this.#sealed.has(sealed)) continue
-        const message = `The encrypted content ${sealed.slice(0, 4)}... could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
+      const sealedContent = item['encrypted_content'] as string | null | undefined
+      if (sealedContent !== null && sealedContent !== undefined) {
+        if (this.#sealed.has(sealedContent)) continue
+        const message = `The encrypted content ${sealedContent.slice(0, 4)}... could not be verified. Reason: Encrypted content could not be decrypted or parsed.`
         return { status: 400, message, code: 'invalid_encrypted_content' }
       }
       if (item['id'] === undefined || item['id'] === null || this.store.item(key, item['id'])) continue
-      return lost(item['id'], body)
+      return notFoundError(item['id'], body)
     }
     return undefined
   }
@@ -234,9 +246,9 @@ export class Responses {
   }
 }
 
-const said = 'The server had an error while processing your request.'
+const serverErrorMessage = 'The server had an error while processing your request.'
 
-const numbered = (event: Json, sequence_number: number): Frame => ({
+const numberedFrame = (event: Json, sequence_number: number): Frame => ({
   event: event['type'] as string,
   data: { ...event, sequence_number },
 })
@@ -292,10 +304,10 @@ function usageOf({ usage }: Plan): Json {
 }
 
 function forcedTool({ tool_choice: choice, tools }: Json): string | undefined {
-  const named = (list: Json[] | undefined): string | undefined => list?.find((one) => one['name'])?.['name']
-  if (choice === 'required') return named(tools)
+  const firstName = (list: Json[] | undefined): string | undefined => list?.find((one) => one['name'])?.['name']
+  if (choice === 'required') return firstName(tools)
   if (typeof choice !== 'object' || choice === null) return undefined
-  if (choice.type === 'allowed_tools') return choice.mode === 'required' ? named(choice.tools) : undefined
+  if (choice.type === 'allowed_tools') return choice.mode === 'required' ? firstName(choice.tools) : undefined
   return choice.name
 }
 

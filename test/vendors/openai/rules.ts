@@ -16,14 +16,18 @@ const flag: Rule = { kind: 'boolean', nullable: true }
 const record: Rule = { kind: 'object', nullable: true }
 const oneOf = (...values: string[]): Rule => ({ kind: 'string', nullable: true, values })
 const object = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule => ({ kind: 'object', fields, ...more })
-const needed = (rule: Rule): Rule => ({ ...rule, required: true })
+const requiredRule = (rule: Rule): Rule => ({ ...rule, required: true })
 const literal = (value: string): Rule => ({ kind: 'string', required: true, values: [value] })
 
 const parts: Record<string, Rule> = {
   text: object({ text }),
-  image_url: object({ image_url: needed(object({ url: text, detail: oneOf('auto', 'low', 'high', 'original') })) }),
-  input_audio: object({ input_audio: needed(object({ data: text, format: needed(oneOf('wav', 'mp3')) })) }),
-  file: object({ file: needed(object({ file_data: optionalText, file_id: optionalText, filename: optionalText })) }),
+  image_url: object({
+    image_url: requiredRule(object({ url: text, detail: oneOf('auto', 'low', 'high', 'original') })),
+  }),
+  input_audio: object({ input_audio: requiredRule(object({ data: text, format: requiredRule(oneOf('wav', 'mp3')) })) }),
+  file: object({
+    file: requiredRule(object({ file_data: optionalText, file_id: optionalText, filename: optionalText })),
+  }),
   refusal: object({ refusal: text }),
 }
 
@@ -44,8 +48,9 @@ const toolCall: Rule = object(
   {
     pick: (call) => {
       if (call['type'] === 'function')
-        return object({ id: text, function: needed(object({ name: text, arguments: text })) })
-      if (call['type'] === 'custom') return object({ id: text, custom: needed(object({ name: text, input: text })) })
+        return object({ id: text, function: requiredRule(object({ name: text, arguments: text })) })
+      if (call['type'] === 'custom')
+        return object({ id: text, custom: requiredRule(object({ name: text, input: text })) })
       return undefined
     },
   },
@@ -76,10 +81,11 @@ const tool: Rule = object(
   { type: { kind: 'string', required: true, values: ['function', 'custom'] } },
   {
     pick: (one) => {
-      if (one['type'] === 'custom') return object({ custom: needed(object({ name: functionName, format: record })) })
+      if (one['type'] === 'custom')
+        return object({ custom: requiredRule(object({ name: functionName, format: record })) })
       if (one['type'] !== 'function') return undefined
       const fields = { name: functionName, description: optionalText, parameters: record, strict: flag }
-      return object({ function: needed(object(fields)) })
+      return object({ function: requiredRule(object(fields)) })
     },
   },
 )
@@ -89,10 +95,13 @@ const toolChoice: Rule = {
   nullable: true,
   values: ['none', 'auto', 'required'],
   pick: ({ type }) => {
-    if (type === 'function') return object({ function: needed(object({ name: text })) })
-    if (type === 'custom') return object({ custom: needed(object({ name: text })) })
-    const allowed = object({ mode: needed(oneOf('auto', 'required')), tools: { kind: 'array', required: true } })
-    if (type === 'allowed_tools') return object({ allowed_tools: needed(allowed) })
+    if (type === 'function') return object({ function: requiredRule(object({ name: text })) })
+    if (type === 'custom') return object({ custom: requiredRule(object({ name: text })) })
+    const allowedTools = object({
+      mode: requiredRule(oneOf('auto', 'required')),
+      tools: { kind: 'array', required: true },
+    })
+    if (type === 'allowed_tools') return object({ allowed_tools: requiredRule(allowedTools) })
     return object({ type: { kind: 'string', required: true, values: ['function', 'custom', 'allowed_tools'] } })
   },
 }
@@ -104,7 +113,7 @@ const responseFormat: Rule = object(
     pick: ({ type }) =>
       type === 'json_schema'
         ? object({
-            json_schema: needed(object({ name: text, description: optionalText, schema: record, strict: flag })),
+            json_schema: requiredRule(object({ name: text, description: optionalText, schema: record, strict: flag })),
           })
         : undefined,
   },
@@ -180,12 +189,12 @@ export const embeddingsRequest: Rule = object(
   { closed: true },
 )
 
-export function named(path: Path): string {
+export function pathName(path: Path): string {
   return path.map((step, n) => (typeof step === 'number' ? `[${step}]` : `${n > 0 ? '.' : ''}${step}`)).join('')
 }
 
-export function worded({ kind, path, rule, value }: Fault): OpenAIError {
-  const param = named(path)
+export function faultError({ kind, path, rule, value }: Fault): OpenAIError {
+  const param = pathName(path)
   const fault = (message: string, code: string): OpenAIError => ({ status: 400, message, param, code })
   if (kind === 'missing') return fault(`Missing required parameter: '${param}'.`, 'missing_required_parameter')
   if (kind === 'unknown') return fault(`Unknown parameter: '${param}'.`, 'unknown_parameter')
@@ -194,9 +203,9 @@ export function worded({ kind, path, rule, value }: Fault): OpenAIError {
     return fault(`Invalid value: '${String(value)}'. Supported values are: ${values}.`, 'invalid_value')
   }
   if (kind === 'type') {
-    const wanted = [rule.kind].flat().map(article).join(' or ')
+    const expectedKinds = [rule.kind].flat().map(article).join(' or ')
     return fault(
-      `Invalid type for '${param}': expected ${wanted}, but got ${article(nameOf(value))} instead.`,
+      `Invalid type for '${param}': expected ${expectedKinds}, but got ${article(nameOf(value))} instead.`,
       'invalid_type',
     )
   }

@@ -10,10 +10,10 @@
 // - what the model reads of a file or a store (here: all of its text).
 import type { OpenAIError } from './rules.ts'
 import { id } from '../delivery/plan.ts'
-import { named, Shelf, type Name } from '../shelf.ts'
-import type { Json, Kept } from '../vendor.ts'
+import { referencesIn, Shelf, type Name } from '../shelf.ts'
+import type { Json, StoredObject } from '../vendor.ts'
 
-export type Stored = { key: string; response: Json; input: Json[] }
+export type StoredResponse = { key: string; response: Json; input: Json[] }
 
 /** Field → what it names. */
 const kinds: Record<string, string> = {
@@ -31,16 +31,16 @@ const prefixes = { file: 'file-', vector_store: 'vs_', container: 'cntr_', skill
 
 export class OpenAIStore {
   readonly shelf: Shelf
-  readonly #responses = new Map<string, Stored>()
+  readonly #responses = new Map<string, StoredResponse>()
   readonly #conversations = new Map<string, { key: string; items: Json[] }>()
 
   constructor(key: string) {
     this.shelf = new Shelf(key, prefixes)
   }
 
-  response(key: string, name: string): Stored | undefined {
-    const stored = this.#responses.get(name)
-    return stored?.key === key ? stored : undefined
+  response(key: string, name: string): StoredResponse | undefined {
+    const entry = this.#responses.get(name)
+    return entry?.key === key ? entry : undefined
   }
 
   forget(name: string): void {
@@ -48,10 +48,10 @@ export class OpenAIStore {
   }
 
   /** A response and its turn; a conversation grows by the turn even when the response is not stored. */
-  add(key: string, body: Json, response: Json, input: Json[], given: Json[]): void {
+  add(key: string, body: Json, response: Json, input: Json[], newItems: Json[]): void {
     const output = response['output'] as Json[]
     if (body['store'] !== false) this.#responses.set(response['id'], { key, response, input: [...input, ...output] })
-    this.#conversations.get(conversationOf(body) ?? '')?.items.push(...given, ...output)
+    this.#conversations.get(conversationOf(body) ?? '')?.items.push(...newItems, ...output)
   }
 
   converse(key: string, items: Json[], metadata: Json): Json {
@@ -70,21 +70,21 @@ export class OpenAIStore {
       return { status: 400, message, param: null, code: 'mutually_exclusive_parameters' }
     }
     if (conversation !== undefined) {
-      const kept = this.#conversations.get(conversation)
-      if (kept?.key === key) return { input: [...kept.items] }
+      const conversationItems = this.#conversations.get(conversation)
+      if (conversationItems?.key === key) return { input: [...conversationItems.items] }
       return { status: 404, message: `Conversation with id '${conversation}' not found.` }
     }
     if (previous === undefined || previous === null) return { input: [] }
-    const stored = this.response(key, previous)
-    if (stored) return { input: stored.input }
+    const entry = this.response(key, previous)
+    if (entry) return { input: entry.input }
     const message = `Previous response with id '${previous}' not found.`
     return { status: 400, message, param: 'previous_response_id', code: 'previous_response_not_found' }
   }
 
   /** An item that this key has stored. */
   item(key: string, name: string): Json | undefined {
-    for (const stored of this.#responses.values()) {
-      const item = stored.key === key ? stored.input.find((one) => one['id'] === name) : undefined
+    for (const entry of this.#responses.values()) {
+      const item = entry.key === key ? entry.input.find((one) => one['id'] === name) : undefined
       if (item) return item
     }
     return undefined
@@ -95,10 +95,10 @@ export class OpenAIStore {
     const whole: Json[] = []
     for (const one of input) {
       const item = one['type'] === 'item_reference' ? this.item(key, one['id']) : one
-      if (!item) return lost(one['id'], body)
-      const known = item['id'] ?? undefined
-      if (known !== undefined && whole.some((other) => other['id'] === known)) {
-        const message = `Duplicate item found with id ${known}. Remove duplicate items from your input and try again.`
+      if (!item) return notFoundError(one['id'], body)
+      const itemId = item['id'] ?? undefined
+      if (itemId !== undefined && whole.some((other) => other['id'] === itemId)) {
+        const message = `Duplicate item found with id ${itemId}. Remove duplicate items from your input and try again.`
         return { status: 400, message, param: 'input' }
       }
       whole.push(item)
@@ -107,14 +107,14 @@ export class OpenAIStore {
   }
 
   /** The files, containers and stores that a request names. */
-  read(key: string, body: Json): { read: Kept[] } | OpenAIError {
-    const looked = this.shelf.read(key, named({ input: body['input'], tools: body['tools'] }, kinds, data))
-    return 'missing' in looked ? notFound(looked.missing) : looked
+  read(key: string, body: Json): { read: StoredObject[] } | OpenAIError {
+    const lookup = this.shelf.read(key, referencesIn({ input: body['input'], tools: body['tools'] }, kinds, data))
+    return 'missing' in lookup ? notFound(lookup.missing) : lookup
   }
 }
 
 /** An item that nobody stored, or not for this key. */
-export function lost(name: string, body: Json): OpenAIError {
+export function notFoundError(name: string, body: Json): OpenAIError {
   const why =
     body['store'] === false
       ? ' Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.'

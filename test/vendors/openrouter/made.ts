@@ -13,19 +13,19 @@ const PICTURE_TOKENS = 1290
 const SOUND_TOKENS = 25
 const sizes: Record<string, string> = { '16:9': '1344x768', '9:16': '768x1344' }
 
-export type Made = { fields: Json; pieces: Json[]; usage: Json; tokens: number }
+export type MediaOutput = { fields: Json; pieces: Json[]; usage: Json; tokens: number }
 
 /** What is wrong with asking this model for it; undefined: nothing. */
 export function refusedModalities(body: Json, makes: Makes | undefined): string | undefined {
-  const wanted = ((body['modalities'] ?? []) as string[]).filter((one) => one !== 'text')
-  if (wanted.every((one) => one === makes)) return undefined
-  return 'No endpoints found that support the requested output modalities: ' + wanted.join(', ')
+  const modalities = ((body['modalities'] ?? []) as string[]).filter((one) => one !== 'text')
+  if (modalities.every((one) => one === makes)) return undefined
+  return 'No endpoints found that support the requested output modalities: ' + modalities.join(', ')
 }
 
 /** Undefined: only words were asked for. `words`: what it shows or says. */
-export async function made(body: Json, makes: Makes | undefined, words: string): Promise<Made | undefined> {
-  const wanted: string[] = body['modalities'] ?? []
-  if (makes === undefined || !wanted.includes(makes)) return undefined
+export async function makeMedia(body: Json, makes: Makes | undefined, words: string): Promise<MediaOutput | undefined> {
+  const modalities: string[] = body['modalities'] ?? []
+  if (makes === undefined || !modalities.includes(makes)) return undefined
   if (makes === 'image') {
     const { bytes, type } = await picture(sizes[body['image_config']?.aspect_ratio] ?? '1024x1024', { words })
     const url = `data:${type};base64,${bytes.toString('base64')}`

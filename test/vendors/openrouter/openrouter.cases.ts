@@ -29,7 +29,7 @@ describe('@openrouter/ai-sdk-provider 3.1 through ai', () => {
     assert.equal(answer.response.headers?.['x-generation-id'], answer.response.id)
   })
 
-  test('stream: comments, reasoning with its signature, a loop over a tool', async () => {
+  test('stream: comments, reasoning with its signature, a tool loop', async () => {
     await using vendor = await startOpenRouter()
     vendor.script({
       reply: {
@@ -55,12 +55,12 @@ describe('@openrouter/ai-sdk-provider 3.1 through ai', () => {
       first?.toolResults.map((one) => one.output),
       ['sunny in Kyōto'],
     )
-    const replayed = vendor.requests[1]?.json()['messages'] as Json[]
-    assert.match(JSON.stringify(replayed), /"signature":"c2ln"/)
+    const sentMessages = vendor.requests[1]?.json()['messages'] as Json[]
+    assert.match(JSON.stringify(sentMessages), /"signature":"c2ln"/)
     assert.equal(parts.includes('error'), false)
   })
 
-  test('usage comes with an empty delta as well', async () => {
+  test('usage also comes with an empty delta', async () => {
     await using vendor = await startOpenRouter({ usageChoices: 'one' })
     vendor.script({ usage: { input: 5, output: 6 } })
     const result = streamText({ model: model(vendor), prompt: 'Hi', maxRetries: 0 })
@@ -113,8 +113,8 @@ describe('@openrouter/ai-sdk-provider 3.1 through ai', () => {
     const headers = { authorization: `Bearer ${vendor.key}` }
     const get = async (path: string) =>
       (await (await fetch(`${vendor.origin}/api/v1${path}`, { headers })).json()) as Json
-    const listed = (await get('/models'))['data'] as Json[]
-    assert.ok(listed.every((one) => Object.values(one['pricing']).every((price) => typeof price === 'string')))
+    const models = (await get('/models'))['data'] as Json[]
+    assert.ok(models.every((one) => Object.values(one['pricing']).every((price) => typeof price === 'string')))
     assert.equal((await get('/key'))['data'].limit_remaining, 18.5)
     assert.deepEqual((await get('/credits'))['data'], { total_credits: 20, total_usage: 1.5 })
     const order = { models: [name], provider: { order: ['google-vertex'] } }
@@ -130,7 +130,7 @@ describe('@openrouter/ai-sdk-provider 3.1 through ai', () => {
   })
 })
 
-test('@openrouter/sdk 1.3 streams from it: no null where it wants an object or a text, and every thought has its format', async () => {
+test('@openrouter/sdk 1.3 streams from it: no null where it expects an object or text, and all reasoning has its format', async () => {
   for (const usageChoices of ['none', 'one'] as const) {
     await using vendor = await startOpenRouter({ usageChoices })
     const client = new OpenRouter({ apiKey: vendor.key, serverURL: `${vendor.origin}/api/v1` })

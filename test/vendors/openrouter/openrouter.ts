@@ -14,10 +14,10 @@
 // - /generation, /providers, /endpoints, /embeddings, /responses, /messages: answer 404.
 import { deltasOf, finishOf, forcedTool, messageOf, usageOf, type Dialect } from '../chat.ts'
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
-import { named } from '../openai/rules.ts'
+import { pathName } from '../openai/rules.ts'
 import { errorOf, problem, refusals } from './errors.ts'
 import { endpointOf, endpointsOf, priceOf, routedRequest, type Endpoint, type OpenRouterModel } from './rules.ts'
-import { type Made, made, refusedModalities } from './made.ts'
+import { type MediaOutput, makeMedia, refusedModalities } from './made.ts'
 import { id, lastText, parse, planOf, weigh, type Plan } from '../delivery/plan.ts'
 import { check } from '../rules.ts'
 import { serve, type Call } from '../server.ts'
@@ -92,16 +92,16 @@ class OpenRouter {
   }
 
   #key(): Json {
-    const { total, used } = this.#credits
+    const { total, used: usedCredits } = this.#credits
     return {
       label: 'sk-or-v1-loo...ack',
       limit: total,
-      limit_remaining: total - used,
+      limit_remaining: total - usedCredits,
       limit_reset: null,
-      usage: used,
+      usage: usedCredits,
       usage_daily: 0,
       usage_weekly: 0,
-      usage_monthly: used,
+      usage_monthly: usedCredits,
       byok_usage: 0,
       byok_usage_daily: 0,
       byok_usage_weekly: 0,
@@ -141,7 +141,7 @@ class OpenRouter {
     const limit = body['max_completion_tokens'] ?? body['max_tokens'] ?? undefined
     call.request.seen = { messages: body['messages'], limit, read: [] }
     const finish = call.behaviour.finish ?? finishOf(plan)
-    const media = await made(body, model.makes, lastText(body['messages']))
+    const media = await makeMedia(body, model.makes, lastText(body['messages']))
     return body['stream'] ? this.#stream(call, route, plan, finish, media) : whole(call, route, plan, finish, media)
   }
 
@@ -149,14 +149,14 @@ class OpenRouter {
     const body = parse(request.body)
     if (!body) return problem(400, 'The request body is not valid JSON.')
     const fault = check(routedRequest, body)
-    if (fault) return problem(400, `${named(fault.path)}: ${fault.kind}`)
-    const asked: string[] = [body['model'], ...(body['models'] ?? [])].filter((one) => typeof one === 'string')
-    if (asked.length === 0) return problem(400, 'No models provided')
-    const known = asked.map((name) => this.#find(name)).filter((one) => one !== undefined)
-    if (known.length === 0) return unknownModel(asked)
-    for (const model of known) {
+    if (fault) return problem(400, `${pathName(fault.path)}: ${fault.kind}`)
+    const modelNames: string[] = [body['model'], ...(body['models'] ?? [])].filter((one) => typeof one === 'string')
+    if (modelNames.length === 0) return problem(400, 'No models provided')
+    const models = modelNames.map((name) => this.#find(name)).filter((one) => one !== undefined)
+    if (models.length === 0) return unknownModel(modelNames)
+    for (const model of models) {
       const endpoint = endpointOf(model, body['provider'])
-      if (endpoint) return { body, model, endpoint, asked: asked[0] ?? model.id }
+      if (endpoint) return { body, model, endpoint, asked: modelNames[0] ?? model.id }
     }
     return problem(404, 'No endpoints found that match your provider preferences.', 'not_found')
   }
@@ -166,7 +166,7 @@ class OpenRouter {
     return this.models.find((one) => one.id === plain)
   }
 
-  #stream(call: Call, route: Route, plan: Plan, finish: string, media: Made | undefined): Answer {
+  #stream(call: Call, route: Route, plan: Plan, finish: string, media: MediaOutput | undefined): Answer {
     const head = headOf(call, route, 'chat.completion.chunk')
     const chunk = (delta: Json, reason: string | null): Frame => {
       const choice = {
@@ -199,11 +199,11 @@ class OpenRouter {
       },
       { data: '[DONE]' },
     ]
-    return { format: 'sse', frames, opening: 3, closing: 3, failure: (error) => broken(head, route, error) }
+    return { format: 'sse', frames, opening: 3, closing: 3, failure: (error) => brokenFrames(head, route, error) }
   }
 }
 
-function whole(call: Call, route: Route, plan: Plan, finish: string, media: Made | undefined): Whole {
+function whole(call: Call, route: Route, plan: Plan, finish: string, media: MediaOutput | undefined): Whole {
   const message = { ...messageOf(plan, dialectOf(plan, route)), ...media?.fields }
   const choice = {
     index: 0,
@@ -219,9 +219,9 @@ function whole(call: Call, route: Route, plan: Plan, finish: string, media: Made
 }
 
 function headOf(call: Call, { model, endpoint }: Route, object: string): Json {
-  const created = Math.floor(Date.now() / 1000)
-  const { id: served } = model
-  const head = { id: generation(call), provider: endpoint.name, model: served, object, created }
+  const createdAt = Math.floor(Date.now() / 1000)
+  const { id: servedId } = model
+  const head = { id: generation(call), provider: endpoint.name, model: servedId, object, created: createdAt }
   // A whole answer always has it; a chunk has a text or nothing.
   return object === 'chat.completion' ? { ...head, system_fingerprint: null } : head
 }
@@ -230,9 +230,9 @@ const ids = new WeakMap<object, string>()
 
 /** One per request: the header and the body agree. */
 function generation({ request }: Call): string {
-  const known = ids.get(request) ?? id(`gen-${Math.floor(request.at / 1000)}-`, 20)
-  ids.set(request, known)
-  return known
+  const existing = ids.get(request) ?? id(`gen-${Math.floor(request.at / 1000)}-`, 20)
+  ids.set(request, existing)
+  return existing
 }
 
 /** Reasoning as text and as details; the signature comes with the last detail. */
@@ -262,7 +262,7 @@ function native({ model }: Route, finish: string): string {
   return natives[model.id.split('/')[0] ?? '']?.[finish] ?? finish
 }
 
-function billOf(plan: Plan, { model }: Route, media: Made | undefined): Json {
+function billOf(plan: Plan, { model }: Route, media: MediaOutput | undefined): Json {
   const { usage } = plan
   const price = priceOf(model)
   const fresh = usage.input - usage.cached - usage.cacheWrite
@@ -280,19 +280,19 @@ function billOf(plan: Plan, { model }: Route, media: Made | undefined): Json {
   return { ...told, cost, is_byok: false, cost_details: { upstream_inference_cost: null, ...details } }
 }
 
-function unknownModel(asked: string[]): Whole {
-  const { status, body } = problem(400, `${asked[0]} is not a valid model ID`)
+function unknownModel(modelNames: string[]): Whole {
+  const { status, body } = problem(400, `${modelNames[0]} is not a valid model ID`)
   const availability = {
     code: 'model_not_found',
     retryable: false,
-    requested_models: asked,
+    requested_models: modelNames,
     docs_url: 'https://openrouter.ai/docs',
   }
   const { error, ...rest } = body as Json
   return { status, body: { error: { ...error, availability }, ...rest } }
 }
 
-function broken(head: Json, { endpoint }: Route, { status = 502, type, code, message }: MidStreamError): Frame[] {
+function brokenFrames(head: Json, { endpoint }: Route, { status = 502, type, code, message }: MidStreamError): Frame[] {
   const error = errorOf(status, message, type, code)
   const choice = { index: 0, delta: { content: '' }, finish_reason: 'error' }
   return [{ data: { ...head, provider: endpoint.name, error, choices: [choice] } }]

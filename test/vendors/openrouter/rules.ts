@@ -99,12 +99,12 @@ export function endpointOf(model: OpenRouterModel, preferences: Json | null | un
   const price = priceOf(model)
   if (Number(price.prompt) * 1e6 > (most?.prompt ?? Infinity)) return undefined
   if (Number(price.completion) * 1e6 > (most?.completion ?? Infinity)) return undefined
-  const left = endpointsOf(model)
+  const endpoints = endpointsOf(model)
     .filter(({ slug }) => !only || only.some((one: string) => matches(slug, one)))
     .filter(({ slug }) => !ignore?.some((one: string) => matches(slug, one)))
-  const wanted = (order ?? []).flatMap((one: string) => left.filter(({ slug }) => matches(slug, one)))
-  if (wanted.length > 0) return wanted[0]
-  return order && allow_fallbacks === false ? undefined : left[0]
+  const ordered = (order ?? []).flatMap((one: string) => endpoints.filter(({ slug }) => matches(slug, one)))
+  if (ordered.length > 0) return ordered[0]
+  return order && allow_fallbacks === false ? undefined : endpoints[0]
 }
 
 export function endpointsOf(model: OpenRouterModel): Endpoint[] {
@@ -128,6 +128,6 @@ export function priceOf(model: OpenRouterModel): {
 }
 
 /** `google-vertex` names all its regions; `google-vertex/us-east5` one. */
-function matches(slug: string, wanted: string): boolean {
-  return slug === wanted || slug.startsWith(`${wanted}/`)
+function matches(slug: string, requestedSlug: string): boolean {
+  return slug === requestedSlug || slug.startsWith(`${requestedSlug}/`)
 }

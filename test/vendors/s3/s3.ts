@@ -21,7 +21,7 @@ export interface S3Server extends AsyncDisposable {
   fail(times: number, status: number): void
 }
 
-class Refused extends Error {
+class RefusedRequest extends Error {
   readonly status: number
   readonly code: string
   constructor(status: number, code: string, message = code) {
@@ -48,7 +48,7 @@ const sums: Record<string, (bytes: Buffer) => string> = {
   'x-amz-checksum-sha256': (bytes) => createHash('sha256').update(bytes).digest('base64'),
 }
 
-export interface Signed {
+export interface SignedRequest {
   method: string
   /** As sent, the query included. */
   url: string
@@ -71,7 +71,7 @@ export function signatureOf({
   date,
   region,
   secret,
-}: Signed): string {
+}: SignedRequest): string {
   const [path = '/', query = ''] = url.split('?')
   const canonical = [
     method,
@@ -99,9 +99,9 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
   const region = 'eu-test-1'
   const objects: S3Server['objects'] = new Map()
   const uploads: S3Server['uploads'] = new Map()
-  const refused: string[] = []
+  const refusals: string[] = []
   let failing = { times: 0, status: 503 }
-  let summed = 0
+  let checkedSums = 0
 
   function check(request: IncomingMessage, body: Buffer): void {
     const { headers } = request
@@ -109,18 +109,18 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
       /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
         headers.authorization ?? '',
       )
-    if (!words) throw new Refused(403, 'AccessDenied')
+    if (!words) throw new RefusedRequest(403, 'AccessDenied')
     const [, key, day, signedRegion, list, signature] = words
-    if (key !== accessKeyId) throw new Refused(403, 'InvalidAccessKeyId')
+    if (key !== accessKeyId) throw new RefusedRequest(403, 'InvalidAccessKeyId')
     const date = String(headers['x-amz-date'])
     const at = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
-    if (!(Math.abs(Date.now() - at) < 900_000)) throw new Refused(403, 'RequestTimeTooSkewed')
+    if (!(Math.abs(Date.now() - at) < 900_000)) throw new RefusedRequest(403, 'RequestTimeTooSkewed')
     const signedHeaders = list!.split(';')
     const must = ['host', ...Object.keys(headers).filter((name) => name.startsWith('x-amz-'))]
     if (day !== date.slice(0, 8) || signedRegion !== region || must.some((name) => !signedHeaders.includes(name)))
-      throw new Refused(403, 'AccessDenied')
+      throw new RefusedRequest(403, 'AccessDenied')
     const payloadHash = String(headers['x-amz-content-sha256'])
-    const expected = signatureOf({
+    const expectedSignature = signatureOf({
       method: request.method!,
       url: request.url!,
       headers,
@@ -130,15 +130,15 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
       region,
       secret: secretAccessKey,
     })
-    if (!timingSafeEqual(Buffer.from(expected), Buffer.from(signature!)))
-      throw new Refused(403, 'SignatureDoesNotMatch')
-    if (payloadHash !== sha256(body)) throw new Refused(400, 'XAmzContentSHA256Mismatch')
+    if (!timingSafeEqual(Buffer.from(expectedSignature), Buffer.from(signature!)))
+      throw new RefusedRequest(403, 'SignatureDoesNotMatch')
+    if (payloadHash !== sha256(body)) throw new RefusedRequest(400, 'XAmzContentSHA256Mismatch')
     const length = headers['content-length']
-    if (request.method === 'PUT' && length === undefined) throw new Refused(411, 'MissingContentLength')
+    if (request.method === 'PUT' && length === undefined) throw new RefusedRequest(411, 'MissingContentLength')
     for (const [name, sumOf] of Object.entries(sums))
       if (headers[name] !== undefined) {
-        if (headers[name] !== sumOf(body)) throw new Refused(400, 'BadDigest')
-        summed += 1
+        if (headers[name] !== sumOf(body)) throw new RefusedRequest(400, 'BadDigest')
+        checkedSums += 1
       }
   }
 
@@ -148,12 +148,12 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
     const body = Buffer.concat(parts)
     if (failing.times > 0) {
       failing.times -= 1
-      throw new Refused(failing.status, 'SlowDown')
+      throw new RefusedRequest(failing.status, 'SlowDown')
     }
     check(request, body)
     const url = new URL(request.url!, 'http://s3')
-    const [, named, ...rest] = url.pathname.split('/').map(decodeURIComponent)
-    if (named !== bucket) throw new Refused(404, 'NoSuchBucket')
+    const [, bucketInPath, ...rest] = url.pathname.split('/').map(decodeURIComponent)
+    if (bucketInPath !== bucket) throw new RefusedRequest(404, 'NoSuchBucket')
     const key = rest.join('/')
     const query = url.searchParams
     const xml = (text: string) =>
@@ -177,10 +177,10 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
       return void response.writeHead(204).end()
     }
     const object = objects.get(key)
-    if (object === undefined) throw new Refused(404, 'NoSuchKey')
+    if (object === undefined) throw new RefusedRequest(404, 'NoSuchKey')
     const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '')
     const start = range ? Number(range[1]) : 0
-    if (range && start >= object.bytes.length) throw new Refused(416, 'InvalidRange')
+    if (range && start >= object.bytes.length) throw new RefusedRequest(416, 'InvalidRange')
     const end = range?.[2] ? Math.min(Number(range[2]) + 1, object.bytes.length) : object.bytes.length
     const bytes = object.bytes.subarray(start, end)
     response.writeHead(range ? 206 : 200, {
@@ -227,7 +227,7 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
     xml: (text: string) => void,
   ): void {
     const upload = uploads.get(id)
-    if (upload === undefined) throw new Refused(404, 'NoSuchUpload')
+    if (upload === undefined) throw new RefusedRequest(404, 'NoSuchUpload')
     if (method === 'DELETE') {
       uploads.delete(id)
       return void response.writeHead(204).end()
@@ -236,14 +236,14 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
       upload.parts.set(Number(query.get('partNumber')), body)
       return void response.writeHead(200, { etag: tagOf(body) }).end()
     }
-    const listed = [...body.toString().matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part]) => ({
+    const parts = [...body.toString().matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part]) => ({
       number: Number(/<PartNumber>(\d+)</.exec(part!)![1]),
       tag: /<ETag>(.*?)</.exec(part!)![1]!.replaceAll('&quot;', '"'),
     }))
-    const bytes = listed.map(({ number, tag }, i) => {
+    const bytes = parts.map(({ number, tag }, i) => {
       const part = upload.parts.get(number)
-      if (part === undefined || tagOf(part) !== tag) throw new Refused(400, 'InvalidPart')
-      if (i < listed.length - 1 && part.length < 5 << 20) throw new Refused(400, 'EntityTooSmall')
+      if (part === undefined || tagOf(part) !== tag) throw new RefusedRequest(400, 'InvalidPart')
+      if (i < parts.length - 1 && part.length < 5 << 20) throw new RefusedRequest(400, 'EntityTooSmall')
       return part
     })
     objects.set(upload.key, { bytes: Buffer.concat(bytes), at: new Date() })
@@ -254,8 +254,8 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
       const { status, code, message } =
-        error instanceof Refused ? error : new Refused(500, 'InternalError', String(error))
-      refused.push(`${code} ${request.method} ${request.url}`)
+        error instanceof RefusedRequest ? error : new RefusedRequest(500, 'InternalError', String(error))
+      refusals.push(`${code} ${request.method} ${request.url}`)
       if (response.headersSent) return void response.destroy()
       response
         .writeHead(status, { 'content-type': 'application/xml' })
@@ -272,8 +272,8 @@ export async function startS3(bucket = 'ukiyo-test'): Promise<S3Server> {
     region,
     objects,
     uploads,
-    refused,
-    summed: () => summed,
+    refused: refusals,
+    summed: () => checkedSums,
     fail: (times, status) => void (failing = { times, status }),
     async [Symbol.asyncDispose]() {
       server.close()

@@ -24,10 +24,10 @@ const single = ['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames
 export function schemaFault(schema: Json, rule: SchemaRule): string | null {
   const names = Object.keys(schema)
   if (schema['type'] !== 'object') return 'input_schema.type: must be object'
-  const refused = names.find(
+  const refusedKeyword = names.find(
     (name) => rule.refused?.includes(name) ?? (rule.only !== undefined && !rule.only.includes(name)),
   )
-  if (refused !== undefined) return `input_schema does not support ${refused} at the top level`
+  if (refusedKeyword !== undefined) return `input_schema does not support ${refusedKeyword} at the top level`
   const properties = Object.keys((schema['properties'] ?? {}) as Json)
   const odd = properties.find((name) => rule.names !== undefined && !rule.names.test(name))
   if (odd !== undefined) return `Property keys should match pattern ${String(rule.names)}: ${odd}`
@@ -51,24 +51,27 @@ function inner(schema: unknown, rule: SchemaRule, root: Json, path: string): str
     for (const part of parts) {
       if (rule.noBooleans && typeof part === 'boolean' && name !== 'additionalProperties')
         return `${path}.${name}: ${part} is no schema`
-      const found = inner(part, rule, root, `${path}.${name}`)
-      if (found !== null) return found
+      const innerFault = inner(part, rule, root, `${path}.${name}`)
+      if (innerFault !== null) return innerFault
     }
   }
   return null
 }
 
 function keywordsFault(schema: Json, rule: SchemaRule, root: Json, path: string): string | null {
-  const { type, required, $ref: reference } = schema
+  const { type, required: requiredNames, $ref: reference } = schema
   const unknown = Object.keys(schema).find((name) => rule.keywords !== undefined && !rule.keywords.includes(name))
   if (unknown !== undefined) return `${path}: Unknown name "${unknown}"`
   if (type !== undefined && ![type].flat().every((one) => types.includes(one)))
     return `${path}.type: ${JSON.stringify(type)}`
   if ([type].flat().includes('array') && schema['items'] === undefined && schema['prefixItems'] === undefined)
     return `${path}: array schema missing items`
-  if (required !== undefined && !(Array.isArray(required) && required.every((one) => typeof one === 'string')))
+  if (
+    requiredNames !== undefined &&
+    !(Array.isArray(requiredNames) && requiredNames.every((one) => typeof one === 'string'))
+  )
     return `${path}.required: must be a list of names`
-  if (new Set(required).size !== (required?.length ?? 0)) return `${path}.required: has a name twice`
+  if (new Set(requiredNames).size !== (requiredNames?.length ?? 0)) return `${path}.required: has a name twice`
   for (const name of ['exclusiveMinimum', 'exclusiveMaximum'])
     if (schema[name] !== undefined && typeof schema[name] !== 'number') return `${path}.${name}: must be a number`
   for (const name of lists)

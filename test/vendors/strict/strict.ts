@@ -47,8 +47,8 @@ const checks: Record<StrictShape, (body: Json) => string | null> = {
 
 function first<T>(items: readonly T[], fault: (item: T) => string | null): string | null {
   for (const item of items) {
-    const found = fault(item)
-    if (found !== null) return found
+    const itemFault = fault(item)
+    if (itemFault !== null) return itemFault
   }
   return null
 }
@@ -59,9 +59,9 @@ function illFormed(value: unknown, path: string): string | null {
     return value.isWellFormed() ? null : `The request body is not valid JSON: no low surrogate in string: ${path}`
   if (typeof value !== 'object' || value === null) return null
   for (const [name, one] of Object.entries(value)) {
-    const found =
+    const innerFault =
       (name.isWellFormed() ? null : `${path}: no low surrogate in a name`) ?? illFormed(one, `${path}.${name}`)
-    if (found !== null) return found
+    if (innerFault !== null) return innerFault
   }
   return null
 }
@@ -84,8 +84,8 @@ function dataFault(data: unknown, type: unknown, types: readonly string[] | null
     return 'Invalid base64 data'
   if (types !== null && !types.includes(String(type)))
     return `media type ${String(type)} is not one of ${types.join(', ')}`
-  const shown = magic.find(([start]) => data.startsWith(start))?.[1]
-  return shown === undefined || shown === type ? null : `The file is ${shown}, not ${String(type)}`
+  const actualType = magic.find(([start]) => data.startsWith(start))?.[1]
+  return actualType === undefined || actualType === type ? null : `The file is ${actualType}, not ${String(type)}`
 }
 
 function urlFault(url: unknown, types: readonly string[] | null): string | null {
@@ -109,8 +109,8 @@ function anthropicBlock({ type, source }: Json): string | null {
 }
 
 function chatMessage({ role, content, tool_calls: calls }: Json): string | null {
-  const args = first(list(calls), ({ function: called }) =>
-    isObjectText(called?.arguments) ? null : 'arguments are no object',
+  const args = first(list(calls), ({ function: fn }) =>
+    isObjectText(fn?.arguments) ? null : 'arguments are no object',
   )
   if (args !== null) return args
   if (role === 'tool' && list(content).some(({ type }) => type !== 'text')) return 'a tool message takes text only'

@@ -17,7 +17,7 @@ const text: Rule = { kind: 'string', required: true }
 const words: Rule = { kind: 'string', nullable: true }
 const flag: Rule = { kind: 'boolean' }
 const whole: Rule = { kind: 'integer', nullable: true }
-const closed = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
+const closedObject = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
 const common: Record<string, Rule> = {
   prompt: text,
   seed: whole,
@@ -31,8 +31,14 @@ const inputImages = (count: number): Record<string, Rule> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [n === 0 ? 'input_image' : `input_image_${n + 1}`, words]))
 
 const models: Record<string, Rule> = {
-  'flux-pro-1.1': closed({ ...common, width: pixels, height: pixels, image_prompt: words, prompt_upsampling: flag }),
-  'flux-pro-1.1-ultra': closed({
+  'flux-pro-1.1': closedObject({
+    ...common,
+    width: pixels,
+    height: pixels,
+    image_prompt: words,
+    prompt_upsampling: flag,
+  }),
+  'flux-pro-1.1-ultra': closedObject({
     ...common,
     aspect_ratio: words,
     raw: flag,
@@ -40,8 +46,8 @@ const models: Record<string, Rule> = {
     image_prompt_strength: { kind: 'number', min: 0, max: 1 },
     prompt_upsampling: flag,
   }),
-  'flux-kontext-pro': closed({ ...common, ...inputImages(4), aspect_ratio: words, prompt_upsampling: flag }),
-  'flux-pro-1.0-fill': closed({
+  'flux-kontext-pro': closedObject({ ...common, ...inputImages(4), aspect_ratio: words, prompt_upsampling: flag }),
+  'flux-pro-1.0-fill': closedObject({
     ...common,
     image: text,
     mask: words,
@@ -49,7 +55,7 @@ const models: Record<string, Rule> = {
     guidance: { kind: 'number', min: 1.5, max: 100 },
     prompt_upsampling: flag,
   }),
-  'flux-2-pro': closed({ ...common, ...inputImages(8), width: whole, height: whole }),
+  'flux-2-pro': closedObject({ ...common, ...inputImages(8), width: whole, height: whole }),
 }
 
 /** Its base URL is `<origin>/v1`; polls go elsewhere. */
@@ -92,9 +98,9 @@ class BlackForestLabs {
 
   async answer(call: Call): Promise<Answer> {
     const { method, path, request } = call
-    const given = request.headers['x-key']
-    if (typeof given !== 'string' || !this.keys.includes(given)) return refusals.key()
-    call.key = given
+    const apiKey = request.headers['x-key']
+    if (typeof apiKey !== 'string' || !this.keys.includes(apiKey)) return refusals.key()
+    call.key = apiKey
     if (method === 'GET' && path === '/region-7/v1/get_result') return await this.#poll(call)
     if (method === 'GET' && path === '/v1/get_result') {
       return { status: 404, body: { id: request.query.get('id'), status: 'Task not found', result: null } }
@@ -124,8 +130,8 @@ class BlackForestLabs {
   }
 
   async #result(job: Job): Promise<Json> {
-    const known = this.#results.get(job.id)
-    if (known) return known
+    const existing = this.#results.get(job.id)
+    if (existing) return existing
     const { ask, making, at, key } = job
     const format = (ask['output_format'] ?? 'jpeg') as PictureFormat
     const file = await picture(making.size ?? sizeOf(ask), { format, words: ask['prompt'] })

@@ -37,7 +37,7 @@ export async function falMedia(options: Options<FalModel> = {}): Promise<MediaVe
     key,
     otherwise,
     answer: async (call) => await shop.answer(call),
-    failure: ({ status, type, message }) => failed(status, message ?? 'Internal error', type),
+    failure: ({ status, type, message }) => platformError(status, message ?? 'Internal error', type),
     refusals,
     headers: () => ({ 'x-fal-request-id': randomUUID() }),
   })
@@ -45,31 +45,31 @@ export async function falMedia(options: Options<FalModel> = {}): Promise<MediaVe
 }
 
 /** A failure of the platform, whose detail is a text. */
-function failed(status: number, detail: string, type?: string): Whole {
-  const told = type ?? (status === 504 ? 'request_timeout' : undefined)
-  if (told === undefined) return { status, body: { detail } }
-  return { status, body: { detail, error_type: told }, headers: { 'x-fal-error-type': told } }
+function platformError(status: number, detail: string, type?: string): Whole {
+  const errorType = type ?? (status === 504 ? 'request_timeout' : undefined)
+  if (errorType === undefined) return { status, body: { detail } }
+  return { status, body: { detail, error_type: errorType }, headers: { 'x-fal-error-type': errorType } }
 }
 
 /** A failure of the model, whose detail is a list. */
-function declined(loc: (string | number)[], msg: string, type: string): Whole {
+function modelError(loc: (string | number)[], msg: string, type: string): Whole {
   return { status: 422, body: { detail: [{ loc, msg, type }] }, headers: { 'x-fal-retryable': 'false' } }
 }
 
 const refusals: Record<Refusal, () => Whole> = {
-  key: () => failed(401, 'Authentication is required to access this application'),
-  permission: () => failed(403, 'Access denied'),
+  key: () => platformError(401, 'Authentication is required to access this application'),
+  permission: () => platformError(403, 'Access denied'),
   quota: () =>
-    failed(403, 'User is locked. Reason: Exhausted balance. Top up your balance at fal.ai/dashboard/billing.'),
-  throttle: () => ({ ...failed(429, 'Too many requests'), headers: { 'retry-after': '1' } }),
+    platformError(403, 'User is locked. Reason: Exhausted balance. Top up your balance at fal.ai/dashboard/billing.'),
+  throttle: () => ({ ...platformError(429, 'Too many requests'), headers: { 'retry-after': '1' } }),
 }
 
 const text: Rule = { kind: 'string', required: true }
 const words: Rule = { kind: 'string' }
 const whole: Rule = { kind: 'integer' }
-const closed = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
+const closedObject = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
 const inputs: Record<FalModel['makes'], Rule> = {
-  image: closed({
+  image: closedObject({
     prompt: text,
     negative_prompt: words,
     image_size: { kind: ['string', 'object'], fields: { width: whole, height: whole }, closed: true },
@@ -87,7 +87,7 @@ const inputs: Record<FalModel['makes'], Rule> = {
     output_format: { kind: 'string', values: ['jpeg', 'png'] },
     sync_mode: { kind: 'boolean' },
   }),
-  video: closed({
+  video: closedObject({
     prompt: text,
     negative_prompt: words,
     aspect_ratio: words,
@@ -100,8 +100,8 @@ const inputs: Record<FalModel['makes'], Rule> = {
     last_frame_url: words,
     image_urls: { kind: 'array', items: words },
   }),
-  speech: closed({ prompt: words, text: words, voice: words, speed: { kind: 'number' }, output_format: words }),
-  transcription: closed({
+  speech: closedObject({ prompt: words, text: words, voice: words, speed: { kind: 'number' }, output_format: words }),
+  transcription: closedObject({
     audio_url: text,
     task: { kind: 'string', values: ['transcribe', 'translate'] },
     language: { kind: 'string', nullable: true },
@@ -126,29 +126,31 @@ class Fal {
 
   async answer(call: Call): Promise<Answer> {
     const { method, path, request } = call
-    const given = /^Key (.+)$/.exec(request.headers.authorization ?? '')?.[1]
-    if (given === undefined || !this.keys.includes(given)) return refusals.key()
-    call.key = given
+    const apiKey = /^Key (.+)$/.exec(request.headers.authorization ?? '')?.[1]
+    if (apiKey === undefined || !this.keys.includes(apiKey)) return refusals.key()
+    call.key = apiKey
     const [, app, name, verb] = /^\/([^/]+\/[^/]+)\/requests\/([^/]+)(\/status|\/cancel)?$/.exec(path) ?? []
     if (app === undefined || name === undefined)
-      return method === 'POST' ? this.#submit(call) : failed(404, 'Not Found')
-    const job = this.jobs.find(name, given)
+      return method === 'POST' ? this.#submit(call) : platformError(404, 'Not Found')
+    const job = this.jobs.find(name, apiKey)
     if (!job || appOf(job.ask['model']) !== app) {
-      return verb === '/cancel' ? { status: 404, body: { status: 'NOT_FOUND' } } : failed(404, 'Request not found')
+      return verb === '/cancel'
+        ? { status: 404, body: { status: 'NOT_FOUND' } }
+        : platformError(404, 'Request not found')
     }
-    if (verb === '/cancel') return method === 'PUT' ? this.#cancel(call, job) : failed(405, 'Method Not Allowed')
-    if (method !== 'GET') return failed(405, 'Method Not Allowed')
+    if (verb === '/cancel') return method === 'PUT' ? this.#cancel(call, job) : platformError(405, 'Method Not Allowed')
+    if (method !== 'GET') return platformError(405, 'Method Not Allowed')
     return verb === '/status' ? this.#status(call, job) : await this.#result(job)
   }
 
   #submit(call: Call): Answer {
     const { request, path } = call
     const model = this.models.find((one) => `/${one.id}` === path)
-    if (!model) return failed(404, `Application "${path.slice(1)}" not found`)
+    if (!model) return platformError(404, `Application "${path.slice(1)}" not found`)
     const odd = [...request.query.keys()].find((name) => name !== 'fal_webhook')
-    if (odd !== undefined) return declined(['query', odd], 'Extra inputs are not permitted', 'extra_forbidden')
+    if (odd !== undefined) return modelError(['query', odd], 'Extra inputs are not permitted', 'extra_forbidden')
     const input = parse(request.body)
-    if (!input) return declined(['body'], 'JSON decode error', 'json_invalid')
+    if (!input) return modelError(['body'], 'JSON decode error', 'json_invalid')
     const job = this.jobs.begin(call, randomUUID(), { model: model.id, input })
     return { status: 200, body: { status: 'IN_QUEUE', ...linksOf(call, job), queue_position: 0 } }
   }
@@ -165,29 +167,31 @@ class Fal {
 
   #cancel(call: Call, job: Job): Answer {
     if (job.endedAt !== undefined) return { status: 400, body: { status: 'ALREADY_COMPLETED' } }
-    const taken = this.jobs.cancel(job, call)
-    return taken ? { status: 202, body: { status: 'CANCELLATION_REQUESTED' } } : failed(500, 'Internal error')
+    const isAccepted = this.jobs.cancel(job, call)
+    return isAccepted
+      ? { status: 202, body: { status: 'CANCELLATION_REQUESTED' } }
+      : platformError(500, 'Internal error')
   }
 
   async #result(job: Job): Promise<Answer> {
     const { ask, state } = job
-    if (job.endedAt === undefined) return failed(400, 'Request is still in progress')
+    if (job.endedAt === undefined) return platformError(400, 'Request is still in progress')
     const model = this.models.find((one) => one.id === ask['model'])
-    if (!model) return failed(404, 'Not Found')
-    if (state === 'cancelled') return failed(499, 'Request was cancelled by the client', 'client_cancelled')
+    if (!model) return platformError(404, 'Not Found')
+    if (state === 'cancelled') return platformError(499, 'Request was cancelled by the client', 'client_cancelled')
     const fault = check(inputs[model.makes], ask['input'])
     if (fault) {
       const kinds: Record<string, string> = { missing: 'missing', unknown: 'extra_forbidden' }
-      return declined(['body', ...fault.path], fault.kind, kinds[fault.kind] ?? 'value_error')
+      return modelError(['body', ...fault.path], fault.kind, kinds[fault.kind] ?? 'value_error')
     }
-    if (state === 'failed') return failed(503, 'Runner disconnected', 'runner_disconnected')
+    if (state === 'failed') return platformError(503, 'Runner disconnected', 'runner_disconnected')
     if (state === 'moderated') {
       const why = 'The content could not be processed because it contained material flagged by a content checker.'
-      return declined(['body', 'prompt'], why, 'content_policy_violation')
+      return modelError(['body', 'prompt'], why, 'content_policy_violation')
     }
-    const known = this.#results.get(job.id) ?? (await this.#make(model, job))
-    this.#results.set(job.id, known)
-    return { status: 200, body: known }
+    const result = this.#results.get(job.id) ?? (await this.#make(model, job))
+    this.#results.set(job.id, result)
+    return { status: 200, body: result }
   }
 
   async #make({ makes }: FalModel, job: Job): Promise<Json> {
@@ -195,15 +199,15 @@ class Fal {
     const input: Json = job.ask['input']
     const lay = (file: { bytes: Buffer; type: string }) => this.links.lay(file, making, key)
     if (makes === 'transcription') {
-      const { text: said, segments } = transcriptOf(Buffer.alloc(0), { seconds: 2, ...making })
+      const { text: spokenText, segments } = transcriptOf(Buffer.alloc(0), { seconds: 2, ...making })
       const chunks = segments.map((one) => ({ timestamp: [one.start, one.end], text: one.text }))
-      return { text: said, chunks, languages: ['en'] }
+      return { text: spokenText, chunks, languages: ['en'] }
     }
     if (makes === 'speech') {
       const seconds = making.seconds ?? [...String(input['prompt'] ?? input['text'] ?? '')].length / 15
       const file = sound(seconds, 'wav')
-      const told = { file_name: 'tmp.wav', file_size: file.bytes.length, content_type: file.type }
-      return { audio: { url: lay(file), ...told } }
+      const fileInfo = { file_name: 'tmp.wav', file_size: file.bytes.length, content_type: file.type }
+      return { audio: { url: lay(file), ...fileInfo } }
     }
     if (makes === 'video') {
       const size = making.size ?? (input['aspect_ratio'] === '9:16' ? '720x1280' : '1280x720')
@@ -237,7 +241,7 @@ function linksOf({ request }: Call, job: Job): Json {
   return { request_id: job.id, response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` }
 }
 
-const named: Record<string, string> = {
+const namedSizes: Record<string, string> = {
   square_hd: '1024x1024',
   square: '512x512',
   portrait_4_3: '768x1024',
@@ -246,10 +250,10 @@ const named: Record<string, string> = {
   landscape_16_9: '1024x576',
 }
 
-function sizeOf(given: unknown): string {
-  if (typeof given === 'object' && given !== null) {
-    const { width = 512, height = 512 } = given as { width?: number; height?: number }
+function sizeOf(value: unknown): string {
+  if (typeof value === 'object' && value !== null) {
+    const { width = 512, height = 512 } = value as { width?: number; height?: number }
     return `${width}x${height}`
   }
-  return named[String(given)] ?? '1024x768'
+  return namedSizes[String(value)] ?? '1024x768'
 }

@@ -3,16 +3,16 @@ import { describe, test } from 'node:test'
 import { createFalClient } from '@fal-ai/client'
 import Replicate from 'replicate'
 import type { Behaviour, Json, Vendor } from '../../vendor.ts'
-import { ask, asForm, bearer, type Body, type Heard } from '../asking.ts'
+import { ask, asForm, bearer, type Body, type Received } from '../asking.ts'
 import { formatOf, measure, picture } from '../made/picture.ts'
 import { blackForestLabsMedia } from './black-forest-labs.ts'
 import { falMedia } from './fal.ts'
 import { replicateMedia } from './replicate.ts'
 import { stabilityMedia } from './stability.ts'
 
-async function shape(heard: Heard): Promise<string> {
-  const seen = await measure(heard.bytes)
-  return `${formatOf(heard.bytes)} ${seen?.width}x${seen?.height}`
+async function shape(response: Received): Promise<string> {
+  const measured = await measure(response.bytes)
+  return `${formatOf(response.bytes)} ${measured?.width}x${measured?.height}`
 }
 
 describe('replicate 1.4: predictions', () => {
@@ -20,26 +20,26 @@ describe('replicate 1.4: predictions', () => {
     new Replicate({ auth: key, baseUrl: `${origin}/v1`, useFileOutput: false })
   const input = { prompt: 'A cat', num_outputs: 2, aspect_ratio: '16:9' }
 
-  test('asked about until they are done; files lie elsewhere, for a while', async () => {
+  test('polled until done; files are stored elsewhere, temporarily', async () => {
     await using vendor = await replicateMedia()
     const { predictions } = client(vendor)
-    const made = await predictions.create({ model: 'black-forest-labs/flux-schnell', input })
-    assert.deepEqual([made.status, made.output], ['starting', null])
-    assert.equal(made.urls.get, `${vendor.origin}/v1/predictions/${made.id}`)
-    assert.equal((await predictions.get(made.id)).status, 'processing')
-    const done = await predictions.get(made.id)
-    assert.equal(done.status, 'succeeded')
-    assert.equal(typeof done.metrics?.predict_time, 'number')
+    const prediction = await predictions.create({ model: 'black-forest-labs/flux-schnell', input })
+    assert.deepEqual([prediction.status, prediction.output], ['starting', null])
+    assert.equal(prediction.urls.get, `${vendor.origin}/v1/predictions/${prediction.id}`)
+    assert.equal((await predictions.get(prediction.id)).status, 'processing')
+    const finished1 = await predictions.get(prediction.id)
+    assert.equal(finished1.status, 'succeeded')
+    assert.equal(typeof finished1.metrics?.predict_time, 'number')
     assert.equal(vendor.jobs[0]?.polled.length, 2)
-    assert.equal(done.output.length, 2)
-    assert.equal(new URL(done.output[0]).origin, vendor.files?.origin)
-    assert.equal(await shape(await ask('GET', done.output[0])), 'webp 1344x768')
-    assert.deepEqual((await predictions.get(made.id)).output, done.output)
+    assert.equal(finished1.output.length, 2)
+    assert.equal(new URL(finished1.output[0]).origin, vendor.files?.origin)
+    assert.equal(await shape(await ask('GET', finished1.output[0])), 'webp 1344x768')
+    assert.deepEqual((await predictions.get(prediction.id)).output, finished1.output)
     vendor.expire()
-    assert.equal((await ask('GET', done.output[0])).status, 403)
+    assert.equal((await ask('GET', finished1.output[0])).status, 403)
   })
 
-  test('waited for in the submit; by version; a film is one link', async () => {
+  test('awaited in the submit; by version; a video is one link', async () => {
     await using vendor = await replicateMedia()
     const { predictions } = client(vendor)
     const film = await predictions.create({ model: 'minimax/video-01', input: { prompt: 'A cat' }, wait: 5 })
@@ -50,29 +50,29 @@ describe('replicate 1.4: predictions', () => {
     assert.equal((await predictions.create({ version, input: { prompt: 'A cat' } })).version, version)
   })
 
-  test('cancelled, cancelled in vain, refused, failed, never done', async () => {
+  test('canceled, canceled too late, refused, failed, never done', async () => {
     await using vendor = await replicateMedia()
     const { predictions } = client(vendor)
     const begin = async (behaviour: Behaviour) => {
       vendor.script(behaviour)
       return (await predictions.create({ model: 'minimax/video-01', input: { prompt: 'A cat' } })).id
     }
-    const gone = await begin({})
-    assert.equal((await predictions.cancel(gone)).status, 'canceled')
-    assert.equal((await predictions.get(gone)).status, 'canceled')
+    const canceled = await begin({})
+    assert.equal((await predictions.cancel(canceled)).status, 'canceled')
+    assert.equal((await predictions.get(canceled)).status, 'canceled')
     assert.equal(vendor.jobs[0]?.cancels.length, 1)
     const on = await begin({ media: { job: { polls: 0, cancel: 'ignored' } } })
     assert.equal((await predictions.cancel(on)).status, 'starting')
     assert.equal((await predictions.get(on)).status, 'succeeded')
-    const moderated = await begin({ media: { moderated: true, job: { polls: 0 } } })
-    assert.match(String((await predictions.get(moderated)).error), /E005/)
-    const failed = await begin({ media: { job: { polls: 0, ends: 'failed' } } })
-    assert.equal((await predictions.get(failed)).status, 'failed')
+    const moderatedJob = await begin({ media: { moderated: true, job: { polls: 0 } } })
+    assert.match(String((await predictions.get(moderatedJob)).error), /E005/)
+    const failedJob = await begin({ media: { job: { polls: 0, ends: 'failed' } } })
+    assert.equal((await predictions.get(failedJob)).status, 'failed')
     const never = await begin({ media: { job: { polls: Infinity } } })
     for (let n = 0; n < 4; n++) assert.match((await predictions.get(never)).status, /starting|processing/)
   })
 
-  test('refuses what it does not know', async () => {
+  test('rejects unknown fields', async () => {
     await using vendor = await replicateMedia()
     const post = async (path: string, body: Json, headers: Record<string, string> = bearer(vendor)) =>
       (await ask('POST', `${vendor.origin}/v1/${path}`, { headers, body })).json()
@@ -100,7 +100,7 @@ describe("fal's client 1.10: the queue", () => {
   const endpoint = 'fal-ai/flux/schnell'
   const input = { prompt: 'A cat', image_size: { width: 640, height: 480 }, num_images: 2 } as const
 
-  test('submitted, waiting, running, done; files lie elsewhere', async () => {
+  test('submitted, queued, running, done; files are stored elsewhere', async () => {
     await using vendor = await falMedia()
     vendor.script({ media: { job: { polls: 2 } } })
     const { queue } = client(vendor)
@@ -117,26 +117,26 @@ describe("fal's client 1.10: the queue", () => {
     assert.equal(vendor.jobs[0]?.polled.length, 3)
   })
 
-  test('cancelled while it waits; too late; not there', async () => {
+  test('canceled while queued; too late; unknown', async () => {
     await using vendor = await falMedia()
     const headers = { authorization: `Key ${vendor.key}` }
     const submit = async () => (await ask('POST', `${vendor.origin}/${endpoint}`, { headers, body: input })).json()
     const { cancel_url, response_url } = await submit()
     assert.equal((await ask('GET', response_url, { headers })).json()['detail'], 'Request is still in progress')
-    const asked = await ask('PUT', cancel_url, { headers })
-    assert.deepEqual([asked.status, asked.json()['status']], [202, 'CANCELLATION_REQUESTED'])
+    const response = await ask('PUT', cancel_url, { headers })
+    assert.deepEqual([response.status, response.json()['status']], [202, 'CANCELLATION_REQUESTED'])
     assert.equal((await ask('GET', response_url, { headers })).json()['error_type'], 'client_cancelled')
     assert.equal((await ask('PUT', cancel_url, { headers })).json()['status'], 'ALREADY_COMPLETED')
     const unknown = await ask('PUT', cancel_url.replace(/requests\/[^/]+/, 'requests/none'), { headers })
     assert.deepEqual([unknown.status, unknown.json()['status']], [404, 'NOT_FOUND'])
     vendor.script({ media: { job: { polls: 0, cancel: 'ignored' } } })
-    const kept = await submit()
-    assert.equal((await ask('PUT', kept['cancel_url'], { headers })).status, 202)
-    assert.equal((await ask('GET', kept['status_url'], { headers })).json()['status'], 'COMPLETED')
-    assert.equal((await ask('GET', kept['response_url'], { headers })).json()['images'].length, 2)
+    const job = await submit()
+    assert.equal((await ask('PUT', job['cancel_url'], { headers })).status, 202)
+    assert.equal((await ask('GET', job['status_url'], { headers })).json()['status'], 'COMPLETED')
+    assert.equal((await ask('GET', job['response_url'], { headers })).json()['images'].length, 2)
   })
 
-  test('what is wrong with the input stands in the result, as what is not allowed does', async () => {
+  test('invalid input is reported in the result, and so is disallowed content', async () => {
     await using vendor = await falMedia()
     vendor.script({}, {}, { media: { moderated: true } }, { media: { job: { ends: 'failed' } } })
     const headers = { authorization: `Key ${vendor.key}` }
@@ -148,23 +148,23 @@ describe("fal's client 1.10: the queue", () => {
     const missing = await end(endpoint, {})
     assert.deepEqual([missing.status, missing.json()['detail'][0].loc], [422, ['body', 'prompt']])
     assert.equal((await end(endpoint, { prompt: 'A cat', n: 1 })).json()['detail'][0].type, 'extra_forbidden')
-    const moderated = (await end(endpoint, { prompt: 'A cat' })).json()
-    assert.equal(moderated['detail'][0].type, 'content_policy_violation')
-    const failed = await end(endpoint, { prompt: 'A cat' })
-    assert.deepEqual([failed.status, failed.headers['x-fal-error-type']], [503, 'runner_disconnected'])
+    const moderatedResult = (await end(endpoint, { prompt: 'A cat' })).json()
+    assert.equal(moderatedResult['detail'][0].type, 'content_policy_violation')
+    const failedResult = await end(endpoint, { prompt: 'A cat' })
+    assert.deepEqual([failedResult.status, failedResult.headers['x-fal-error-type']], [503, 'runner_disconnected'])
     const film = await end('fal-ai/veo3', { prompt: 'A cat', duration: '4s' })
     assert.equal((await ask('GET', film.json()['video'].url)).headers['content-type'], 'video/mp4')
     const speech = await end('fal-ai/kokoro/american-english', { prompt: 'Hello' })
     assert.equal((await ask('GET', speech.json()['audio'].url)).bytes.toString('latin1', 0, 4), 'RIFF')
-    const heard = await end('fal-ai/wizper', { audio_url: 'data:audio/wav;base64,AAAA' })
-    assert.equal(heard.json()['chunks'].length, 2)
+    const transcript = await end('fal-ai/wizper', { audio_url: 'data:audio/wav;base64,AAAA' })
+    assert.equal(transcript.json()['chunks'].length, 2)
     assert.equal((await ask('POST', `${vendor.origin}/fal-ai/none`, { headers, body: {} })).status, 404)
     assert.equal((await ask('POST', `${vendor.origin}/${endpoint}`, { body: {} })).status, 401)
   })
 })
 
 describe('Black Forest Labs', () => {
-  test('is asked where it says, gives a link for a while, or tells of moderation', async () => {
+  test('is polled at its own URL, returns a temporary link, or reports moderation', async () => {
     await using vendor = await blackForestLabsMedia()
     const headers = { 'x-key': vendor.key }
     const submit = async (behaviour: Behaviour, body: Json = { prompt: 'A cat', width: 512, height: 256 }) => {
@@ -180,10 +180,10 @@ describe('Black Forest Labs', () => {
     assert.equal(await shape(await ask('GET', result.sample)), 'jpeg 512x256')
     vendor.expire()
     assert.equal((await ask('GET', result.sample)).status, 403)
-    const refused = (await submit({ media: { moderated: true, job: { polls: 0 } } })).json()
-    assert.equal((await poll(refused['polling_url']))['status'], 'Request Moderated')
-    const failed = (await submit({ media: { job: { polls: 0, ends: 'failed' } } })).json()
-    assert.equal((await poll(failed['polling_url']))['status'], 'Error')
+    const moderatedJob = (await submit({ media: { moderated: true, job: { polls: 0 } } })).json()
+    assert.equal((await poll(moderatedJob['polling_url']))['status'], 'Request Moderated')
+    const failedJob = (await submit({ media: { job: { polls: 0, ends: 'failed' } } })).json()
+    assert.equal((await poll(failedJob['polling_url']))['status'], 'Error')
     assert.deepEqual((await submit({}, { prompt: 'A cat', size: '1x1' })).json()['detail'][0].loc, ['body', 'size'])
     assert.equal((await submit({}, { prompt: 'A cat', width: 64 })).status, 422)
     assert.equal((await submit({ refuses: 'quota' })).status, 402)
@@ -197,7 +197,7 @@ describe('Stability', () => {
     return await ask('POST', `${origin}/v2beta/stable-image/${route}`, { headers, body })
   }
 
-  test('answers with the picture or JSON, filtered or not', async () => {
+  test('answers with the image or JSON, filtered or not', async () => {
     await using vendor = await stabilityMedia()
     const form = await asForm({ prompt: 'A cat', aspect_ratio: '16:9', seed: '7', output_format: 'webp' })
     const plain = await post(vendor, 'generate/core', form)
@@ -212,7 +212,7 @@ describe('Stability', () => {
     assert.equal(await shape(wider), 'png 80x56')
   })
 
-  test('enlarges as a job, which is 202 until it is done', async () => {
+  test('upscales as a job, which answers 202 until done', async () => {
     await using vendor = await stabilityMedia()
     const form = await asForm({ prompt: 'A cat', image: await picture('64x48') })
     const { id } = (await post(vendor, 'upscale/creative', form)).json()
@@ -223,7 +223,7 @@ describe('Stability', () => {
     assert.equal((await poll()).status, 404)
   })
 
-  test('refuses JSON bodies, files that are no pictures, fields and a key that it does not know', async () => {
+  test('rejects JSON bodies, files that aren’t images, and unknown fields and keys', async () => {
     await using vendor = await stabilityMedia()
     const errors = [
       await post(vendor, 'generate/core', { prompt: 'A cat' }),

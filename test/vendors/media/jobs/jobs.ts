@@ -78,8 +78,8 @@ function end(job: Job, state: JobState): void {
   job.endedAt = Date.now()
 }
 
-function endOf({ moderated, job }: Making): JobState {
-  if (moderated) return 'moderated'
+function endOf({ moderated: isModerated, job }: Making): JobState {
+  if (isModerated) return 'moderated'
   return job?.ends ?? 'done'
 }
 

@@ -61,10 +61,10 @@ function problem(status: number, title: string, detail: string, more: Json = {})
   return { status, body: { title, detail, status, ...more } }
 }
 
-const unauthenticated = () => problem(401, 'Unauthenticated', 'You did not pass a valid authentication token')
+const unauthenticatedError = () => problem(401, 'Unauthenticated', 'You did not pass a valid authentication token')
 
 const refusals: Record<Refusal, () => Whole> = {
-  key: unauthenticated,
+  key: unauthenticatedError,
   permission: () => problem(403, 'Permission denied', 'You do not have permission to run this model.'),
   quota: () => problem(402, 'Insufficient credit', 'You have insufficient credit to run this model.'),
   throttle: () => ({
@@ -76,9 +76,9 @@ const refusals: Record<Refusal, () => Whole> = {
 const text: Rule = { kind: 'string', required: true }
 const words: Rule = { kind: 'string' }
 const whole: Rule = { kind: 'integer' }
-const closed = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true, required: true })
+const closedObject = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true, required: true })
 const inputs: Record<ReplicateModel['makes'], Rule> = {
-  image: closed({
+  image: closedObject({
     prompt: text,
     negative_prompt: words,
     aspect_ratio: words,
@@ -94,8 +94,8 @@ const inputs: Record<ReplicateModel['makes'], Rule> = {
     ...Object.fromEntries([2, 3, 4, 5, 6, 7, 8].map((place) => [`input_image_${place}`, words])),
     mask: words,
   }),
-  video: closed({ prompt: text, first_frame_image: words, duration: whole, aspect_ratio: words, seed: whole }),
-  speech: closed({ text, voice_id: words, speed: { kind: 'number', min: 0.5, max: 2 }, language_boost: words }),
+  video: closedObject({ prompt: text, first_frame_image: words, duration: whole, aspect_ratio: words, seed: whole }),
+  speech: closedObject({ text, voice_id: words, speed: { kind: 'number', min: 0.5, max: 2 }, language_boost: words }),
 }
 const around = {
   webhook: words,
@@ -104,7 +104,7 @@ const around = {
 } satisfies Record<string, Rule>
 
 /** A model tells its inputs: replicate 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
-function described({ id: slug, makes, version = 'hidden' }: ReplicateModel): Json {
+function describeModel({ id: slug, makes, version = 'hidden' }: ReplicateModel): Json {
   const [owner, name] = slug.split('/')
   const { fields = {} } = inputs[makes] as { fields?: Record<string, { kind: string }> }
   const properties = Object.fromEntries(Object.entries(fields).map(([field, { kind }]) => [field, { type: kind }]))
@@ -127,26 +127,27 @@ class Replicate {
 
   async answer(call: Call): Promise<Answer> {
     const { method, path, request } = call
-    const given = /^(?:Bearer|Token) (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    if (given === undefined || !this.keys.includes(given)) return unauthenticated()
-    call.key = given
+    const apiKey = /^(?:Bearer|Token) (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    if (apiKey === undefined || !this.keys.includes(apiKey)) return unauthenticatedError()
+    call.key = apiKey
     const origin = `http://${request.headers.host}`
     if (method === 'GET' && path === '/v1/account') {
       return { status: 200, body: { type: 'user', username: 'loopback', name: 'Loopback', github_url: null } }
     }
-    const [, shown] = /^\/v1\/models\/([^/]+\/[^/]+)$/.exec(path) ?? []
-    const model = this.models.find((one) => one.id === shown)
-    if (method === 'GET' && model) return { status: 200, body: described(model) }
+    const [, modelInPath] = /^\/v1\/models\/([^/]+\/[^/]+)$/.exec(path) ?? []
+    const model = this.models.find((one) => one.id === modelInPath)
+    if (method === 'GET' && model) return { status: 200, body: describeModel(model) }
     const [, named] = /^\/v1\/models\/([^/]+\/[^/]+)\/predictions$/.exec(path) ?? []
     if (method === 'POST' && (named !== undefined || path === '/v1/predictions')) {
       return await this.#create(call, named, origin)
     }
     const [, name, cancel] = /^\/v1\/predictions\/([^/]+)(\/cancel)?$/.exec(path) ?? []
-    const job = name === undefined ? undefined : this.jobs.find(name, given)
+    const job = name === undefined ? undefined : this.jobs.find(name, apiKey)
     if (!job) return problem(404, 'Not found', 'The requested resource could not be found.')
     if (method === 'POST' && cancel) {
-      const taken = this.jobs.cancel(job, call)
-      if (!taken && job.making.job?.cancel === 'refused') return problem(500, 'Internal server error', 'Try again.')
+      const isAccepted = this.jobs.cancel(job, call)
+      if (!isAccepted && job.making.job?.cancel === 'refused')
+        return problem(500, 'Internal server error', 'Try again.')
       return { status: 200, body: await this.#shown(job, origin) }
     }
     if (method !== 'GET' || cancel) return problem(405, 'Method not allowed', 'Method not allowed')
@@ -154,13 +155,19 @@ class Replicate {
     return { status: 200, body: await this.#shown(job, origin) }
   }
 
-  async #create(call: Call, named: string | undefined, origin: string): Promise<Answer> {
+  async #create(call: Call, modelName: string | undefined, origin: string): Promise<Answer> {
     const body = parse(call.request.body)
     if (!body) return problem(400, 'Bad request', 'The body is not JSON.')
     const version: unknown = body['version']
-    const model = this.models.find((one) => (named ? one.id === named : one.version === version || one.id === version))
-    if (!model) return named === undefined ? missing('version') : problem(404, 'Not found', 'The model does not exist.')
-    const fault = check(closed({ ...around, ...(named ? {} : { version: text }), input: inputs[model.makes] }), body)
+    const model = this.models.find((one) =>
+      modelName ? one.id === modelName : one.version === version || one.id === version,
+    )
+    if (!model)
+      return modelName === undefined ? missing('version') : problem(404, 'Not found', 'The model does not exist.')
+    const fault = check(
+      closedObject({ ...around, ...(modelName ? {} : { version: text }), input: inputs[model.makes] }),
+      body,
+    )
     if (fault) {
       const field = fault.path.join('.')
       return problem(422, 'Input validation failed', `- ${field}: ${fault.kind}\n`, {
@@ -176,8 +183,8 @@ class Replicate {
   async #shown(job: Job, origin: string): Promise<Json> {
     const at = `${origin}/v1/predictions/${job.id}`
     const status = statuses[job.state]
-    const ended = job.endedAt === undefined ? {} : { completed_at: new Date(job.endedAt).toISOString() }
-    const begun = job.polled.length > 0 ? { started_at: new Date(job.at).toISOString() } : {}
+    const endFields = job.endedAt === undefined ? {} : { completed_at: new Date(job.endedAt).toISOString() }
+    const startFields = job.polled.length > 0 ? { started_at: new Date(job.at).toISOString() } : {}
     const seconds = ((job.endedAt ?? job.at) - job.at) / 1_000
     return {
       id: job.id,
@@ -191,23 +198,23 @@ class Replicate {
       source: 'api',
       status,
       created_at: new Date(job.at).toISOString(),
-      ...begun,
-      ...ended,
+      ...startFields,
+      ...endFields,
       urls: { cancel: `${at}/cancel`, get: at, stream: `${at}/stream`, web: `${at}/web` },
       ...(status === 'succeeded' ? { metrics: { predict_time: seconds, total_time: seconds } } : {}),
     }
   }
 
   async #output(job: Job): Promise<string | string[]> {
-    const known = this.#outputs.get(job.id)
-    if (known !== undefined) return known
+    const existing = this.#outputs.get(job.id)
+    if (existing !== undefined) return existing
     const model = this.models.find((one) => one.id === job.ask['model'])
     const input: Json = job.ask['input']
     const files = await Promise.all(
       Array.from({ length: input['num_outputs'] ?? 1 }, async (_, n) => await make(model, input, job, n)),
     )
-    const laid = files.map((file) => this.links.lay(file, job.making, job.key))
-    const output = model?.list ? laid : (laid[0] ?? '')
+    const urls = files.map((file) => this.links.lay(file, job.making, job.key))
+    const output = model?.list ? urls : (urls[0] ?? '')
     this.#outputs.set(job.id, output)
     return output
   }
@@ -234,9 +241,9 @@ const sizes: Record<string, string> = { '16:9': '1344x768', '9:16': '768x1344', 
 async function make(model: ReplicateModel | undefined, input: Json, { making }: Job, n: number) {
   if (model?.makes === 'speech') return sound(making.seconds ?? [...input['text']].length / 15, 'mp3')
   const own = input['width'] && input['height'] ? `${input['width']}x${input['height']}` : undefined
-  const asked = own ?? sizes[input['aspect_ratio']]
+  const size = own ?? sizes[input['aspect_ratio']]
   if (model?.makes === 'video')
-    return video(making.size ?? asked ?? '1280x720', making.seconds ?? input['duration'] ?? 6)
+    return video(making.size ?? size ?? '1280x720', making.seconds ?? input['duration'] ?? 6)
   const format = (input['output_format'] ?? 'webp').replace('jpg', 'jpeg') as PictureFormat
-  return await picture(making.size ?? asked ?? '1024x1024', { format, words: `${input['prompt']} ${n}` })
+  return await picture(making.size ?? size ?? '1024x1024', { format, words: `${input['prompt']} ${n}` })
 }

@@ -9,7 +9,7 @@ import { id } from '../../delivery/plan.ts'
 import { check, type Fault, type Rule } from '../../rules.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Json, Options, Refusal } from '../../vendor.ts'
-import { sent, spoil, type MediaFile } from '../made/file.ts'
+import { wholeOf, spoil, type MediaFile } from '../made/file.ts'
 import { measure, picture, type PictureFormat } from '../made/picture.ts'
 import { bodyOf, isUpload, partsOf } from '../multipart.ts'
 import { Jobs, mediaVendor, type MediaVendor } from './jobs.ts'
@@ -27,30 +27,30 @@ const common: Record<string, Rule> = {
   style_preset: words,
   output_format: { kind: 'string', values: ['png', 'jpeg', 'webp'] },
 }
-const drawn: Record<string, Rule> = { ...common, prompt: text, aspect_ratio: { kind: 'string', values: ratios } }
+const imageFields: Record<string, Rule> = { ...common, prompt: text, aspect_ratio: { kind: 'string', values: ratios } }
 const grow: Rule = { kind: 'number', min: 0, max: 100 }
-const closed = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
+const closedObject = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
 
 const routes: Record<string, Rule> = {
-  'generate/core': closed(drawn),
-  'generate/ultra': closed({ ...drawn, image: upload, strength: part }),
-  'generate/sd3': closed({
-    ...drawn,
+  'generate/core': closedObject(imageFields),
+  'generate/ultra': closedObject({ ...imageFields, image: upload, strength: part }),
+  'generate/sd3': closedObject({
+    ...imageFields,
     mode: { kind: 'string', values: ['text-to-image', 'image-to-image'] },
     model: { kind: 'string', values: ['sd3.5-large', 'sd3.5-large-turbo', 'sd3.5-medium', 'sd3.5-flash'] },
     image: upload,
     strength: part,
     cfg_scale: { kind: 'number', min: 1, max: 10 },
   }),
-  'edit/inpaint': closed({ ...common, image: source, mask: upload, prompt: text, grow_mask: grow }),
-  'edit/erase': closed({
+  'edit/inpaint': closedObject({ ...common, image: source, mask: upload, prompt: text, grow_mask: grow }),
+  'edit/erase': closedObject({
     image: source,
     mask: upload,
     grow_mask: grow,
     seed: common['seed']!,
     output_format: common['output_format']!,
   }),
-  'edit/outpaint': closed({
+  'edit/outpaint': closedObject({
     ...common,
     image: source,
     prompt: words,
@@ -60,9 +60,15 @@ const routes: Record<string, Rule> = {
     down: margin,
     creativity: part,
   }),
-  'edit/search-and-replace': closed({ ...common, image: source, prompt: text, search_prompt: text, grow_mask: grow }),
-  'edit/remove-background': closed({ image: source, output_format: { kind: 'string', values: ['png', 'webp'] } }),
-  'upscale/creative': closed({
+  'edit/search-and-replace': closedObject({
+    ...common,
+    image: source,
+    prompt: text,
+    search_prompt: text,
+    grow_mask: grow,
+  }),
+  'edit/remove-background': closedObject({ image: source, output_format: { kind: 'string', values: ['png', 'webp'] } }),
+  'upscale/creative': closedObject({
     ...common,
     image: source,
     prompt: text,
@@ -125,9 +131,9 @@ class Stability {
 
   async answer(call: Call): Promise<Answer> {
     const { method, path, request } = call
-    const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    if (given === undefined || !this.keys.includes(given)) return refusals.key()
-    call.key = given
+    const apiKey = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    if (apiKey === undefined || !this.keys.includes(apiKey)) return refusals.key()
+    call.key = apiKey
     const accept = request.headers.accept ?? 'image/*'
     if (!['image/*', 'application/json', '*/*'].includes(accept)) {
       return problem(400, 'bad_request', "accept: must be one of the following values: 'image/*', 'application/json'")
@@ -144,7 +150,7 @@ class Stability {
     const fault = check(rule, body) ?? (await unfit(body, rule))
     if (fault) return problem(400, 'bad_request', `${fault.path.join('.')}: ${faults[fault.kind]}`)
     const size = await sizeOf(body, route)
-    if (route !== 'upscale/creative') return await finished(call.behaviour.media ?? {}, body, size, accept)
+    if (route !== 'upscale/creative') return await finishedAnswer(call.behaviour.media ?? {}, body, size, accept)
     const job = this.jobs.begin(call, id('', 64).toLowerCase(), { ...body, image: undefined, size })
     return { status: 200, body: { id: job.id } }
   }
@@ -156,7 +162,7 @@ class Stability {
     if (job.endedAt === undefined) return { status: 202, body: { id: name, status: 'in-progress' } }
     if (state === 'failed') return problem(500, 'internal_error', 'The generation failed.')
     call.behaviour = { ...job.making.link?.asked, ...call.behaviour }
-    return await finished(job.making, job.ask, job.ask['size'], accept)
+    return await finishedAnswer(job.making, job.ask, job.ask['size'], accept)
   }
 }
 
@@ -173,19 +179,19 @@ const faults: Record<Fault['kind'], string> = {
 /** Pictures must be pictures, and texts no files. */
 async function unfit(body: Json, rule: Rule): Promise<Fault | undefined> {
   for (const [name, value] of Object.entries(body)) {
-    const wanted = rule.fields?.[name]?.kind === 'object'
-    const seen = wanted && isUpload(value) ? await measure(value.bytes) : undefined
-    if (wanted && !seen) return { kind: 'type', path: [name], rule, value: undefined }
+    const expectsFile = rule.fields?.[name]?.kind === 'object'
+    const measured = expectsFile && isUpload(value) ? await measure(value.bytes) : undefined
+    if (expectsFile && !measured) return { kind: 'type', path: [name], rule, value: undefined }
   }
   return undefined
 }
 
 async function sizeOf(body: Json, route: string): Promise<string> {
-  const seen = isUpload(body['image']) ? await measure(body['image'].bytes) : undefined
-  if (seen && route === 'upscale/creative') return `${seen.width * 4}x${seen.height * 4}`
-  if (seen) {
-    const width = seen.width + (body['left'] ?? 0) + (body['right'] ?? 0)
-    return `${width}x${seen.height + (body['up'] ?? 0) + (body['down'] ?? 0)}`
+  const source = isUpload(body['image']) ? await measure(body['image'].bytes) : undefined
+  if (source && route === 'upscale/creative') return `${source.width * 4}x${source.height * 4}`
+  if (source) {
+    const width = source.width + (body['left'] ?? 0) + (body['right'] ?? 0)
+    return `${width}x${source.height + (body['up'] ?? 0) + (body['down'] ?? 0)}`
   }
   const [across = 1, down = 1] = String(body['aspect_ratio'] ?? '1:1')
     .split(':')
@@ -195,7 +201,7 @@ async function sizeOf(body: Json, route: string): Promise<string> {
 }
 
 /** What moderation filters comes as a picture all the same, blurred, and says so beside it. */
-async function finished(making: Json, ask: Json, size: string, accept: string): Promise<Whole> {
+async function finishedAnswer(making: Json, ask: Json, size: string, accept: string): Promise<Whole> {
   const format = (ask['output_format'] ?? 'png') as PictureFormat
   const file: MediaFile = spoil(
     await picture(making['size'] ?? size, { format, words: ask['prompt'] }),
@@ -206,6 +212,6 @@ async function finished(making: Json, ask: Json, size: string, accept: string): 
   if (accept === 'application/json') {
     return { status: 200, body: { image: file.bytes.toString('base64'), finish_reason: reason, seed } }
   }
-  const answer = sent(file)
+  const answer = wholeOf(file)
   return { ...answer, headers: { ...answer.headers, 'finish-reason': reason, seed: String(seed) } }
 }

@@ -8,7 +8,7 @@ import { check, type Rule } from '../../rules.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Behaviour } from '../../vendor.ts'
 import { mediaVendor, type MediaVendor } from '../jobs/jobs.ts'
-import { sent, spoil } from '../made/file.ts'
+import { wholeOf, spoil } from '../made/file.ts'
 import { sound, type SoundFormat } from '../made/sound.ts'
 
 const models = ['tts-1', 'tts-1-hd', 'kokoro', 'gpt-4o-mini-tts']
@@ -79,5 +79,5 @@ function answer({ method, path, request, behaviour }: Call, voices: string[]): A
   }
   const seconds = behaviour.media?.seconds ?? [...body['input']].length / 15 / speed
   const file = spoil(sound(seconds, format as SoundFormat), behaviour.media?.spoiled)
-  return sent(file, stream ? PIECE_BYTES : undefined)
+  return wholeOf(file, stream ? PIECE_BYTES : undefined)
 }

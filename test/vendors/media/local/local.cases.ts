@@ -14,7 +14,7 @@ const client = ({ origin }: Vendor, apiKey = 'none') =>
   new OpenAI({ apiKey, baseURL: `${origin}/v1`, maxRetries: 0, logLevel: 'off' })
 
 describe("whisper.cpp's server", () => {
-  test('hears WAV, MP3 and FLAC, without a key or a model', async () => {
+  test('transcribes WAV, MP3, and FLAC, without a key or a model', async () => {
     await using vendor = await whisperCppMedia({ otherwise: { media: { text: 'One two. Three four.' } } })
     const hear = async (fields: Parameters<typeof asForm>[0]) =>
       await ask('POST', `${vendor.origin}/inference`, { body: await asForm(fields) })
@@ -34,7 +34,7 @@ describe("whisper.cpp's server", () => {
 })
 
 describe('speaches', () => {
-  test('hears and speaks by the models that it has', async () => {
+  test('transcribes and speaks with its installed models', async () => {
     await using vendor = await speachesMedia({ key: 'own' })
     const { audio } = client(vendor, 'own')
     const file = await toFile(sound(4, 'wav').bytes, 'a.wav')
@@ -56,7 +56,7 @@ describe('speaches', () => {
 })
 
 describe('Kokoro-FastAPI', () => {
-  test('lists its voices, speaks with one or a mix, refuses others', async () => {
+  test('lists its voices, speaks with one or a mix, rejects others', async () => {
     await using vendor = await kokoroMedia()
     const { voices } = (await ask('GET', `${vendor.origin}/v1/audio/voices`)).json()
     assert.deepEqual(voices[0], { id: 'af_heart', name: 'af_heart' })
@@ -70,13 +70,13 @@ describe('Kokoro-FastAPI', () => {
   })
 })
 
-describe('servers of pictures', () => {
-  test('stable-diffusion.cpp answers base64, of 512 by 512 unless asked for', async () => {
+describe('image servers', () => {
+  test('stable-diffusion.cpp answers base64, 512 by 512 by default', async () => {
     await using vendor = await stableDiffusionCppMedia()
     const { images } = client(vendor)
     const shape = async (base64?: string) => {
-      const seen = await measure(Buffer.from(base64 ?? '', 'base64'))
-      return `${seen?.width}x${seen?.height}`
+      const measured = await measure(Buffer.from(base64 ?? '', 'base64'))
+      return `${measured?.width}x${measured?.height}`
     }
     const { data } = await images.generate({ model: 'any', prompt: 'A cat', n: 2 })
     assert.deepEqual([data?.length, await shape(data?.[1]?.b64_json)], [2, '512x512'])
@@ -88,7 +88,7 @@ describe('servers of pictures', () => {
     )
   })
 
-  test('LocalAI answers a link on its own host, or base64 when asked', async () => {
+  test('LocalAI answers with a link on its own host, or base64 on request', async () => {
     await using vendor = await localAIMedia({ key: 'own' })
     const { images } = client(vendor, 'own')
     const prompt = { model: 'stablediffusion', prompt: 'A cat', size: '256x256' as const }

@@ -8,7 +8,7 @@ import { id, parse } from '../../delivery/plan.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Behaviour, Json } from '../../vendor.ts'
 import { mediaVendor, type MediaVendor } from '../jobs/jobs.ts'
-import { sent, spoil, type MediaFile } from '../made/file.ts'
+import { wholeOf, spoil, type MediaFile } from '../made/file.ts'
 import { measure, picture, type PictureFormat } from '../made/picture.ts'
 import { bodyOf, isUpload, partsOf } from '../multipart.ts'
 
@@ -36,7 +36,7 @@ async function stableDiffusionCpp(call: Call): Promise<Answer> {
     if (request.body.length === 0) return fault('empty body')
     const body = parse(request.body)
     if (!body) return { status: 500, body: { error: 'server_error', message: 'parse error' } }
-    return body['prompt'] ? await encoded(call, body, body['size'] || '512x512') : fault('prompt required')
+    return body['prompt'] ? await encodeImages(call, body, body['size'] || '512x512') : fault('prompt required')
   }
   if (method !== 'POST' || path !== '/v1/images/edits') return { status: 404, body: '' }
   const parts = partsOf(request)
@@ -44,21 +44,21 @@ async function stableDiffusionCpp(call: Call): Promise<Answer> {
   const body = bodyOf(parts, { kind: 'object', fields: { n: { kind: 'integer' } } })
   if (!body['prompt']) return fault('prompt required')
   const [first] = [body['image'] ?? []].flat() as unknown[]
-  const seen = isUpload(first) ? await measure(first.bytes) : undefined
-  return seen
-    ? await encoded(call, body, body['size'] || `${seen.width}x${seen.height}`)
+  const measured = isUpload(first) ? await measure(first.bytes) : undefined
+  return measured
+    ? await encodeImages(call, body, body['size'] || `${measured.width}x${measured.height}`)
     : fault('at least one image[] required')
 }
 
-async function encoded({ behaviour }: Call, body: Json, size: string): Promise<Answer> {
+async function encodeImages({ behaviour }: Call, body: Json, size: string): Promise<Answer> {
   const format: PictureFormat = body['output_format'] ?? 'png'
   if (!['png', 'jpeg', 'webp'].includes(format)) return { status: 400, body: { error: 'invalid output_format' } }
-  const files = await drawn(behaviour, body, size, format)
+  const files = await drawImages(behaviour, body, size, format)
   const data = files.map(({ bytes }) => ({ b64_json: bytes.toString('base64') }))
   return { status: 200, body: { created: Math.floor(Date.now() / 1_000), output_format: format, data } }
 }
 
-async function drawn({ media }: Behaviour, body: Json, size: string, format: PictureFormat): Promise<MediaFile[]> {
+async function drawImages({ media }: Behaviour, body: Json, size: string, format: PictureFormat): Promise<MediaFile[]> {
   return await Promise.all(
     Array.from({ length: Math.max(1, body['n'] ?? 1) }, async (_, n) =>
       spoil(await picture(media?.size ?? size, { format, words: `${body['prompt']} ${n}` }), media?.spoiled),
@@ -69,17 +69,17 @@ async function drawn({ media }: Behaviour, body: Json, size: string, format: Pic
 /** Its base URL is `<origin>/v1`. `key`: it was started with one, else it asks for none. */
 export async function localAIMedia(options: DrawingOptions = {}): Promise<MediaVendor> {
   const { otherwise, key = '', models = ['stablediffusion'] } = options
-  const laid = new Map<string, { file: MediaFile; asked: Behaviour | undefined }>()
+  const storedFiles = new Map<string, { file: MediaFile; asked: Behaviour | undefined }>()
   let late = false
   const vendor = await serve({
     key,
     otherwise,
     answer: async (call) => {
       const { method, path, request } = call
-      const kept = laid.get(path)
-      if (method === 'GET' && kept && !late) {
-        call.behaviour = { ...kept.asked, ...call.behaviour }
-        return sent(kept.file)
+      const storedFile = storedFiles.get(path)
+      if (method === 'GET' && storedFile && !late) {
+        call.behaviour = { ...storedFile.asked, ...call.behaviour }
+        return wholeOf(storedFile.file)
       }
       if (key !== '' && request.headers.authorization !== `Bearer ${key}`) return localAIFault(401, 'Invalid API key')
       if (method === 'GET' && path === '/v1/models') {
@@ -91,11 +91,11 @@ export async function localAIMedia(options: DrawingOptions = {}): Promise<MediaV
       if (body['model'] !== undefined && !models.includes(body['model'])) {
         return localAIFault(500, `could not load model: ${body['model']}`)
       }
-      const files = await drawn(call.behaviour, body, body['size'] || '512x512', 'png')
+      const files = await drawImages(call.behaviour, body, body['size'] || '512x512', 'png')
       const data = files.map((file) => {
         if (body['response_format'] === 'b64_json') return { b64_json: file.bytes.toString('base64') }
         const at = `/generated-images/b64${id('', 10)}.png`
-        laid.set(at, { file, asked: call.behaviour.media?.link?.asked })
+        storedFiles.set(at, { file, asked: call.behaviour.media?.link?.asked })
         return { url: `http://${request.headers.host}${at}` }
       })
       return { status: 200, body: { created: Math.floor(Date.now() / 1_000), id: id('', 36), data } }

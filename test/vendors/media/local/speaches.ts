@@ -9,7 +9,7 @@ import { check, type Fault, type Rule } from '../../rules.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Behaviour } from '../../vendor.ts'
 import { mediaVendor, type MediaVendor } from '../jobs/jobs.ts'
-import { sent, spoil } from '../made/file.ts'
+import { wholeOf, spoil } from '../made/file.ts'
 import { sound, soundIn, type SoundFormat } from '../made/sound.ts'
 import { srt, transcriptOf, vtt } from '../made/transcript.ts'
 import { bodyOf, isUpload, partsOf } from '../multipart.ts'
@@ -76,8 +76,8 @@ function answer(call: Call, { hears, speaks, key }: Shop): Answer {
     return { status: 200, body: { object: 'list', data: [...hears, ...speaks].map((id) => entryOf({ id })) } }
   }
   if (method === 'POST' && path === '/v1/audio/speech') return speak(call, speaks)
-  const heard = /^\/v1\/audio\/(transcriptions|translations)$/.test(path)
-  return method === 'POST' && heard ? listen(call, hears) : { status: 404, body: { detail: 'Not Found' } }
+  const match = /^\/v1\/audio\/(transcriptions|translations)$/.test(path)
+  return method === 'POST' && match ? listen(call, hears) : { status: 404, body: { detail: 'Not Found' } }
 }
 
 function invalid(fault?: Fault): Whole {
@@ -97,7 +97,7 @@ function speak({ request, behaviour }: Call, models: string[]): Answer {
   const seconds = behaviour.media?.seconds ?? [...body['input']].length / 15
   const format = (body['response_format'] ?? 'mp3') as SoundFormat
   const file = spoil(sound(seconds, format, body['sample_rate'] ?? 24_000), behaviour.media?.spoiled)
-  if (body['stream_format'] !== 'sse') return sent(file, PIECE_BYTES)
+  if (body['stream_format'] !== 'sse') return wholeOf(file, PIECE_BYTES)
   const frames: Frame[] = Array.from({ length: Math.ceil(file.bytes.length / PIECE_BYTES) }, (_, n) => {
     const piece = file.bytes.subarray(n * PIECE_BYTES, (n + 1) * PIECE_BYTES)
     return { data: { type: 'speech.audio.delta', audio: piece.toString('base64') } }
@@ -118,10 +118,10 @@ function listen({ request, behaviour, path }: Call, models: string[]): Answer {
   if (!isUpload(file) || soundIn(file.bytes) === undefined) {
     return { status: 415, body: { detail: 'Failed to decode audio. The provided file type is not supported.' } }
   }
-  const heard = transcriptOf(file.bytes, behaviour.media)
+  const transcript = transcriptOf(file.bytes, behaviour.media)
   if (body['stream'] && path.endsWith('transcriptions')) {
-    const deltas = tokens(heard.text).map((delta) => ({ data: { type: 'transcript.text.delta', delta } }))
-    const frames: Frame[] = [...deltas, { data: { type: 'transcript.text.done', text: heard.text } }]
+    const deltas = tokens(transcript.text).map((delta) => ({ data: { type: 'transcript.text.delta', delta } }))
+    const frames: Frame[] = [...deltas, { data: { type: 'transcript.text.done', text: transcript.text } }]
     return { format: 'sse', frames, opening: 0, closing: 1, failure: () => [] }
   }
   const plain = (whole: string, type = 'text/plain'): Whole => ({
@@ -130,8 +130,8 @@ function listen({ request, behaviour, path }: Call, models: string[]): Answer {
     headers: { 'content-type': type },
   })
   const format = body['response_format'] ?? 'json'
-  if (format === 'text') return plain(heard.text)
-  if (format === 'srt') return plain(srt(heard))
-  if (format === 'vtt') return plain(vtt(heard), 'text/vtt')
-  return { status: 200, body: format === 'verbose_json' ? verbose(body, heard) : { text: heard.text } }
+  if (format === 'text') return plain(transcript.text)
+  if (format === 'srt') return plain(srt(transcript))
+  if (format === 'vtt') return plain(vtt(transcript), 'text/vtt')
+  return { status: 200, body: format === 'verbose_json' ? verbose(body, transcript) : { text: transcript.text } }
 }

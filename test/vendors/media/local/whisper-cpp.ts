@@ -32,23 +32,23 @@ function answer({ method, path, request, behaviour }: Call, at: string, converts
   if (method === 'GET' && path === '/health') return { status: 200, body: { status: 'ok' } }
   if (method !== 'POST' || path !== at) return { status: 404, body: 'File Not Found' }
   const parts = partsOf(request)
-  const given = typeof parts === 'string' ? [] : parts
-  const file = given.find(({ name }) => name === 'file')?.value
+  const formParts = typeof parts === 'string' ? [] : parts
+  const file = formParts.find(({ name }) => name === 'file')?.value
   if (file === undefined) return fault(400, "no 'file' field in the request")
   const bytes = isUpload(file) ? file.bytes : Buffer.from(file)
   const kind = soundIn(bytes)
   if (converts && kind === undefined) return fault(500, 'FFmpeg conversion failed.')
   if (!converts && !['wav', 'mp3', 'flac'].includes(kind ?? '')) return fault(400, 'failed to read audio data')
-  const text = (name: string) => given.find((part) => part.name === name && typeof part.value === 'string')?.value
-  const heard = transcriptOf(bytes, behaviour.media)
-  const lines = heard.segments.map((segment) => ` ${segment.text}\n`).join('')
+  const text = (name: string) => formParts.find((part) => part.name === name && typeof part.value === 'string')?.value
+  const transcript = transcriptOf(bytes, behaviour.media)
+  const lines = transcript.segments.map((segment) => ` ${segment.text}\n`).join('')
   const plain = (body: string, type: string): Whole => ({ status: 200, body, headers: { 'content-type': type } })
   const format = text('response_format') ?? 'json'
   if (format === 'text') return plain(lines, 'text/html; charset=utf-8')
-  if (format === 'srt') return plain(srt(heard), 'application/x-subrip')
-  if (format === 'vtt') return plain(vtt(heard), 'text/vtt')
+  if (format === 'srt') return plain(srt(transcript), 'application/x-subrip')
+  if (format === 'vtt') return plain(vtt(transcript), 'text/vtt')
   if (format !== 'verbose_json') return { status: 200, body: { text: lines } }
-  const segments = heard.segments.map((segment, n) => ({
+  const segments = transcript.segments.map((segment, n) => ({
     id: n,
     text: ` ${segment.text}`,
     start: segment.start,
@@ -60,11 +60,11 @@ function answer({ method, path, request, behaviour }: Call, at: string, converts
     no_speech_prob: 0.01,
   }))
   const task = text('translate') === 'true' ? 'translate' : 'transcribe'
-  const found = {
+  const fileInfo = {
     detected_language: 'english',
     detected_language_probability: 0.99,
     language_probabilities: { en: 0.99 },
   }
-  const length = wordsOf(heard).at(-1)?.end ?? heard.seconds
-  return { status: 200, body: { task, language: 'english', duration: length, text: lines, segments, ...found } }
+  const length = wordsOf(transcript).at(-1)?.end ?? transcript.seconds
+  return { status: 200, body: { task, language: 'english', duration: length, text: lines, segments, ...fileInfo } }
 }

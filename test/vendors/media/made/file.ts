@@ -1,22 +1,22 @@
 // A file as a vendor sends it, and the ways in which it comes spoiled.
 import type { Whole } from '../../delivery/deliver.ts'
-import type { Spoiled } from '../../vendor.ts'
+import type { Damage } from '../../vendor.ts'
 
 /** `type`: its media type. */
 export type MediaFile = { bytes: Buffer; type: string }
 
-export function spoil(file: MediaFile, spoiled: Spoiled | undefined): MediaFile {
-  if (spoiled === 'empty') return { ...file, bytes: Buffer.alloc(0) }
-  if (spoiled === 'cut') return { ...file, bytes: file.bytes.subarray(0, file.bytes.length >> 1) }
-  if (spoiled === 'web page') {
+export function spoil(file: MediaFile, damage: Damage | undefined): MediaFile {
+  if (damage === 'empty') return { ...file, bytes: Buffer.alloc(0) }
+  if (damage === 'cut') return { ...file, bytes: file.bytes.subarray(0, file.bytes.length >> 1) }
+  if (damage === 'web page') {
     const page = '<!doctype html><html><head><title>One moment</title></head><body>Checking your browser</body></html>'
     return { bytes: Buffer.from(page), type: 'text/html' }
   }
-  if (spoiled === 'json') return { bytes: Buffer.from('{"detail":"not ready"}'), type: 'application/json' }
+  if (damage === 'json') return { bytes: Buffer.from('{"detail":"not ready"}'), type: 'application/json' }
   return file
 }
 
 /** `pieceBytes`: sent while it is made, without a length. */
-export function sent({ bytes, type }: MediaFile, pieceBytes?: number): Whole {
+export function wholeOf({ bytes, type }: MediaFile, pieceBytes?: number): Whole {
   return { status: 200, body: bytes, headers: { 'content-type': type }, pieceBytes }
 }

@@ -8,11 +8,11 @@ import { srt, transcriptOf, vtt, wordsOf } from './transcript.ts'
 import { video } from './video.ts'
 
 describe('files that the loopback vendors make', () => {
-  test('pictures of the size and kind asked for, clear where asked', async () => {
+  test('images of the requested size and format, transparent on request', async () => {
     for (const format of ['png', 'jpeg', 'webp'] as const) {
       const { bytes, type } = await picture('160x96', { format, words: format })
-      const { width, height, format: seen } = await sharp(bytes).metadata()
-      assert.deepEqual([width, height, seen, type], [160, 96, format, `image/${format}`])
+      const { width, height, format: actualFormat } = await sharp(bytes).metadata()
+      assert.deepEqual([width, height, actualFormat, type], [160, 96, format, `image/${format}`])
     }
     const clear = await sharp((await picture('16x16', { transparent: true })).bytes).stats()
     assert.equal(clear.isOpaque, false)
@@ -21,7 +21,7 @@ describe('files that the loopback vendors make', () => {
     assert.deepEqual(one, (await picture('8x8', { words: 'a' })).bytes)
   })
 
-  test('sound whose first bytes tell its kind, as long as asked', async () => {
+  test('audio whose first bytes show its format, with the requested length', async () => {
     const kinds: [SoundFormat, string][] = [
       ['wav', 'audio/wav'],
       ['mp3', 'audio/mpeg'],
@@ -53,23 +53,24 @@ describe('files that the loopback vendors make', () => {
     assert.ok(!bytes.subarray(0, bytes.length >> 1).includes('moov'))
   })
 
-  test('a transcript spread over the sound, sentence by sentence', () => {
-    const heard = transcriptOf(sound(4, 'wav').bytes, { text: 'One two. Three four!' })
+  test('a transcript spread over the audio, sentence by sentence', () => {
+    const transcript = transcriptOf(sound(4, 'wav').bytes, { text: 'One two. Three four!' })
     assert.deepEqual(
-      heard.segments.map(({ start, end, text, speaker }) => [start, end, text, speaker]),
+      transcript.segments.map(({ start, end, text, speaker }) => [start, end, text, speaker]),
       [
         [0, 2, 'One two.', 'A'],
         [2, 4, 'Three four!', 'B'],
       ],
     )
-    assert.deepEqual(wordsOf(heard).at(-1), { word: 'four!', start: 3, end: 4 })
-    assert.match(srt(heard), /^1\n00:00:00,000 --> 00:00:02,000\nOne two\.\n\n2\n/)
-    assert.match(vtt(heard), /^WEBVTT\n\n00:00:00\.000 --> 00:00:02\.000\nOne two\.\n/)
+    assert.deepEqual(wordsOf(transcript).at(-1), { word: 'four!', start: 3, end: 4 })
+    assert.match(srt(transcript), /^1\n00:00:00,000 --> 00:00:02,000\nOne two\.\n\n2\n/)
+    assert.match(vtt(transcript), /^WEBVTT\n\n00:00:00\.000 --> 00:00:02\.000\nOne two\.\n/)
   })
 })
 
 function boxes(bytes: Buffer): string[] {
-  const found: string[] = []
-  for (let at = 0; at < bytes.length; at += bytes.readUInt32BE(at)) found.push(bytes.toString('latin1', at + 4, at + 8))
-  return found
+  const foundLines: string[] = []
+  for (let at = 0; at < bytes.length; at += bytes.readUInt32BE(at))
+    foundLines.push(bytes.toString('latin1', at + 4, at + 8))
+  return foundLines
 }

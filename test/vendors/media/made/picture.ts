@@ -17,8 +17,8 @@ export async function picture(
 ): Promise<MediaFile> {
   const [r = 0, g = 0, b = 0] = createHash('sha256').update(words).digest()
   const background = transparent ? { r, g, b, alpha: 0 } : { r, g, b }
-  const drawn = sharp({ create: { ...sizeOf(size), channels: transparent ? 4 : 3, background } })
-  return { bytes: await drawn.toFormat(format).toBuffer(), type: `image/${format}` }
+  const image = sharp({ create: { ...sizeOf(size), channels: transparent ? 4 : 3, background } })
+  return { bytes: await image.toFormat(format).toBuffer(), type: `image/${format}` }
 }
 
 export function sizeOf(size: string): Size {

@@ -49,7 +49,7 @@ export function wav(seconds: number, rate = 24_000): Buffer {
 function mp3(seconds: number): Buffer {
   const frame = Buffer.alloc(192)
   frame.set([0xff, 0xfb, 0x54, 0xc4])
-  return repeated(frame, seconds / 0.024)
+  return repeatFrame(frame, seconds / 0.024)
 }
 
 /** ADTS with AAC-LC, 48 kHz, mono: frames of 1,024 samples that hold silence. */
@@ -65,10 +65,10 @@ function aac(seconds: number): Buffer {
     .put(7 + silence.length, 13)
     .put(0x7ff, 11)
     .put(0, 2)
-  return repeated(Buffer.concat([head.bytes(), silence]), (seconds * 48_000) / 1_024)
+  return repeatFrame(Buffer.concat([head.bytes(), silence]), (seconds * 48_000) / 1_024)
 }
 
-function repeated(frame: Buffer, times: number): Buffer {
+function repeatFrame(frame: Buffer, times: number): Buffer {
   return Buffer.concat(Array.from({ length: Math.max(1, Math.round(times)) }, () => frame))
 }
 
@@ -78,11 +78,11 @@ function opus(seconds: number): Buffer {
   const head = Buffer.from('OpusHead\x01\x01\0\0\x80\xbb\0\0\0\0\0', 'latin1')
   const tags = Buffer.from('OpusTags\x08\0\0\0loopback\0\0\0\0', 'latin1')
   const pages = [page([head], 0, 0, 2), page([tags], 1, 0, 0)]
-  for (let done = 0; done < packets;) {
-    const now = Math.min(50, packets - done)
-    done += now
+  for (let doneCount = 0; doneCount < packets;) {
+    const now = Math.min(50, packets - doneCount)
+    doneCount += now
     const silence = Array.from({ length: now }, () => Buffer.from([0xf8, 0xff, 0xfe]))
-    pages.push(page(silence, pages.length, done * 960, done === packets ? 4 : 0))
+    pages.push(page(silence, pages.length, doneCount * 960, doneCount === packets ? 4 : 0))
   }
   return Buffer.concat(pages)
 }
@@ -126,8 +126,8 @@ function flac(seconds: number): Buffer {
 function flacFrame(number: number, samples: number): Buffer {
   const size = new Bits().put(samples - 1, 16).bytes()
   const head = Buffer.concat([Buffer.from([0xff, 0xf8, 0x77, 0x08]), Buffer.from(String.fromCodePoint(number)), size])
-  const checked = Buffer.concat([head, Buffer.from([crc(head, 0x07, 8), 0, 0, 0])])
-  return Buffer.concat([checked, new Bits().put(crc(checked, 0x8005, 16), 16).bytes()])
+  const header = Buffer.concat([head, Buffer.from([crc(head, 0x07, 8), 0, 0, 0])])
+  return Buffer.concat([header, new Bits().put(crc(header, 0x8005, 16), 16).bytes()])
 }
 
 /** How files begin, in hexadecimal. */

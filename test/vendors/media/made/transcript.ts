@@ -20,12 +20,12 @@ export function transcriptOf(sound: Buffer, making: Making = {}): Transcript {
   const sentences = text.match(/[^.!?]+[.!?]*\s*/gu) ?? []
   const count = Math.max(1, text.split(/\s+/).filter(Boolean).length)
   const at = (word: number) => Math.round((seconds * word * 1_000) / count) / 1_000
-  let done = 0
+  let doneCount = 0
   const segments = sentences.map((sentence, n) => {
     const words = sentence.split(/\s+/).filter(Boolean)
-    const spans = words.map((word, place) => ({ word, start: at(done + place), end: at(done + place + 1) }))
-    const span = { start: at(done), end: at(done + words.length) }
-    done += words.length
+    const spans = words.map((word, place) => ({ word, start: at(doneCount + place), end: at(doneCount + place + 1) }))
+    const span = { start: at(doneCount), end: at(doneCount + words.length) }
+    doneCount += words.length
     return { ...span, text: sentence.trim(), speaker: n % 2 === 0 ? 'A' : 'B', words: spans }
   })
   return { text, seconds, segments }

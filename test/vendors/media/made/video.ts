@@ -121,15 +121,15 @@ function moov({ width, height, sizes, at, sps, pps }: Track): Buffer {
     full('stsz', u32(0, sizes.length, ...sizes)),
     full('stco', u32(1, at)),
   )
-  const reference = box('dinf', full('dref', u32(1), flagged('url ', 1)))
+  const reference = box('dinf', full('dref', u32(1), flaggedBox('url ', 1)))
   const media = box(
     'mdia',
     full('mdhd', u32(0, 0, CLOCK), length, u16(0x55c4, 0)),
     full('hdlr', u32(0), Buffer.from('vide'), Buffer.alloc(12), Buffer.from('video\0')),
-    box('minf', flagged('vmhd', 1, Buffer.alloc(8)), reference, table),
+    box('minf', flaggedBox('vmhd', 1, Buffer.alloc(8)), reference, table),
   )
   const rest = [Buffer.alloc(8), u16(0, 0, 0, 0), matrix]
-  const track = flagged('tkhd', 3, u32(0, 0, 1, 0), length, ...rest, u32(width * 0x1_0000, height * 0x1_0000))
+  const track = flaggedBox('tkhd', 3, u32(0, 0, 1, 0), length, ...rest, u32(width * 0x1_0000, height * 0x1_0000))
   const clock = [u32(0, 0, CLOCK), length, u32(0x1_0000), u16(0x100), Buffer.alloc(10)]
   return box('moov', full('mvhd', ...clock, matrix, Buffer.alloc(24), u32(2)), box('trak', track, media))
 }
@@ -143,10 +143,10 @@ function box(kind: string, ...parts: Buffer[]): Buffer {
 
 /** A box with a version and flags, all zero. */
 function full(kind: string, ...parts: Buffer[]): Buffer {
-  return flagged(kind, 0, ...parts)
+  return flaggedBox(kind, 0, ...parts)
 }
 
-function flagged(kind: string, flags: number, ...parts: Buffer[]): Buffer {
+function flaggedBox(kind: string, flags: number, ...parts: Buffer[]): Buffer {
   return box(kind, u32(flags), ...parts)
 }
 

@@ -2,7 +2,7 @@
 import type { Answer, Frame, Whole } from '../../delivery/deliver.ts'
 import { parse, weigh } from '../../delivery/plan.ts'
 import { problem } from '../../openai/errors.ts'
-import { worded, type OpenAIError } from '../../openai/rules.ts'
+import { faultError, type OpenAIError } from '../../openai/rules.ts'
 import { check } from '../../rules.ts'
 import type { Call } from '../../server.ts'
 import type { Json } from '../../vendor.ts'
@@ -21,7 +21,7 @@ export async function generate(call: Call, shop: Shop): Promise<Answer> {
   const body = parse(call.request.body)
   if (!body) return problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
   const fault = check(generation, body)
-  return fault ? problem(worded(fault)) : await answer(call, shop, body, [])
+  return fault ? problem(faultError(fault)) : await answer(call, shop, body, [])
 }
 
 /** References to pictures as JSON are not played. */
@@ -30,7 +30,7 @@ export async function change(call: Call, shop: Shop): Promise<Answer> {
   if (typeof parts === 'string') return unsupportedType(call)
   const body = bodyOf(parts, edit)
   const fault = check(edit, body)
-  if (fault) return problem(worded(fault))
+  if (fault) return problem(faultError(fault))
   const inputs = [body['image']].flat() as unknown[]
   const texts = inputs.findIndex((one) => !isUpload(one))
   if (texts >= 0) return problem(notAFile(`image[${texts}]`))
@@ -40,8 +40,8 @@ export async function change(call: Call, shop: Shop): Promise<Answer> {
 
 async function pictures(inputs: Upload[], mask: unknown): Promise<OpenAIError | undefined> {
   for (const { type, bytes } of inputs) {
-    const seen = formatOf(bytes)
-    if (seen === undefined || type !== `image/${seen}`) {
+    const actualFormat = formatOf(bytes)
+    if (actualFormat === undefined || type !== `image/${actualFormat}`) {
       const message = `Invalid file 'image': unsupported mimetype ('${type}'). Supported file formats are 'image/jpeg', 'image/png', and 'image/webp'.`
       return { status: 400, message, param: 'image', code: 'unsupported_file_mimetype' }
     }
@@ -51,11 +51,11 @@ async function pictures(inputs: Upload[], mask: unknown): Promise<OpenAIError | 
   if (mask === undefined) return undefined
   if (!isUpload(mask)) return notAFile('mask')
   const first = inputs[0] ? await measure(inputs[0].bytes) : undefined
-  const seen = formatOf(mask.bytes) === 'png' ? await measure(mask.bytes) : undefined
+  const measuredMask = formatOf(mask.bytes) === 'png' ? await measure(mask.bytes) : undefined
   const wrong = (message: string): OpenAIError => ({ status: 400, message, param: 'mask', code: 'invalid_value' })
-  if (!seen) return wrong('Invalid mask image format - the mask must be a PNG.')
-  if (!seen.alpha) return wrong('Invalid mask image format - mask image missing alpha channel.')
-  const same = seen.width === first?.width && seen.height === first.height
+  if (!measuredMask) return wrong('Invalid mask image format - the mask must be a PNG.')
+  if (!measuredMask.alpha) return wrong('Invalid mask image format - mask image missing alpha channel.')
+  const same = measuredMask.width === first?.width && measuredMask.height === first.height
   return same ? undefined : wrong('Invalid mask image format - mask size does not match image size.')
 }
 
@@ -72,15 +72,21 @@ async function answer(call: Call, shop: Shop, body: Json, inputs: Upload[]): Pro
   }
   const refusal = limits(body, model)
   if (refusal) return problem(refusal)
-  if (call.behaviour.media?.moderated) return problem(moderated)
-  const asked = body['size'] && body['size'] !== 'auto' ? (body['size'] as string) : '1024x1024'
+  if (call.behaviour.media?.moderated) return problem(moderationError)
+  const requestedSize = body['size'] && body['size'] !== 'auto' ? (body['size'] as string) : '1024x1024'
   const format = (body['output_format'] ?? 'png') as PictureFormat
-  const made: PictureRequest = { model, body, size: call.behaviour.media?.size ?? asked, format, inputs }
-  return body['stream'] ? await stream(call, made) : await whole(call, shop, made)
+  const imageRequest: PictureRequest = {
+    model,
+    body,
+    size: call.behaviour.media?.size ?? requestedSize,
+    format,
+    inputs,
+  }
+  return body['stream'] ? await stream(call, imageRequest) : await whole(call, shop, imageRequest)
 }
 
 /** From reports of callers. */
-const moderated: OpenAIError = {
+const moderationError: OpenAIError = {
   status: 400,
   message:
     'Your request was rejected by the safety system. If you believe this is an error, contact us at help.openai.com and include the request ID req_loopback. safety_violations=[sexual].',
@@ -136,11 +142,11 @@ function fits(size: string, { sizes }: ImageModel): boolean {
   return width % 16 === 0 && height % 16 === 0 && short > 0 && long / short <= 3 && long <= 3_840 && short <= 2_160
 }
 
-async function whole(call: Call, { links }: Shop, made: PictureRequest): Promise<Whole> {
-  const { model, body, size, format } = made
+async function whole(call: Call, { links }: Shop, imageRequest: PictureRequest): Promise<Whole> {
+  const { model, body, size, format } = imageRequest
   const making = call.behaviour.media
-  const files = await Promise.all(Array.from({ length: body['n'] ?? 1 }, (_, n) => draw(made, n)))
-  const created = Math.floor(Date.now() / 1000)
+  const files = await Promise.all(Array.from({ length: body['n'] ?? 1 }, (_, n) => draw(imageRequest, n)))
+  const createdAt = Math.floor(Date.now() / 1000)
   if (model.legacy) {
     const data = files.map((file) => ({
       revised_prompt: `${body['prompt']}, in detail`,
@@ -148,16 +154,19 @@ async function whole(call: Call, { links }: Shop, made: PictureRequest): Promise
         ? { b64_json: spoil(file, making?.spoiled).bytes.toString('base64') }
         : { url: links.lay(file, making, call.key ?? '') }),
     }))
-    return { status: 200, body: { created, data } }
+    return { status: 200, body: { created: createdAt, data } }
   }
   const data = files.map((file) => ({ b64_json: spoil(file, making?.spoiled).bytes.toString('base64') }))
-  const said = { background: backgroundOf(body), output_format: format, quality: qualityOf(body), size }
-  return { status: 200, body: { created, ...said, data, usage: usageOf(call, made, files.length, true) } }
+  const imageFields = { background: backgroundOf(body), output_format: format, quality: qualityOf(body), size }
+  return {
+    status: 200,
+    body: { created: createdAt, ...imageFields, data, usage: usageOf(call, imageRequest, files.length, true) },
+  }
 }
 
 /** Of several pictures at once the order of events is not known: here one after the other. */
-async function stream(call: Call, made: PictureRequest): Promise<Answer> {
-  const { body, size, format, inputs } = made
+async function stream(call: Call, imageRequest: PictureRequest): Promise<Answer> {
+  const { body, size, format, inputs } = imageRequest
   const family = inputs.length > 0 ? 'image_edit' : 'image_generation'
   const head = () => ({
     created_at: Math.floor(Date.now() / 1000),
@@ -173,12 +182,12 @@ async function stream(call: Call, made: PictureRequest): Promise<Answer> {
   const frames: Frame[] = []
   for (let n = 0; n < (body['n'] ?? 1); n++) {
     const pictures = await Promise.all(
-      Array.from({ length: (body['partial_images'] ?? 0) + 1 }, (_, part) => draw(made, n + part * 10)),
+      Array.from({ length: (body['partial_images'] ?? 0) + 1 }, (_, part) => draw(imageRequest, n + part * 10)),
     )
-    const last = pictures.pop() ?? (await draw(made, n))
+    const last = pictures.pop() ?? (await draw(imageRequest, n))
     frames.push(...pictures.map((file, index) => event('partial_image', file, { partial_image_index: index })))
     frames.push(
-      event('completed', spoil(last, call.behaviour.media?.spoiled), { usage: usageOf(call, made, 1, false) }),
+      event('completed', spoil(last, call.behaviour.media?.spoiled), { usage: usageOf(call, imageRequest, 1, false) }),
     )
   }
   return { format: 'sse', frames, opening: 0, closing: 1, failure: brokenOff }
@@ -206,7 +215,7 @@ function qualityOf(body: Json): string {
 /** Tokens of a square, by quality; pictures that came in count 194 each, which is a guess. */
 const tokens: Record<string, number> = { low: 272, medium: 1_056, high: 4_160, xhigh: 6_240, max: 8_320 }
 
-function usageOf({ behaviour }: Call, { body, inputs }: PictureRequest, count: number, detailed: boolean): Json {
+function usageOf({ behaviour }: Call, { body, inputs }: PictureRequest, count: number, isDetailed: boolean): Json {
   const text = weigh(body['prompt'])
   const image = inputs.length * 194
   const input = behaviour.usage?.input ?? text + image
@@ -215,7 +224,7 @@ function usageOf({ behaviour }: Call, { body, inputs }: PictureRequest, count: n
     input_tokens: input,
     input_tokens_details: { text_tokens: input - Math.min(input, image), image_tokens: Math.min(input, image) },
     output_tokens: output,
-    ...(detailed ? { output_tokens_details: { image_tokens: output, text_tokens: 0 } } : {}),
+    ...(isDetailed ? { output_tokens_details: { image_tokens: output, text_tokens: 0 } } : {}),
     total_tokens: input + output,
   }
 }
@@ -225,16 +234,16 @@ export function isJson({ request }: Call): boolean {
 }
 
 export function unsupportedType({ request }: Call): Whole {
-  const given = request.headers['content-type'] ?? ''
-  const message = `Unsupported content type: '${given}'. This API method only accepts 'application/json' requests, but you specified the header 'Content-Type: ${given}'. Please try again with a supported content type.`
+  const contentType = request.headers['content-type'] ?? ''
+  const message = `Unsupported content type: '${contentType}'. This API method only accepts 'application/json' requests, but you specified the header 'Content-Type: ${contentType}'. Please try again with a supported content type.`
   return problem({
     status: 400,
-    message: message.replace("'application/json' requests", wanted(request.path)),
+    message: message.replace("'application/json' requests", expectedType(request.path)),
     code: 'unsupported_content_type',
   })
 }
 
-function wanted(path: string): string {
+function expectedType(path: string): string {
   return /edits|transcriptions|translations/.test(path)
     ? "'multipart/form-data' requests"
     : "'application/json' requests"

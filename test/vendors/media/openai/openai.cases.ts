@@ -15,8 +15,8 @@ async function sizeOf(base64: string | undefined): Promise<string> {
   return `${width}x${height}`
 }
 
-describe('openai 7.55: pictures', () => {
-  test('several at once, of a size, with what they cost', async () => {
+describe('openai 7.55: images', () => {
+  test('several at once, with a size and their cost', async () => {
     await using vendor = await openaiMedia()
     vendor.script({ usage: { input: 7, output: 100 } })
     const answer = await client(vendor).images.generate({
@@ -36,7 +36,7 @@ describe('openai 7.55: pictures', () => {
     assert.equal(answer.usage?.input_tokens_details.text_tokens, 7)
   })
 
-  test('a link of an older model, which grows too old', async () => {
+  test('a link of an older model, which expires', async () => {
     await using vendor = await openaiMedia()
     const { data } = await client(vendor).images.generate({ model: 'dall-e-3', prompt: 'A cat' })
     const url = data?.[0]?.url ?? ''
@@ -50,7 +50,7 @@ describe('openai 7.55: pictures', () => {
     assert.equal(vendor.files?.requests.length, 2)
   })
 
-  test('partial pictures, then the whole one', async () => {
+  test('partial images, then the whole one', async () => {
     await using vendor = await openaiMedia()
     const stream = await client(vendor).images.generate({
       model: 'gpt-image-1.5',
@@ -69,7 +69,7 @@ describe('openai 7.55: pictures', () => {
     assert.equal(last.usage.output_tokens, 4_160)
   })
 
-  test('edits of two pictures with a mask', async () => {
+  test('edits of two images with a mask', async () => {
     await using vendor = await openaiMedia()
     const upload = async (transparent: boolean, size = '64x64') =>
       await toFile((await picture(size, { transparent })).bytes, 'a.png', { type: 'image/png' })
@@ -89,7 +89,7 @@ describe('openai 7.55: pictures', () => {
     await assert.rejects(client(vendor).images.edit({ ...request, model, input_fidelity: 'high' }), BadRequestError)
   })
 
-  test('what moderation refuses, and a limit of rate that says when to come again', async () => {
+  test('moderated requests, and a rate limit with a retry time', async () => {
     await using vendor = await openaiMedia()
     vendor.script({ media: { moderated: true } }, { status: 429, headers: { 'retry-after': '2' } })
     const draw = async () => await client(vendor).images.generate({ model: 'gpt-image-2', prompt: 'A cat' })
@@ -108,7 +108,7 @@ describe('openai 7.55: pictures', () => {
   })
 })
 
-describe('openai 7.55: sound', () => {
+describe('openai 7.55: audio', () => {
   test('speech in every format, in pieces and as events', async () => {
     await using vendor = await openaiMedia()
     const input = 'Hello from the loopback, which speaks.'
@@ -170,11 +170,11 @@ describe('openai 7.55: sound', () => {
       wrong,
       (error: unknown) => error instanceof BadRequestError && error.param === 'response_format',
     )
-    const told = await client(vendor).audio.translations.create({ file, model, response_format: 'verbose_json' })
-    assert.equal('duration' in told && told.duration, 4)
+    const translation = await client(vendor).audio.translations.create({ file, model, response_format: 'verbose_json' })
+    assert.equal('duration' in translation && translation.duration, 4)
   })
 
-  test('a transcript as events, with speakers by name', async () => {
+  test('a transcript as events, with named speakers', async () => {
     await using vendor = await openaiMedia({ otherwise: { media: { text: 'One two. Three four.' } } })
     const file = await toFile(sound(40, 'mp3').bytes, 'a.mp3')
     const request = {
@@ -197,18 +197,27 @@ describe('openai 7.55: sound', () => {
 })
 
 describe('openai 7.55: videos', () => {
-  test('queued, running, done, fetched, listed, deleted', async () => {
+  test('queued, running, done, downloaded, listed, deleted', async () => {
     await using vendor = await openaiMedia()
     vendor.script({ media: { job: { polls: 2 } } })
     const { videos } = client(vendor)
     const reference = await toFile((await picture('1280x720')).bytes, 'a.png', { type: 'image/png' })
-    const made = await videos.create({ prompt: 'A cat', size: '1280x720', seconds: '4', input_reference: reference })
-    assert.equal(made.status, 'queued')
-    await assert.rejects(videos.downloadContent(made.id), NotFoundError)
-    await assert.rejects(videos.delete(made.id), BadRequestError)
-    const seen = [await videos.retrieve(made.id), await videos.retrieve(made.id), await videos.retrieve(made.id)]
+    const created1 = await videos.create({
+      prompt: 'A cat',
+      size: '1280x720',
+      seconds: '4',
+      input_reference: reference,
+    })
+    assert.equal(created1.status, 'queued')
+    await assert.rejects(videos.downloadContent(created1.id), NotFoundError)
+    await assert.rejects(videos.delete(created1.id), BadRequestError)
+    const polls = [
+      await videos.retrieve(created1.id),
+      await videos.retrieve(created1.id),
+      await videos.retrieve(created1.id),
+    ]
     assert.deepEqual(
-      seen.map(({ status, progress }) => [status, progress]),
+      polls.map(({ status, progress }) => [status, progress]),
       [
         ['queued', 0],
         ['in_progress', 67],
@@ -216,22 +225,22 @@ describe('openai 7.55: videos', () => {
       ],
     )
     assert.equal(vendor.jobs[0]?.polled.length, 3)
-    const file = await videos.downloadContent(made.id)
+    const file = await videos.downloadContent(created1.id)
     assert.equal(file.headers.get('content-type'), 'video/mp4')
     assert.equal(Buffer.from(await file.arrayBuffer()).toString('latin1', 4, 8), 'ftyp')
-    const thumbnail = await videos.downloadContent(made.id, { variant: 'thumbnail' })
+    const thumbnail = await videos.downloadContent(created1.id, { variant: 'thumbnail' })
     assert.equal(formatOf(Buffer.from(await thumbnail.arrayBuffer())), 'webp')
     assert.deepEqual(
       (await Array.fromAsync(videos.list())).map(({ id }) => id),
-      [made.id],
+      [created1.id],
     )
     vendor.expire()
-    await assert.rejects(videos.downloadContent(made.id), NotFoundError)
-    assert.equal((await videos.delete(made.id)).deleted, true)
-    await assert.rejects(videos.retrieve(made.id), NotFoundError)
+    await assert.rejects(videos.downloadContent(created1.id), NotFoundError)
+    assert.equal((await videos.delete(created1.id)).deleted, true)
+    await assert.rejects(videos.retrieve(created1.id), NotFoundError)
   })
 
-  test('one that moderation ends, one that fails, one that is never done', async () => {
+  test('one ended by moderation, one that fails, one that is never done', async () => {
     await using vendor = await openaiMedia()
     vendor.script(
       { media: { moderated: true, job: { polls: 0 } } },

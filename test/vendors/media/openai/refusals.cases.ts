@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Behaviour, Json } from '../../vendor.ts'
-import { ask, asForm, bearer, type Body, type Heard } from '../asking.ts'
+import { ask, asForm, bearer, type Body, type Received } from '../asking.ts'
 import { picture } from '../made/picture.ts'
 import { sound } from '../made/sound.ts'
 import type { MediaVendor } from '../jobs/jobs.ts'
 import { openaiMedia } from './openai.ts'
 
-const post = async (vendor: MediaVendor, path: string, body: Body | Json): Promise<Heard> =>
+const post = async (vendor: MediaVendor, path: string, body: Body | Json): Promise<Received> =>
   await ask('POST', `${vendor.origin}/v1${path}`, { headers: bearer(vendor), body })
 const drawing = { model: 'gpt-image-2', prompt: 'A cat', size: '64x64' }
 
 describe('the loopback OpenAI refuses', () => {
-  test('fields that it does not know, lack, or are out of range, in its own words', async () => {
+  test('unknown, missing, and out-of-range fields, with its own errors', async () => {
     await using vendor = await openaiMedia()
     const wrong: [path: string, body: Json, param: string | null, code: string][] = [
       ['/images/generations', { ...drawing, seed: 1 }, 'seed', 'unknown_parameter'],
@@ -43,14 +43,18 @@ describe('the loopback OpenAI refuses', () => {
       ['/videos', { prompt: 'A cat', seconds: '5' }, 'seconds', 'invalid_value'],
     ]
     for (const [path, body, param, code] of wrong) {
-      const heard = await post(vendor, path, body)
-      const { error } = heard.json()
-      assert.deepEqual([heard.status, error.param, error.code], [400, param, code], JSON.stringify(body).slice(0, 99))
+      const response = await post(vendor, path, body)
+      const { error } = response.json()
+      assert.deepEqual(
+        [response.status, error.param, error.code],
+        [400, param, code],
+        JSON.stringify(body).slice(0, 99),
+      )
     }
     assert.equal(vendor.jobs.length, 0)
   })
 
-  test('another content type, a key that it does not know, a form without its end', async () => {
+  test('another content type, an unknown key, a form without its end', async () => {
     await using vendor = await openaiMedia()
     const form = await asForm({ model: 'whisper-1', file: sound(1, 'wav') })
     const { type, bytes } = form
@@ -60,7 +64,7 @@ describe('the loopback OpenAI refuses', () => {
       await post(vendor, '/images/edits', drawing),
       await post(vendor, '/audio/transcriptions', { type, bytes: bytes.subarray(0, -20) }),
       await post(vendor, '/audio/transcriptions', { type: 'multipart/form-data', bytes }),
-    ].map((heard) => heard.json()['error'].code)
+    ].map((response) => response.json()['error'].code)
     assert.deepEqual(
       codes,
       Array.from({ length: 5 }, () => 'unsupported_content_type'),
@@ -70,7 +74,7 @@ describe('the loopback OpenAI refuses', () => {
     assert.equal((await ask('GET', `${vendor.origin}/v1/videos`, { headers })).status, 401)
   })
 
-  test('files that are not what they say, and those of more than 25 MB', async () => {
+  test('files that aren’t what they claim, and those above 25 MB', async () => {
     await using vendor = await openaiMedia()
     const cat = await picture('64x64')
     const edit = async (image: { bytes: Buffer; type: string }) =>
@@ -88,22 +92,22 @@ describe('the loopback OpenAI refuses', () => {
   })
 })
 
-describe('a vendor of media spoils what it sends', () => {
-  test('no bytes, a web page, JSON, half of the file', async () => {
+describe('a media vendor damages its files', () => {
+  test('no bytes, an HTML page, JSON, half of the file', async () => {
     await using vendor = await openaiMedia()
     const say = async (behaviour: Behaviour) => {
       vendor.script(behaviour)
       return await post(vendor, '/audio/speech', { model: 'tts-1', voice: 'nova', input: 'Hi', response_format: 'wav' })
     }
     const whole = (await say({})).bytes.length
-    const heard = [
+    const responses = [
       await say({ media: { spoiled: 'empty' } }),
       await say({ media: { spoiled: 'web page' } }),
       await say({ media: { spoiled: 'json' } }),
       await say({ media: { spoiled: 'cut' } }),
     ]
     assert.deepEqual(
-      heard.map(({ status, headers, bytes }) => [status, headers['content-type'], bytes.toString('latin1', 0, 4)]),
+      responses.map(({ status, headers, bytes }) => [status, headers['content-type'], bytes.toString('latin1', 0, 4)]),
       [
         [200, 'audio/wav', ''],
         [200, 'text/html', '<!do'],
@@ -111,11 +115,11 @@ describe('a vendor of media spoils what it sends', () => {
         [200, 'audio/wav', 'RIFF'],
       ],
     )
-    assert.equal(heard[3]?.bytes.length, whole >> 1)
+    assert.equal(responses[3]?.bytes.length, whole >> 1)
     await assert.rejects(say({ garbage: 'closes socket' }))
   })
 
-  test('a submit without an answer began its job, and is counted each time it arrives', async () => {
+  test('a submit without an answer started its job, and is counted each time it arrives', async () => {
     await using vendor = await openaiMedia()
     vendor.script({ garbage: 'no answer' }, { status: 503 })
     const submit = async () => await post(vendor, '/videos', { prompt: 'A cat' })
@@ -135,7 +139,7 @@ describe('a vendor of media spoils what it sends', () => {
     )
   })
 
-  test('a link with a key in it, a download that is slow or fails, a poll that is turned away', async () => {
+  test('a link that contains a key, a download that is slow or fails, a rejected poll', async () => {
     await using vendor = await openaiMedia()
     vendor.script(
       { media: { link: { keyed: true } } },
@@ -143,26 +147,26 @@ describe('a vendor of media spoils what it sends', () => {
       { media: { link: { asked: { delayMs: 30 } } } },
     )
     const draw = async () => {
-      const heard = await post(vendor, '/images/generations', { model: 'dall-e-3', prompt: 'A cat' })
-      return new URL(heard.json()['data'][0].url)
+      const response = await post(vendor, '/images/generations', { model: 'dall-e-3', prompt: 'A cat' })
+      return new URL(response.json()['data'][0].url)
     }
-    const keyed = await draw()
-    assert.equal(keyed.searchParams.get('key'), vendor.key)
-    assert.equal((await ask('GET', keyed.href)).status, 200)
-    keyed.searchParams.delete('key')
-    assert.equal((await ask('GET', keyed.href)).status, 403)
-    const broken = await draw()
-    await assert.rejects(ask('GET', broken.href))
+    const keyedLink = await draw()
+    assert.equal(keyedLink.searchParams.get('key'), vendor.key)
+    assert.equal((await ask('GET', keyedLink.href)).status, 200)
+    keyedLink.searchParams.delete('key')
+    assert.equal((await ask('GET', keyedLink.href)).status, 403)
+    const brokenLink = await draw()
+    await assert.rejects(ask('GET', brokenLink.href))
     const slow = await draw()
-    const begun = performance.now()
+    const startedAt = performance.now()
     assert.equal((await ask('GET', slow.href)).status, 200)
-    assert.ok(performance.now() - begun >= 29)
+    assert.ok(performance.now() - startedAt >= 29)
 
     const { id } = (await post(vendor, '/videos', { prompt: 'A cat' })).json()
     vendor.script({ on: 'GET /v1/videos/*', status: 429, headers: { 'retry-after': '1' } })
     const poll = async () => await ask('GET', `${vendor.origin}/v1/videos/${id}`, { headers: bearer(vendor) })
-    const turned = await poll()
-    assert.deepEqual([turned.status, turned.headers['retry-after']], [429, '1'])
+    const pollResponse = await poll()
+    assert.deepEqual([pollResponse.status, pollResponse.headers['retry-after']], [429, '1'])
     assert.equal((await poll()).json()['status'], 'in_progress')
     assert.equal(vendor.jobs[0]?.polled.length, 1)
   })

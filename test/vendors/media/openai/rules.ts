@@ -8,7 +8,7 @@ const flag: Rule = { kind: 'boolean', nullable: true }
 const integer = (min: number, max: number): Rule => ({ kind: 'integer', nullable: true, min, max })
 const oneOf = (...values: string[]): Rule => ({ kind: 'string', nullable: true, values })
 const upload: Rule = { kind: 'object' }
-const closed = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
+const closedObject = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
 
 const picture: Record<string, Rule> = {
   prompt: prompt(32_000),
@@ -29,13 +29,13 @@ const picture: Record<string, Rule> = {
   user: optionalText,
 }
 
-export const generation = closed({
+export const generation = closedObject({
   ...picture,
   moderation: oneOf('low', 'auto'),
   style: oneOf('vivid', 'natural'),
 })
 
-export const edit = closed({
+export const edit = closedObject({
   ...picture,
   image: { kind: ['object', 'array'], required: true, items: upload, minItems: 1, maxItems: 16 },
   mask: upload,
@@ -43,7 +43,7 @@ export const edit = closed({
   input_fidelity: oneOf('high', 'low'),
 })
 
-export const speech = closed({
+export const speech = closedObject({
   model: text,
   input: prompt(4_096),
   voice: { kind: ['string', 'object'], required: true, fields: { id: text }, closed: true },
@@ -53,7 +53,7 @@ export const speech = closed({
   stream_format: { kind: 'string', values: ['sse', 'audio'] },
 })
 
-const spoken: Record<string, Rule> = {
+const speechFields: Record<string, Rule> = {
   file: { ...upload, required: true },
   model: text,
   prompt: { kind: 'string' },
@@ -65,8 +65,8 @@ const list = (values?: string[], maxItems = 100): Rule => ({
   maxItems,
 })
 
-export const transcription = closed({
-  ...spoken,
+export const transcription = closedObject({
+  ...speechFields,
   chunking_strategy: {
     kind: ['string', 'object'],
     values: ['auto'],
@@ -89,12 +89,12 @@ export const transcription = closed({
   timestamp_granularities: list(['word', 'segment']),
 })
 
-export const translation = closed({
-  ...spoken,
+export const translation = closedObject({
+  ...speechFields,
   response_format: { kind: 'string', values: ['json', 'text', 'srt', 'verbose_json', 'vtt'] },
 })
 
-export const video = closed({
+export const video = closedObject({
   prompt: prompt(32_000),
   model: { kind: 'string', values: ['sora-2', 'sora-2-pro'] },
   seconds: { kind: 'string', values: ['4', '8', '12'] },

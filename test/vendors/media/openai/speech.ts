@@ -2,11 +2,11 @@
 import type { Answer, Frame } from '../../delivery/deliver.ts'
 import { parse, weigh } from '../../delivery/plan.ts'
 import { problem } from '../../openai/errors.ts'
-import { broken } from '../../openai/openai.ts'
-import { worded } from '../../openai/rules.ts'
+import { brokenFrames } from '../../openai/openai.ts'
+import { faultError } from '../../openai/rules.ts'
 import { check } from '../../rules.ts'
 import type { Call } from '../../server.ts'
-import { sent, spoil } from '../made/file.ts'
+import { wholeOf, spoil } from '../made/file.ts'
 import { sound, type SoundFormat } from '../made/sound.ts'
 import { isJson, unsupportedType } from './images.ts'
 import { voices, type SpeakingModel } from './models.ts'
@@ -20,7 +20,7 @@ export function speak(call: Call, models: SpeakingModel[]): Answer {
   const body = parse(call.request.body)
   if (!body) return problem({ status: 400, message: 'We could not parse the JSON body of your request.' })
   const fault = check(speech, body)
-  if (fault) return problem(worded(fault))
+  if (fault) return problem(faultError(fault))
   const model = models.find(({ id }) => id === body['model'])
   if (!model) {
     const message = `The model '${body['model']}' does not exist`
@@ -38,7 +38,7 @@ export function speak(call: Call, models: SpeakingModel[]): Answer {
   const making = call.behaviour.media ?? {}
   const seconds = making.seconds ?? [...body['input']].length / CHARACTERS_A_SECOND / (body['speed'] ?? 1)
   const file = spoil(sound(seconds, (body['response_format'] ?? 'mp3') as SoundFormat), making.spoiled)
-  if (!events) return sent(file, PIECE_BYTES)
+  if (!events) return wholeOf(file, PIECE_BYTES)
 
   const type = 'speech.audio.delta'
   const frames: Frame[] = Array.from({ length: Math.ceil(file.bytes.length / PIECE_BYTES) }, (_, n) => {
@@ -49,5 +49,5 @@ export function speak(call: Call, models: SpeakingModel[]): Answer {
   const output = call.behaviour.usage?.output ?? Math.ceil(seconds * 20)
   const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output }
   frames.push({ data: { type: 'speech.audio.done', usage } })
-  return { format: 'sse', frames, opening: 0, closing: 1, failure: broken }
+  return { format: 'sse', frames, opening: 0, closing: 1, failure: brokenFrames }
 }

@@ -2,8 +2,8 @@
 import type { Answer, Frame, Whole } from '../../delivery/deliver.ts'
 import { id, tokens, weigh } from '../../delivery/plan.ts'
 import { problem } from '../../openai/errors.ts'
-import { broken } from '../../openai/openai.ts'
-import { worded, type OpenAIError } from '../../openai/rules.ts'
+import { brokenFrames } from '../../openai/openai.ts'
+import { faultError, type OpenAIError } from '../../openai/rules.ts'
 import { check, type Rule } from '../../rules.ts'
 import type { Call } from '../../server.ts'
 import type { Json } from '../../vendor.ts'
@@ -26,7 +26,7 @@ export function transcribe(call: Call, models: HearingModel[], rule: Rule): Answ
   if (typeof parts === 'string') return unsupportedType(call)
   const body = bodyOf(parts, rule)
   const fault = check(rule, body)
-  if (fault) return problem(worded(fault))
+  if (fault) return problem(faultError(fault))
   const file: unknown = body['file']
   if (!isUpload(file))
     return problem({ status: 400, message: "Invalid type for 'file': expected a file.", param: 'file' })
@@ -37,14 +37,14 @@ export function transcribe(call: Call, models: HearingModel[], rule: Rule): Answ
   }
   const refusal = conflict(body, model) ?? unheard(file.filename, file.bytes)
   if (refusal) return problem(refusal)
-  const heard = transcriptOf(file.bytes, behaviour.media)
-  const long = heard.seconds > 30 && model.diarizes && body['chunking_strategy'] === undefined
+  const transcript = transcriptOf(file.bytes, behaviour.media)
+  const long = transcript.seconds > 30 && model.diarizes && body['chunking_strategy'] === undefined
   if (long) {
     const message = 'chunking_strategy is required for diarization models'
     return problem({ status: 400, message, param: 'chunking_strategy', code: 'missing_required_parameter' })
   }
-  if (body['stream'] && model.tokens) return stream(call, body, model, heard)
-  return whole(call, body, model, heard)
+  if (body['stream'] && model.tokens) return stream(call, body, model, transcript)
+  return whole(call, body, model, transcript)
 }
 
 const extensions = /\.(flac|m4a|mp3|mp4|mpeg|mpga|oga|ogg|wav|webm)$/i
@@ -95,30 +95,36 @@ function conflict(body: Json, model: HearingModel): OpenAIError | undefined {
     : undefined
 }
 
-function whole(call: Call, body: Json, model: HearingModel, heard: Transcript): Whole {
+function whole(call: Call, body: Json, model: HearingModel, transcript: Transcript): Whole {
   const format = body['response_format'] ?? 'json'
   const plain = (text: string, type = 'text/plain'): Whole => ({
     status: 200,
     body: text,
     headers: { 'content-type': `${type}; charset=utf-8` },
   })
-  if (format === 'text') return plain(`${heard.text}\n`)
-  if (format === 'srt') return plain(srt(heard))
-  if (format === 'vtt') return plain(vtt(heard), 'text/vtt')
-  const usage = usageOf(call, body, model, heard)
+  if (format === 'text') return plain(`${transcript.text}\n`)
+  if (format === 'srt') return plain(srt(transcript))
+  if (format === 'vtt') return plain(vtt(transcript), 'text/vtt')
+  const usage = usageOf(call, body, model, transcript)
   if (format === 'diarized_json') {
-    const segments = heard.segments.map((one) => segmentOf(one, body))
-    const said = { task: 'transcribe', duration: heard.seconds, text: heard.text, segments, usage }
-    return { status: 200, body: said }
+    const segments = transcript.segments.map((one) => segmentOf(one, body))
+    const transcriptFields = {
+      task: 'transcribe',
+      duration: transcript.seconds,
+      text: transcript.text,
+      segments,
+      usage,
+    }
+    return { status: 200, body: transcriptFields }
   }
-  if (format === 'verbose_json') return { status: 200, body: { ...verbose(body, heard), usage } }
-  const logprobs = body['include'] ? { logprobs: tokens(heard.text).map(logprob) } : {}
-  return { status: 200, body: { text: heard.text, ...logprobs, usage } }
+  if (format === 'verbose_json') return { status: 200, body: { ...verbose(body, transcript), usage } }
+  const logprobs = body['include'] ? { logprobs: tokens(transcript.text).map(logprob) } : {}
+  return { status: 200, body: { text: transcript.text, ...logprobs, usage } }
 }
 
-export function verbose(body: Json, heard: Transcript): Json {
-  const wanted: string[] = body['timestamp_granularities'] ?? ['segment']
-  const segments = heard.segments.map(({ start, end, text }, n) => ({
+export function verbose(body: Json, transcript: Transcript): Json {
+  const granularities: string[] = body['timestamp_granularities'] ?? ['segment']
+  const segments = transcript.segments.map(({ start, end, text }, n) => ({
     id: n,
     seek: 0,
     start,
@@ -133,10 +139,10 @@ export function verbose(body: Json, heard: Transcript): Json {
   return {
     task: 'transcribe',
     language: 'english',
-    duration: heard.seconds,
-    text: heard.text,
-    ...(wanted.includes('segment') ? { segments } : {}),
-    ...(wanted.includes('word') ? { words: wordsOf(heard) } : {}),
+    duration: transcript.seconds,
+    text: transcript.text,
+    ...(granularities.includes('segment') ? { segments } : {}),
+    ...(granularities.includes('word') ? { words: wordsOf(transcript) } : {}),
   }
 }
 
@@ -150,23 +156,28 @@ function logprob(token: string): Json {
   return { token, logprob: -0.01, bytes: [...Buffer.from(token)] }
 }
 
-function stream(call: Call, body: Json, model: HearingModel, heard: Transcript): Answer {
+function stream(call: Call, body: Json, model: HearingModel, transcript: Transcript): Answer {
   const frames: Frame[] = []
-  const put = (data: Json) => frames.push({ event: data['type'], data })
-  const diarized = body['response_format'] === 'diarized_json'
-  for (const segment of heard.segments) {
-    const shown = segmentOf(segment, body)
-    const named = model.diarizes ? { segment_id: shown['id'] } : {}
-    const deltas = tokens(segment === heard.segments[0] ? segment.text : ` ${segment.text}`)
+  const addFrame = (data: Json) => frames.push({ event: data['type'], data })
+  const isDiarized = body['response_format'] === 'diarized_json'
+  for (const segment of transcript.segments) {
+    const segmentFields = segmentOf(segment, body)
+    const idFields = model.diarizes ? { segment_id: segmentFields['id'] } : {}
+    const deltas = tokens(segment === transcript.segments[0] ? segment.text : ` ${segment.text}`)
     for (const delta of deltas) {
       const logprobs = body['include'] ? { logprobs: [logprob(delta)] } : {}
-      put({ type: 'transcript.text.delta', delta, ...logprobs, ...named })
+      addFrame({ type: 'transcript.text.delta', delta, ...logprobs, ...idFields })
     }
-    if (diarized) put(shown)
+    if (isDiarized) addFrame(segmentFields)
   }
-  const logprobs = body['include'] ? { logprobs: tokens(heard.text).map(logprob) } : {}
-  put({ type: 'transcript.text.done', text: heard.text, ...logprobs, usage: usageOf(call, body, model, heard) })
-  return { format: 'sse', frames, opening: 0, closing: 1, failure: broken }
+  const logprobs = body['include'] ? { logprobs: tokens(transcript.text).map(logprob) } : {}
+  addFrame({
+    type: 'transcript.text.done',
+    text: transcript.text,
+    ...logprobs,
+    usage: usageOf(call, body, model, transcript),
+  })
+  return { format: 'sse', frames, opening: 0, closing: 1, failure: brokenFrames }
 }
 
 /** Ten tokens a second of sound, which is a guess. */
@@ -189,6 +200,6 @@ export function translate(call: Call, models: HearingModel[], rule: Rule): Answe
   const answer = transcribe(call, able, rule)
   const json = 'body' in answer && answer.status === 200 && typeof answer.body === 'object'
   if (!json) return answer
-  const { task: _, usage: __, ...told } = answer.body as Json
-  return { ...answer, body: 'duration' in told ? { task: 'translate', ...told } : told }
+  const { task: _, usage: __, ...rest } = answer.body as Json
+  return { ...answer, body: 'duration' in rest ? { task: 'translate', ...rest } : rest }
 }

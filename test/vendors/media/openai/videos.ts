@@ -2,12 +2,12 @@
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { id, parse } from '../../delivery/plan.ts'
 import { problem } from '../../openai/errors.ts'
-import { worded, type OpenAIError } from '../../openai/rules.ts'
+import { faultError, type OpenAIError } from '../../openai/rules.ts'
 import { check } from '../../rules.ts'
 import type { Call } from '../../server.ts'
 import type { Json } from '../../vendor.ts'
 import { Jobs, type Job } from '../jobs/jobs.ts'
-import { sent, spoil } from '../made/file.ts'
+import { wholeOf, spoil } from '../made/file.ts'
 import { measure, picture } from '../made/picture.ts'
 import { video as film } from '../made/video.ts'
 import { bodyOf, isUpload, partsOf } from '../multipart.ts'
@@ -40,16 +40,16 @@ export class Videos {
     const body = bodyIn(call)
     if (!body) return problem({ status: 400, message: 'We could not parse the body of your request.' })
     const fault = check(video, body)
-    if (fault) return problem(worded(fault))
+    if (fault) return problem(faultError(fault))
     const ask: Json = { model: 'sora-2', seconds: '4', size: '720x1280', ...body }
     const refusal = await reference(ask)
     if (refusal) return problem(refusal)
-    return { status: 200, body: shown(this.jobs.begin(call, id('video_', 48).toLowerCase(), ask)) }
+    return { status: 200, body: videoFields(this.jobs.begin(call, id('video_', 48).toLowerCase(), ask)) }
   }
 
   #poll(call: Call, job: Job): Whole {
     this.jobs.poll(job, call)
-    return { status: 200, body: shown(job) }
+    return { status: 200, body: videoFields(job) }
   }
 
   async #content(call: Call, job: Job): Promise<Answer> {
@@ -64,9 +64,9 @@ export class Videos {
     call.behaviour = { ...making.link?.asked, ...call.behaviour }
     const size = making.size ?? (ask['size'] as string)
     const variant = call.request.query.get('variant') ?? 'video'
-    if (variant === 'video') return sent(spoil(film(size, making.seconds ?? Number(ask['seconds'])), making.spoiled))
-    if (variant === 'thumbnail') return sent(await picture(size, { format: 'webp' }))
-    if (variant === 'spritesheet') return sent(await picture(size, { format: 'jpeg' }))
+    if (variant === 'video') return wholeOf(spoil(film(size, making.seconds ?? Number(ask['seconds'])), making.spoiled))
+    if (variant === 'thumbnail') return wholeOf(await picture(size, { format: 'webp' }))
+    if (variant === 'spritesheet') return wholeOf(await picture(size, { format: 'jpeg' }))
     const message = `Invalid value: '${variant}'. Supported values are: 'video', 'thumbnail', and 'spritesheet'.`
     return problem({ status: 400, message, param: 'variant', code: 'invalid_value' })
   }
@@ -84,7 +84,7 @@ export class Videos {
     if (query.get('order') !== 'asc') mine.reverse()
     const after = mine.findIndex((job) => job.id === query.get('after')) + 1
     const limit = Number(query.get('limit') ?? 20)
-    const data = mine.slice(after, after + limit).map(shown)
+    const data = mine.slice(after, after + limit).map(videoFields)
     const ends = { first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null }
     return { status: 200, body: { object: 'list', data, ...ends, has_more: after + limit < mine.length } }
   }
@@ -97,24 +97,25 @@ function bodyIn(call: Call): Json | undefined {
 }
 
 /** A picture to begin with must be as large as the video. As JSON it is an address or a file's id, which is let pass. */
-async function reference({ input_reference: given, size }: Json): Promise<OpenAIError | undefined> {
-  if (given === undefined) return undefined
+async function reference({ input_reference: inputReference, size }: Json): Promise<OpenAIError | undefined> {
+  if (inputReference === undefined) return undefined
   const wrong = (message: string): OpenAIError => ({ status: 400, message, param: 'input_reference' })
-  if (!isUpload(given)) {
-    const known = typeof given['file_id'] === 'string' || typeof given['image_url'] === 'string'
-    return known ? undefined : wrong('input_reference needs image_url or file_id.')
+  if (!isUpload(inputReference)) {
+    const isJsonReference =
+      typeof inputReference['file_id'] === 'string' || typeof inputReference['image_url'] === 'string'
+    return isJsonReference ? undefined : wrong('input_reference needs image_url or file_id.')
   }
-  const seen = await measure(given.bytes)
-  if (!seen) return wrong('input_reference is not an image that can be read.')
-  const fits = `${seen.width}x${seen.height}` === size
+  const measured = await measure(inputReference.bytes)
+  if (!measured) return wrong('input_reference is not an image that can be read.')
+  const fits = `${measured.width}x${measured.height}` === size
   return fits ? undefined : wrong('Inpaint image must match the requested width and height')
 }
 
 const statuses = { queued: 'queued', running: 'in_progress', done: 'completed' }
 
-function shown({ id: name, ask, at, endedAt, state, polled, making }: Job): Json {
+function videoFields({ id: name, ask, at, endedAt, state, polled, making }: Job): Json {
   const status = statuses[state as keyof typeof statuses] ?? 'failed'
-  const created = Math.floor(at / 1000)
+  const createdAt = Math.floor(at / 1000)
   const part = Math.min(99, Math.round((100 * polled.length) / ((making.job?.polls ?? 1) + 1)))
   const running = status === 'in_progress' ? part : 0
   const error =
@@ -124,7 +125,7 @@ function shown({ id: name, ask, at, endedAt, state, polled, making }: Job): Json
   return {
     id: name,
     object: 'video',
-    created_at: created,
+    created_at: createdAt,
     status,
     completed_at: status === 'completed' ? Math.floor((endedAt ?? at) / 1000) : null,
     error: status === 'failed' ? error : null,

@@ -10,7 +10,7 @@ import { parse } from '../../delivery/plan.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Json, Options, Refusal } from '../../vendor.ts'
 import { mediaVendor, type MediaVendor } from '../jobs/jobs.ts'
-import { sent, spoil, type MediaFile } from '../made/file.ts'
+import { wholeOf, spoil, type MediaFile } from '../made/file.ts'
 import { pcm, sound, soundIn, wav } from '../made/sound.ts'
 import { transcriptOf, type Transcript } from '../made/transcript.ts'
 
@@ -59,9 +59,9 @@ function answer(call: Call, keys: string[]): Answer {
   const { method, path, request } = call
   // It takes no key, and looks at none.
   if (method === 'GET' && path === '/v1/models') return { status: 200, body: models() }
-  const given = /^(?:Token|Bearer) (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-  if (given === undefined || !keys.includes(given)) return refusals.key()
-  call.key = given
+  const apiKey = /^(?:Token|Bearer) (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (apiKey === undefined || !keys.includes(apiKey)) return refusals.key()
+  call.key = apiKey
   if (method === 'POST' && path === '/v1/speak') return refusedQuery(request.query, saying) ?? speak(call)
   if (method === 'POST' && path === '/v1/listen') return refusedQuery(request.query, listening) ?? listen(call)
   return problem(404, 'NOT_FOUND', 'The requested resource was not found.')
@@ -69,9 +69,9 @@ function answer(call: Call, keys: string[]): Answer {
 
 /** As its page on model metadata shows them; what stands in `tags` is a guess. */
 function models(): Json {
-  const versioned = { version: '2025-04-07.0', uuid: randomUUID() }
+  const versionFields = { version: '2025-04-07.0', uuid: randomUUID() }
   return {
-    stt: ears.map((name) => ({ name, canonical_name: name, architecture: name, languages: ['en'], ...versioned })),
+    stt: ears.map((name) => ({ name, canonical_name: name, architecture: name, languages: ['en'], ...versionFields })),
     tts: voices.map((canonical_name) => {
       const [, voice = '', language = ''] = /^aura(?:-2)?-(.+)-(..)$/.exec(canonical_name) ?? []
       return {
@@ -79,7 +79,7 @@ function models(): Json {
         canonical_name,
         architecture: canonical_name.startsWith('aura-2') ? 'aura-2' : 'aura',
         languages: [language, `${language}-US`],
-        ...versioned,
+        ...versionFields,
         metadata: {
           accent: 'American',
           color: '#BA80F5',
@@ -91,8 +91,8 @@ function models(): Json {
   }
 }
 
-function refusedQuery(query: URLSearchParams, known: string[]): Whole | undefined {
-  const odd = [...query.keys()].find((name) => !known.includes(name))
+function refusedQuery(query: URLSearchParams, knownNames: string[]): Whole | undefined {
+  const odd = [...query.keys()].find((name) => !knownNames.includes(name))
   return odd === undefined ? undefined : problem(400, 'Bad Request', `Failed to deserialize query parameters: ${odd}`)
 }
 
@@ -122,10 +122,10 @@ function speak(call: Call): Answer {
   if (!voices.includes(model))
     return problem(400, 'INVALID_QUERY_PARAMETER', `No such model/version combination found.`)
   const encoding = request.query.get('encoding') ?? 'mp3'
-  const known = encodings[encoding]
-  if (!known) return problem(400, 'UNSUPPORTED_AUDIO_FORMAT', `Encoding ${encoding} is not supported.`)
-  const container = request.query.get('container') ?? known.containers[0]
-  if (container !== undefined && !known.containers.includes(container)) {
+  const rule = encodings[encoding]
+  if (!rule) return problem(400, 'UNSUPPORTED_AUDIO_FORMAT', `Encoding ${encoding} is not supported.`)
+  const container = request.query.get('container') ?? rule.containers[0]
+  if (container !== undefined && !rule.containers.includes(container)) {
     return problem(
       400,
       'UNSUPPORTED_AUDIO_FORMAT',
@@ -133,17 +133,17 @@ function speak(call: Call): Answer {
     )
   }
   const rate = request.query.get('sample_rate')
-  if (rate !== null && !known.rates?.includes(Number(rate))) {
+  if (rate !== null && !rule.rates?.includes(Number(rate))) {
     return problem(400, 'UNSUPPORTED_AUDIO_FORMAT', `sample_rate ${rate} is not applicable when encoding=${encoding}.`)
   }
   const seconds = behaviour.media?.seconds ?? [...text].length / 15
-  const file = voiced(seconds, encoding, container, Number(rate ?? known.rates?.[0]))
-  const whole = sent(spoil(file, behaviour.media?.spoiled), PIECE_BYTES)
+  const file = encodeSpeech(seconds, encoding, container, Number(rate ?? rule.rates?.[0]))
+  const whole = wholeOf(spoil(file, behaviour.media?.spoiled), PIECE_BYTES)
   const headers = { 'dg-model-name': model, 'dg-char-count': String([...text].length) }
   return { ...whole, headers: { ...whole.headers, ...headers } }
 }
 
-function voiced(seconds: number, encoding: string, container: string | undefined, rate: number): MediaFile {
+function encodeSpeech(seconds: number, encoding: string, container: string | undefined, rate: number): MediaFile {
   if (encoding === 'linear16') {
     if (container === 'wav') return { bytes: wav(seconds, rate), type: 'audio/wav' }
     return { bytes: pcm(seconds, rate), type: `audio/l16;rate=${rate};channels=1` }
@@ -165,17 +165,17 @@ function listen(call: Call): Answer {
   const model = request.query.get('model') ?? 'base'
   if (!ears.includes(model)) return problem(400, 'Bad Request', 'Bad Request: No such model/version combination found.')
   if (request.query.has('callback')) return { status: 200, body: { request_id: randomUUID() } }
-  const heard = transcriptOf(json ? Buffer.alloc(0) : request.body, {
+  const transcript = transcriptOf(json ? Buffer.alloc(0) : request.body, {
     ...(json ? { seconds: 2 } : {}),
     ...behaviour.media,
   })
-  return { status: 200, body: told(request.query, request.body, heard, model) }
+  return { status: 200, body: transcriptBody(request.query, request.body, transcript, model) }
 }
 
-function told(query: URLSearchParams, bytes: Buffer, heard: Transcript, model: string): Json {
+function transcriptBody(query: URLSearchParams, bytes: Buffer, heard: Transcript, model: string): Json {
   const on = (name: string) => query.get(name) === 'true'
   const speakers = on('diarize') || query.has('diarize_model')
-  const formatted = on('smart_format') || on('punctuate')
+  const isFormatted = on('smart_format') || on('punctuate')
   const plain = (text: string) => text.toLowerCase().replace(/[.,!?]/g, '')
   const words = heard.segments.flatMap((segment) =>
     segment.words.map(({ word, start, end }) => ({
@@ -184,17 +184,17 @@ function told(query: URLSearchParams, bytes: Buffer, heard: Transcript, model: s
       end,
       confidence: 0.99,
       ...(speakers ? { speaker: segment.speaker.charCodeAt(0) - 65, speaker_confidence: 0.9 } : {}),
-      ...(formatted ? { punctuated_word: word } : {}),
+      ...(isFormatted ? { punctuated_word: word } : {}),
     })),
   )
-  const transcript = formatted ? heard.text : plain(heard.text)
+  const transcript = isFormatted ? heard.text : plain(heard.text)
   const language = on('detect_language') ? { detected_language: 'en', language_confidence: 0.99 } : {}
   const utterances = heard.segments.map(({ start, end, text, speaker }) => ({
     start,
     end,
     confidence: 0.99,
     channel: 0,
-    transcript: formatted ? text : plain(text),
+    transcript: isFormatted ? text : plain(text),
     words: words.filter((word) => word.start >= start && word.end <= end),
     ...(speakers ? { speaker: speaker.charCodeAt(0) - 65 } : {}),
     id: randomUUID(),

@@ -10,7 +10,7 @@ import { check, type Fault, type Rule } from '../../rules.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Json, Options, Refusal } from '../../vendor.ts'
 import { mediaVendor, type MediaVendor } from '../jobs/jobs.ts'
-import { sent, spoil, type MediaFile } from '../made/file.ts'
+import { wholeOf, spoil, type MediaFile } from '../made/file.ts'
 import { pcm, sound, soundIn } from '../made/sound.ts'
 import { transcriptOf, type Transcript } from '../made/transcript.ts'
 import { bodyOf, isUpload, partsOf } from '../multipart.ts'
@@ -63,7 +63,7 @@ const text: Rule = { kind: 'string', required: true }
 const words: Rule = { kind: 'string', nullable: true }
 const flag: Rule = { kind: 'boolean', nullable: true }
 const part: Rule = { kind: 'number', min: 0, max: 1, nullable: true }
-const closed = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule => ({
+const closedObject = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule => ({
   kind: 'object',
   fields,
   closed: true,
@@ -71,11 +71,11 @@ const closed = (fields: Record<string, Rule>, more: Partial<Rule> = {}): Rule =>
 })
 const names: Rule = { kind: 'array', items: { kind: 'string' }, maxItems: 3, nullable: true }
 
-const speech = closed({
+const speech = closedObject({
   text,
   model_id: words,
   language_code: words,
-  voice_settings: closed(
+  voice_settings: closedObject(
     {
       stability: part,
       similarity_boost: part,
@@ -99,7 +99,7 @@ const speech = closed({
 const formats =
   /^(?:mp3_(?:22050_32|24000_48|44100_(?:32|64|96|128|192))|pcm_(?:8000|16000|22050|24000|32000|44100|48000)|[ua]law_8000|opus_48000_(?:32|64|96|128|192))$/
 
-const hearing = closed({
+const hearing = closedObject({
   model_id: { kind: 'string', required: true, values: ['scribe_v1', 'scribe_v2'] },
   file: { kind: 'object' },
   cloud_storage_url: { kind: 'string' },
@@ -121,25 +121,25 @@ const hearing = closed({
 
 function answer(call: Call, voices: ElevenLabsVoice[], keys: string[]): Answer {
   const { method, path, request } = call
-  const given = request.headers['xi-api-key']
-  if (typeof given !== 'string' || !keys.includes(given)) return refusals.key()
-  call.key = given
-  if (method === 'GET' && path === '/v1/voices') return { status: 200, body: { voices: voices.map(shown) } }
+  const apiKey = request.headers['xi-api-key']
+  if (typeof apiKey !== 'string' || !keys.includes(apiKey)) return refusals.key()
+  call.key = apiKey
+  if (method === 'GET' && path === '/v1/voices') return { status: 200, body: { voices: voices.map(voiceRow) } }
   if (method === 'GET' && path === '/v2/voices') return page(request.query, voices)
   if (method === 'GET' && path === '/v1/models') return { status: 200, body: speaking.map(modelOf) }
   if (method === 'POST' && path === '/v1/speech-to-text') return listen(call)
-  const spoken = /^\/v1\/text-to-speech\/([^/]+)(\/stream)?(\/with-timestamps)?$/.exec(path)
-  if (method !== 'POST' || !spoken) return { status: 404, body: { detail: 'Not Found' } }
+  const match = /^\/v1\/text-to-speech\/([^/]+)(\/stream)?(\/with-timestamps)?$/.exec(path)
+  if (method !== 'POST' || !match) return { status: 404, body: { detail: 'Not Found' } }
   return speak(call, voices, {
-    name: spoken[1] ?? '',
-    streams: spoken[2] !== undefined,
-    timed: spoken[3] !== undefined,
+    name: match[1] ?? '',
+    streams: match[2] !== undefined,
+    timed: match[3] !== undefined,
   })
 }
 
 type Way = { name: string; streams: boolean; timed: boolean }
 
-function speak(call: Call, voices: ElevenLabsVoice[], { name, streams, timed }: Way): Answer {
+function speak(call: Call, voices: ElevenLabsVoice[], { name, streams, timed: isTimed }: Way): Answer {
   const { behaviour, request } = call
   const body = parse(request.body)
   if (!body) return invalid({ kind: 'type', path: [], rule: speech, value: undefined })
@@ -170,16 +170,16 @@ function speak(call: Call, voices: ElevenLabsVoice[], { name, streams, timed }: 
     return problem(400, 'content_against_policy', 'The text violates our Terms of Service and was blocked.')
   }
   const seconds = behaviour.media?.seconds ?? characters.length / 15 / (body['voice_settings']?.speed ?? 1)
-  const file = spoil(voiced(seconds, format), behaviour.media?.spoiled)
+  const file = spoil(encodeSpeech(seconds, format), behaviour.media?.spoiled)
   const headers = { 'character-cost': String(characters.length) }
-  if (!timed) {
-    const whole = sent(file, streams ? PIECE_BYTES : undefined)
+  if (!isTimed) {
+    const whole = wholeOf(file, streams ? PIECE_BYTES : undefined)
     return { ...whole, headers: { ...whole.headers, ...headers } }
   }
   const alignment = timesOf(characters, seconds)
   if (!streams) {
-    const said = { audio_base64: file.bytes.toString('base64'), alignment, normalized_alignment: alignment }
-    return { status: 200, body: said, headers }
+    const speechFields = { audio_base64: file.bytes.toString('base64'), alignment, normalized_alignment: alignment }
+    return { status: 200, body: speechFields, headers }
   }
   const frames: Frame[] = Array.from({ length: Math.ceil(file.bytes.length / PIECE_BYTES) }, (_, n) => {
     const piece = file.bytes.subarray(n * PIECE_BYTES, (n + 1) * PIECE_BYTES).toString('base64')
@@ -189,7 +189,7 @@ function speak(call: Call, voices: ElevenLabsVoice[], { name, streams, timed }: 
   return { format: 'ndjson', frames, opening: 0, closing: 0, failure: () => [], headers }
 }
 
-function voiced(seconds: number, format: string): MediaFile {
+function encodeSpeech(seconds: number, format: string): MediaFile {
   const [codec, rate = '0'] = format.split('_')
   if (codec === 'mp3') return sound(seconds, 'mp3')
   if (codec === 'opus') return sound(seconds, 'opus')
@@ -213,36 +213,44 @@ function listen(call: Call): Answer {
   const odd = [...call.request.query.keys()].find((name) => name !== 'enable_logging')
   if (odd !== undefined) return invalid({ kind: 'unknown', path: [odd], rule: hearing, value: '' }, 'query')
   const body = bodyOf(parts, { ...hearing, fields: { ...hearing.fields, diarize: { kind: 'string' } } })
-  const asked = {
+  const options = {
     ...body,
     ...('diarize' in body ? { diarize: [body['diarize']].flat().at(-1) === 'true' } : {}),
   } as Json
-  const fault = check(hearing, asked)
+  const fault = check(hearing, options)
   if (fault) return invalid(fault)
-  const sources = ['file', 'cloud_storage_url', 'source_url'].filter((name) => asked[name] !== undefined)
+  const sources = ['file', 'cloud_storage_url', 'source_url'].filter((name) => options[name] !== undefined)
   if (sources.length !== 1) {
     return problem(400, 'invalid_request', 'Exactly one of the file or cloud_storage_url parameters must be provided.')
   }
-  const file: unknown = asked['file']
-  if (isUpload(file) && soundIn(file.bytes) === undefined && asked['file_format'] !== 'pcm_s16le_16') {
+  const file: unknown = options['file']
+  if (isUpload(file) && soundIn(file.bytes) === undefined && options['file_format'] !== 'pcm_s16le_16') {
     return problem(400, 'invalid_content', 'File upload is corrupted. Please ensure it is playable audio.')
   }
-  const heard = transcriptOf(isUpload(file) ? file.bytes : Buffer.alloc(0), call.behaviour.media)
-  const heardWords = wordsOf(heard, asked)
-  const told = { language_code: 'eng', language_probability: 0.98, text: heard.text, words: heardWords }
-  return { status: 200, body: { ...told, transcription_id: id('', 20), audio_duration_secs: heard.seconds } }
+  const transcript = transcriptOf(isUpload(file) ? file.bytes : Buffer.alloc(0), call.behaviour.media)
+  const heardWords = wordsOf(transcript, options)
+  const transcriptFields = {
+    language_code: 'eng',
+    language_probability: 0.98,
+    text: transcript.text,
+    words: heardWords,
+  }
+  return {
+    status: 200,
+    body: { ...transcriptFields, transcription_id: id('', 20), audio_duration_secs: transcript.seconds },
+  }
 }
 
 /** Words with the blanks between them, which are words of their own. */
 function wordsOf({ segments }: Transcript, { timestamps_granularity: times = 'word', diarize }: Json): Json[] {
   const all = segments.flatMap((segment) => segment.words.map((word) => ({ ...word, speaker: segment.speaker })))
-  const shownWord = (said: string, type: string, start: number, end: number, speaker: string): Json => ({
-    text: said,
+  const shownWord = (word: string, type: string, start: number, end: number, speaker: string): Json => ({
+    text: word,
     ...(times === 'none' ? {} : { start, end }),
     type,
     ...(diarize ? { speaker_id: `speaker_${speaker.charCodeAt(0) - 65}` } : {}),
     logprob: 0,
-    ...(times === 'character' ? { characters: [...said].map((one) => ({ text: one, start, end })) } : {}),
+    ...(times === 'character' ? { characters: [...word].map((one) => ({ text: one, start, end })) } : {}),
   })
   return all.flatMap(({ word, start, end, speaker }, n) => [
     ...(n === 0 ? [] : [shownWord(' ', 'spacing', start, start, speaker)]),
@@ -250,7 +258,7 @@ function wordsOf({ segments }: Transcript, { timestamps_granularity: times = 'wo
   ])
 }
 
-function shown({ id: voice_id, name, gender, language, locale }: ElevenLabsVoice): Json {
+function voiceRow({ id: voice_id, name, gender, language, locale }: ElevenLabsVoice): Json {
   return {
     voice_id,
     name,
@@ -271,7 +279,7 @@ function shown({ id: voice_id, name, gender, language, locale }: ElevenLabsVoice
 
 function page(query: URLSearchParams, voices: ElevenLabsVoice[]): Whole {
   const like = query.get('search')?.toLowerCase()
-  const found = voices.filter(
+  const matches = voices.filter(
     ({ name, gender, language }) =>
       (like === undefined || name.toLowerCase().includes(like)) &&
       (query.get('gender') ?? gender) === gender &&
@@ -279,10 +287,13 @@ function page(query: URLSearchParams, voices: ElevenLabsVoice[]): Whole {
   )
   const size = Math.min(100, Number(query.get('page_size') ?? 10))
   const from = Number(query.get('next_page_token') ?? 0)
-  const more = from + size < found.length
-  const shownPage = found.slice(from, from + size).map(shown)
+  const more = from + size < matches.length
+  const shownPage = matches.slice(from, from + size).map(voiceRow)
   const next = more ? String(from + size) : null
-  return { status: 200, body: { voices: shownPage, has_more: more, total_count: found.length, next_page_token: next } }
+  return {
+    status: 200,
+    body: { voices: shownPage, has_more: more, total_count: matches.length, next_page_token: next },
+  }
 }
 
 function modelOf(model_id: string): Json {

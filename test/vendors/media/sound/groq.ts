@@ -5,9 +5,9 @@
 // guessed: the words of its errors; whether unknown fields are refused (they are here).
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { id } from '../../delivery/plan.ts'
-import { errorOf, problem, refusals, said } from '../../openai/errors.ts'
+import { errorOf, problem, refusals, messageFor } from '../../openai/errors.ts'
 import { entryOf } from '../../openai/openai.ts'
-import { worded } from '../../openai/rules.ts'
+import { faultError } from '../../openai/rules.ts'
 import { check, type Rule } from '../../rules.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Json, Options } from '../../vendor.ts'
@@ -54,7 +54,7 @@ export async function groqMedia(options: Options<string> & { paid?: boolean } = 
     otherwise,
     answer: (call) => answer(call, models, [key, ...keys], most),
     failure: ({ status, type, code, message }) =>
-      problem({ status, message: message ?? said(status), ...errorOf(status, type, code) }),
+      problem({ status, message: message ?? messageFor(status), ...errorOf(status, type, code) }),
     refusals,
     headers: () => ({ 'x-request-id': id('req_', 26), 'x-ratelimit-remaining-requests': '1999' }),
   })
@@ -63,11 +63,11 @@ export async function groqMedia(options: Options<string> & { paid?: boolean } = 
 
 function answer(call: Call, models: string[], keys: string[], most: number): Answer {
   const { method, path, request } = call
-  const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
-  if (given === undefined || !keys.includes(given)) {
+  const apiKey = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (apiKey === undefined || !keys.includes(apiKey)) {
     return problem({ status: 401, message: 'Invalid API Key', code: 'invalid_api_key' })
   }
-  call.key = given
+  call.key = apiKey
   if (method === 'GET' && path === '/openai/v1/models') {
     return { status: 200, body: { object: 'list', data: models.map((name) => entryOf({ id: name })) } }
   }
@@ -84,7 +84,7 @@ function answer(call: Call, models: string[], keys: string[], most: number): Ans
   if (typeof parts === 'string') return problem({ status: 400, message: 'request body is not multipart/form-data' })
   const body = bodyOf(parts, rule)
   const fault = check(rule, body)
-  if (fault) return problem(worded(fault))
+  if (fault) return problem(faultError(fault))
   const file: unknown = body['file']
   if (isUpload(file) === (body['url'] !== undefined)) {
     return problem({ status: 400, message: 'One of `file` or `url` must be provided.', param: 'file' })
@@ -95,15 +95,15 @@ function answer(call: Call, models: string[], keys: string[], most: number): Ans
     return problem({ status: 404, message, code: 'model_not_found' })
   }
   const refusal = isUpload(file) ? unheard(file.filename, file.bytes) : undefined
-  return refusal ? problem(refusal) : told(call, body, isUpload(file) ? file.bytes : undefined)
+  return refusal ? problem(refusal) : answerFor(call, body, isUpload(file) ? file.bytes : undefined)
 }
 
-function told({ behaviour }: Call, body: Json, bytes: Buffer | undefined): Whole {
+function answerFor({ behaviour }: Call, body: Json, bytes: Buffer | undefined): Whole {
   const length = bytes ? {} : { seconds: 2 }
-  const heard = transcriptOf(bytes ?? Buffer.alloc(0), { ...length, ...behaviour.media })
+  const transcript = transcriptOf(bytes ?? Buffer.alloc(0), { ...length, ...behaviour.media })
   const x_groq = { id: id('req_', 26) }
   const format = body['response_format'] ?? 'json'
-  if (format === 'text') return { status: 200, body: ` ${heard.text}` }
-  if (format === 'json') return { status: 200, body: { text: ` ${heard.text}`, x_groq } }
-  return { status: 200, body: { ...verbose(body, heard), x_groq } }
+  if (format === 'text') return { status: 200, body: ` ${transcript.text}` }
+  if (format === 'json') return { status: 200, body: { text: ` ${transcript.text}`, x_groq } }
+  return { status: 200, body: { ...verbose(body, transcript), x_groq } }
 }

@@ -8,7 +8,7 @@ import { deepgramMedia } from './deepgram.ts'
 import { elevenLabsMedia } from './elevenlabs.ts'
 import { groqMedia } from './groq.ts'
 
-const heard = { media: { text: 'One two. Three four.' } } satisfies Behaviour
+const behavior = { media: { text: 'One two. Three four.' } } satisfies Behaviour
 const text = 'Hello from the loopback.'
 
 describe('ElevenLabs', () => {
@@ -16,26 +16,26 @@ describe('ElevenLabs', () => {
   const post = async ({ origin, key }: Vendor, path: string, body: Body | Json) =>
     await ask('POST', `${origin}/v1/${path}`, { headers: { 'xi-api-key': key }, body })
 
-  test('speaks whole, in pieces and with times, in the format asked for', async () => {
+  test('speaks whole, in pieces, and with timestamps, in the requested format', async () => {
     await using vendor = await elevenLabsMedia()
     const whole = await post(vendor, `text-to-speech/${voice}`, { text })
     assert.deepEqual([whole.headers['content-type'], soundIn(whole.bytes)], ['audio/mpeg', 'mp3'])
     assert.equal(whole.headers['character-cost'], String(text.length))
-    const streamed = await post(vendor, `text-to-speech/${voice}/stream?output_format=pcm_16000`, { text })
-    assert.equal(streamed.headers['content-length'], undefined)
-    assert.equal(streamed.bytes.length, 2 * Math.round((text.length / 15) * 16_000))
+    const streamResponse = await post(vendor, `text-to-speech/${voice}/stream?output_format=pcm_16000`, { text })
+    assert.equal(streamResponse.headers['content-length'], undefined)
+    assert.equal(streamResponse.bytes.length, 2 * Math.round((text.length / 15) * 16_000))
     const more = { apply_text_normalization: 'off', seed: 1, voice_settings: { stability: 0.5, speed: 1 } }
-    const timed = (await post(vendor, `text-to-speech/${voice}/with-timestamps`, { text, ...more })).json()
-    assert.equal(timed['alignment'].characters.join(''), text)
-    assert.equal(soundIn(Buffer.from(timed['audio_base64'], 'base64')), 'mp3')
+    const timedSpeech = (await post(vendor, `text-to-speech/${voice}/with-timestamps`, { text, ...more })).json()
+    assert.equal(timedSpeech['alignment'].characters.join(''), text)
+    assert.equal(soundIn(Buffer.from(timedSpeech['audio_base64'], 'base64')), 'mp3')
     const lines = (await post(vendor, `text-to-speech/${voice}/stream/with-timestamps`, { text })).bytes.toString()
     const pieces = lines
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Json)
     assert.equal(pieces[0]?.['alignment'].characters.length, text.length)
-    const joined = Buffer.concat(pieces.map((piece) => Buffer.from(piece['audio_base64'], 'base64')))
-    assert.deepEqual(joined, whole.bytes)
+    const audio = Buffer.concat(pieces.map((piece) => Buffer.from(piece['audio_base64'], 'base64')))
+    assert.deepEqual(audio, whole.bytes)
   })
 
   test('lists voices, all at once or page by page', async () => {
@@ -49,27 +49,29 @@ describe('ElevenLabs', () => {
     assert.deepEqual([next['voices'][0].labels.gender, next['has_more']], ['male', false])
   })
 
-  test('writes down what it hears, with the blanks between the words', async () => {
-    await using vendor = await elevenLabsMedia({ otherwise: heard })
+  test('transcribes with the spaces between the words', async () => {
+    await using vendor = await elevenLabsMedia({ otherwise: behavior })
     const form = { model_id: 'scribe_v2', file: sound(4, 'wav') }
-    const told = (await post(vendor, 'speech-to-text', await asForm({ ...form, diarize: 'true' }))).json()
+    const transcript = (await post(vendor, 'speech-to-text', await asForm({ ...form, diarize: 'true' }))).json()
     assert.deepEqual(
-      told['words'].slice(0, 3).map((word: Json) => [word['text'], word['type'], word['start'], word['speaker_id']]),
+      transcript['words']
+        .slice(0, 3)
+        .map((word: Json) => [word['text'], word['type'], word['start'], word['speaker_id']]),
       [
         ['One', 'word', 0, 'speaker_0'],
         [' ', 'spacing', 1, 'speaker_0'],
         ['two.', 'word', 1, 'speaker_0'],
       ],
     )
-    assert.equal(told['words'].at(-1).speaker_id, 'speaker_1')
-    assert.equal(told['audio_duration_secs'], 4)
+    assert.equal(transcript['words'].at(-1).speaker_id, 'speaker_1')
+    assert.equal(transcript['audio_duration_secs'], 4)
     const none = (
       await post(vendor, 'speech-to-text', await asForm({ ...form, timestamps_granularity: 'none' }))
     ).json()
     assert.equal('start' in none['words'][0], false)
   })
 
-  test('refuses in its own words', async () => {
+  test('rejects requests with its own errors', async () => {
     await using vendor = await elevenLabsMedia()
     const status = async (path: string, body: Body | Json) => {
       const { status: code, json } = await post(vendor, path, body)
@@ -103,7 +105,7 @@ describe('Deepgram', () => {
     await ask('POST', `${origin}/v1/${path}`, { headers: { authorization: `Token ${key}` }, body })
   const wav = (seconds: number): Body => ({ type: 'audio/wav', bytes: sound(seconds, 'wav').bytes })
 
-  test('speaks in pieces, in the encoding and container asked for', async () => {
+  test('speaks in pieces, in the requested encoding and container', async () => {
     await using vendor = await deepgramMedia()
     const mp3 = await post(vendor, 'speak?model=aura-2-thalia-en', { text })
     assert.deepEqual([soundIn(mp3.bytes), mp3.headers['content-length']], ['mp3', undefined])
@@ -114,8 +116,8 @@ describe('Deepgram', () => {
     assert.equal(soundIn((await post(vendor, 'speak?encoding=opus', { text })).bytes), 'ogg')
   })
 
-  test('hears a raw body or an address', async () => {
-    await using vendor = await deepgramMedia({ otherwise: heard })
+  test('transcribes a raw body or a URL', async () => {
+    await using vendor = await deepgramMedia({ otherwise: behavior })
     const query = 'listen?model=nova-3&smart_format=true&diarize=true&utterances=true&detect_language=true'
     const { metadata, results } = (await post(vendor, query, wav(4))).json()
     assert.equal(metadata.duration, 4)
@@ -125,12 +127,12 @@ describe('Deepgram', () => {
     const { word, punctuated_word, start, end, speaker } = channel.alternatives[0].words[3]
     assert.deepEqual([word, punctuated_word, start, end, speaker], ['four', 'four.', 3, 4, 1])
     assert.equal(results.utterances.length, 2)
-    const linked = (await post(vendor, 'listen', { url: 'https://example.test/a.wav' })).json()
-    assert.equal(linked['results'].channels[0].alternatives[0].transcript, 'one two three four')
+    const transcript = (await post(vendor, 'listen', { url: 'https://example.test/a.wav' })).json()
+    assert.equal(transcript['results'].channels[0].alternatives[0].transcript, 'one two three four')
     assert.ok((await post(vendor, 'listen?callback=https://example.test/', wav(1))).json()['request_id'])
   })
 
-  test('refuses in its own words', async () => {
+  test('rejects requests with its own errors', async () => {
     await using vendor = await deepgramMedia()
     const status = async (path: string, body: Body | Json) => {
       const { status: code, json } = await post(vendor, path, body)
@@ -150,8 +152,8 @@ describe('Deepgram', () => {
 })
 
 describe('Groq', () => {
-  test('hears as OpenAI does, also by address', async () => {
-    await using vendor = await groqMedia({ otherwise: heard })
+  test('transcribes as OpenAI does, also by URL', async () => {
+    await using vendor = await groqMedia({ otherwise: behavior })
     const { audio } = new OpenAI({
       apiKey: vendor.key,
       baseURL: `${vendor.origin}/openai/v1`,
@@ -172,14 +174,14 @@ describe('Groq', () => {
     await assert.rejects(audio.translations.create({ file, model }))
     assert.equal((await audio.translations.create({ file, model: 'whisper-large-v3' })).text, ' One two. Three four.')
     const at = `${vendor.origin}/openai/v1/audio/transcriptions`
-    const linked = await ask('POST', at, {
+    const response = await ask('POST', at, {
       headers: bearer(vendor),
       body: await asForm({ model, url: 'https://example.test/a.wav', response_format: 'text' }),
     })
-    assert.equal(linked.bytes.toString(), ' One two. Three four.')
+    assert.equal(response.bytes.toString(), ' One two. Three four.')
   })
 
-  test('refuses subtitles, both sources or none, and more than its plan takes', async () => {
+  test('rejects subtitles, both sources or none, and files above its plan’s limit', async () => {
     await using vendor = await groqMedia()
     const post = async ({ origin, key }: Vendor, fields: Parameters<typeof asForm>[0]) => {
       const form = await asForm({ model: 'whisper-large-v3', ...fields })
@@ -192,7 +194,7 @@ describe('Groq', () => {
     assert.equal((await post(vendor, {})).status, 400)
     const large = { bytes: Buffer.concat([file.bytes, Buffer.alloc(25 * 1_048_576)]), type: 'audio/wav' }
     assert.equal((await post(vendor, { file: large })).json()['error'].code, 'request_too_large')
-    await using paid = await groqMedia({ paid: true })
-    assert.equal((await post(paid, { file: large })).status, 200)
+    await using paidVendor = await groqMedia({ paid: true })
+    assert.equal((await post(paidVendor, { file: large })).status, 200)
   })
 })
