@@ -15,10 +15,10 @@ const weather = {
 const sealedParams = { model: 'o4-mini', store: false, include: ['reasoning.encrypted_content' as const] }
 
 async function events(vendor: Vendor, body: Json): Promise<Json[]> {
-  const events1: Json[] = []
+  const allEvents: Json[] = []
   const stream = await client(vendor).responses.create({ ...body, stream: true })
-  for await (const event of stream) events1.push(event)
-  return events1
+  for await (const event of stream) allEvents.push(event)
+  return allEvents
 }
 
 describe('openai 7.55, responses', () => {

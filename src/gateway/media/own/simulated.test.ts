@@ -91,9 +91,9 @@ test('a video is a job that survives as JSON; its result is the same for every r
     assert.deepEqual([job['width'], job['height'], job['seconds']], [width, height, 1])
     const results = await Promise.all(
       [job, JSON.parse(JSON.stringify(job)) as typeof job].map(async (stored) => {
-        const poll1 = await poll(wire, stored)
-        assert.ok(poll1.status === 'done' && poll1.delivered.kind === 'files')
-        return Buffer.concat(await Array.fromAsync(poll1.delivered.files[0]!.bytes))
+        const pollResult = await poll(wire, stored)
+        assert.ok(pollResult.status === 'done' && pollResult.delivered.kind === 'files')
+        return Buffer.concat(await Array.fromAsync(pollResult.delivered.files[0]!.bytes))
       }),
     )
     assert.deepEqual(results[1], results[0])

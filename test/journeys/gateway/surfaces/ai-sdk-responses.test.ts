@@ -73,7 +73,7 @@ for (const isStream of [false, true])
     ['oa/gpt-4o', () => gpt],
     ['rs/gpt-4o', () => gpt],
   ] as const)
-    test(`AI SDK 7 names its earlier items, ${isStream ? 'streamed' : 'whole'}, and ${model} sees the whole conversation at each step`, async () => {
+    test(`AI SDK 7 refers to its earlier items, ${isStream ? 'streamed' : 'whole'}, and ${model} sees the whole conversation at each step`, async () => {
       const vendor = vendorOf()
       const from = acceptedRequests(vendor).length
       vendor.script(

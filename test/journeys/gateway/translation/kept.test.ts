@@ -143,7 +143,7 @@ const send = (shape: Shape, endpoint: string, body: Json, key = world.key) =>
   )
 
 for (const { shape, name, kind, body } of ways) {
-  test(`${paths[shape]}: ${name} is read at the caller's own vendor, and by nobody else`, async () => {
+  test(`${paths[shape]}: ${name} is read only at the caller's own vendor`, async () => {
     const vendor = vendorOf(shape)
     const id = kind === undefined ? 'made_up_1' : vendor.keep({ kind, text: `secret ${name}` })
     if (kind !== undefined) {
@@ -160,7 +160,7 @@ for (const { shape, name, kind, body } of ways) {
     assert.equal(posts(), before, 'no vendor is asked')
   })
 
-  test(`${paths[shape]}: ${name} counts at the context's limit where a cap guards the call`, async () => {
+  test(`${paths[shape]}: ${name} counts as the full context if a cap applies`, async () => {
     const small = await world.person.key({ spend_cap_usd: 0.05, spend_cap_period: 'total' })
     const { status, text } = await send(shape, shape, body('made_up_1'), small)
     assert.equal(status, 402, text)

@@ -202,19 +202,19 @@ describe('openai 7.55: videos', () => {
     vendor.script({ media: { job: { polls: 2 } } })
     const { videos } = client(vendor)
     const reference = await toFile((await picture('1280x720')).bytes, 'a.png', { type: 'image/png' })
-    const created1 = await videos.create({
+    const createdVideo = await videos.create({
       prompt: 'A cat',
       size: '1280x720',
       seconds: '4',
       input_reference: reference,
     })
-    assert.equal(created1.status, 'queued')
-    await assert.rejects(videos.downloadContent(created1.id), NotFoundError)
-    await assert.rejects(videos.delete(created1.id), BadRequestError)
+    assert.equal(createdVideo.status, 'queued')
+    await assert.rejects(videos.downloadContent(createdVideo.id), NotFoundError)
+    await assert.rejects(videos.delete(createdVideo.id), BadRequestError)
     const polls = [
-      await videos.retrieve(created1.id),
-      await videos.retrieve(created1.id),
-      await videos.retrieve(created1.id),
+      await videos.retrieve(createdVideo.id),
+      await videos.retrieve(createdVideo.id),
+      await videos.retrieve(createdVideo.id),
     ]
     assert.deepEqual(
       polls.map(({ status, progress }) => [status, progress]),
@@ -225,19 +225,19 @@ describe('openai 7.55: videos', () => {
       ],
     )
     assert.equal(vendor.jobs[0]?.polled.length, 3)
-    const file = await videos.downloadContent(created1.id)
+    const file = await videos.downloadContent(createdVideo.id)
     assert.equal(file.headers.get('content-type'), 'video/mp4')
     assert.equal(Buffer.from(await file.arrayBuffer()).toString('latin1', 4, 8), 'ftyp')
-    const thumbnail = await videos.downloadContent(created1.id, { variant: 'thumbnail' })
+    const thumbnail = await videos.downloadContent(createdVideo.id, { variant: 'thumbnail' })
     assert.equal(formatOf(Buffer.from(await thumbnail.arrayBuffer())), 'webp')
     assert.deepEqual(
       (await Array.fromAsync(videos.list())).map(({ id }) => id),
-      [created1.id],
+      [createdVideo.id],
     )
     vendor.expire()
-    await assert.rejects(videos.downloadContent(created1.id), NotFoundError)
-    assert.equal((await videos.delete(created1.id)).deleted, true)
-    await assert.rejects(videos.retrieve(created1.id), NotFoundError)
+    await assert.rejects(videos.downloadContent(createdVideo.id), NotFoundError)
+    assert.equal((await videos.delete(createdVideo.id)).deleted, true)
+    await assert.rejects(videos.retrieve(createdVideo.id), NotFoundError)
   })
 
   test('one ended by moderation, one that fails, one that is never done', async () => {
