@@ -139,7 +139,7 @@ const judges = [
   'surfaces/*/*.ts',
   'mount.ts',
 ]
-const reads = /(?:\b(?:body|asked|told|sent)\.(?:value|has|holdsItems)|\bfield)\('(\w+)'\)|\bjson\['(\w+)'\]/g
+const reads = /(?:\b(?:body|\w+Body|adapted)\.(?:value|has|holdsItems)|\bfield)\('(\w+)'\)|\bjson\['(\w+)'\]/g
 /** Fields without an effect on these decisions; in the second line, fields of answers. */
 const harmless = new Set(
   `cache_control content encoding_format session_id tool_choice
