@@ -26,7 +26,9 @@ const name = fc.constantFrom('get', 'get.it', '1st', 'ünï', 'a'.repeat(70), 'b
 const cache = fc.option(fc.constantFrom('5m' as const, '1h' as const), { nil: undefined, freq: 6 })
 const withMark = <T extends object>(part: T, mark: '5m' | '1h' | undefined): T =>
   mark === undefined ? part : { ...part, cache: mark }
-const text = fc.tuple(words, cache).map(([content, mark]): CanonicalPart => withMark({ type: 'text', text: content }, mark))
+const text = fc
+  .tuple(words, cache)
+  .map(([content, mark]): CanonicalPart => withMark({ type: 'text', text: content }, mark))
 const image = fc.constantFrom<CanonicalPart>(
   { type: 'image', source: { kind: 'base64', media_type: 'image/jpeg', data: 'iVBORw0KGgo=' } },
   { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' } },

@@ -150,9 +150,8 @@ async function downloadFault(answer: WireAnswer): Promise<MediaFault> {
   const isGone = status === 403 || status === 404 || status === 410
   return new MediaFault(
     'bad_answer',
-    «gone
-      ¦isGone
-      »? 'The URL of the result has expired.'
+    isGone
+      ? 'The URL of the result has expired.'
       : `The result couldn’t be downloaded. Its server returned status ${status}.`,
     // Temporary errors may be retried.
     status >= 500 || status === 429 ? { status, retryAfterSeconds: retryAfter(answer.headers) } : {},

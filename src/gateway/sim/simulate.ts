@@ -54,11 +54,7 @@ function planOf({
 }: CanonicalRequest): { steps: Step[]; usage: Script['usage'] } | Extract<Chunk, { type: 'error' }> {
   const name = simModelOf(model)
   if (name === null)
-    return errorChunk(
-      'model_not_found',
-      `The simulated model ${model} doesn’t exist. Use sim/echo or sim/script.`,
-      404,
-    )
+    return errorChunk('model_not_found', `The simulated model ${model} doesn’t exist. Use sim/echo or sim/script.`, 404)
   if (name === 'echo') return { steps: [{ type: 'text', text: lastWords(messages) }], usage: null }
   try {
     return stepsNow(messages)
