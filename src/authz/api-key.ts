@@ -1,8 +1,8 @@
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-// An API key: `uk_`, 43 random base62 characters, and the CRC-32 of those in 6 more (contract, part 4). The checksum
-// lets a typo or a made-up key be refused without asking the database, and lets scanners find leaked keys.
+// An API key: `uk_`, 43 random base62 characters, and their CRC-32 in 6 more (contract, part 4). The checksum rejects
+// typos and made-up keys without a query and helps scanners find leaked keys.
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SHAPE = /^uk_[0-9A-Za-z]{49}$/
 
@@ -16,7 +16,7 @@ export const randomBase62 = (length: number): string => Array.from({ length }, (
 export const isWellFormed = (secret: string): boolean =>
   SHAPE.test(secret) && checksum(secret.slice(3, 46)) === secret.slice(46)
 
-/** The hash is what is stored: 256 random bits need no salt and no slow hash. */
+/** Only the hash is stored. 256 random bits need neither a salt nor a slow hash. */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
 function checksum(random: string): string {

@@ -18,22 +18,22 @@ interface AuditTable {
   subject_type: string | null
   subject_id: string | null
   details: ColumnType<Record<string, unknown>, string, never>
-  /** Null on rows that were written before it was. */
+  /** Null on rows from before the column existed. */
   actor: ColumnType<Actor | null, string, never>
   request_id: string | null
 }
 export type AuditRow = Selectable<AuditTable>
 
 export interface AuditEntry {
-  /** The name of the event that the entry goes with: `member.added`. */
+  /** The related event: `member.added`. */
   action: string
   workspaceId: Id | null
   subject: { type: string; id: Id }
-  /** The values before and now, or how much went. Never a secret. */
+  /** The old and new values, or counts. Never a secret. */
   details: Record<string, unknown>
 }
 
-/** Writes down who changed a right or removed something, in the transaction of the change. Stays when all else goes. */
+/** Records who changed access or deleted something, in the same transaction. Entries outlive what they describe. */
 export async function writeAudit(ctx: Context, { action, workspaceId, subject, details }: AuditEntry): Promise<void> {
   await ctx.db
     .insertInto('audit')

@@ -1,4 +1,4 @@
-/** The five doors of everything that can be put away (contract, part 5), for the endpoints that the kernel's `lifecycle()` declares. */
+/** Implements the lifecycle endpoints (contract, part 5) declared by `lifecycle()` in core. */
 import { sql } from 'kysely'
 import { refuse } from '#core/errors.ts'
 import { type ChannelKind, type EventType, eventTypes } from '#core/events.ts'
@@ -11,7 +11,7 @@ import { type ResourceRow, type Status, lockResource, updateResource } from './r
 export type Move = 'archive' | 'unarchive' | 'trash' | 'restore'
 type Place = Pick<ResourceRow, 'status' | 'trashed_from'>
 
-/** The result of a move: the new status, null when it already holds, or `refused` with what would be allowed. */
+/** Returns the new status, null if it already applies, or `refused`. */
 export function statusAfter({ status, trashed_from }: Place, move: Move): Status | null | 'refused' {
   if (move === 'restore') return status === 'trashed' ? (trashed_from ?? 'active') : null
   if (move === 'trash') return status === 'trashed' ? null : 'trashed'
@@ -20,7 +20,7 @@ export function statusAfter({ status, trashed_from }: Place, move: Move): Status
   return status === target ? null : target
 }
 
-/** The doors that lead away from a status, as their paths name them. */
+/** Actions allowed from each status, as named in paths. */
 const allowedFrom = {
   active: ['archive', 'trash'],
   archived: ['unarchive', 'trash'],
@@ -29,7 +29,7 @@ const allowedFrom = {
 
 const past = { archive: 'archived', unarchive: 'unarchived', trash: 'trashed', restore: 'restored' } as const
 
-/** The events of a kind that takes part, for its area's declarations. */
+/** A kind's lifecycle events, to include in its module's declarations. */
 export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly ChannelKind[]): readonly EventType[] =>
   eventTypes(scope, channels, {
     [`${kind}.archived`]: `The ${kind} was archived.`,
@@ -39,33 +39,29 @@ export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly C
     [`${kind}.deleted`]: `The ${kind} was permanently deleted.`,
   })
 
-/** A trashed thing is deleted after this many days. */
+/** Days until trashed resources are deleted permanently. */
 export const TRASH_DAYS = 30
 const BATCH = 500
 
-/** A kind of resource, as the lifecycle knows it. */
 export interface LifecycleKind<Shown> {
-  /**
-   * The kind's name, as it was registered. Events are `<kind>.archived`, `.unarchived`, `.trashed`, `.restored`,
-   * `.deleted`.
-   */
+  /** The registered kind. Events are `<kind>.archived`, `.unarchived`, `.trashed`, `.restored`, `.deleted`. */
   kind: string
-  /** The thing as GET answers it. */
+  /** Returns the resource as GET does. */
   read(ctx: Context, id: Id): Promise<Shown>
-  /** The channels that hear of a move, beside the workspace. */
+  /** Channels to notify besides the workspace. */
   channels?(row: ResourceRow): string[]
 }
 
 /**
- * The handlers of the five doors, to spread into `implement(agents, { …, ...lifecycleOf({ kind: 'agent', read }) })`.
- * Each is a compare-and-set in one transaction with its event; a repeat changes nothing. An area that has more to do
- * calls the door within a transaction of its own, which it joins.
+ * The five lifecycle handlers, to spread into `implement(agents, { …, ...lifecycleOf({ kind: 'agent', read }) })`. Each
+ * is a compare-and-set in one transaction with its event; repeating it changes nothing. A module with more to do calls
+ * the handler within its own transaction.
  */
 export function lifecycleOf<Shown>(lifecycleKind: LifecycleKind<Shown>) {
   const { kind, read, channels } = lifecycleKind
 
   const tell = (ctx: Context, verb: string, row: ResourceRow): Promise<void> =>
-    // No titles in here: not everybody in the workspace may read this kind.
+    // No titles: not every workspace member may read this kind.
     ctx.emit({
       type: `${kind}.${verb}`,
       channels: [`workspace:${row.workspace_id}`, ...(channels?.(row) ?? [])],
@@ -119,7 +115,7 @@ export function lifecycleOf<Shown>(lifecycleKind: LifecycleKind<Shown>) {
       await ctx.transaction((ctx) => go(ctx, id, 'trash'))
       return { id }
     },
-    /** Deletes the thing's own row, its row in the register, and everything that references it. */
+    /** Deletes the resource's row, its register row, and everything that references it. */
     async permanent_delete(ctx: Context, { id }: { id: Id }): Promise<{ id: Id }> {
       await ctx.transaction(async (ctx) => {
         const row = await lockResource(ctx, kind, id)
@@ -132,7 +128,7 @@ export function lifecycleOf<Shown>(lifecycleKind: LifecycleKind<Shown>) {
   }
 }
 
-/** Deletes for good what has been in the trash for 30 days, whatever its kind. Answers how many went. */
+/** Permanently deletes everything that was in the trash for 30 days. Returns the number of rows. */
 export async function emptyTrash({ postgres, bus }: Pick<Engine, 'postgres' | 'bus'>): Promise<number> {
   for (let deletedCount = 0; ;) {
     const rows = await postgres.db.transaction().execute(async (db) => {

@@ -3,9 +3,9 @@ import type { Context } from '#infra/context.ts'
 import { refuse } from '#core/errors.ts'
 
 /**
- * Refuses what is asked by a session that has ended or a key that was revoked, of which this process may not know yet.
- * What stays when they are gone asks so, first in its transaction: whoever takes the account over has it locked meanwhile,
- * and either finds what was written here, or this finds the session gone.
+ * Throws if the caller's session has ended or its key was revoked, which this process may not know yet. Used first in
+ * transactions whose writes outlive the session: an account takeover locks the session, so it either sees those writes
+ * or this finds the session ended.
  */
 export async function checkLive({ db, principal }: Context): Promise<void> {
   const { credential, accountId } = principal

@@ -6,7 +6,7 @@ import { refuse } from '#core/errors.ts'
 import { type Id, newId } from '#core/ids.ts'
 import { reachableWorkspaces } from '#core/principal.ts'
 
-/** The workspace that every account has from its first moment on, and cannot lose. */
+/** Every account has a personal workspace from creation on and can't lose it. */
 export async function createPersonalWorkspace(db: Db, id: Id, accountId: Id): Promise<void> {
   await sql`insert into workspaces (id, name, kind, created_by) values (${id}, 'Personal', 'personal', ${accountId})`.execute(
     db,
@@ -15,10 +15,10 @@ export async function createPersonalWorkspace(db: Db, id: Id, accountId: Id): Pr
     values (${newId()}, ${id}, ${accountId}, 'owner', ${accountId})`.execute(db)
 }
 
-/** An invitation, as `i`, that lets somebody in. */
+/** SQL condition for a usable invitation `i`. */
 export const openInvitation = sql<SqlBool>`i.status = 'pending' and i.expires_at > now()`
 
-/** Whether this token is of a pending invitation to this address: one invitation lets one account in. */
+/** Whether the token belongs to a pending invitation to this address. An invitation admits one account. */
 export async function isInvited(db: Db, token: string, email: string): Promise<boolean> {
   const { rows } =
     await sql`select from invitations i where ${hash('sha256', token, 'buffer')} in (i.token_hash, i.mail_token_hash)
@@ -32,7 +32,7 @@ export async function isInOneOf(db: Db, accountId: Id, workspaceIds: readonly Id
   return rows.length > 0
 }
 
-/** Refuses with 404 unless the caller shares a workspace with this account, or is it. */
+/** Throws 404 unless the caller is this account or shares a workspace with it. */
 export async function checkMet(
   ctx: Context,
   accountId: Id,
@@ -44,14 +44,14 @@ export async function checkMet(
     refuse('not_found', { param, message })
 }
 
-/** The accounts that are members of any of these workspaces. */
+/** The members of these workspaces. */
 export async function accountsIn(db: Db, workspaceIds: readonly Id[]): Promise<Id[]> {
   const { rows } = await sql<{ id: Id }>`select distinct account_id as id from members
     where workspace_id = any(${workspaceIds}::ulid[])`.execute(db)
   return rows.map(({ id }) => id)
 }
 
-/** The workspace that stands for an account, where what it owns by itself lives. */
+/** The workspace for an account's own resources. */
 export async function personalWorkspaceOf(db: Db, accountId: Id): Promise<Id> {
   const { rows } = await sql<{
     id: Id

@@ -10,8 +10,8 @@ import { type Membership, isHeldToOne, membershipIn } from '#core/principal.ts'
 import type { Entry } from '#core/registry.ts'
 
 /**
- * Finds what the path names and the workspace the call works in, and holds the caller's place there against what
- * the endpoint needs. What the caller may not know of is 404, like what is not there.
+ * Loads the resource and workspace of a call and compares the caller's role with the endpoint's requirement. Resources
+ * the caller can't know of are a 404, like missing ones.
  */
 export async function permit(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
   const { endpoint, finder } = entry
@@ -48,7 +48,7 @@ export async function permit(ctx: Context, entry: Entry<Context>, input: Record<
   }
 }
 
-/** A key or an agent that is held to one workspace may be in other hands than the account is. */
+/** A key or agent bound to one workspace may be used by someone other than the account's owner. */
 function checkStandsForAccount({ principal }: Context): void {
   if (isHeldToOne(principal))
     refuse('capability_denied', {
@@ -62,8 +62,8 @@ const onlyReads = ({ endpoint }: Entry<Context>): boolean =>
 const own: Membership = { role: 'owner', permissions: null, status: 'active' }
 
 /**
- * The caller's place with a resource: by membership of the workspace it lives in, and only where it lives in none as the
- * account that it belongs to. Having made a thing gives no right that outlives the place. Null is a stranger's.
+ * The caller's membership in the resource's workspace, or as owner if it belongs to an account. Having created a
+ * resource grants no lasting access. Null: a stranger.
  */
 function placeOf({ principal }: Context, resource: Resource): Membership | null {
   if (resource.place) return resource.place
@@ -71,7 +71,7 @@ function placeOf({ principal }: Context, resource: Resource): Membership | null 
   return resource.account_id != null && resource.account_id === principal.accountId ? own : null
 }
 
-/** The place that a share gives, if it is enough for this endpoint. What is in the trash is not shared. */
+/** The membership from a share, if it suffices for this endpoint. Trashed resources aren't shared. */
 async function placeByShare(
   ctx: Context,
   { endpoint }: Entry<Context>,

@@ -2,7 +2,7 @@ import { refuse } from '#core/errors.ts'
 import type { Membership } from '#core/principal.ts'
 import { type Role, type Scope, atLeast, roleFor } from '#core/scopes.ts'
 
-/** Refuses what the caller's role in a workspace, or the permissions that narrow it, do not include. */
+/** Throws if the caller's role or its restricted permissions don't suffice. */
 export function checkPlace({ role, permissions }: Membership, scope: Scope | null, atLeastRole?: Role): void {
   const requiredRole = atLeastRole ?? (scope === null ? 'viewer' : roleFor(scope))
   if (!atLeast(role, requiredRole))
@@ -17,7 +17,6 @@ export function checkPlace({ role, permissions }: Membership, scope: Scope | nul
     })
 }
 
-/** An archived workspace is read-only. */
 export function checkWritable({ status }: Membership): void {
   if (status === 'archived')
     refuse('invalid_state', {

@@ -1,7 +1,7 @@
 /**
- * The register of what lives in a workspace and can be put away: agents, chats, files, automations. The row of a kind
- * joins its row here (`references resources on delete cascade`), so that access, lists and the trash are one rule.
- * `lifecycle.ts` has the doors between the states.
+ * The register of workspace resources with a lifecycle: agents, chats, files, automations. Each kind's table references
+ * it (`references resources on delete cascade`), so access, lists, and trash share one implementation. `lifecycle.ts`
+ * changes the status.
  */
 import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
 import { type RefusalMore, absent, refuse } from '#core/errors.ts'
@@ -26,7 +26,7 @@ interface ResourceTable {
   kind: string
   workspace_id: Id
   status: Generated<Status>
-  /** The state that `restore` brings back. */
+  /** The status that `restore` returns to. */
   trashed_from: Exclude<Status, 'trashed'> | null
   trashed_at: Date | null
   trashed_by: Id | null
@@ -37,7 +37,7 @@ interface ResourceTable {
 }
 export type ResourceRow = Selectable<ResourceTable>
 
-/** Registers a new thing, active, made by the caller. Comes before the insert of its own row, in one transaction. */
+/** Registers a new resource created by the caller. Must precede the insert of its own row, in the same transaction. */
 export const insertResource = (
   ctx: Context,
   { id, kind, workspace_id }: Pick<ResourceRow, 'id' | 'kind' | 'workspace_id'>,
@@ -59,8 +59,8 @@ export const insertResource = (
     .catch(workspaceGone)
 
 /**
- * Holds the row until the transaction ends, so that what is decided on it stays true. 404 when it is gone or is no
- * longer where `permit` saw it, 412 when it is not what `If-Match` named.
+ * Locks the row until the transaction ends, so decisions based on it stay valid. Throws 404 if it was deleted or moved
+ * since `permit`, 412 if `If-Match` doesn't match.
  */
 export async function lockResource(ctx: Context, kind: string, id: Id): Promise<ResourceRow> {
   const row =
@@ -79,8 +79,8 @@ export async function lockResource(ctx: Context, kind: string, id: Id): Promise<
 }
 
 /**
- * Called before a thing changes: locks its row as `lockResource` does, refuses a thing in the trash, and sets
- * `updated_at`. `workspace_id` moves the thing to that workspace.
+ * Call before changing a resource: locks its row as `lockResource` does, refuses trashed resources, and sets
+ * `updated_at`. `workspace_id` moves it to that workspace.
  */
 export async function touchResource(
   ctx: Context,
@@ -106,30 +106,34 @@ export const updateResource = (ctx: Context, id: Id, changes: Partial<ResourceRo
     .executeTakeFirstOrThrow()
     .catch(workspaceGone)
 
-/** The refusal for a write whose workspace another process deleted after `permit` had checked it. */
+/** Converts the error of a write whose workspace another process deleted after `permit`. */
 export function workspaceGone(error: unknown): never {
-  // 23503: what a foreign key names is not there.
+  // 23503: foreign key violation.
   if (sqlState(error) === '23503') refuse('not_found', { param: 'workspace_id', message: noWorkspace })
   throw error
 }
 
 export interface ResourcePage {
   kind: string
-  /** The workspaces to look in, from `visibleWorkspaces`. */
+  /** From `visibleWorkspaces`. */
   workspaces: readonly Id[]
   status: Status
-  /** The id to page from: only smaller ids are listed. */
+  /** Cursor: lists only smaller IDs. */
   before: Id | null
   limit: number
-  /** A further condition on the row `x` of the register: `sql<boolean>\`exists (select from chats c where c.id = x.id and …)\``. */
+  /**
+   * An additional condition on the register row `x`: `sql<boolean>\`exists (select from chats c where c.id = x.id and
+   * …)\``.
+   */
   also?: RawBuilder<boolean>
 }
 
 /**
- * The newest rows of a kind that the caller may see, to join the kind's own table to:
- * `db.selectFrom(resourcePage(…).as('r')).innerJoin('agents as a', 'a.id', 'r.id').selectAll(['r', 'a']).orderBy('r.id', 'desc')`.
- * Reads at most `limit` entries of `resources_list` per workspace, however many there are (`~>~` is that index's order).
- * May answer a few more rows than `limit`. The caller orders again, for a join keeps no order.
+ * The newest rows of a kind visible to the caller, to join with the kind's table:
+ * `db.selectFrom(resourcePage(…).as('r')).innerJoin('agents as a', 'a.id', 'r.id').selectAll(['r',
+ * 'a']).orderBy('r.id', 'desc')`.
+ * Reads no more than `limit` entries of `resources_list` per workspace (`~>~` is that index's order) and may return a
+ * few more rows than `limit`. Order again after the join.
  */
 export const resourcePage = ({
   kind,
@@ -149,8 +153,8 @@ export const resourcePage = ({
     order by x.id using ~>~ limit ${sql.lit(step(limit))}) r order by r.id desc limit ${sql.lit(step(limit))})`
 
 /**
- * The same page for the prepared statement of a list that is asked for often: building that anew for each call costs as
- * much as running it. `shape` belongs into its name. `also` gets the number of its first parameter, and gives the values.
+ * The same page for a prepared statement: building the query for each call costs as much as running it. Include `shape`
+ * in the statement's name. `also` receives its first parameter number and returns its values.
  */
 export function resourcePageText(
   { kind, workspaces, status, before, limit }: Omit<ResourcePage, 'also'>,
@@ -174,14 +178,14 @@ export function resourcePageText(
   }
 }
 
-// The planner takes an unknown limit for a tenth of all rows and an unknown list for ten, and then plans anew for each
-// call, which costs three times the page itself. So the usual numbers stand in the text.
+// The planner assumes that an unknown limit is a tenth of all rows and an unknown list has ten entries, and then plans
+// each call anew, which costs three times the page itself. So common numbers are inlined.
 const isFew = (workspaces: readonly Id[]): boolean => workspaces.length > 0 && workspaces.length <= 8
 const step = (limit: number): number => [26, 101].find((most) => limit <= most) ?? limit
 
 /**
- * The workspaces whose things a list shows: all that the caller reaches under this scope, or the one it asks for.
- * 404 for a workspace that it may not know of, 403 where its role there does not include the scope.
+ * The workspaces of a list: all that this caller reaches under the scope, or the requested one. Throws 404 for an
+ * unknown workspace, 403 if the role lacks the scope.
  */
 export function visibleWorkspaces(ctx: Context, scope: Scope, workspaceId: Id | undefined): Id[] {
   if (workspaceId === undefined) return reachableWorkspaces(ctx.principal, scope)
@@ -190,7 +194,7 @@ export function visibleWorkspaces(ctx: Context, scope: Scope, workspaceId: Id | 
   return [workspaceId]
 }
 
-/** Refuses unless the caller may do `scope` in a workspace other than the one that `permit` checked: where a thing is moved or copied to. */
+/** Requires `scope` in another workspace than the one `permit` checked: the target of a move or copy. */
 export function checkTarget(ctx: Context, workspaceId: Id, scope: Scope, param = 'workspace_id'): void {
   const membership = placeIn(ctx, workspaceId, { param, message: absent('workspace', workspaceId) })
   checkPlace(membership, scope)
@@ -199,14 +203,14 @@ export function checkTarget(ctx: Context, workspaceId: Id, scope: Scope, param =
 
 const noWorkspace = absent('workspace')
 
-/** The caller's place in the workspace of something that the call names; without one it is 404. */
+/** The caller's membership in a named resource's workspace. Throws 404 without one. */
 export const placeIn = (
   ctx: Context,
   workspaceId: Id,
   notFound: RefusalMore = { param: 'workspace_id', message: noWorkspace },
 ): Membership => membershipIn(ctx.principal, workspaceId) ?? refuse('not_found', notFound)
 
-/** The fields that every resource shows of its row in the register; `resourceFields` of the kernel is their schema. */
+/** Common response fields from the register row; their schema is `resourceFields` in core. */
 export const showResource = (row: ResourceRow) => ({
   id: row.id,
   workspace_id: row.workspace_id,

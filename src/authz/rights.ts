@@ -8,20 +8,20 @@ import type { Log } from '#infra/log.ts'
 import type { Db, Postgres } from '#infra/postgres/client.ts'
 
 const POLL_MS = 400
-/** Cut off from the database for so long, a process no longer knows who was locked out meanwhile. */
+/** After this long without the database, a process may have missed a revocation. */
 const STALE_MS = 5_000
-/** A process that stood still hears of what it missed in a moment, where its database is there. */
+/** A paused process catches up within a moment if the database is reachable. */
 const CATCH_UP_MS = 1_000
 
-/** Says in the transaction of a change that these accounts' rights are others now. Poke `rights` after the commit. */
+/** Records in the transaction that these accounts' permissions change. Poke `rights` after the commit. */
 export async function rightsChanged(db: Db, accountIds: readonly Id[]): Promise<void> {
   if (accountIds.length > 0)
     await sql`insert into rights_changes (account_id) select unnest(${accountIds}::text[])`.execute(db)
 }
 
 /**
- * Judges a caller by the rights that the database has now. What another process granted a moment ago may not be known here,
- * so the changes are read before a refusal stands. Callers who are refused at the same time share one read.
+ * Judges a caller by current permissions. Another process may have granted access a moment ago, so changes are read
+ * before a refusal is final. Concurrent refusals share one read.
  */
 export async function judgeNow<T>(
   authority: Pick<Authority, 'renew'>,
@@ -38,35 +38,35 @@ export async function judgeNow<T>(
   }
 }
 
-/** Longer than any process goes without a look at the database and is trusted afterwards. */
+/** Longer than any process can go without reading changes and still be trusted. */
 const KEEP_DAYS = 7
 
-/** Removes changes that every process has long read. */
+/** Deletes changes that every process has read. */
 export async function retainRightsChanges(db: Db): Promise<void> {
   await sql`delete from rights_changes where at < now() - make_interval(days => ${KEEP_DAYS})`.execute(db)
 }
 
-/** Learns within half a second, in every process, whose rights changed. Each process has one for all that ask. */
+/** Reports permission changes in every process within half a second. One instance per process. */
 export interface RightsWatch extends AsyncDisposable {
-  /** Calls `onChange` for each change that is read from now on. */
+  /** Calls `onChange` for every later change. */
   hear(onChange: (accountId: Id) => void): Disposable
-  /** Changes up to now were heard of no longer than 5 s ago. */
+  /** Whether all changes up to 5 s ago are known. */
   inTouch(): boolean
-  /** Reads what was missed, and refuses with 503 where that is not to be had now. */
+  /** Reads missed changes. Throws 503 if the database is unreachable. */
   catchUp(): Promise<void>
-  /** Reads at once what changed. */
+  /** Reads changes immediately. */
   poll(): Promise<void>
 }
 
 export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promise<RightsWatch> {
   const hearing = new Set<(accountId: Id) => void>()
-  // Every transaction below this had ended when it was read, so what is at or above it is all that can be new.
+  // All transactions below this have ended, so only those at or above it can be new.
   let from = (await postgres.pool.query<{ x: string }>('select pg_snapshot_xmin(pg_current_snapshot())::text as x'))
     .rows[0]!.x
-  /** The last read's changes, by transaction and account: while one is still open elsewhere, they come again. */
+  /** Changes of the last read, by transaction and account. They repeat while an older transaction is open. */
   let reported: ReadonlySet<string> = new Set()
   let heardAt = performance.now()
-  /** The last caller waited in vain: until the database is heard of, the others need not. */
+  /** The last catch-up failed: until the database answers, other callers don't wait. */
   let isLost = false
   let running: Promise<void> = Promise.resolve()
   let next: Promise<void> | null = null
@@ -81,7 +81,7 @@ export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promi
     })
     const changes = new Set(rows[0]!.changes)
     const fresh = changes.difference(reported)
-    // A change that cannot be told now is read again.
+    // A change that couldn't be reported now is read again.
     for (const id of new Set([...fresh].map((change) => change.slice(change.indexOf(' ') + 1))))
       for (const onChange of hearing) onChange(id)
     from = rows[0]!.x
@@ -89,7 +89,7 @@ export async function watchRights(postgres: Postgres, bus: Bus, log: Log): Promi
     heardAt = startedAt
     isLost = false
   }
-  /** A read that began after this was called: one in flight may have missed what was committed meanwhile. */
+  /** Starts a read after this call: one already in flight may have missed recent commits. */
   function poll(): Promise<void> {
     next ??= running.then(() => {
       next = null

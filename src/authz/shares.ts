@@ -1,6 +1,6 @@
 /**
- * Shares reach beyond a workspace: each gives somebody else a part of what a member may do with one thing. `permit`
- * asks here when the caller has no place where a thing lives; lists and searches join `shares_of`.
+ * Shares grant part of a member's access to one resource, across workspaces. `permit` checks them if the caller isn't a
+ * member; lists and searches join `shares_of`.
  */
 import { type Generated, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Id } from '#core/ids.ts'
@@ -35,7 +35,7 @@ interface ShareTable {
   email: string | null
   access: Access
   token_hash: Buffer | null
-  /** The hash of the token that was mailed to the address. */
+  /** The hash of the token emailed to the address. */
   mail_token_hash: Buffer | null
   claimed_by: Id | null
   claimed_at: Date | null
@@ -45,17 +45,17 @@ interface ShareTable {
 }
 export type ShareRow = Selectable<ShareTable>
 
-/** The scopes that each access gives on a thing of a kind. */
+/** Scopes granted by each access level, per kind. */
 const scopesByAccess: Readonly<Record<string, Readonly<Record<Access, readonly Scope[]>>>> = {
   chat: { view: ['chat:read'], edit: ['chat:read', 'chat:write', 'chat:run'] },
   agent: { view: ['agent:read'], edit: ['agent:read', 'agent:write'] },
   file: { view: ['drive:read'], edit: ['drive:read', 'drive:write'] },
 }
 
-/** Kinds, as paths name them, that can be shared. */
+/** `kind` as in paths. */
 export const isShareable = (kind: string): boolean => kind in scopesByAccess
 
-/** The scope that reads a kind, and the one that changes it. */
+/** The scopes to read and change a kind. */
 export const scopesOf = (type: SharedType): { read: Scope; write: Scope } =>
   type === 'chat'
     ? { read: 'chat:read', write: 'chat:write' }
@@ -63,7 +63,7 @@ export const scopesOf = (type: SharedType): { read: Scope; write: Scope } =>
       ? { read: 'agent:read', write: 'agent:write' }
       : { read: 'drive:read', write: 'drive:write' }
 
-/** The shares that the caller has under this scope, as a table to join. A key of one workspace has those of it alone. */
+/** The caller's shares under a scope, as a table to join. A key bound to one workspace has only that workspace's. */
 export function sharesOf(principal: Principal, scope: Scope): RawBuilder<ShareRow> {
   const workspaces = reachableWorkspaces(principal, scope)
   return isHeldToOne(principal)
@@ -71,7 +71,7 @@ export function sharesOf(principal: Principal, scope: Scope): RawBuilder<ShareRo
     : sql<ShareRow>`shares_of(${principal.accountId}, ${workspaces}::ulid[])`
 }
 
-/** The things that the caller's shares name under this scope, and which of them are folders: what lies below those is shared too. */
+/** Resources shared with the caller under a scope, and the folders among them, whose content is shared too. */
 export async function sharedThings(
   db: Db,
   principal: Principal,
@@ -83,14 +83,14 @@ export async function sharedThings(
   return { shared: rows.map(({ id }) => id), sharedFolders }
 }
 
-/** A thing that may have been shared: by itself, or with a folder that it lies in. */
+/** A resource shared directly or through a folder. */
 export interface ShareTarget {
   id: Id
   workspace_id: Id | null
   ancestors?: readonly Id[]
 }
 
-/** The place that shares give the caller with a thing; null is none. An archived workspace is read-only for them too. */
+/** The membership that shares grant, or null. Archived workspaces are read-only here too. */
 export async function sharedPlace(
   db: Db,
   principal: Principal,
@@ -103,7 +103,7 @@ export async function sharedPlace(
     select s.access, s.workspace_id, (select status from workspaces where id = ${workspace_id}) as status
     from ${sharesOf(principal, read!)} s where s.resource_id = any(${[id, ...ancestors]}::ulid[])`.execute(db)
   if (rows.length === 0) return null
-  // A thing given to a workspace may be edited by each member who may edit what is in that workspace.
+  // If the share is with a workspace, its members with edit access may edit the resource.
   const edits = rows.some(
     (row) => row.access === 'edit' && (row.workspace_id === null || writesIn(principal, row.workspace_id, write!)),
   )
@@ -123,8 +123,8 @@ function writesIn(principal: Principal, workspaceId: Id, scope: Scope): boolean 
 }
 
 /**
- * The budget and rules that hold a guest's model calls in a workspace that something was shared from, as they hold every
- * member. Undefined for a member, who is held by the membership.
+ * The spend cap and model rules of a guest in a workspace that shared something, the same as for members. Undefined for
+ * members, whose membership has them.
  */
 export async function guestOf(db: Db, principal: Principal, workspaceId: Id): Promise<HeldTo | undefined> {
   if (principal.memberships.has(workspaceId)) return undefined

@@ -3,7 +3,7 @@ import { distinctLenders, narrowedTo } from '#core/lenders.ts'
 import type { Lender, Authority, Principal } from '#core/principal.ts'
 import { scopes as allScopes } from '#core/scopes.ts'
 
-/** The server acting for somebody, within the rights that each of these has now. */
+/** A principal for the server, limited to the current permissions of each lender. */
 export async function withinRightsOf(
   authority: Pick<Authority, 'onBehalf'>,
   principal: Principal,
@@ -22,7 +22,7 @@ export async function withinRightsOf(
     : restricted
 }
 
-/** The server acting for an account within a run or for an automation. */
+/** The server acting for an account within a run or automation. */
 export function withinRun(principal: Principal, run: Acting['run'], automationId: Acting['automationId']): Principal {
   const { credential } = principal
   if (credential.kind !== 'server' || (run === undefined && automationId === undefined)) return principal

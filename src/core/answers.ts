@@ -1,10 +1,10 @@
-/** Answers as a handler hands them over, before a face writes them: pages, bytes, events, feeds. */
+/** Results that handlers return, before an interface encodes them: pages, bytes, events, feeds. */
 
 import type { Scope } from './scopes.ts'
 
 export interface Page<T> {
   rows: T[]
-  /** The start of the next page, or null at the end. */
+  /** Null on the last page. */
   next: string | null
   /** Further top-level keys of the list envelope. */
   extra?: Record<string, unknown>
@@ -15,87 +15,87 @@ export interface Results<T> {
   query: string | null
   applied_filters: Record<string, unknown>
 }
-/** An operation's row, as a handler hands it over when the work goes on in the background. */
 export interface Background {
   operation: Record<string, unknown>
 }
-/** Bytes on their way out. */
 export interface Bytes {
   status?: number
   headers: Record<string, string>
   body: AsyncIterable<Uint8Array> | Uint8Array | string | null | StoredBytes
 }
-/** Bytes that are stored: a part of them may be asked for, or only whether they are still the same. */
+/** Supports range and conditional requests. */
 export interface StoredBytes {
   size: number
   /** A strong entity tag, quotes included. */
   etag: string
   modifiedAt: Date
-  /** Reads from `start` to before `end`. A part holds only until the next is asked for. */
+  /** Reads from `start` up to but not including `end`. A chunk is valid only until the next one is requested. */
   read(range: { start: number; end: number }): AsyncIterable<Uint8Array>
 }
 export const isStored = (body: Bytes['body']): body is StoredBytes =>
   body !== null && typeof body === 'object' && 'etag' in body
-/** A server-sent event; `id` lets the reader resume. */
+/** `id` lets the client resume. */
 export interface Event<D = unknown> {
   id?: string
   event: string
   data: D
 }
 
-/** The answer to a call by an endpoint's name for callers in this process: the agent tool, and runs of agents. */
+/** The result of an endpoint called by name within this process: by the agent tool and by agents' runs. */
 export type EndpointReply =
   | { kind: 'json'; body: Record<string, unknown> }
-  /** `ended` fires when the caller leaves, the server closes, or, with a Refusal as its reason, its rights end. */
+  /**
+   * `ended` fires when the caller leaves, the server closes, or (with a `Refusal` as its reason) the caller's access
+   * ends.
+   */
   | { kind: 'stream'; events: AsyncIterable<Event>; ended: AbortSignal }
   | { kind: 'bytes'; bytes: Bytes }
   | { kind: 'none' }
-/** The endpoint that a call of the agent tool by some name would reach. */
+/** The endpoint that a call of the agent tool would reach. */
 export interface ToolTarget {
   /** `find`, `describe`, `do`, or an endpoint's name. */
   tool: string
-  /** The endpoint that is called in the end; null where none is, or none of that name. */
+  /** Null if no endpoint is called or the name doesn't exist. */
   endpoint: string | null
-  /** The call may be repeated: to do it twice is as good as once. */
+  /** Repeating the call is safe. */
   repeatable: boolean
-  /** A person has to agree to each call of it, who must be allowed this much; null: its policy alone decides. */
+  /** Every call needs approval by a person who has this scope. Null: the tool's policy decides. */
   consent: { scope: Scope | null } | null
 }
 
-/** Writes an event as server-sent events do; JSON has no raw line breaks, so `data` is one line. */
+/** JSON contains no raw line breaks, so `data` is one line. */
 export const encodeEvent = ({ id, event, data }: Event): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** Events that go to many readers at once: as bytes of server-sent events, which all of them share, or one by one. */
+/** Events for many readers: as shared bytes in server-sent-event form, or one by one. */
 export interface EventBatch {
   readonly bytes: Uint8Array
   events(): readonly Event[]
 }
-/** The receiver of a feed: one reader, whatever carries it there. */
 export interface Sink {
-  /** Answers how many bytes are unread, these included. */
+  /** Returns the number of unread bytes, including these. */
   write(batch: EventBatch): number
-  /** Resolves when what is unread was taken, the reader has left, or it was given up as too slow. */
+  /** Resolves when all bytes were read, the reader left, or it was dropped as too slow. */
   drained(): Promise<void>
-  /** Ends the feed; its reader is to resume elsewhere. */
+  /** Ends the feed; the reader resumes on another server. */
   end(): void
-  /** The feed's knowledge of the reader's rights may be old: they are looked at again, and the feed hears of it. */
+  /** Checks the reader's permissions again after a possible change. */
   recheck(): Promise<void>
 }
 /**
- * A stream whose events many readers share: each is written out once and sent to all as the same bytes. `attach` may be
- * called once, and then nobody iterates.
+ * A stream shared by many readers: each event is encoded once. Call `attach` no more than once, and don't iterate as
+ * well.
  */
 export interface Feed extends AsyncIterable<Event> {
   attach(sink: Sink): Disposable
-  /** A right of the reader changed and the endpoint is still permitted; the context has its rights as they are now. */
+  /** Called when the reader's permissions changed and it may still read; `ctx` carries the current permissions. */
   recheck(ctx: unknown): Promise<void>
 }
 export const isFeed = (events: AsyncIterable<Event>): events is Feed => 'attach' in events
 
 /**
- * The events that a source gives, which is disposed once their reader leaves, also before it has asked for the first one: a
- * generator that was never begun has no `finally`.
+ * Disposes of the source when the reader leaves, even before its first read: an unstarted generator never runs
+ * `finally`.
  */
 export const eventsOf = (
   source: AsyncDisposable,

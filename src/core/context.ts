@@ -2,86 +2,81 @@ import type { Id } from './ids.ts'
 import type { Membership, Principal } from './principal.ts'
 import type { Capability, Scope } from './scopes.ts'
 
-/** A resource that `permit` found: what every stored row carries. */
+/** The fields that every stored row has. `permit` finds it. */
 export interface Resource {
   id: Id
-  /** The workspace it lives in; null for what belongs to an account. */
+  /** Null if it belongs to an account. */
   workspace_id: Id | null
-  /** The account it belongs to where it lives in no workspace. In one, this gives nobody a right. */
+  /** Set if it lives in no workspace. Grants no access inside a workspace. */
   account_id?: Id | null
-  /** The caller's place with it, where its finder knows better: by a share of what it goes with. */
+  /** The caller's membership if the finder knows a better one, for example through a share of its parent. */
   place?: Membership | null
   status?: string
-  /** Refuses what the caller may not do with it, where that is a matter of capabilities: computers. `scope`: the endpoint's. */
+  /** Throws if the caller lacks a capability. Only computers have capabilities. */
   checkCapability?(capability: Capability, scope: Scope | null): void
-  /** The folders that it lies in: who has a share of one has it of this. */
+  /** Folders that contain it: a share of a folder includes its content. */
   ancestors?: readonly Id[]
   updated_at: Date
 }
 
-/** Bytes that came as the body of a call, or as its part `file`. They can be read once. */
+/** Bytes sent as a request body or as its `file` part. Readable once. */
 export interface Upload {
-  /** The name that the sender gave them. */
   name: string | null
   mimeType: string | null
-  /** The `Content-Encoding` of the body, which only calls that decode it themselves let through. */
+  /** `Content-Encoding`. Only set for endpoints that decode the body themselves. */
   coding?: string | null
-  /** The number of bytes that the sender declared; null where it is not known before they end. */
+  /** The declared number of bytes, or null if unknown. */
   size: number | null
-  /** A part holds only until the next is asked for: a reader that keeps it copies it. */
+  /** A chunk is valid only until the next one is requested; copy it to keep it. */
   bytes: AsyncIterable<Uint8Array>
-  /** The part of the form that they came as; null: they are the body. */
+  /** The form part's name. Null if the bytes are the whole body. */
   part: string | null
-  /** The next of the form, once these were read; null: they were the last. Absent where there can be one alone. */
+  /** Returns the form's next file after this one was read, or null. Undefined if the endpoint accepts only one. */
   next?(): Promise<Upload | null>
 }
 
 export interface Answer {
   status?: number
   headers: Record<string, string>
-  /** A token to set as the session cookie until then, or null to take the cookie away. */
+  /** A token to set as the session cookie until `expiresAt`. Null clears the cookie. */
   session?: { token: string; expiresAt: Date } | null
 }
 
 /**
- * The things that a call may use, handed in and never imported. The engine adds what keeps state (`infra/context.ts`);
- * a service sees nothing else, and never HTTP.
+ * Everything a call may use, passed in instead of imported. `infra/context.ts` adds the stateful parts. Services never
+ * see HTTP.
  */
 export interface CallContext {
   principal: Principal
   requestId: Id
-  /** The contract's date that the answer is lowered to. */
+  /** The contract version of the response. */
   version: string
   now(): Date
-  /** Aborted when the caller leaves, its rights end, or the server shuts down. */
+  /** Fires when the caller leaves, its access ends, or the server shuts down. */
   signal: AbortSignal
-  /** The resource that the path names, found by `permit`; read it through its area's `Finder`. */
+  /** The resource named by the path. Read it through its `Finder`. */
   resource: Resource | null
-  /** The workspace the call works in, and the caller's place there. Null where a call has none. */
+  /** The call's workspace with the caller's membership, or null. */
   workspace: { id: Id; membership: Membership } | null
-  /** The state that the caller saw (`If-Match`), which a change must still find. */
+  /** The state the caller saw (`If-Match`). The update fails if it has changed since. */
   unchangedSince: Date | null
-  /**
-   * An agent calls, and whether a person has agreed to this very call. Null for people and for programs, which go by
-   * their rights alone.
-   */
+  /** Set if an agent calls, with whether a person approved this call. Null for people and programs. */
   agent: { consented: boolean } | null
   /**
-   * The caller's place. `loopback`: the call comes from this machine, and nothing tells of a proxy. `origin`: the
-   * origin of the page of ours that a browser says the call comes from; null where none is named, or another site's.
+   * `loopback`: the call comes from this machine without a sign of a proxy. `origin`: the page origin according to the
+   * browser, null if absent or from another site.
    */
   caller: { ip: string; userAgent: string | null; loopback: boolean; origin: string | null }
-  /** The caller asks for events as they happen, where the endpoint has some. */
+  /** The caller accepts server-sent events. */
   wantsEvents: boolean
-  /** Null where the call brings no bytes. */
+  /** Null if the call has no bytes. */
   upload: Upload | null
-  /** Parts of the answer beside its body: another status than the contract's, headers, the session cookie. */
   answer: Answer
-  /** Calls another endpoint with this caller's rights, by its name (`chats.list`): scope, read, permit, service. */
+  /** Calls another endpoint by name (`chats.list`) with this caller's permissions. Checks scope, input, and access. */
   invoke(name: string, input: unknown): Promise<unknown>
 }
 
-/** Finds the resources of a kind for `permit`, and gives a service the row that was found, typed. */
+/** Finds resources of one kind for `permit` and returns them typed to services. */
 export interface Finder<C extends CallContext = CallContext, Row extends Resource = Resource> {
   kind: string
   find(ctx: C, id: Id): Promise<Row | null>

@@ -1,6 +1,6 @@
 /**
- * The catalogue of refusals: code → HTTP status and type. Clients branch on `type`, people read `message`,
- * `code` says why. Anything thrown that is not a Refusal is our fault, and a 500 that shows only the request id.
+ * Error code → HTTP status and type. Clients branch on `type`, people read `message`, `code` gives the reason. Any
+ * other thrown error becomes a 500 that shows only the request ID.
  */
 const catalogue = {
   malformed_json: [400, 'invalid_request', 'The request body isn’t valid JSON.'],
@@ -132,26 +132,24 @@ const catalogue = {
 
 export type Code = keyof typeof catalogue
 
-/** An id or a name as short as ids are; what is longer may be a key or a token, which is not repeated. */
+/** An ID or short name. Longer values could be a key or token and aren't repeated in messages. */
 const SAYABLE = /^[\w.@-]{1,32}$/
 
-/** The message of a 404 for what a call names: a stranger is not told whether it is there. */
+/** The message of a 404. It doesn't reveal whether the resource exists. */
 export const absent = (thing: string, id = ''): string =>
   `The ${thing}${SAYABLE.test(id) ? ` \`${id}\`` : ''} doesn’t exist, or you don’t have access to it.`
 
 export interface RefusalMore {
-  /** Says what is wrong and what would be right. Default: the catalogue's sentence. */
+  /** Says what is wrong and how to fix it. Default: the catalogue's sentence. */
   message?: string
-  /** The field of the input that is at fault, as `a.b.0`. */
+  /** The invalid input field, such as `a.b.0`. */
   param?: string
   details?: Record<string, unknown>
-  /** Response headers that belong to the refusal, such as `retry-after`. */
   headers?: Record<string, string>
-  /** The same with what is for the payer alone, where others read this one too. */
+  /** The same refusal with details only the payer may see. */
   toPayer?: Refusal
 }
 
-/** A refusal that the caller can act on. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly code: Code
@@ -182,7 +180,7 @@ export interface ErrorBody {
   error: { type: string; message: string; code?: string; param?: string; details?: Record<string, unknown> }
 }
 
-/** The REST error object; absent fields are left out, and the code of a 429 is always there (contract, part 3). */
+/** The REST error object. Absent fields are omitted; a 429 always has a code (contract, part 3). */
 export function errorBody(refusal: Refusal): ErrorBody {
   const error: ErrorBody['error'] = { type: refusal.type, message: refusal.message }
   if (refusal.code !== refusal.type || refusal.status === 429) error.code = refusal.code
@@ -191,7 +189,7 @@ export function errorBody(refusal: Refusal): ErrorBody {
   return { error }
 }
 
-/** Status and type of a code, for the description. */
+/** Status and type of a code, for `openapi.json`. */
 export const describeCode = (code: Code): { status: number; type: string; message: string } => {
   const [status, type, message] = catalogue[code]
   return { status, type, message }

@@ -1,35 +1,30 @@
 import { type Scope, isScope } from './scopes.ts'
 
-/** The kinds of channels on which events can be heard; `custom` channels carry none. */
+/** Channel kinds that carry events. `custom` channels carry none. */
 export const channelKinds = ['user', 'workspace', 'chat', 'operation'] as const
 export type ChannelKind = (typeof channelKinds)[number]
 
-/** A type of event, as the area that tells of it declares it. */
 export interface EventType {
-  /** `chat.created`: the resource's kind and a past participle. */
+  /** Resource kind and past participle: `chat.created`. */
   type: string
   summary: string
-  /** The scope that a reader needs besides reading the channel; null: no more than that. */
+  /** The scope a reader needs besides access to the channel, or null. */
   scope: Scope | null
-  /** The kinds of channels that it goes to, of those that its teller names. */
+  /** The channel kinds it goes to, among those named by the emitter. */
   channels: readonly ChannelKind[]
 }
 
-/** The declarations of an area: what its types need and where they go, then a sentence for each. */
+/** Declares a module's event types: scope and channels, with a description of each. */
 export const eventTypes = (
   scope: Scope | null,
   channels: readonly ChannelKind[],
   summaries: Readonly<Record<string, string>>,
 ): readonly EventType[] => Object.entries(summaries).map(([type, summary]) => ({ type, summary, scope, channels }))
 
-/** Every event that there is: which channels it goes to and who may hear of it. */
 export interface EventTable {
   list: readonly EventType[]
   has(type: string): boolean
-  /**
-   * The channels that an event goes to, of those that its teller named. A type that nobody declared goes to all of
-   * them.
-   */
+  /** Returns the channels an event goes to, among those named by the emitter. Undeclared types go to all of them. */
   channelsOf(type: string, channels: readonly string[]): string[]
   scopeOf(type: string, resourceType: string | null): Scope | null
 }

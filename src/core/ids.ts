@@ -1,12 +1,14 @@
 import { createHash, randomFillSync } from 'node:crypto'
 
-/** Every id is a ULID (https://github.com/ulid/spec): 48 bits of milliseconds, 80 of chance, Crockford base32, upper case. */
+/**
+ * IDs are ULIDs (https://github.com/ulid/spec): 48 bits of milliseconds, 80 random bits, Crockford base32, upper case.
+ */
 export type Id = string
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const SHAPE = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i
 
-// Two digits at a time: every request makes ids.
+// Encodes two digits at a time, because every request creates IDs.
 const PAIRS = Array.from({ length: 1024 }, (_, i) => ALPHABET[i >> 5]! + ALPHABET[i & 31]!)
 
 const chance = Buffer.alloc(4096)
@@ -14,7 +16,7 @@ let unread = 0
 let lastMs = 0
 const tail = new Uint8Array(16)
 
-/** A new id. Ids made in one process strictly increase, also within a millisecond and when the clock steps back. */
+/** IDs from one process strictly increase, even within a millisecond or when the clock steps back. */
 export function newId(nowMs: number = Date.now()): Id {
   if (nowMs > lastMs) {
     lastMs = nowMs
@@ -26,7 +28,7 @@ export function newId(nowMs: number = Date.now()): Id {
   return encodeTime(lastMs) + encodeTail()
 }
 
-/** The same id for the same words, for things that are found rather than made (a model of an owner). */
+/** Derives a stable ID from words, for things without a stored row (an owner's model). */
 export function idOf(...words: string[]): Id {
   const hash = createHash('sha256').update(words.join('\0')).digest()
   let out = ALPHABET[hash[0]! & 7]!
@@ -34,20 +36,19 @@ export function idOf(...words: string[]): Id {
   return out
 }
 
-/** The same id for the same moment and words, sorted by the moment: for what was made elsewhere. */
+/** Derives a stable ID from a time and words, sorted by the time, for imported data. */
 export const idAt = (ms: number, ...words: string[]): Id => encodeTime(Math.floor(ms)) + idOf(...words).slice(-16)
 
-/** The id in its stored form, or null when the words are not an id. Lower case is accepted. */
+/** Returns the ID in its stored form, or null. Accepts lower case. */
 export const parseId = (words: string): Id | null => (SHAPE.test(words) ? words.toUpperCase() : null)
 
-/** The time at which an id was made, in milliseconds since 1970. */
 export function timeOf(id: Id): number {
   let ms = 0
   for (let i = 0; i < 10; i++) ms = ms * 32 + ALPHABET.indexOf(id[i]!)
   return ms
 }
 
-/** The least id that can be made at this millisecond: what is made from then on sorts behind it. */
+/** The smallest ID for this millisecond: IDs created from then on sort after it. */
 export const firstIdAt = (ms: number): Id => encodeTime(ms) + '0'.repeat(16)
 
 function drawTail(): void {

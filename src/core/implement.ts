@@ -8,16 +8,15 @@ export type Handlers<A, C> =
 
 export interface Service<C extends CallContext = CallContext> {
   area: Area
-  // Variance: each handler takes its own input.
+  // Variance: each handler takes its specific input.
   handlers: Record<string, (ctx: C, input: any) => unknown>
-  // Variance: each finder finds its own row.
+  // Variance: each finder returns its specific row.
   finders: readonly Finder<C, any>[]
 }
 
-/** Joins a contract to its rules. A missing, extra or mistyped handler is a compile error. */
+/** Joins a contract to its handlers. Missing, extra, or mistyped handlers are compile errors. */
 export const implementWith =
   <C extends CallContext>() =>
-  // Variance: each finder finds its own row.
   <A extends Area>(area: A, handlers: Handlers<A, C>, finders: readonly Finder<C, any>[] = []): Service<C> => ({
     area,
     handlers: handlers as Service<C>['handlers'],

@@ -1,9 +1,9 @@
-/** The accounts whose rights bound a call besides its caller's: those who chose the tools that an agent acts by. */
+/** Accounts that limit a call's permissions besides the caller: those who chose the agent's tools. */
 import type { Id } from './ids.ts'
 import { type Lender, type Membership, type Principal, behalfOf, hasScope, membershipIn } from './principal.ts'
 import { type Scope, atLeast } from './scopes.ts'
 
-/** Scopes of what is personal to an account. Tools that another member chose never get them. */
+/** Scopes of an account's personal data. Tools chosen by another member never get them. */
 const OWN: ReadonlySet<Scope> = new Set([
   'settings:read',
   'settings:write',
@@ -12,11 +12,11 @@ const OWN: ReadonlySet<Scope> = new Set([
   'usage:read',
 ])
 
-/** Whether the call is made by an agent's tool that another account chose. */
+/** Whether an agent's tool chosen by another account makes the call. */
 export const isLentByOthers = ({ accountId, credential }: Pick<Principal, 'accountId' | 'credential'>): boolean =>
   credential.kind === 'server' && (credential.lenders ?? []).some(({ account_id }) => account_id !== accountId)
 
-/** The accounts behind what this caller sets: its own and, within a run, those that the run's tools are bound by. */
+/** The accounts behind a caller's settings: its own and, within a run, those that limit the run's tools. */
 export function lendersOf(principal: Principal): Lender[] {
   const { account_id, scopes, held_to } = behalfOf(principal)
   const { credential } = principal
@@ -30,7 +30,7 @@ export const distinctLenders = (lenders: readonly Lender[]): Lender[] => [
   ...new Map(lenders.map((one) => [JSON.stringify([one.account_id, one.scopes, one.held_to]), one])).values(),
 ]
 
-/** The server acting for somebody, with no more rights than the lender has as well. Null: a lender that is gone has none. */
+/** Restricts a principal to permissions the lender also has. A deleted lender (null) has none. */
 export function narrowedTo(principal: Principal, lender: Principal | null): Principal {
   const { credential } = principal
   if (credential.kind !== 'server') return principal

@@ -2,30 +2,29 @@ import { z } from 'zod'
 import type { Id } from './ids.ts'
 import type { Period } from './time.ts'
 
-/** Money is whole nano-dollars (10⁻⁹ USD) in bigint; on the wire a JSON number of dollars with up to 9 decimals. */
+/** Money is whole nano-dollars (10⁻⁹ USD) as bigint; the API uses JSON numbers in dollars with up to 9 decimals. */
 export type Nano = bigint
 
 export const NANO = 1_000_000_000n
 
-/** The most that may be spent in a period. */
 export interface Cap {
   nano: Nano
   period: Period
 }
 
-/** A budget whose spending is added up under `subject`, which is the id of the thing. A call may stand under several. */
+/** A budget counted under `subject`, the ID of its resource. A call may have several. */
 export interface Budget {
   kind: 'workspace' | 'member' | 'agent' | 'automation' | 'chat' | 'goal' | 'run'
   subject: Id
-  /** Null: counted for `spent`, never refused. So that a budget set later knows what was spent. */
+  /** Null: counted in `spent` but unlimited, so a budget set later knows earlier spending. */
   nano: Nano | null
   period: Period
 }
 
-/** An amount to give or to allow: at least the smallest one that is stored, so that it never rounds to nothing. */
+/** At least the smallest stored amount, so it never rounds to zero. */
 export const positiveUsd = z.number().min(0.000000001).max(1_000_000)
 
-/** Dollars for the wire. Exact up to 9 decimals for any amount below four million dollars. */
+/** Exact up to 9 decimals for amounts below four million dollars. */
 export const toUsd = (nano: Nano): number => Number(formatUsd(nano))
 
 export const usdOrNull = (nano: Nano | null): number | null => (nano === null ? null : toUsd(nano))
@@ -38,7 +37,7 @@ export function formatUsd(nano: Nano): string {
   return `${sign}${abs / NANO}${fraction && `.${fraction}`}`
 }
 
-/** Nano-dollars of a decimal number or string of dollars; more than 9 decimals are rounded half up. */
+/** Converts a decimal number or string of dollars. Rounds half up beyond 9 decimals. */
 export function fromUsd(usd: number | string): Nano {
   const words = typeof usd === 'number' ? plain(usd) : usd.trim()
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(words)
@@ -52,7 +51,7 @@ export function fromUsd(usd: number | string): Nano {
 
 const plain = (n: number): string => (/e/i.test(String(n)) ? n.toFixed(12) : String(n))
 
-/** An exact fraction, for Σ units × price before the one rounding of a call. */
+/** An exact fraction, so that Σ units × price is rounded once per call. */
 export interface Fraction {
   numerator: bigint
   denominator: bigint

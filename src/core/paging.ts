@@ -3,14 +3,14 @@ import { refuse } from './errors.ts'
 import { charactersOf } from './json/json-pieces.ts'
 
 /**
- * A cursor is opaque and bound to the list and its filters: base64url of the position behind a fingerprint of both.
- * A position is what the list is sorted by (an id, or a few columns), so it holds under inserts and deletes.
+ * Cursors are opaque: base64url of the position and a fingerprint of the list and its filters. A position consists of
+ * sort keys, so it stays valid under inserts and deletes.
  */
 export function cursorOf(list: string, filters: unknown, position: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify([fingerprint(list, filters), ...position])).toString('base64url')
 }
 
-/** The position in a cursor, or null without one; refuses another list's, or garbage. */
+/** The cursor's position, or null without a cursor. Refuses cursors of other lists. */
 export function positionOf(list: string, filters: unknown, cursor: string | undefined): (string | number)[] | null {
   if (cursor === undefined) return null
   let parts: unknown
@@ -27,18 +27,18 @@ export function positionOf(list: string, filters: unknown, cursor: string | unde
   return position
 }
 
-/** The whole number at a place of a position, as an `int` column holds one; null without a position. Refuses another. */
+/** The integer at a place of a position, or null without a position. Refuses other values. */
 export function wholeAt(position: readonly (string | number)[] | null, place: number): number | null {
   if (position === null) return null
   const value = position[place]
-  // `| 0` is the number itself only within 32 bits.
+  // `| 0` returns the number unchanged only within 32 bits.
   return typeof value === 'number' && (value | 0) === value ? value : refuse('invalid_cursor', { param: 'cursor' })
 }
 
-/** About the most characters of a page's rows as JSON: an answer of more keeps everyone waiting while it is written. */
+/** Maximum JSON characters of a page's rows: encoding a larger response blocks the process. */
 const MOST_CHARACTERS = 8_000_000
 
-/** A page of what was read with `limit + 1`. It has fewer rows than the limit where they are large, and at least one. */
+/** Builds a page from rows read with `limit + 1`. Large rows reduce the page size, down to one. */
 export function pageOf<R, T>(
   rows: R[],
   limit: number,

@@ -4,110 +4,101 @@ import type { Role, Scope } from './scopes.ts'
 
 export type Tier = 'standard' | 'unlimited'
 
-/** A rule about which models somebody may call. Lists of a key, a member and the workspace all hold. */
+/** A rule about which models a caller may use. The lists of key, member, and workspace all apply. */
 export type ModelRule =
-  /** Only these models: `openai/gpt-4o`, or all of a provider as `openai/*`. */
+  /** Allows only these models: `openai/gpt-4o`, or `openai/*` for a provider. */
   | { kind: 'allowed'; of: 'key' | 'member' | 'workspace'; models: readonly string[] }
-  /** Models of the workspace only by keys that are held to it, which the caller's is not. */
+  /** The workspace's models require a key bound to it, and the caller's isn't. */
   | { kind: 'keys'; of: 'member' | 'workspace' }
-  /**
-   * Other workspaces whose providers the caller reaches and which have a budget or rules of their own: these count for
-   * their own providers alone.
-   */
+  /** Other reachable workspaces with budgets or rules that apply only to their own providers. */
   | { kind: 'apart'; workspaces: readonly Id[] }
 
 export interface Membership {
   role: Role
-  /** Narrows the role; null is all of it. */
+  /** Restricts the role. Null: unrestricted. */
   permissions: ReadonlySet<Scope> | null
   status: 'active' | 'archived'
-  /** The most that the workspace may spend on model calls; absent: as much as its members have. */
+  /** The workspace's spend cap for model calls. Undefined: no cap besides its members' caps. */
   budget?: Cap
-  /** The most that this member may spend on model calls there, added up under the id of the membership. */
+  /** This member's spend cap in the workspace, counted under the membership's ID. */
   ownBudget?: Cap & { subject: Id }
-  /** The models that the workspace and this member are held to. */
+  /** Model rules of the workspace and this member. */
   rules?: readonly ModelRule[]
-  /** Models there only by keys that are held to the workspace, and whose rule that is. */
+  /** Set if models require a key bound to the workspace, with the source of the rule. */
   keysOnly?: 'member' | 'workspace'
 }
 
-/** The limits that somebody's model calls in a workspace are held to. */
+/** Limits on model calls in a workspace. */
 export type HeldTo = Pick<Membership, 'budget' | 'ownBudget' | 'rules' | 'keysOnly'>
 
-/** An account that lends its rights, with as much of them as the credential had that it acted by. */
+/** An account that lends its permissions, as far as its credential had them. */
 export interface Lender {
-  /** Null: nobody knows who it was. */
+  /** Null: unknown account. */
   account_id: Id | null
-  /** Null: all of them. */
   scopes: readonly string[] | null
-  /** The only workspace that the credential reached. */
+  /** The only workspace the credential reached. */
   held_to: Id | null
 }
 
-/** The key that began what the server does, as its calls count under it and are bound by it. */
+/** The key that started work on the server. Its limits apply to the resulting calls. */
 export interface PayingKey {
   id: Id
   cap: Cap | null
-  /** The only workspace that it reaches. */
+  /** The only workspace it reaches, or null. */
   workspaceId: Id | null
   allowedModels?: readonly string[]
 }
 
-/** The credential by which the caller proved who it is. */
+/** The credential that authenticated the caller. */
 export type Credential =
   | { kind: 'session'; id: Id; expiresAt: Date }
   | {
       kind: 'key'
       id: Id
       scopes: ReadonlySet<Scope>
-      /** The only workspace that the key reaches; null reaches all of its owner's. */
+      /** The only workspace the key reaches. Null: all of its owner's. */
       workspaceId: Id | null
       version: string
       expiresAt: Date | null
       spendCap: Cap | null
-      /** The only models that it may call; absent: all. */
       allowedModels?: readonly string[]
     }
-  /** The server on an account's behalf: an agent's run, an automation, a job. */
+  /** The server acting for an account: an agent's run, an automation, a job. */
   | {
       kind: 'server'
       scopes: ReadonlySet<Scope>
-      /** The only workspace that it reaches, like a key's: what started it was held to that one. */
       workspaceId: Id | null
-      /**
-       * The principal works in that workspace without being confined to it: the account's own things serve it as well.
-       */
+      /** The principal works in that workspace but isn't confined to it: account-level resources are available too. */
       ownToo?: true
-      /** The key that started it: what the server does for it counts under that key's cap. */
       payingKey?: PayingKey
-      /** The run whose agent it acts for: what that calls counts under the run's budgets, and what it begins stands below it. */
+      /** The run of the acting agent. Its budgets apply to calls, and new runs become its children. */
       run?: { id: Id; budgets: readonly Budget[] }
-      /** The automation whose action it is, or that began the run above it. */
+      /** The automation that started the action or the root run. */
       automationId?: Id
-      /** The accounts that chose the tools it acts by: their rights bind it besides. */
+      /** Accounts that chose its tools. Their permissions also limit it. */
       lenders?: readonly Lender[]
     }
 
-/** The caller. Made once per credential and kept until a right of the account changes. */
+/** The caller. Created once per credential and cached until the account's permissions change. */
 export interface Principal {
   accountId: Id
   tier: Tier
   administrator: boolean
   personalWorkspaceId: Id
   credential: Credential
-  /** The account's memberships, whatever the credential: the rights of a call are always the intersection of both. */
+  /** The account's memberships, independent of the credential. Effective permissions are the intersection of both. */
   memberships: ReadonlyMap<Id, Membership>
 }
 
-/** The scopes of the credential alone; a session has them all. */
+/** Checks only the credential's scopes. Sessions have all of them. */
 export const hasScope = (principal: Principal, scope: Scope): boolean =>
   principal.credential.kind === 'session' || principal.credential.scopes.has(scope)
 
-/** A credential that reaches one workspace and nothing else of its account. */
+/** A credential bound to one workspace and nothing else in its account. */
 export const isHeldToOne = ({ credential }: Principal): boolean =>
   credential.kind !== 'session' && credential.workspaceId !== null
 
-/** The caller's membership of a workspace as this credential may use it, or null. */
+/** The caller's membership as limited by this credential, or null. */
 export function membershipIn(principal: Principal, workspaceId: Id): Membership | null {
   const { credential } = principal
   if (credential.kind !== 'session' && credential.workspaceId !== null && credential.workspaceId !== workspaceId)
@@ -115,7 +106,7 @@ export function membershipIn(principal: Principal, workspaceId: Id): Membership 
   return principal.memberships.get(workspaceId) ?? null
 }
 
-/** The workspaces whose things the caller may touch under this scope: the one rule of lists, search and single look-ups. */
+/** The workspaces this caller can access under a scope. Lists, search, and single reads all use this rule. */
 export function reachableWorkspaces(principal: Principal, scope: Scope | null): Id[] {
   const reachable: Id[] = []
   for (const [workspaceId, { permissions }] of principal.memberships) {
@@ -125,7 +116,7 @@ export function reachableWorkspaces(principal: Principal, scope: Scope | null): 
   return reachable
 }
 
-/** The caller of an open endpoint: nobody, who may nothing. */
+/** The caller of open endpoints. It has no permissions. */
 export const anonymous: Principal = {
   accountId: '',
   tier: 'standard',
@@ -135,14 +126,12 @@ export const anonymous: Principal = {
   memberships: new Map(),
 }
 
-/** The account on whose behalf something goes on later, as rows keep it, with no more rights than its credential had. */
+/** The account behind later work, as stored, limited by the permissions of its credential. */
 export interface Behalf {
   account_id: Id
-  /** The key that pays. */
+  /** The paying key. */
   key_id: Id | null
-  /** Null: all of the account's. */
   scopes: string[] | null
-  /** The only workspace that it reaches; null: all of the account's. */
   held_to: Id | null
 }
 
@@ -161,15 +150,15 @@ export function behalfOf({ accountId, credential }: Principal): Behalf {
   }
 }
 
-/** The maker of a change, as the outbox and the audit keep it. */
+/** The author of a change, as stored in the outbox and the audit log. */
 export interface Actor {
   account_id: Id
   via: Credential['kind']
-  /** The key that it was done with, or that pays for what the server did. */
+  /** The key used, or the one that pays for the server's work. */
   key_id?: Id
-  /** The run whose agent did it, or which it happened to. */
+  /** The run whose agent acted, or that is affected. */
   run_id?: Id
-  /** The automation that it goes back to. */
+  /** The automation that caused it. */
   automation_id?: Id
 }
 
@@ -186,29 +175,32 @@ export function actorOf({ accountId, credential }: Pick<Principal, 'accountId' |
   }
 }
 
-/** Tells who is behind a secret. The accounts area implements it; the line and the gateway ask it. */
-/** Somebody let in by a ticket. */
+/** Authenticates secrets. Implemented by the accounts module and used by the pipeline and the gateway. */
+/** A caller admitted by a ticket. */
 export interface TicketHolder {
-  /** The holder's rights as they are now. Refuses with 401 once they have ended. */
+  /** Returns the holder's current permissions. Throws 401 after they have ended. */
   principal(): Promise<Principal>
   until: Date
 }
 
 export interface Authority {
   /**
-   * Refuses with 401, and with 503 when this process has been cut off from the database so long that a revocation may
-   * have passed it by. Answers at once when it knows the key.
+   * Throws 401, or 503 if this process lost the database for so long that it may have missed a revocation. Synchronous
+   * for known keys.
    */
   byKey(secret: string, connection?: object): Principal | Promise<Principal>
   bySession(token: string): Principal | Promise<Principal>
   /**
-   * The same caller with the rights that the database has now; the principal itself where they are the same. Refuses when
-   * its credential has ended.
+   * Returns the caller with current permissions from the database, or the same principal if unchanged. Throws if the
+   * credential has ended.
    */
   renew(principal: Principal): Promise<Principal>
-  /** Calls back when a right of the account changed. */
+  /** Calls `recheck` when the account's permissions change. */
   onChange(accountId: Id, recheck: () => void): Disposable
-  /** The server acting for an account: an agent's run, an automation, a job, under the cap of the key that started it. Null when the account is gone or the key is revoked. */
+  /**
+   * A principal for the server acting for an account (run, automation, job) under the cap of the key that started it.
+   * Null if the account was deleted or the key revoked.
+   */
   onBehalf(
     accountId: Id,
     scopes: readonly string[],
@@ -217,7 +209,7 @@ export interface Authority {
   ): Promise<Principal | null>
 }
 
-/** The caller as they act in a workspace that the credential is not bound to: they use what it has first. */
+/** The caller acting in a workspace its credential isn't bound to. The workspace's resources take precedence. */
 export function actingIn(principal: Principal, workspaceId: Id): Principal {
   const { credential, personalWorkspaceId } = principal
   const boundWorkspaceId = credential.kind === 'session' ? null : credential.workspaceId
@@ -233,17 +225,15 @@ export function actingIn(principal: Principal, workspaceId: Id): Principal {
   }
 }
 
-/** The part of a way to serve a model that rules look at. */
+/** The fields of an offer (a provider's model) that rules check. */
 export interface RuledOffer {
-  /** The platform's id, `provider/id`. */
+  /** The platform ID, `provider/id`. */
   slug: string
-  /** The provider endpoint's slug. */
   provider: string
-  /** The workspace that the endpoint belongs to. */
   workspaceId: Id | undefined
 }
 
-/** The first rule that keeps somebody from this, or undefined. */
+/** Returns the first rule that forbids this offer, or undefined. */
 export const ruleAgainst = (
   rules: readonly ModelRule[],
   { slug, provider, workspaceId }: RuledOffer,
@@ -259,7 +249,7 @@ export const ruleAgainst = (
     }
   })
 
-/** The rules that hold for what this caller does in a workspace; undefined: none, as for nearly everybody. */
+/** Returns the rules for this caller in a workspace. Undefined for nearly all callers, who have none. */
 export function rulesFor(
   principal: Principal,
   workspaceId: Id,
@@ -272,7 +262,7 @@ export function rulesFor(
   if (place?.rules) rules.push(...place.rules)
   if (place?.keysOnly !== undefined && key?.workspaceId !== workspaceId)
     rules.push({ kind: 'keys', of: place.keysOnly })
-  // Whoever is bound to one workspace reaches no other one's providers.
+  // A credential bound to one workspace reaches no other workspace's providers.
   if (credential.kind === 'session' || credential.workspaceId === null) {
     const apart: Id[] = []
     for (const [id, { rules: theirs, keysOnly, ownBudget, budget }] of memberships)
@@ -282,6 +272,6 @@ export function rulesFor(
   return rules.length > 0 ? rules : undefined
 }
 
-/** The key that a call is made by, or that began what makes it. */
+/** The key that makes the call or started the work behind it. */
 const keyOf = (credential: Credential): { workspaceId: Id | null; allowedModels?: readonly string[] } | undefined =>
   credential.kind === 'key' ? credential : credential.kind === 'server' ? credential.payingKey : undefined

@@ -3,9 +3,8 @@ import { type AnyEndpoint, type Area, pathNames } from './contract.ts'
 import type { CallContext, Finder } from './context.ts'
 import type { Service } from './implement.ts'
 
-/** An endpoint as the faces read it. */
 export interface ListedEndpoint {
-  /** `chats.list`: the agent tool's name; operationId with `_` for `.`. */
+  /** `chats.list`: the agent tool's name. The operationId uses `_` instead of `.`. */
   name: string
   verb: string
   area: Area
@@ -13,23 +12,22 @@ export interface ListedEndpoint {
 }
 
 export interface Entry<C extends CallContext = CallContext> extends ListedEndpoint {
-  // Variance: each handler takes its own input, and as a method a context with more on it.
+  // Variance: handlers take specific inputs; a method type also accepts richer contexts.
   handle(ctx: C, input: any): unknown
   finder: Finder<C> | null
   query: z.ZodObject
   body: z.ZodObject | null
   headers: z.ZodObject | null
-  /** The fields that an empty query reads as, or null where a parameter is required. Most calls have none. */
+  /** The parsed empty query, which most calls have. Null if a parameter is required. */
   emptyQuery: Readonly<Record<string, unknown>> | null
 }
 
-/** Every endpoint of these contracts. */
 export const list = (areas: readonly Area[]): ListedEndpoint[] =>
   areas.flatMap((area) =>
     Object.entries(area.endpoints).map(([verb, endpoint]) => ({ name: `${area.name}.${verb}`, verb, area, endpoint })),
   )
 
-/** Contracts joined to their rules. Throws at start what would otherwise surprise at run time. */
+/** Joins contracts to handlers. Throws at startup on duplicate paths and missing handlers or finders. */
 export function registry<C extends CallContext>(services: readonly Service<C>[]): Entry<C>[] {
   const finders = new Map(services.flatMap((service) => service.finders.map((finder) => [finder.kind, finder])))
   const handlers = new Map(services.map((service) => [service.area.name, service.handlers]))
@@ -58,7 +56,7 @@ interface InputSchemas {
 }
 const schemaCache = new WeakMap<AnyEndpoint, InputSchemas>()
 
-/** The strict schemas of an endpoint's query, body and headers: made once, for each is compiled when it first reads. */
+/** Strict schemas of query, body, and headers. Cached, because each is compiled on first use. */
 export function inputSchemas(endpoint: AnyEndpoint): InputSchemas {
   const schemas = schemaCache.get(endpoint) ?? makeSchemas(endpoint)
   schemaCache.set(endpoint, schemas)
@@ -83,7 +81,7 @@ function makeSchemas({ path, query, body, headers, takes, reply, method }: AnyEn
   }
 }
 
-/** Path, query and body as one flat schema: what the CLI and the agent tool take. */
+/** Path, query, and body as one flat schema, as the CLI and the agent tool use it. */
 export function inputSchema(endpoint: AnyEndpoint): z.ZodObject {
   const { query, body, headers } = inputSchemas(endpoint)
   const ids = pathNames(endpoint.path).map((name) => [name, endpoint.params?.[name] ?? z.string().describe('An ID.')])

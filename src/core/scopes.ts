@@ -1,4 +1,4 @@
-/** A scope says what a key may do (contract, part 4). `write` implies `read` of the same subject. */
+/** What a key may do (contract, part 4). `write` implies `read` of the same subject. */
 export const scopes = [
   'user:read',
   'chat:read',
@@ -40,7 +40,7 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number]
 
-/** Every scope that these grant, `user:read` and what `write` implies included. */
+/** Expands patterns to scopes, including `user:read` and the reads implied by `write`. */
 export function grants(patterns: readonly string[]): ReadonlySet<Scope> {
   const all = new Set<Scope>(['user:read'])
   for (const scope of patterns) {
@@ -54,16 +54,14 @@ export function grants(patterns: readonly string[]): ReadonlySet<Scope> {
 
 export const isScope = (words: string): words is Scope => (scopes as readonly string[]).includes(words)
 
-/** Roles of a workspace, weakest first. */
+/** Workspace roles, weakest first. */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 export const atLeast = (role: Role, minimum: Role): boolean => roles.indexOf(role) >= roles.indexOf(minimum)
 
-/** The role that a scope's verb needs where an endpoint names none: reading viewer, the rest member. */
+/** The role an endpoint needs unless it names one: viewer to read, member otherwise. */
 export const roleFor = (scope: Scope): Role => (scope.endsWith(':read') ? 'viewer' : 'member')
 
-/**
- * The capabilities of a computer. Its owner grants some of them to a workspace; the machine itself allows some or all.
- */
+/** Computer capabilities. The owner grants some to a workspace; the machine itself allows some or all. */
 export const CAPABILITIES = ['exec', 'terminal', 'fs_read', 'fs_write', 'ports', 'inference', 'users'] as const
 export type Capability = (typeof CAPABILITIES)[number]

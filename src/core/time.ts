@@ -1,10 +1,10 @@
-/** ISO 8601 UTC with milliseconds: the one form of a time on the wire. */
+/** ISO 8601 UTC with milliseconds, the only time format in the API. */
 export const iso = (at: Date): string => at.toISOString()
 export const isoOrNull = (at: Date | null): string | null => (at === null ? null : at.toISOString())
 
 export type Period = 'day' | 'week' | 'month' | 'total'
 
-/** The UTC period in which `at` lies, as a key that sorts: `2026-11-21`, `2026-W47`, `2026-11`, `total`. */
+/** The UTC period as a sortable key: `2026-11-21`, `2026-W47`, `2026-11`, `total`. */
 export function periodKey(period: Period, at: Date): string {
   const day = Math.floor(at.getTime() / DAY_MS)
   if (day !== present.day) present = { day, keys: keysOf(at) }
@@ -13,7 +13,7 @@ export function periodKey(period: Period, at: Date): string {
 
 const DAY_MS = 86_400_000
 
-// Every call of a model asks for these, nearly all of them on one day.
+// Cached per day, because every model call needs these.
 let present: { day: number; keys: Record<Period, string> } = {
   day: NaN,
   keys: { day: '', week: '', month: '', total: '' },
@@ -21,7 +21,7 @@ let present: { day: number; keys: Record<Period, string> } = {
 
 function keysOf(at: Date): Record<Period, string> {
   const day = at.toISOString().slice(0, 10)
-  // ISO 8601 week: the week of the year that holds its Thursday.
+  // An ISO 8601 week belongs to the year of its Thursday.
   const thursday = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()))
   thursday.setUTCDate(thursday.getUTCDate() + 4 - (thursday.getUTCDay() || 7))
   const newYear = Date.UTC(thursday.getUTCFullYear(), 0, 1)
@@ -34,7 +34,6 @@ function keysOf(at: Date): Record<Period, string> {
   }
 }
 
-/** Whether this is an IANA time zone such as `Europe/Berlin`. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== undefined
@@ -43,7 +42,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The time between two dates, both included. */
+/** Both dates are inclusive. */
 export interface Span {
   from: Date
   until: Date

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** The tokens and units of a model call, in disjoint buckets: `output_tokens` excludes reasoning, `input_tokens` excludes both caches (contract, part 7). */
+/**
+ * Tokens and units of a model call in disjoint buckets: `output_tokens` excludes reasoning, `input_tokens` excludes
+ * both caches (contract, part 7).
+ */
 export interface Usage {
   input_tokens: number
   cache_read_tokens: number
@@ -10,9 +13,9 @@ export interface Usage {
   reasoning_tokens: number
   images: number
   audio_seconds: number
-  /** Seconds of video that were made. */
+  /** Seconds of generated video. */
   video_seconds: number
-  /** Unicode code points that were spoken. */
+  /** Unicode code points converted to speech. */
   characters: number
   requests: number
   total_tokens: number
@@ -37,7 +40,6 @@ export const usageSchema = z
   .meta({ id: 'Usage' })
 
 const amount = z.number().describe('US dollars, up to 9 decimals.')
-/** The sum of many calls. */
 export const callSums = {
   calls: z.number().int(),
   failed_calls: z.number().int(),
@@ -52,7 +54,7 @@ export const callSums = {
   average_duration_ms: z.number().int().nullable(),
 }
 
-/** A usage of these buckets, the rest 0, `total_tokens` summed, one request. */
+/** Fills missing buckets with 0 and sums `total_tokens`, for one request. */
 export function usageOf(buckets: Partial<Omit<Usage, 'total_tokens'>>): Usage {
   const usage: Usage = {
     input_tokens: 0,
@@ -79,18 +81,17 @@ export function usageOf(buckets: Partial<Omit<Usage, 'total_tokens'>>): Usage {
   return usage
 }
 
-/** The source of a cost (contract, part 7). */
+/** Contract, part 7. */
 export type CostSource = 'reported' | 'computed' | 'estimated' | 'free'
-/** The payer of the provider: the caller's own key, the instance's on the caller's credits, or nobody. */
+/** Who pays the provider: the caller's own key, the caller's credits, or no one. */
 export type Billing = 'byok' | 'credits' | 'free'
 
 const EMPTY: Usage = usageOf({ requests: 0 })
 export const usageFields = Object.keys(EMPTY) as (keyof Usage)[]
 
-/** A usage as it was kept: buckets that came later count 0. */
+/** Reads a stored usage. Buckets added later count as 0. */
 export const keptUsage = (usage: Partial<Usage> | null): Usage | null => usage && { ...EMPTY, ...usage }
 
-/** The sum of two usages, bucket by bucket. */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return keptUsage(one ?? other)
   const sum = { ...EMPTY }

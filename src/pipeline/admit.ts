@@ -1,6 +1,6 @@
 /**
- * The beginning of every way in: who calls, whether there is room for one more call of theirs, whether their rate allows it,
- * and whether the credential has the scope. REST, the agent tool and the gateways ask here and nowhere else.
+ * Admission for every interface: authentication, concurrency limit, rate limit, and scope. REST, the agent tool, and
+ * the gateways all use it.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnyEndpoint, LimitClass } from '#core/contract.ts'
@@ -12,8 +12,8 @@ import { cookieIn } from '#core/http/cookies.ts'
 import type { Limits } from './limit.ts'
 
 /**
- * The credential of a request: the secret of a key, the token of a session, the address that is all an open
- * endpoint knows anybody by, a ticket, or nothing. A key is not an object: the gateways make none per call.
+ * The credential of a request: a key's secret, a session token, the address for open endpoints, a ticket, or nothing.
+ * Keys are plain strings to save an allocation per gateway call.
  */
 export type PresentedCredential = string | { session: string } | { address: string } | TicketHolder | null
 
@@ -22,25 +22,25 @@ export interface AdmissionParts {
   limits: Pick<Limits, 'enter' | 'take'>
 }
 
-/** The limit that a call counts under, and the scope that its credential needs; null is none. */
+/** The call's limit class and required scope (null: none). */
 export interface AdmissionRule {
   limit: LimitClass
   scope: Scope | null
 }
 
-/** A caller to be admitted, told of each step as it is taken: it gives back what one took where the next refuses. */
+/** Receives each admission step. If a later step fails, it releases what earlier steps acquired. */
 export interface AdmittedCaller {
-  /** Their connection: on it a key that came before is known at once. */
+  /** Identifies the connection, on which an earlier key is recognized at once. */
   readonly connection: object
-  /** Room for this call in flight, until it is disposed of. */
+  /** Receives the concurrency slot. Dispose of it when the call ends. */
   onEnter(flight: Disposable, principal: Principal): void
-  /** A token of their rate is taken. `headers` say how many are left. */
+  /** Called after a rate-limit token is taken. `headers` report the remaining ones. */
   onCount(headers: Record<string, string>, principal: Principal): void
 }
 
 /**
- * Admits a call: answers who calls, at once where the authority knows. Refuses with 401, with 429 where too many are in
- * flight or came within a minute, with 403 where the credential lacks the scope, and with 503 where rights may be stale.
+ * Admits a call and returns its principal, synchronously if the key is known. Throws 401; 429 if too many calls are in
+ * flight or arrived within a minute; 403 if the scope is missing; 503 if permissions may be stale.
  */
 export function admit(
   desk: AdmissionParts,
@@ -67,7 +67,7 @@ function take(
   return withScope(authority, principal, scope)
 }
 
-/** The caller with this scope, which another process may have given to its key a moment ago. */
+/** Checks the scope, which another process may have granted to the key a moment ago. */
 export function withScope(
   authority: Pick<Authority, 'renew'>,
   principal: Principal,
@@ -85,11 +85,14 @@ const addressOf = (credential: PresentedCredential): string =>
     ? `address ${credential.address}`
     : ''
 
-/** The subject of rate and room: its key, so that no key of an account starves another; sessions share an account's. */
+/**
+ * The subject of rate and concurrency limits: the key, so keys of an account don't starve each other. Sessions share
+ * their account's.
+ */
 export const countedAs = ({ accountId, credential }: Principal): Id =>
   credential.kind === 'key' ? credential.id : accountId
 
-/** Refuses with 401, or 503 when rights may be stale. */
+/** Throws 401, or 503 if permissions may be stale. */
 export function authenticate(
   authority: AdmissionParts['authority'],
   credential: PresentedCredential,
@@ -101,7 +104,6 @@ export function authenticate(
   return 'session' in credential ? authority.bySession(credential.session) : anonymous
 }
 
-/** The scope of an endpoint, from the credential alone. */
 export function checkScope(principal: Principal, scope: Scope | null): void {
   if (scope !== null && !hasScope(principal, scope))
     refuse('missing_scope', {
@@ -110,11 +112,11 @@ export function checkScope(principal: Principal, scope: Scope | null): void {
     })
 }
 
-/** The limit that calls of an endpoint count under; a call of one that does not exist was a look. */
+/** The limit class of an endpoint. Calls to unknown endpoints count as reads. */
 export const limitOf = (endpoint: Pick<AnyEndpoint, 'limit' | 'method'> | undefined): LimitClass =>
   endpoint?.limit ?? (endpoint === undefined || endpoint.method === 'GET' ? 'reads' : 'writes')
 
-/** The credential of a request. A key, valid or not, beats the cookie. */
+/** A key, valid or not, takes precedence over the cookie. */
 export function readCredential(headers: IncomingHttpHeaders, cookieName: string): PresentedCredential {
   const secret = keyIn(headers)
   if (secret !== null) return secret
@@ -122,7 +124,7 @@ export function readCredential(headers: IncomingHttpHeaders, cookieName: string)
   return session === null ? null : { session }
 }
 
-/** The key of a request where nothing else is heard. */
+/** The key alone, for interfaces without sessions. */
 export const presentedKey = (headers: IncomingHttpHeaders): string =>
   keyIn(headers) ??
   refuse('missing_credentials', { message: 'Send an API key as `Authorization: Bearer uk_…` or `x-api-key`.' })
@@ -132,10 +134,13 @@ const refuseForm = (): never =>
     message: 'This header contains no API key. Send the key as `Authorization: Bearer uk_…` or `x-api-key: uk_…`.',
   })
 
-/** `Authorization: Bearer` or `x-api-key`; null without either, empty where something else stands in its place. Two that differ are 401. */
+/**
+ * Reads `Authorization: Bearer` or `x-api-key`. Null without either, empty for another scheme. Two different keys are a
+ * 401.
+ */
 function keyIn(headers: IncomingHttpHeaders): string | null {
   const bearer = headers.authorization === undefined ? null : /^Bearer +(\S+) *$/i.exec(headers.authorization)
-  // Another scheme, or garbage, is a credential too: it must not fall through to the cookie.
+  // Another scheme or garbage also counts as a credential: it must not fall back to the cookie.
   const fromBearer = headers.authorization === undefined ? null : (bearer?.[1] ?? '')
   const header = headers['x-api-key']
   const fromHeader = header === undefined ? null : String(header).trim()
@@ -145,8 +150,8 @@ function keyIn(headers: IncomingHttpHeaders): string | null {
 }
 
 /**
- * Rights of a caller whose answer lasts: they are looked at again when one of its account's changes and when its
- * credential ends. One look at a time: of two, the older could have the last word.
+ * Rechecks permissions during a long response: when the account's permissions change and when the credential expires.
+ * Only one check runs at a time, so an older result can't overwrite a newer one.
  */
 export abstract class RightsWatch implements Disposable {
   readonly #authority: AdmissionParts['authority']
@@ -167,11 +172,11 @@ export abstract class RightsWatch implements Disposable {
     this.#shown = credential
     this.#heard = authority.onChange(principal.accountId, () => void this.recheck())
     this.#setTimer(principal)
-    // Changes since the caller was admitted, while its body came or its stream was prepared, were not heard here.
+    // Covers changes since admission, while the body arrived or the stream was prepared.
     this.#recheckIfOther(principal, connection)
   }
 
-  /** Throws the reason for which the caller has lost its right. */
+  /** Throws the reason if the caller lost access. */
   protected abstract check(principal: Principal): void | Promise<void>
   protected abstract onLost(why: unknown): void
 
@@ -189,7 +194,7 @@ export abstract class RightsWatch implements Disposable {
   async #look(): Promise<void> {
     try {
       const principal = await authenticate(this.#authority, this.#shown)
-      // A session that was used meanwhile ends later than it would have.
+      // Using a session extends it.
       this.#setTimer(principal)
       await this.check(principal)
     } catch (error) {
@@ -202,14 +207,14 @@ export abstract class RightsWatch implements Disposable {
     try {
       present = authenticate(this.#authority, this.#shown, connection)
     } catch {
-      // Nobody: the look says why.
+      // Access ended: the check throws the reason.
     }
     if (present instanceof Promise)
       void present.then(
         (current) => (current === principal ? undefined : this.recheck()),
         () => this.recheck(),
       )
-    // Not here and now: whoever extends this is not made yet.
+    // Deferred, because the subclass isn't constructed yet.
     else if (present !== principal) queueMicrotask(() => void this.recheck())
   }
 

@@ -3,8 +3,8 @@ import { refuse } from '#core/errors.ts'
 import type { Entry } from '#core/registry.ts'
 
 /**
- * An agent's call of what its contract leaves to people: it passes once a person has agreed to it. Asked last, so that
- * nobody is asked about what would be refused all the same.
+ * Requires a person's approval for calls that agents can't make alone. Checked last, so no one is asked about a call
+ * that would fail anyway.
  */
 export function checkConsent({ agent }: Context, { name, endpoint }: Entry<Context>): void {
   if (endpoint.consent === undefined || agent === null || agent.consented) return

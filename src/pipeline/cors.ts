@@ -5,13 +5,16 @@ const ALLOWED =
 export const EXPOSED =
   'X-Request-Id, X-Client-Request-Id, X-Service-Version, RateLimit, RateLimit-Policy, Retry-After, ETag, request-id, x-uk-route, x-uk-losses, x-uk-hedge, Content-Range, Accept-Ranges, Content-Disposition, Last-Modified, Location, Tus-Resumable, Tus-Version, Upload-Offset, Upload-Length, Upload-Expires, Upload-Metadata, x-uk-file-id, WWW-Authenticate'
 
-/** Keys work from any page. Cookies never do: credentials are not allowed. Only a page that asks needs the long list. */
+/**
+ * Keys work from any page. Cookies don't: credentials aren't allowed. Only cross-origin requests need the long header
+ * list.
+ */
 export function allowCors({ headers }: IncomingMessage, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', '*')
   if (headers.origin !== undefined) response.setHeader('access-control-expose-headers', EXPOSED)
 }
 
-/** The headers of the answer to a preflight request: name, value, … */
+/** Headers of a preflight response, as alternating names and values. */
 export const preflightHead = (methods: Iterable<string>): string[] => [
   'access-control-allow-methods',
   [...methods].join(', '),

@@ -6,7 +6,6 @@ import type { Limits } from './limit.ts'
 import type { Origins } from './origin.ts'
 import type { Versions } from './version.ts'
 
-/** The parts by which every way in takes a request along the line. */
 export interface Entrance {
   engine: Engine
   line: Line

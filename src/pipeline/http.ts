@@ -14,31 +14,30 @@ import { sendRefusal, sendWrittenRefusal } from './rest/write.ts'
 import { useOriginForm } from './head/target.ts'
 import { createUpgrades } from './upgrade/upgrades.ts'
 
-// Not imported: an import reads all that the module offers, and some of that loads the whole of Node's `fetch`: 10 MB.
+// Not imported: an import evaluates all exports and loads Node's `fetch`, 10 MB.
 const { createServer } = process.getBuiltinModule('node:http')
 
 export interface Door {
   server: Server
-  /** Lets requests and streams end, then closes; after `seconds` it closes all the same. */
+  /** Waits for requests and streams, then closes; after `seconds` it closes anyway. */
   drain(seconds: number): Promise<void>
   draining(): boolean
-  /** Fires when the server begins to close: what would last ends now. */
+  /** Fires when the server starts to close. */
   closing: AbortSignal
 }
 
 export interface DoorParts extends Entrance {
   mounts: readonly Mount[]
   upgrades: readonly UpgradeMount[]
-  /** Hosts for other origins than the API's, looked at before any path is. */
+  /** Hosts of other origins than the API, checked before any path. */
   hosts: HostMount
 }
 
-/** The server: who answers a request, and how it closes. */
 export function createDoor(parts: DoorParts): Door {
   const { engine, versions } = parts
   const mounts = parts.mounts.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const closing = new AbortController()
-  /** The time that requests had to end is over. */
+  /** The drain time is over. */
   const late = new AbortController()
   const rest = createRest({ ...parts, closing: closing.signal, late: late.signal })
   let draining = false
@@ -51,11 +50,11 @@ export function createDoor(parts: DoorParts): Door {
 
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_SECONDS * 1_000,
-    // A large file may take hours. Slow senders are left by who reads: `readBytes`, `upload.ts`, the gateways.
+    // A large file may take hours. Slow senders are dropped by the readers: `readBytes`, `upload.ts`, the gateways.
     requestTimeout: 0,
     headersTimeout: 60_000,
     maxHeaderSize: 32_768,
-    // Node's own refusal would carry none of our headers.
+    // Node's own refusal would lack our headers.
     requireHostHeader: false,
     shouldUpgradeCallback: upgrades.wants,
   })
@@ -81,7 +80,7 @@ export function createDoor(parts: DoorParts): Door {
       return boundRemainder(request)
     }
     if (mount) {
-      // A mount answers its own refusals in its own shape; what escapes it is a fault.
+      // Mounts encode their own refusals; any other error is a fault.
       try {
         const result = mount.handle(request, response, requestId)
         if (result)
@@ -98,7 +97,7 @@ export function createDoor(parts: DoorParts): Door {
     rest(request, response, requestId)
   }
   server.on('request', take)
-  // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
+  // Unknown expectations may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', take)
   server.on('upgrade', (request, socket, head) => upgrades.take(request, socket, head, draining))
   server.on('clientError', (error, socket) =>
@@ -117,7 +116,7 @@ export function createDoor(parts: DoorParts): Door {
     closing: closing.signal,
     async drain(seconds) {
       draining = true
-      // Streams are asked to end at once (their readers resume elsewhere); other requests run to their end.
+      // Streams end at once (readers resume elsewhere); other requests finish.
       closing.abort()
       upgrades.drain()
       parts.hosts.end()

@@ -13,35 +13,33 @@ import { permit } from '#authz/permit.ts'
 import { judgeNow } from '#authz/rights.ts'
 import { parse, pathId } from './parse.ts'
 
-/** A call as its door knows it, before its endpoint is run. */
+/** A call as its interface received it, before the endpoint runs. */
 export interface CallStart {
   principal: Principal
   requestId: Id
   version: string
   signal: AbortSignal
   caller: Context['caller']
-  /** The agent that calls; left out where it is none. */
+  /** Undefined if no agent calls. */
   agent?: Context['agent']
 }
 
-/** A call that is permitted, with what its service gets. */
 export interface Ready {
   ctx: Context
   entry: Entry<Context>
   input: Record<string, unknown>
 }
 
-/** The line from `scope` on, for every door: HTTP, the agent tool, jobs, agents. */
+/** The pipeline from the scope check on, shared by HTTP, the agent tool, jobs, and agents. */
 export interface Line<H = unknown> {
   entries: ReadonlyMap<string, Entry<Context>>
   context(start: CallStart): Context<H>
-  /** A call by name with flat input as far as it may go wrong before its service runs: scope, read, permit. */
+  /** Checks a call by name with flat input up to its service: scope, input, access. */
   admit(ctx: Context, name: string, input: unknown): Promise<Ready>
-  /** The same, and the service. */
   invoke(ctx: Context, name: string, input: unknown): Promise<unknown>
 }
 
-/** The caller of a call, among whose connections its statements count. */
+/** The caller whose database connections the call uses. */
 export const callerOf = (ctx: CallStart, { endpoint }: Pick<Entry<Context>, 'endpoint'>): Caller => ({
   name: ctx.principal === anonymous ? `address ${ctx.caller.ip}` : ctx.principal.accountId,
   signal: ctx.signal,
@@ -49,8 +47,8 @@ export const callerOf = (ctx: CallStart, { endpoint }: Pick<Entry<Context>, 'end
 })
 
 /**
- * Permits a call by the caller's rights as the database has them now. Services that list or change something look at more
- * than the place that `permit` checks: before those, changes of rights are read ahead where other processes make some.
+ * Checks access with current permissions from the database. Services that list or change data check more than `permit`
+ * does, so changes made by other processes are read first.
  */
 export async function permitNow(ctx: Context, entry: Entry<Context>, input: Record<string, unknown>): Promise<void> {
   const { rights } = ctx.engine
@@ -84,7 +82,7 @@ export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Contex
       if (entry.endpoint.refused) refuse(entry.endpoint.refused)
       if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session')
         refuse('cookie_session_required')
-      // Its own found, workspace and answer: a call within a call must not change the outer one's.
+      // A nested call needs its own resource, workspace, and answer.
       const ctx = line.context({ ...outer, principal: outer.principal })
       ctx.principal = await withScope(engine.rights, ctx.principal, entry.endpoint.scope)
       const input: Record<string, unknown> = parse(schemaOf(entry), raw ?? {})

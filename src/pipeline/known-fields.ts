@@ -15,16 +15,15 @@ interface Definition {
   right?: z.ZodType
 }
 
-// What each kind of schema has of these.
 const definitionOf = (schema: z.ZodType): Definition => schema.def
 
-/** Names of the fields that an object at this place of a schema may have. */
+/** Field names that an object at this place of a schema may have. */
 export function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): Set<string> {
   const at = path.reduce<z.ZodType[]>((inner, key) => inner.flatMap((one) => within(one, key)), forms(schema))
   return new Set(at.flatMap(forms).flatMap((one) => Object.keys(definitionOf(one).shape ?? {})))
 }
 
-/** The schema without its wrappings; of several forms, each. */
+/** Unwraps a schema; for a union, returns each form. */
 function forms(schema: z.ZodType): z.ZodType[] {
   const { type, innerType, in: before, out, getter, options, left, right } = definitionOf(schema)
   if (type === 'pipe') return [...forms(before!), ...forms(out!)]

@@ -3,20 +3,19 @@ import type { LimitClass } from '#core/contract.ts'
 import type { Id } from '#core/ids.ts'
 
 /**
- * Token buckets per caller and class, refilled over a minute, in this process's memory. With several processes
- * each takes an equal part of the quota (`processes()` of those alive), so that together they never give more.
+ * In-memory token buckets per caller and class, refilled over a minute. With several processes each takes an equal
+ * share of the quota (`processes()` counts the live ones), so the total is never exceeded.
  */
 export interface Limits {
-  /** Takes a token or refuses with 429. Answers the headers of the IETF draft (draft-ietf-httpapi-ratelimit-headers). */
+  /** Takes a token or throws 429. Returns the headers of draft-ietf-httpapi-ratelimit-headers. */
   take(caller: Id, limit: LimitClass): Record<string, string>
-  /** Counts one more request of the caller in flight; disposing of the answer takes it back. */
+  /** Counts a request in flight until disposed of. */
   enter(caller: Id): Disposable
   state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[]
 }
 
 const WINDOW_SECONDS = 60
 
-/** The requests in flight of one caller; disposed of once per request. */
 class Flights implements Disposable {
   [Symbol.dispose](): void {
     this.count--
@@ -61,7 +60,7 @@ export function createLimits(
     return bucket
   }
 
-  // A bucket left alone for a window is full again, and as good as none.
+  // A bucket unused for a window is full again and can be dropped.
   function sweep(): void {
     if (now() - swept < WINDOW_SECONDS * 1000) return
     swept = now()
@@ -85,7 +84,7 @@ export function createLimits(
         ratelimit: `"${limit}";r=${remaining};t=${Math.ceil((quota - bucket.tokens) / perSecond)}`,
       }
       if (isRefused) {
-        // Never before a token is there, as the draft asks.
+        // Rounded up, so a token is available by then, as the draft requires.
         const wait = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
         refuse('rate_limited', {
           message: `You reached the limit of ${quota} ${limit} per minute. Try again in ${wait} s.`,

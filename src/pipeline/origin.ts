@@ -7,17 +7,16 @@ import { shorten } from '#core/text/shorten.ts'
 
 type Caller = CallContext['caller']
 
-/** The origins of a request: where it came from, and where it was sent to. */
 export interface Origins {
-  /** Refuses a `Host` that is not ours with 421: DNS rebinding ends here. */
+  /** Throws 421 for an unknown `Host`, which prevents DNS rebinding. */
   checkHost(request: IncomingMessage): void
-  /** Refuses a changing call by cookie that another site may have made. */
+  /** Throws for changing calls by cookie that another site may have made. */
   checkCrossSite(request: IncomingMessage): void
-  /** Refuses a page of another site with 403; this machine's pages and programs, which send no `Origin`, pass. */
+  /** Throws 403 for pages of other sites. Pages of this machine and programs without `Origin` pass. */
   checkOrigin(request: IncomingMessage): void
-  /** The caller's address and program, as its service sees them. */
+  /** The caller's address and user agent for services. */
   callerOf(request: IncomingMessage): Caller
-  /** Peer address, or the client's behind a trusted proxy. */
+  /** The peer address, or the client's behind a trusted proxy. */
   clientIp(request: IncomingMessage): string
   isLoopback(request: IncomingMessage): boolean
   /** `__Host-uk_session` on https. */
@@ -42,14 +41,14 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     const address = ipaddr.process(ip)
     return proxies.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits))
   }
-  /** An instance that says of itself that others reach it, or that a proxy stands before it, takes nobody for this machine. */
+  /** An instance configured as public or behind a proxy treats no caller as local. */
   const alone =
     isLoopbackName(config.host) &&
     (publicUrl === null || isLoopbackName(hostName(publicUrl.host))) &&
     config.trustedProxies.length === 0
   const peer = (request: IncomingMessage): string => plainIp(request.socket.remoteAddress ?? '')
 
-  /** The `Origin` of a call from a page of ours: under the name that the call was sent to, or the public one. */
+  /** The `Origin` if the page is ours: the host of the request or the public URL. */
   const ownOrigin = ({ headers }: Pick<IncomingMessage, 'headers'>): string | null => {
     const origin = URL.canParse(headers.origin ?? '') ? new URL(headers.origin!) : null
     if (origin === null) return null
@@ -89,7 +88,7 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
     }),
     clientIp(request) {
       let ip = peer(request)
-      // Right to left: each address is believed only as far as the one that named it is trusted.
+      // Right to left: an address is trusted only if the proxy that reported it is.
       const addresses = String(request.headers['x-forwarded-for'] ?? '')
         .split(',')
         .map((part) => part.trim())
@@ -110,8 +109,8 @@ export function createOrigins(config: Pick<Config, 'publicUrl' | 'allowedHosts' 
 }
 
 /**
- * nginx before 1.29.7 speaks HTTP/1.0 to what stands behind a bare `proxy_pass`, and says nothing else of itself. Later ones
- * speak HTTP/1.1 there, kept alive, and cannot be told from a client on this machine: `UK_PUBLIC_URL` tells.
+ * nginx before 1.29.7 uses HTTP/1.0 for a bare `proxy_pass` and adds no header. Later versions use HTTP/1.1 with
+ * keep-alive and look like a local client: only `UK_PUBLIC_URL` reveals them.
  */
 const tellsOfProxy = ({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean =>
   (httpVersionMajor === 1 && httpVersionMinor === 0) ||

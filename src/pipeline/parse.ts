@@ -6,11 +6,11 @@ import { nearWord } from '#core/text/near-word.ts'
 import { firstOf, goesOn, sayFault } from '#core/faults/schema-faults.ts'
 import { knownFields } from './known-fields.ts'
 
-/** An id in its stored form; what has no id's shape is 404, like one that is not there. */
+/** Returns the ID in its stored form. Malformed IDs are a 404, like missing ones. */
 export const pathId = (path: string, name: string, words: string): Id =>
   parseId(words) ?? refuse('not_found', { param: name, message: absent(thingAt(path, name), words) })
 
-/** Refuses with the name of the first field at fault, and what would be right. */
+/** Throws with the first invalid field and how to fix it. */
 export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
   const result = schema.safeParse(value, { error: sayFault })
   if (result.success) return result.data

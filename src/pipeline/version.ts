@@ -2,8 +2,8 @@ import { refuse } from '#core/errors.ts'
 import { newestVersion } from '#core/contract.ts'
 
 /**
- * A dated contract. The newest needs no steps; an older one says how its requests are lifted to the next and how
- * answers of the next are lowered to it, per endpoint name. Steps run one after the other.
+ * A dated contract version. An older one converts requests up to the next version and responses down from it, per
+ * endpoint name. Conversions are chained.
  */
 export interface Version {
   date: string
@@ -11,12 +11,12 @@ export interface Version {
   lower?: Record<string, (body: unknown) => unknown>
 }
 
-/** Newest first. `lift` and `lower` of an entry lead to and from the entry before it. */
+/** Newest first. Each entry's `lift` and `lower` convert to and from the entry before it. */
 export const versions: readonly Version[] = [{ date: newestVersion }]
 
 export interface Versions {
   newest: string
-  /** Refuses what is not in the list, naming where it stood. */
+  /** Throws for unknown dates, naming the parameter. */
   check(date: string, param?: string): string
   lift(date: string, name: string, input: Record<string, unknown>): Record<string, unknown>
   lower(date: string, name: string, body: unknown): unknown

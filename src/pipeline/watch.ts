@@ -5,7 +5,6 @@ import { type PresentedCredential, RightsWatch, authenticate, checkScope } from 
 import type { CallStart, Line } from './invoke.ts'
 import { permit } from '#authz/permit.ts'
 
-/** A call as its checks need it to be made again. */
 export interface WatchedCall {
   start: CallStart
   entry: Entry<Context>
@@ -14,7 +13,7 @@ export interface WatchedCall {
   connection: object
 }
 
-/** The checks of a call, made again for its caller as they are now. Refuses with what has become of them. */
+/** Repeats a call's checks with the caller's current permissions. Throws if they fail. */
 export async function checkAgain(authority: Authority, line: Line, call: WatchedCall): Promise<Context> {
   return permitAgain(line, call, await authenticate(authority, call.credential))
 }
@@ -26,7 +25,7 @@ async function permitAgain(line: Line, { start, entry, input }: WatchedCall, pri
   return again
 }
 
-/** The bytes of a call for as long as its sender may send them: a large file may take hours. */
+/** Yields a call's bytes while its sender may send them, because a large upload can take hours. */
 export async function* whilePermitted(
   bytes: AsyncIterable<Uint8Array>,
   hasChanged: () => boolean,
@@ -39,15 +38,13 @@ export async function* whilePermitted(
   if (hasChanged()) await check()
 }
 
-/** A stream under watch. */
 export interface GuardedStream {
-  /** Closes the answer: its caller has lost the right to it. */
   close(why: unknown): void
-  /** A right changed and left it permitted. */
+  /** Permissions changed, and access is still allowed. */
   onPermitted(ctx: Context): Promise<void>
 }
 
-/** Closes a stream whose caller has lost the right to it: the same checks as at its start, made again. */
+/** Closes a stream when its caller loses access, by repeating the checks from its start. */
 export class Watch extends RightsWatch {
   readonly #line: Line
   readonly #watched: WatchedCall

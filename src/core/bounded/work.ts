@@ -1,14 +1,13 @@
-/** The work allowed for one text or path is used up. */
 export class TooMuchWork extends Error {
   override name = 'TooMuchWork'
 }
 
-/** Steps between two looks at whether to stop: well under a millisecond of work. */
+/** Steps between two `look` calls: well under a millisecond of work. */
 const LOOK_STEPS = 16_384
 
 /**
- * Counts the steps of a matcher and stops it at a limit, so that any pattern on any text costs a bounded amount of
- * work. A step takes about 10 ns.
+ * Counts a matcher's steps and stops it at a limit, so any pattern on any text has bounded cost. A step takes about 10
+ * ns.
  */
 export class Work {
   spent = 0
@@ -16,14 +15,14 @@ export class Work {
   readonly #look: (() => void) | undefined
   #next: number
 
-  /** `look` is called every now and then and may throw: for canceled calls and clocks. */
+  /** `look` is called periodically and may throw, for canceled calls and deadlines. */
   constructor(most: number, look?: () => void) {
     this.#most = most
     this.#look = look
     this.#next = Math.min(most, LOOK_STEPS)
   }
 
-  /** Throws `TooMuchWork`, or what `look` throws. */
+  /** Throws `TooMuchWork`, or the error thrown by `look`. */
   spend(steps: number): void {
     this.spent += steps
     if (this.spent > this.#next) this.#stop()

@@ -4,10 +4,10 @@ import type { z } from 'zod'
 type Fault = z.core.$ZodIssue
 type Raw = z.core.$ZodRawIssue
 
-/** Of very many fields that are unknown, the first are named. */
+/** The number of unknown fields named in a message. */
 const NAMED = 10
 
-/** A fault in words that go on from the name of the field; contracts that have words of their own keep them. */
+/** Continues a sentence that starts with the field name. Custom contract messages are kept. */
 export function sayFault(fault: Raw): string {
   switch (fault.code) {
     case 'invalid_type':
@@ -33,13 +33,11 @@ export function sayFault(fault: Raw): string {
   }
 }
 
-/** The fault to tell of: what is not known comes first, for it may be a required name, misspelt. */
+/** Reports unknown fields first: they may be misspelled required ones. */
 export const firstOf = (faults: readonly Fault[]): Fault =>
   closest(faults.find(({ code }) => code === 'unrecognized_keys') ?? faults[0]!)
 
-/**
- * The fault to tell when a value may have several forms: that of the form it came closest to, whose fault lies deepest.
- */
+/** Of a union's faults, picks the form that matched furthest: the one with the deepest fault. */
 function closest(fault: Fault): Fault {
   if (fault.code !== 'invalid_union' || fault.errors.length === 0) return fault
   const deepest = fault.errors.map(firstOf).reduce((best, one) => (one.path.length > best.path.length ? one : best))
@@ -58,8 +56,7 @@ const things: Record<string, string> = {
 }
 
 /**
- * Adds the type that was given, where it tells more: `1.5` for a whole number is a number, and a query's values are
- * always text.
+ * Adds the actual type if it helps: `1.5` is a number where an integer is required, and query values are always text.
  */
 function butGiven(value: unknown, expected: string): string {
   if (value === undefined || (typeof value === 'number' && (expected === 'int' || expected === 'number'))) return ''
@@ -109,7 +106,7 @@ function sayFormat(fault: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidStringForma
   }
 }
 
-/** A value that has the type of one form and is wrong in itself is told of that one; else of all. */
+/** If the value has the right type for one form, reports that form's fault; otherwise lists all forms. */
 function sayForms(fault: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
   const { options } = fault as { options?: readonly unknown[] }
   if (options !== undefined) return `must be ${sayValues(options)}`
@@ -127,5 +124,5 @@ function sayForms(fault: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): str
   return `must be ${[...new Set(all)].join(' or ')}${butGiven(fault.input, '')}`
 }
 
-/** `must be …` makes a sentence with the name of the field; what a contract says otherwise stands behind it. */
+/** `must be …` continues the field name; any other text follows a colon. */
 export const goesOn = (words: string): string => (/^(must|may|has|is) /.test(words) ? ` ${words}` : `: ${words}`)

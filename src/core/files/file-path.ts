@@ -1,15 +1,15 @@
 /**
- * Paths of files as text. A system knows them as bytes, of which not all are UTF-8: such a path is said as a `file:` URI (RFC 8089)
- * with those bytes percent-encoded, which no absolute path can be taken for. So whatever is listed can be named again.
+ * File paths as text. Systems store paths as bytes that may not be UTF-8. Those are shown as a `file:` URI (RFC 8089)
+ * with percent-encoded bytes, which can't be confused with an absolute path, so every listed path can be used as input.
  */
 import { refuse } from '../errors.ts'
 
 const URI = 'file://'
 
-/** The text by which `pathBytes` finds it again. */
+/** The inverse of `pathBytes`. */
 export const pathText = (path: Buffer): string => (isUtf8(path) ? path.toString() : URI + percentEncoded(path))
 
-/** Refuses a text that is neither an absolute path nor the URI of one. */
+/** Refuses text that is neither an absolute path nor a URI of one. */
 export function pathBytes(text: string): Buffer {
   const bytes = text.startsWith(`${URI}/`) ? decodeText(text.slice(URI.length)) : Buffer.from(text)
   if (bytes[0] !== 0x2f || bytes.includes(0))
@@ -21,12 +21,12 @@ export function pathBytes(text: string): Buffer {
   return bytes
 }
 
-/** A file name as text, where only text can be a name. */
+/** For places where a name must be text. */
 export const nameText = (name: Buffer): string => (isUtf8(name) ? name.toString() : percentEncoded(name))
 
 export const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString()).equals(bytes)
 
-/** RFC 3986, 3.3: what stands for itself in a path. */
+/** RFC 3986, 3.3: characters that need no encoding in a path. */
 const PLAIN = /[A-Za-z0-9\-._~!$&'()*+,;=:@/]/
 
 function percentEncoded(bytes: Buffer): string {

@@ -1,18 +1,18 @@
 import { shortenBytes } from '../text/shorten.ts'
 
-/** The most bytes of a name in UTF-8, as on most disks. */
+/** UTF-8 bytes, the limit of most file systems. */
 export const MOST_NAME_BYTES = 255
 
-/** `name (2).ext` for 2; the name gives way where both do not fit. */
+/** `name (2).ext` for 2. Shortens the name if needed. */
 export function numberedName(name: string, n: number): string {
   const { stem, ending } = partsOf(name)
   return clip(stem, ` (${n})${ending}`)
 }
 
-/** More than files that fit any disk. */
+/** More files than fit on any disk. */
 const MOST_DIGITS = 15
 
-/** The parts of a numbered name around its digits: `before[2]` comes before a number of two digits. */
+/** The parts around the number: `before[2]` precedes a two-digit number. */
 export function aroundNumber(name: string): { before: string[]; after: string } {
   const { stem, ending } = partsOf(name)
   const after = `)${ending}`
@@ -27,6 +27,6 @@ function partsOf(name: string): { stem: string; ending: string } {
   return { stem: name.slice(0, name.length - ending.length), ending }
 }
 
-/** A name with this ending, cut before it where both don't fit. */
+/** Shortens the stem so that it fits with this ending. */
 export const clip = (stem: string, ending: string): string =>
   shortenBytes(stem, MOST_NAME_BYTES - Buffer.byteLength(ending)).normalize('NFC') + ending

@@ -2,20 +2,20 @@ import { shorten } from '../text/shorten.ts'
 import { numberedName } from './numbered-name.ts'
 
 /**
- * Names that every system can write, after Microsoft's "Naming Files, Paths, and Namespaces": Windows reserves some
- * characters and words, takes no dot or space at the end, and paths of 260 characters. Windows and macOS don't tell
- * upper from lower case.
+ * Names that every system can store (Microsoft, "Naming Files, Paths, and Namespaces"): Windows reserves some
+ * characters and words, allows no trailing dot or space, and limits paths to 260 characters. Windows and macOS ignore
+ * case.
  */
 
-/** UTF-16 units of a path in the archive: the rest of the 260 is for the folder that it is unpacked into. */
+/** UTF-16 units of a path in the archive; the rest of the 260 is for the folder it is extracted into. */
 export const LONGEST_PATH = 200
 const LONGEST_TOP = 80
-/** Below a folder with a longer path, a name would have no room: it moves up into the first folder. */
+/** Below a longer folder path there is no room for names: entries move up to the first folder. */
 const LONGEST_PARENT = 150
 
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[ .].*)?$/i
 
-/** The nearest name to this one that is allowed everywhere. */
+/** The closest name allowed everywhere. */
 export function portableName(name: string): string {
   const safeName = name
     .normalize('NFC')
@@ -25,15 +25,14 @@ export function portableName(name: string): string {
   return RESERVED.test(safeName) ? `_${safeName}` : safeName
 }
 
-/** Names that are one to a system that doesn't tell cases or Unicode forms apart have the same key. */
+/** Equal for names that collide on systems that ignore case or Unicode normalization. */
 const keyOf = (path: string): string => path.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFC')
 
-/** A folder in an archive: gives each name in it a path of its own. */
+/** Assigns unique names within one archive folder. */
 export class PortableFolder {
-  /** In the archive; empty for what holds all. */
   readonly path: string
   readonly #taken = new Set<string>()
-  /** The next number of a name that was taken, so that a thousand equal names cost a thousand steps. */
+  /** The next number per taken name, so a thousand equal names cost a thousand steps. */
   readonly #numbers = new Map<string, number>()
 
   constructor(path: string) {
@@ -60,7 +59,7 @@ export class PortableFolder {
   }
 }
 
-/** Gives each entry of an archive a path of its own. `top`: the folder that all are in; folders come before their contents. */
+/** Assigns each archive entry a unique path below `top`. Folders must come before their contents. */
 export function portablePaths(top: string): (path: string, kind: 'file' | 'folder') => string {
   const all = new PortableFolder('')
   const first = new PortableFolder(fitting(portableName(top), LONGEST_TOP))
@@ -75,7 +74,6 @@ export function portablePaths(top: string): (path: string, kind: 'file' | 'folde
   }
 }
 
-/** A name cut before its ending. */
 function fitting(name: string, most: number): string {
   if (name.length <= most) return name
   const dot = name.lastIndexOf('.')

@@ -1,9 +1,9 @@
 import { refuse } from '#core/errors.ts'
 
 /**
- * The value of a cookie; null without it. Names are compared as bytes: only spaces and tabs around them don't count (RFC 6265, 5.4),
- * for a browser takes a name that begins with another blank for another name, and lets any page set it. Refuses two different values:
- * the second one comes from a page of another host or port, and nothing tells which one that is.
+ * Returns a cookie's value or null. Names are compared as bytes; only spaces and tabs around them are ignored (RFC
+ * 6265, 5.4), because browsers treat other blanks as part of the name, which any page can set. Refuses two different
+ * values: one comes from a page on another host or port, and there's no way to tell which.
  */
 export function cookieIn(header: string | undefined, name: string): string | null {
   if (header === undefined) return null

@@ -2,13 +2,13 @@ import { refuse } from '../errors.ts'
 import { SMALL, lastOfString } from './json-text.ts'
 import { shorten } from '../text/shorten.ts'
 
-/** The most elements of the lists in a body, so that reading it holds up nobody else. */
+/** Limits on list lengths in a body, so that reading it doesn't block other requests. */
 export interface CountLimits {
-  /** Of the lists at the top, by their names. */
+  /** Top-level lists by name. */
   lists: Readonly<Record<string, number>>
-  /** Of each other list at the top, and the fields of an object there. */
+  /** Other top-level lists, and the fields of a top-level object. */
   otherLists: number
-  /** Of a list in an object in a list at the top, such as the parts of a message. */
+  /** A list in an object of a top-level list, such as a message's parts. */
   inner: number
   /** Values in the whole body. */
   values: number
@@ -16,14 +16,14 @@ export interface CountLimits {
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
-/** Containers inside of one another that are told apart; deeper ones only count as values. */
+/** Nesting levels tracked; deeper containers only count as values. */
 const WATCHED = 4
-/** Fields of a body: no schema has a tenth of them. */
+/** Fields of a body: no schema has a tenth of that. */
 const MOST_FIELDS = 1_000
 
 /**
- * Refuses a body whose lists are too long, by their bytes and before it is parsed. The error names the list. Broken JSON
- * may pass: the parser refuses it. Short bodies always pass.
+ * Refuses a body with lists that are too long, before parsing it. The error names the list. Broken JSON may pass, since
+ * the parser rejects it. Short bodies always pass.
  */
 export function checkCounts(bytes: Buffer, limits: CountLimits): void {
   if (bytes.length > SMALL) new Counter(bytes, limits).read()
@@ -34,12 +34,10 @@ class Counter {
   readonly #limits: CountLimits
   #depth = 0
   #values = 0
-  /** By depth: whether it is a list, and its elements so far. */
   readonly #isList = [false, false, false, false, false]
   readonly #elements = [0, 0, 0, 0, 0]
-  /** The name of the field at the top that is being read. */
   #field = ''
-  /** Where the name of the last field in an element of a list starts and ends. Only errors read it. */
+  /** Offsets of the last field name in a list element. Only used for errors. */
   #innerStart = 0
   #innerEnd = 0
   #expectsName = false
@@ -118,14 +116,14 @@ class Counter {
     else [this.#innerStart, this.#innerEnd] = [start, end]
   }
 
-  /** The name between two quotes, shortened. */
+  /** The shortened text between two quotes. */
   #nameAt(start: number, end: number): string {
     const raw = this.#bytes.subarray(start + 1, Math.min(end, start + 101))
     return raw.includes(BACKSLASH) ? unescapeJson(this.#bytes.toString('utf8', start, end + 1)) : raw.toString()
   }
 }
 
-/** The name that is written with escapes, as the parser will read it. */
+/** Decodes escapes in a name as the parser would. */
 function unescapeJson(text: string): string {
   try {
     return shorten(JSON.parse(text) as string, 100)

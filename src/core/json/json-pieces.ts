@@ -1,9 +1,8 @@
-/** About the characters of one piece of JSON. */
 export const PIECE = 256 << 10
-/** Lists and objects inside of one another that are written in pieces; deeper ones are written whole. */
+/** Nesting levels written in pieces; deeper values are written whole. */
 const DEEPEST = 6
 
-/** About the characters of a value as JSON, without writing it. */
+/** Estimates a value's JSON length in characters without encoding it. */
 export function charactersOf(value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 6
@@ -13,7 +12,7 @@ export function charactersOf(value: unknown): number {
   return characters
 }
 
-/** The text that `JSON.stringify` makes of an object or a list, in pieces of about 256 KiB. */
+/** Yields the output of `JSON.stringify` in pieces of about 256 KiB. */
 export function* jsonPieces(value: object, size = PIECE): Generator<string, void, undefined> {
   let piece = ''
   for (const fragment of fragmentsOf(value, size, DEEPEST)) {
@@ -50,7 +49,7 @@ function* fragmentsOfString(text: string, size: number): Generator<string, void,
   yield '"'
   for (let from = 0; from < text.length;) {
     let end = Math.min(text.length, from + size)
-    // Half of a character would be written as an escape.
+    // A lone surrogate would be written as an escape.
     if (isHighSurrogate(text.charCodeAt(end - 1)) && isLowSurrogate(text.charCodeAt(end))) end++
     yield JSON.stringify(text.slice(from, end)).slice(1, -1)
     from = end
@@ -61,11 +60,11 @@ function* fragmentsOfString(text: string, size: number): Generator<string, void,
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
 const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
 
-/** Whether an object's member is written at all; in a list `null` stands for what is not. */
+/** `undefined` members are omitted; in lists they become `null`. */
 const isWritten = (value: unknown): boolean =>
   value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 
-/** Whether it is written member by member: other kinds, such as dates, say themselves how they are written. */
+/** Values such as dates define their own encoding and are written whole. */
 const isPlain = (value: unknown): value is object =>
   value !== null &&
   typeof value === 'object' &&

@@ -1,10 +1,13 @@
 import { refuse } from '../errors.ts'
 
-/** Refuses a body that `JSON.parse` threw at: with what is wrong and where, but not the engine's message, which quotes the body. */
+/**
+ * Refuses a body that `JSON.parse` rejected, with the problem and place but without the engine's message, which quotes
+ * the body.
+ */
 export const refuseJson = (error: unknown): never =>
   refuse('malformed_json', { message: `The request body isn’t valid JSON: ${jsonFault(error)}.` })
 
-/** What is wrong, by the beginning of the engine's message. */
+/** Descriptions by the start of the engine's message. */
 const faults: readonly (readonly [RegExp, string])[] = [
   [/^Unexpected end/, 'it ends unexpectedly'],
   [/^Unterminated string/, 'a string isn’t terminated'],
@@ -18,7 +21,7 @@ const faults: readonly (readonly [RegExp, string])[] = [
   [/number/, 'a number is invalid'],
 ]
 
-/** Why text is not JSON, and where as far as the engine tells, in words that start after a colon. */
+/** Describes why text isn't JSON, and where if the engine reports it. The result follows a colon. */
 export function jsonFault(error: unknown): string {
   const message = error instanceof SyntaxError ? error.message : ''
   const [token] = /(?<=^Unexpected token ').+?(?=',)/su.exec(message) ?? []
@@ -28,25 +31,22 @@ export function jsonFault(error: unknown): string {
   return place === undefined ? words : `${words} ${place}`
 }
 
-/** Text up to here is parsed at once, whatever it holds. */
+/** Characters parsed at once without checks. */
 export const SMALL = 65_536
-/** The most values of one JSON text: more than any conversation holds, or any input for embeddings. */
+/** More values than any conversation or embeddings input has. */
 const MOST_VALUES = 1_000_000
 const SHORT = 16
 
 /**
- * Refuses JSON that nests deeper than so many lists and objects, or has more than a million values, before it is parsed: 32 MB
- * of nothing else keep `JSON.parse`, and so everybody, waiting for seconds. Of broken text any answer will do.
+ * Refuses JSON that nests too deep or has more than a million values, before parsing: 32 MB of tiny values block
+ * `JSON.parse`, and the process, for seconds. Any answer is fine for broken text.
  */
 export function checkShape(bytes: Buffer, deepest: number): void {
   const excess = excessOf(bytes, { values: MOST_VALUES, depth: deepest })
   if (excess !== null) refuse('malformed_json', { message: `The request body contains ${excess}.` })
 }
 
-/**
- * Says in words what of JSON that came from outside is beyond these bounds, before it is parsed; null: nothing is. Short
- * text is always within them.
- */
+/** Describes how foreign JSON exceeds the limits, before parsing; null if it doesn't. Short text never does. */
 export function excessOf(text: Buffer | string, { values: mostValues, depth: deepest }: JsonBounds): string | null {
   if (text.length <= SMALL) return null
   const bytes = typeof text === 'string' ? Buffer.from(text) : text
@@ -65,10 +65,10 @@ export function excessOf(text: Buffer | string, { values: mostValues, depth: dee
   return values > mostValues ? `more than ${mostValues} values` : null
 }
 
-/** The most values of JSON that another server answers with, and how deep they nest: parsing it holds up everyone else. */
+/** Limits for JSON from other servers, because parsing blocks the process. */
 export const FOREIGN: JsonBounds = { values: 100_000, depth: 512 }
 
-/** Parses JSON that another server answered with; undefined: it is none, or is beyond the bounds. */
+/** Parses JSON from another server. Undefined if it is invalid or exceeds the limits. */
 export function parseForeign(text: Buffer | string, bounds: JsonBounds = FOREIGN): unknown {
   if (excessOf(text, bounds) !== null) return undefined
   try {
@@ -79,14 +79,14 @@ export function parseForeign(text: Buffer | string, bounds: JsonBounds = FOREIGN
 }
 
 /**
- * Counts the values of JSON that comes in pieces, also within server-sent events: a line's end ends a string, which no
- * quote in a comment can then hide the rest in.
+ * Counts JSON values in a stream of chunks, including server-sent events: a line break ends a string, so a quote in a
+ * comment can't hide the rest.
  */
 export class ValueCounter {
   #inString = false
   #escaped = false
 
-  /** Reads the next piece. Returns how many values begin in it. */
+  /** Returns how many values start in the chunk. */
   push(bytes: Uint8Array): number {
     let count = 0
     for (const byte of bytes) {
@@ -107,7 +107,9 @@ export interface JsonBounds {
   depth: number
 }
 
-/** The place of the closing quote; the end of the text where there is none. Short strings cost less than looking for their end does. */
+/**
+ * Returns the offset of the closing quote, or the end of the text. For short strings this loop is faster than a search.
+ */
 export function lastOfString(bytes: Buffer, at: number): number {
   const near = Math.min(bytes.length, at + SHORT)
   for (at++; at < near; at++) {

@@ -4,7 +4,7 @@
  */
 export const accepts = (header: string | undefined, type: string): boolean => qualityOf(header, type) > 0
 
-/** How much a media type is wanted, from 0 to 1. Parameters of a range other than `q` aren't compared. */
+/** The preference for a media type, from 0 to 1. Range parameters other than `q` are ignored. */
 export function qualityOf(header: string | undefined, type: string): number {
   if (header === undefined || header.trim() === '') return 1
   const whole = type.toLowerCase()

@@ -1,9 +1,9 @@
-/** The beginning by which a spreadsheet knows a formula, with what it may skip before it (OWASP, "CSV Injection"). */
+/** The start of a spreadsheet formula, including skipped characters (OWASP, "CSV Injection"). */
 const FORMULA = /^[\s\0]*[=+\-@\t\r]/
 
 /**
- * A line of CSV (RFC 4180) with its CRLF. Texts that a spreadsheet would take for a formula get an apostrophe before them;
- * numbers are ours and stay. Null is an empty field.
+ * Returns a CSV line (RFC 4180) with CRLF. Text that looks like a formula gets a leading apostrophe. Null is an empty
+ * field.
  */
 export const csvLine = (values: readonly (string | number | boolean | null)[]): string =>
   `${values.map(field).join(',')}\r\n`

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A header that users have sent to servers of their choice; those that the connection itself writes are not theirs. */
+/** A custom header for requests to user-chosen servers. Headers set by the connection itself are refused. */
 export const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be the name of an HTTP header')
@@ -13,14 +13,11 @@ export const headerName = z
   )
 export const headerValue = z.string().regex(/^[\x20-\x7e]{0,4096}$/, 'must be visible ASCII')
 
-/** The value of a parameter such as `filename*`, in percent-encoded UTF-8: only the characters of RFC 8187, 3.2.1 stay as they are. */
+/** Percent-encodes an extended parameter value such as `filename*` (RFC 8187, 3.2.1). */
 export const extendedValue = (text: string): string =>
   `UTF-8''${encodeURIComponent(text).replaceAll(/['()*!]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)}`
 
-/**
- * The parameters that name a file in `Content-Disposition` (RFC 6266): plain ASCII for old readers, and the name itself where that
- * isn't all of it.
- */
+/** `Content-Disposition` file name parameters (RFC 6266): plain ASCII, plus UTF-8 if the name needs it. */
 export function fileNameFields(name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
   return `filename="${plain}"${plain === name ? '' : `; filename*=${extendedValue(name)}`}`

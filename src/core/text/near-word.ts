@@ -1,10 +1,10 @@
-/** Longer words are not looked at: who sends them may want to keep everybody waiting. */
+/** Longer words are skipped, so that a sender can't use up CPU time. */
 const LONGEST = 64
-/** A near word has at most one wrong letter in so many. */
+/** A near word has no more than one edit per this many letters. */
 const LETTERS_PER_EDIT = 3
 const MOST_EDITS = 3
 
-/** The known word that was meant, as far as can be told: the one with the fewest edits, and few they must be. Null: none is near. */
+/** Returns the closest candidate within the edit limit, or null. */
 export function nearWord(word: string, candidates: Iterable<string>): string | null {
   if (word.length > LONGEST) return null
   const target = plain(word)
@@ -22,7 +22,7 @@ export function nearWord(word: string, candidates: Iterable<string>): string | n
 /** `workspaceId`, `workspace-id` and `workspace_id` are one word. */
 const plain = (word: string): string => word.toLowerCase().replaceAll(/[_\s-]/g, '')
 
-/** Letters that are added, left out, changed, or swapped with their neighbour (optimal string alignment). */
+/** Optimal string alignment: insertions, deletions, substitutions, and swaps of neighbors. */
 export function edits(a: string, b: string): number {
   let [before, row]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, i) => i)]
   for (let i = 1; i <= a.length; i++) {

@@ -1,37 +1,34 @@
-/** The characters that people type are shorter than this, in UTF-16 units. */
+/** Longer than any character people type, in UTF-16 units. */
 const LONGEST_CHARACTER = 64
-/** Rows of flags are followed back this far. */
+/** How far back a row of flag emoji is followed. */
 const LONGEST_ROW = 4_096
 
 let characters: Intl.Segmenter | null = null
 
 /**
- * Returns the start of a text, at most `most` UTF-16 units long, without cutting inside a character: neither between
- * the halves of a surrogate pair, nor between a letter and its accents, nor inside an emoji of several code points.
+ * Returns the start of a text, up to `most` UTF-16 units, without splitting a surrogate pair, a letter from its
+ * accents, or an emoji sequence.
  */
 export const shorten = (text: string, most: number): string =>
   text.length <= most ? text : text.slice(0, characterStart(text, most))
 
-/** Like `shorten`, with a limit in bytes of UTF-8. */
+/** As `shorten`, with a limit in UTF-8 bytes. */
 export function shortenBytes(text: string, most: number): string {
   if (text.length * 3 <= most) return text
   const bytes = new TextEncoder().encode(text)
   if (bytes.length <= most) return text
   let end = Math.max(0, most)
-  // Bytes that continue a code point have the form 10xxxxxx.
+  // Continuation bytes have the form 10xxxxxx.
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--
   return shorten(text, new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, end)).length)
 }
 
-/**
- * Returns the last place at or before `at` that is between two characters. A character longer than people type is
- * divided between its code points instead.
- */
+/** Returns the last character boundary at or before `at`. Overlong characters are split between code points. */
 export function characterStart(text: string, at: number): number {
   if (at <= 0) return 0
   if (at >= text.length) return text.length
   let from = betweenPoints(text, Math.max(0, at - 2 * LONGEST_CHARACTER))
-  // Flags are pairs of letters: a row of them is counted from its start.
+  // Flags are pairs of letters, so a row is counted from its start.
   while (from > 0 && at - from < LONGEST_ROW && /^[\u{1F1E6}-\u{1F1FF}]/u.test(text.slice(from, from + 2))) from -= 2
   characters ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   const near = characters.segment(text.slice(from, at + 2 * LONGEST_CHARACTER))

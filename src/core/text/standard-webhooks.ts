@@ -1,11 +1,11 @@
-/** Webhooks after Standard Webhooks (https://www.standardwebhooks.com), in both directions. */
+/** Standard Webhooks (https://www.standardwebhooks.com), sending and verifying. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { isSameText } from './same-text.ts'
 
-/** `whsec_` and 32 bytes in base64 ("Signature scheme"). */
+/** `whsec_` plus 32 bytes in base64 ("Signature scheme"). */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-/** The headers of a delivery: one signature per secret, so that the receiver may know either. */
+/** Delivery headers with one signature per secret, so secrets can be rotated. */
 export function signWebhook(
   secrets: readonly string[],
   { id, at, body }: { id: string; at: Date; body: string },
@@ -15,19 +15,19 @@ export function signWebhook(
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-/** The most that the sender's clock may be off (Standard Webhooks, "Verifying webhook authenticity"). */
+/** Clock tolerance ("Verifying webhook authenticity"). */
 const TOLERANCE_SECONDS = 300
 
 export interface SignedRequest {
   id: string
-  /** Seconds since 1970, as it was sent. */
+  /** Unix seconds, as sent. */
   timestamp: string
-  /** `v1,<base64>`, several apart by spaces. */
+  /** `v1,<base64>`, space-separated. */
   signature: string
   body: Buffer
 }
 
-/** Whether one of the secrets made one of the signatures, over the raw body, not long ago. */
+/** Whether any signature over the raw body matches any secret and is recent. */
 export function isSigned(
   { id, timestamp, signature, body }: SignedRequest,
   secrets: readonly string[],

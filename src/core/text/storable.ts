@@ -1,7 +1,7 @@
-/** Words from outside as PostgreSQL takes them: it keeps neither NUL characters nor half of a surrogate pair. */
+/** Makes text storable: PostgreSQL rejects NUL characters and lone surrogates. */
 export const storable = (words: string): string => words.replaceAll('\0', '').toWellFormed()
 
-/** JSON from outside, read as a `jsonb` column takes it, the names of its fields included. Throws where it is not JSON. */
+/** Parses JSON so that it fits a `jsonb` column, including field names. Throws if it isn't JSON. */
 export function storableJson(json: string): unknown {
   const words = json.toWellFormed()
   return ESCAPED.test(words) ? JSON.parse(words, (_, value: unknown) => storableValue(value)) : JSON.parse(words)

@@ -22,45 +22,44 @@ import { echoClientRequestId, setHeaders } from '../rest/write.ts'
 
 const BODY_LIMIT = 1 << 20
 const DEEPEST = 64
-/** Lists and objects of a message around what it calls a tool with. */
+/** Nesting levels of a message around a tool's input. */
 const ENVELOPE = 8
-/** A message, before it is known what it calls. */
+/** The admission rule of a message before its call is known. */
 const MESSAGE = { limit: 'reads', scope: null } as const
 
 export interface AgentParts extends Entrance {
-  /** Fires when the server begins to close. */
+  /** Fires when the server starts to close. */
   closing: () => AbortSignal
 }
 
 export interface AgentDoor {
   endpoints: readonly Entry<Context>[]
-  /** Refuses what is not to be heard; null when the request was a preflight and is answered. */
+  /** Refuses invalid callers. Null if the request was a preflight and was answered. */
   admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<AdmittedAgent | null>
 }
 
-/** A caller whose key holds, and its message. */
+/** A caller with a valid key, and its message. */
 export interface AdmittedAgent extends Disposable {
   requestId: Id
   origin: string
   body: Buffer
-  /** Fires when the caller leaves before it is answered. */
   signal: AbortSignal
   /** Resolves when the next piece of a large answer may be written: accounts take turns. */
   nextPiece: () => Promise<void>
   may(scope: Scope | null): boolean
-  /** A call by name with flat input, in the envelope of REST. `consented`: a person has agreed to this very call. */
+  /** `consented`: a person approved this call. */
   call(name: string, input: unknown, consented?: boolean): Promise<EndpointReply>
-  /** The question that a person is asked before this very call, as it comes back with their yes. */
+  /** The approval question for this call. The client returns it with the person's answer. */
   question(name: string, input: unknown): string
-  /** Takes a yes to that question, once; refuses where it was another's. */
+  /** Accepts an approval once. Throws if it belongs to another call. */
   redeem(question: string, name: string, input: unknown): Promise<void>
   refusal(error: unknown): ErrorBody
 }
 
 /**
- * The door of the agent tool to the line. Only keys: no cookie is read, so nothing of cross-site calls arises. Every
- * message is a read, and a call counts in its endpoint's own class besides. It speaks the newest version, whatever
- * the key is pinned to, since that is the one it describes.
+ * Connects the agent tool to the pipeline. It accepts only keys, so cross-site checks aren't needed. Each message
+ * counts as a read, and each call also counts in its endpoint's class. It always uses the newest contract version, the
+ * one it describes.
  */
 export function createAgentDoor({
   engine,
@@ -120,7 +119,7 @@ export function createAgentDoor({
             agent: { consented },
           })
           const ready = await line.admit(ctx, name, input)
-          // A reader may stop before its stream ends: the stream goes with the request.
+          // A reader may stop early: the stream ends with the request.
           if (ready.entry.endpoint.reply.kind === 'stream') resources.defer(() => life.over.abort())
           return toReply(ready, await ready.entry.handle(ready.ctx, ready.input), key, request.socket, life.over)
         }),
@@ -128,7 +127,7 @@ export function createAgentDoor({
       redeem: (question, name, input) => redeem(engine, question, { principal, name, input }),
       refusal(error) {
         const { body, fault } = refusedAnswer(error)
-        // The error of a call that was told to end, its caller having left or the server closing, is nobody's fault.
+        // An error after the caller left or the server started to close isn't a fault.
         if (fault !== null && !life.over.signal.aborted)
           engine.log.error({ error: fault, request_id: requestId }, 'a call of the agent tool failed')
         return body
@@ -137,7 +136,10 @@ export function createAgentDoor({
     }
   }
 
-  /** Admits the message's key. A 401 says which scheme is wanted, and whether what was sent is at fault (RFC 6750, 3). */
+  /**
+   * Authenticates the message's key. A 401 names the required scheme and whether the sent credential was invalid (RFC
+   * 6750, 3).
+   */
   async function enter(
     request: IncomingMessage,
     response: ServerResponse,
@@ -160,7 +162,7 @@ export function createAgentDoor({
     }
   }
 
-  /** The call's own token, beside the read that its message was. */
+  /** Takes the call's own rate-limit token, besides the message's. */
   function count(principal: Principal, name: string): void {
     const limit = limitOf(line.entries.get(name)?.endpoint)
     if (limit !== 'reads') limits.take(countedAs(principal), limit)
@@ -211,7 +213,7 @@ export function createAgentDoor({
     yield* events
   }
 
-  /** `left` is the caller's doing; `over` also the server's that closes, and the end of a stream's request. */
+  /** `leaveSignal` fires when the caller leaves; `over` also when the server closes or a stream's request ends. */
   function lifeOf(response: ServerResponse): Disposable & { leaveSignal: AbortSignal; over: AbortController } {
     const over = new AbortController()
     const leaveController = new AbortController()

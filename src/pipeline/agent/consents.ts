@@ -1,4 +1,6 @@
-/** A question put to a person over `/mcp`, as the client hands it back with the answer: it holds for one call and once. */
+/**
+ * Approval questions over `/mcp`. The client returns the question with the answer. Each is valid for one call, once.
+ */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Engine } from '#infra/context.ts'
@@ -7,25 +9,24 @@ import { newId } from '#core/ids.ts'
 import type { Principal } from '#core/principal.ts'
 import { isSameText } from '#core/text/same-text.ts'
 
-/** The time that a question stands. */
+/** A question's lifetime. */
 const STANDS_MS = 600_000
 const LONGEST = 500
 
-/** A call that is asked for, and its caller. */
 export interface ConsentRequest {
   principal: Principal
   name: string
   input: unknown
 }
 
-/** A question about this very call: `<id>.<when it expires>.<signature>`. */
+/** `<id>.<expiry>.<signature>`, bound to this call. */
 export function questionOf({ secrets }: Pick<Engine, 'secrets'>, request: ConsentRequest): string {
   const id = newId()
   const expires = String(Date.now() + STANDS_MS)
   return [id, expires, sign(secrets, id, expires, request)].join('.')
 }
 
-/** Takes a question as answered with yes, once. Refuses what was asked about another call or by another key, or too long ago. */
+/** Redeems an approved question once. Throws if it belongs to another call or key, or has expired. */
 export async function redeem(
   { secrets, postgres }: Pick<Engine, 'secrets' | 'postgres'>,
   question: string,
@@ -57,7 +58,7 @@ function sign(
   return secrets.sign('consent', JSON.stringify([id, expires, accountId, key, name, digest])).toString('base64url')
 }
 
-/** The same words for the same input, in whatever order its fields come. */
+/** Serializes input independent of field order. */
 const canonical = (input: unknown): string =>
   JSON.stringify(input ?? null, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -13,7 +13,7 @@ import { envelope, refusedAnswer } from '../rest/reply.ts'
 
 const DEEPEST = 64
 
-/** The server as a caller of its own line on somebody's behalf: their rights, and their share of what may be called. */
+/** Lets the server call endpoints for an account, with its permissions and rate limits. */
 export function callerFor({ line, limits, origin }: { line: Line; limits: Limits; origin: string }, ctx: Context) {
   return {
     requestId: ctx.requestId,

@@ -1,18 +1,17 @@
-/** Pieces are this large, or twice, four times, … as large. */
+/** The smallest buffer size, as a power of two. Others are doublings of it. */
 const SMALLEST_BITS = 10
 
 /**
- * Memory for the bodies of requests. Fresh memory for each lies outside of V8's heap and counts towards its next full
- * collection, long before one of young objects would free it: at 20 KB those cost more than the call. A piece that its
- * reader never gives back is collected as any other.
+ * Pools memory for request bodies. New buffers live outside V8's heap and trigger full collections long before
+ * young-generation ones would free them: at 20 KB per body those cost more than the call. A buffer that is never
+ * returned is garbage-collected normally.
  */
 export class BodyMemory {
-  /** Pieces that nobody has, by their size. */
   readonly #free: Buffer[][] = []
   readonly #mostFree: number
   #freeBytes = 0
 
-  /** `mostFree`: the bytes that are kept though nobody uses them. */
+  /** `mostFree`: unused bytes to keep. */
   constructor(mostFree: number) {
     this.#mostFree = mostFree
   }
@@ -21,7 +20,7 @@ export class BodyMemory {
     return this.#freeBytes
   }
 
-  /** Takes at least so many bytes, with whatever they held before. */
+  /** Returns at least `length` bytes with undefined content. */
   take(length: number): Buffer {
     const bits = length <= 1 << SMALLEST_BITS ? SMALLEST_BITS : 32 - Math.clz32(length - 1)
     const piece = this.#free[bits - SMALLEST_BITS]?.pop()
@@ -30,7 +29,7 @@ export class BodyMemory {
     return piece
   }
 
-  /** Gives a piece back, once for each `take`, when nothing refers to it any more. */
+  /** Returns a buffer to the pool. Call once per `take`, after the last use. */
   giveBack(piece: Buffer): void {
     if (this.#freeBytes + piece.length > this.#mostFree) return
     this.#freeBytes += piece.length

@@ -6,61 +6,59 @@ import { type FastHead, FastHeads } from './head.ts'
 import { readAgain, readInto } from './read-into.ts'
 import { FastReply, type ReplyHow } from './reply.ts'
 
-/** A request up to here is gathered; a larger one is for the full server. */
+/** Larger requests go to the full server. */
 const LARGEST = 262_144
 const LARGEST_HEAD = 16_384
 
-// Reading is synchronous, so that all connections share one place to read into. A whole request fits.
+// Reads are synchronous, so all connections share one read buffer. A whole request fits.
 const inbox = Buffer.allocUnsafeSlow(LARGEST + LARGEST_HEAD)
 
 export interface FastOptions {
-  /** The paths whose POSTs are answered here. */
+  /** Paths whose POSTs are handled here. */
   paths: { has(path: string): boolean }
-  /** Whether a host is another origin than the API's. */
+  /** Whether a host belongs to another origin than the API's. */
   elsewhere(host: string): boolean
   answer(request: WholeRequest, reply: Reply): void
-  /** Takes a connection over for good; its first bytes are put back into it. */
+  /** Hands a connection to the full server, with its unread bytes put back. */
   handOver(socket: Socket): void
   keepAliveSeconds: number
 }
 
-/** The holder of the connections, told how each fares. */
+/** Owns the connections and receives their state changes. */
 export interface ConnectionOwner {
   readonly options: FastOptions
   readonly memory: BodyMemory
-  /** Whether the connection closes after its answer. */
   readonly closing: boolean
-  /** A request has begun to come, and is not whole. */
+  /** A request has started but isn't complete. */
   gathers(connection: Connection): void
   onBodyComplete(connection: Connection): void
   onClose(connection: Connection): void
 }
 
-/** A request whose head has come, and of its body the first `filled` bytes. */
+/** A request with a complete head and the first `filled` body bytes. */
 interface PartialRequest {
   head: FastHead
-  /** The head as it came. */
   bytes: Buffer
   body: Buffer
   filled: number
 }
 
-/** A connection that answers its requests one after the other. */
+/** Handles a connection's requests one at a time. */
 export class Connection implements ReplyHow {
   readonly #socket: Socket
   readonly #owner: ConnectionOwner
   readonly #heads: FastHeads
   #reply: FastReply | null = null
   #gathered: PartialRequest | null = null
-  /** The bytes behind the request that is being answered. */
+  /** Bytes received after the current request. */
   #held: Buffer[] = []
   #heldBytes = 0
   #used = false
-  /** True: all that still comes is dropped. */
+  /** All further bytes are dropped. */
   #deaf = false
-  /** Turns of the clock since something last came or went. */
+  /** Timer ticks since the last activity. */
   #turns = 0
-  /** The time when the request in progress began to come, by `performance.now()`. */
+  /** When the current request started (`performance.now()`). */
   gathersSince = 0
 
   constructor(socket: Socket, owner: ConnectionOwner) {
@@ -72,7 +70,9 @@ export class Connection implements ReplyHow {
     socket.on('end', this.#ended).on('error', ignore).on('close', this.#closed)
   }
 
-  /** Whether neither an answer nor a request is in progress. On a new connection the first request is on its way. */
+  /**
+   * Neither a request nor a response is in progress. A new connection counts as busy: its first request is on the way.
+   */
   get idle(): boolean {
     return this.#reply === null && this.#gathered === null && (this.#used || this.#turns > 1)
   }
@@ -98,17 +98,17 @@ export class Connection implements ReplyHow {
     return true
   }
 
-  /** The memory of `bytes` is somebody else's afterwards. */
+  /** `bytes` is reused after this returns. */
   #data = (bytes: Buffer): void => {
     if (this.#deaf) return
     if (this.#gathered !== null) return this.#gather(this.#gathered, bytes)
     if (this.#reply === null) return this.#read(bytes, false)
     this.#hold(bytes, false)
-    // A client that sends on before its answer has come is not listened to beyond this.
+    // Stops reading from a client that sends too far ahead of its response.
     if (this.#heldBytes > LARGEST) this.#socket.pause()
   }
 
-  /** `own`: nobody else has their memory. */
+  /** `own`: the memory isn't shared. */
   #hold(bytes: Buffer, own: boolean): void {
     if (bytes.length === 0) return
     this.#held.push(own ? bytes : Buffer.from(bytes))
@@ -159,7 +159,7 @@ export class Connection implements ReplyHow {
     this.#reply = null
     this.#turns = 0
     if (!stays) {
-      // Further bytes are nobody's to answer: their sender sees that they were not.
+      // Drops further bytes; the sender sees that they got no response.
       this.#deaf = true
       return this.#socket.destroySoon()
     }
@@ -171,7 +171,7 @@ export class Connection implements ReplyHow {
     this.#read(bytes, true)
   }
 
-  /** The full server goes on from the first byte that was not answered. */
+  /** The full server continues at the first unanswered byte. */
   handOver(): void {
     const socket = this.#socket
     socket.off('data', this.#data).off('drain', this.#drained)
@@ -180,7 +180,7 @@ export class Connection implements ReplyHow {
     const partial = this.#gathered
     const chunks = partial === null ? this.#held : [partial.bytes, partial.body.subarray(0, partial.filled)]
     this.#owner.onClose(this)
-    // Else what is put back would wait for a read that is not ours to make.
+    // Otherwise the returned bytes would wait for a read that doesn't come.
     socket.pause()
     socket.unshift(Buffer.concat(chunks))
     this.#forget()
@@ -188,7 +188,7 @@ export class Connection implements ReplyHow {
     socket.resume()
   }
 
-  /** Drops what has come of a request that is not answered here. */
+  /** Discards a partial request that isn't handled here. */
   #forget(): void {
     if (this.#gathered !== null) this.#owner.memory.giveBack(this.#gathered.body)
     this.#gathered = null
@@ -236,5 +236,5 @@ class FastRequest implements WholeRequest {
   }
 }
 
-/** A socket's error is told by its closing. */
+/** The socket's `close` event follows its error. */
 const ignore = (): void => {}

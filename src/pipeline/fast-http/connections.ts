@@ -3,14 +3,14 @@ import { BodyMemory } from './body-memory.ts'
 import { Connection, type ConnectionOwner, type FastOptions } from './connection.ts'
 
 const CLOCK_MS = 1_000
-/** A request that has not wholly come after so long is for the full server, which knows how to be slow. */
+/** Requests that take longer go to the full server, which has timeouts for slow senders. */
 const GATHER_MS = 100
-/** The memory for bodies that is kept although no request needs it. */
+/** Body memory kept while unused. */
 const KEPT_BYTES = 16 << 20
 
 /**
- * Connections whose requests are ordinary: read and written here, at a third of what Node's server costs. The first
- * request that is anything else hands its connection over to that server, with all its bytes.
+ * Reads and writes ordinary requests directly, at a third of the cost of Node's server. The first unusual request hands
+ * its connection over to Node's server with all its bytes.
  */
 export class FastConnections implements ConnectionOwner {
   readonly options: FastOptions
@@ -54,7 +54,7 @@ export class FastConnections implements ConnectionOwner {
     this.#gathering.delete(connection)
   }
 
-  /** Closes what is idle; answers in progress are the last of their connections. */
+  /** Closes idle connections. Responses in progress are the last on theirs. */
   close(): void {
     this.closing = true
     for (const connection of this.#all) if (connection.idle) connection.destroy()

@@ -5,7 +5,7 @@ import type { FastMount, HostMount } from '#core/exchange.ts'
 import { newId } from '#core/ids.ts'
 import { FastConnections } from './connections.ts'
 
-/** Every connection of `server` is read the short way until something comes on it that is not ordinary. */
+/** Handles the connections of `server` until something unusual arrives on one. */
 export function answerFast(
   server: Server,
   { mounts, hosts }: { mounts: readonly { fast?: FastMount }[]; hosts: Pick<HostMount, 'owns'> },

@@ -1,23 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** The head of a request that nobody could read in two ways. */
+/** A request head with only one possible interpretation. */
 export interface FastHead {
   url: string
   headers: IncomingHttpHeaders
-  /** Bytes of the body. */
+  /** Body length in bytes. */
   length: number
 }
 
 export interface HeadRules {
   paths: { has(path: string): boolean }
-  /** A host that is not the API's. */
   elsewhere(host: string): boolean
 }
 
 /**
- * Reads `text`, a head with its empty line, if it is an ordinary POST of HTTP/1.1 to one of `paths`: a host, one length,
- * no header twice, none that changes how the message or its connection is read, nothing but visible ASCII. Null:
- * whatever else it is, right or wrong, is for a full parser to say (RFC 9110, 9112).
+ * Reads a complete head if it is an ordinary HTTP/1.1 POST to one of `paths`: one host, one length, no duplicate
+ * headers, none that affects framing or the connection, only visible ASCII. Null: leave it to the full parser (RFC
+ * 9110, 9112).
  */
 export function readFastHead(text: string, { paths, elsewhere }: HeadRules): FastHead | null {
   const line = text.indexOf('\r\n')
@@ -43,12 +42,12 @@ export function readFastHead(text: string, { paths, elsewhere }: HeadRules): Fas
   return { url, headers: Object.freeze(headers), length: Number(length) }
 }
 
-// A name without underscores: some servers take them for dashes.
+// No underscores: some servers treat them as dashes.
 const FIELD = /^([A-Za-z0-9-]+):[\t ]*([!-~](?:[\t -~]*[!-~])?)[\t ]*$/
 const URL = /^[!-"$-~]+$/
 const LENGTH = /^\d{1,9}$/
 const UNUSUAL: ReadonlySet<string> = new Set([
-  // Node heeds it as it does `Connection`.
+  // Node treats it like `Connection`.
   'proxy-connection',
   'transfer-encoding',
   'expect',
@@ -56,14 +55,14 @@ const UNUSUAL: ReadonlySet<string> = new Set([
   'trailer',
   'te',
   'http2-settings',
-  // No request has it; in Node's headers it is a list.
+  // A list in Node's headers; never sent in requests.
   'set-cookie',
 ])
 
-/** Longer heads than clients of models write: idle connections, of which there may be many, do not keep them. */
+/** Longer heads than model clients write aren't cached, because there may be many idle connections. */
 const REMEMBERED = 4_096
 
-/** Reads the heads of one connection, which are mostly the same but for the length of the body. */
+/** Reads the heads of one connection, which mostly differ only in the body length. */
 export class FastHeads {
   readonly #rules: HeadRules
   #before = ''
@@ -74,7 +73,7 @@ export class FastHeads {
     this.#rules = rules
   }
 
-  /** Reads a head as `readFastHead` does. */
+  /** Same result as `readFastHead`. */
   read(text: string): FastHead | null {
     const last = this.#head
     if (last !== null && text.startsWith(this.#before) && text.endsWith(this.#after)) {

@@ -1,16 +1,16 @@
 import { Socket } from 'node:net'
 
-/** Takes so many bytes, which are gone when it returns. False: no more is to be read for now. */
+/** Consumes `size` bytes, which are invalid after it returns. False: stop reading for now. */
 export type Take = (size: number) => boolean
 
-/** The part of a Node socket that its types do not tell. */
+/** Fields of a Node socket that its types omit. */
 interface Inside extends Socket {
   [inside: symbol]: unknown
   _handle?: { useUserBuffer?(memory: Buffer): void } | null
 }
 
-// Node reads into memory of its user only where a program connects (`onread`), and takes fresh memory for each read of
-// a connection that it accepted. Whatever a socket with `onread` has for it, an accepted one can be given.
+// Node offers reads into user memory (`onread`) only for outgoing connections and allocates memory for each read of an
+// accepted one. An accepted socket can be given the same fields.
 const memory = Buffer.allocUnsafeSlow(1)
 const take = (): boolean => true
 const probe = new Socket({ onread: { buffer: memory, callback: take } }) as Inside
@@ -19,8 +19,8 @@ const [MEMORY, TAKE] = [memory, take].map((value) =>
 )
 
 /**
- * Reads the bytes of an accepted connection into `room`, which other connections may share, and tells `into`; the
- * socket has no `data` events any more. Answers false where this Node cannot do that, and changes nothing then.
+ * Reads an accepted socket into `room`, which connections may share, and calls `into`; `data` events stop. Returns
+ * false, without changes, if this Node version doesn't support it.
  */
 export function readInto(socket: Socket, room: Buffer, into: Take): boolean {
   const inside = socket as Inside
@@ -32,7 +32,7 @@ export function readInto(socket: Socket, room: Buffer, into: Take): boolean {
   return true
 }
 
-/** Lets such a socket have its `data` again. */
+/** Restores the socket's `data` events. */
 export function readAgain(socket: Socket): void {
   const inside = socket as Inside
   if (TAKE === undefined || inside[MEMORY!] === null) return

@@ -3,40 +3,37 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Reply } from '#core/exchange.ts'
 
-/** The most bytes that wait for the end of the turn; so many are copied behind their head, to leave in one piece. */
+/** Bytes buffered until the end of the event-loop turn, copied after their head to send one piece. */
 const GATHERED = 65_536
 const NOTHING = Buffer.alloc(0)
-/** The buffer in which answers are put together. Sockets mostly take all of one at once, so it serves all of them. */
+/** Shared output buffer. Sockets usually accept it all at once. */
 let outbox = Buffer.allocUnsafeSlow(GATHERED + 16_384)
 
 export interface ReplyHow {
-  /** The connection goes on after this answer; asked when the head is written. */
+  /** Whether the connection stays open after this response. Called when the head is written. */
   stays(): boolean
   keepAliveSeconds: number
-  /** The answer has wholly left, or never will: the connection may go on, or is closed where it does not stay. */
+  /** The response was fully sent or never will be: the connection continues, or closes if it doesn't stay. */
   over(stays: boolean): void
 }
 
 /**
- * An answer to a request that came whole, written straight to its socket: head and body in one write, and what is
- * written in one turn of the event loop together. As `ServerResponse` on the wire.
+ * A response written directly to the socket: head and body in one write, and writes of one event-loop turn combined.
+ * Same bytes as `ServerResponse`.
  */
 export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements Reply {
   readonly #socket: Socket
   readonly #how: ReplyHow
-  /** Written with the first bytes; null: it has left, or there is none yet. */
+  /** Sent with the first bytes. Null: already sent, or not written yet. */
   #head: string | null = null
   #chunked = false
-  /** Bytes that the head promised and that have not been given yet. */
+  /** Bytes promised by the head but not written yet. */
   #due = 0
   #stays = true
   #gathered: Buffer[] = []
   #size = 0
   #closed = false
-  /**
-   * The stage of the answer. Each stage is left once and for good; the step to the next writes what ends the one
-   * before.
-   */
+  /** Each stage is left once; the transition writes the end of the previous one. */
   #stage: 'unbegun' | 'open' | 'ended' = 'unbegun'
   writableNeedDrain = false
   destroyed = false
@@ -58,7 +55,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
   writeHead(status: number, head: string[]): this {
     if (this.#stage !== 'unbegun') throw new Error('the head of this answer has been written')
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
-    // Of 204 and 304 both are forbidden (RFC 9110, 8.6; RFC 9112, 6.1).
+    // 204 and 304 allow neither header (RFC 9110, 8.6; RFC 9112, 6.1).
     let isBounded = status === 204 || status === 304
     for (let i = 0; i < head.length; i += 2) {
       const name = head[i]!
@@ -109,15 +106,16 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
       this.#due -= bytes.length
       this.#send(this.#chunked)
     }
-    // Another answer would be read as the rest of this one, or what is too much as another answer.
+    // A wrong length would make the next response unreadable.
     if (!this.#chunked && this.#due !== 0) this.#stays = false
-    // Written bytes must have left before the next request: else a client that never reads could have answers piled up.
+    // Written bytes must be sent before the next request, otherwise a client that never reads could accumulate
+    // responses.
     if (this.#socket.writableLength === 0) process.nextTick(close, this)
     else this.#socket.write(NOTHING, () => this.close())
     return this
   }
 
-  /** Ends the answer; once it is over, the connection belongs to the next one. */
+  /** Ends the response. The connection then belongs to the next one. */
   destroy(): this {
     if (this.#closed) return this
     this.destroyed = true
@@ -125,7 +123,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     return this
   }
 
-  /** Writes what was gathered. Called at the end of a turn, when the answer may be over, and the connection another's. */
+  /** Sends buffered bytes. Called at the end of a turn, when the connection may already belong to another response. */
   flush(): void {
     if (this.#stage === 'open') this.#send(false)
   }
@@ -135,7 +133,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     return this.#stage === 'open'
   }
 
-  /** Writes what was gathered; `last`: and the last chunk. */
+  /** Sends buffered bytes and, if `last`, the final chunk. */
   #send(last: boolean): void {
     const head = this.#head ?? ''
     const parts = this.#gathered
@@ -148,7 +146,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     const frame = this.#chunked && size > 0 ? `${head}${size.toString(16)}\r\n` : head
     const socket = this.#socket
     const length = frame.length + size + 7
-    // Bytes that wait leave from the memory that they were given in.
+    // Waiting bytes are sent from their own memory.
     const room = socket.writableLength === 0 && length <= outbox.length ? outbox : Buffer.allocUnsafe(length)
     let at = room.write(frame, 'latin1')
     for (const part of parts) at += part.copy(room, at)
@@ -169,7 +167,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     this.#sent(hasRoom)
   }
 
-  /** A writer told to wait waits for `drain`, though a later piece may find room: the socket says it only then. */
+  /** A blocked writer waits for `drain`, even if a later piece would fit: the socket signals only then. */
   #sent(hasRoom: boolean): void {
     if (!hasRoom) this.writableNeedDrain = true
   }
@@ -181,7 +179,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     this.emit('drain')
   }
 
-  /** The connection is gone. */
+  /** The connection was lost. */
   onLost(): void {
     this.destroyed = true
     this.close()
@@ -198,7 +196,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
 const flush = (reply: FastReply): void => reply.flush()
 const close = (reply: FastReply): void => reply.close()
 
-/** The last proper value of each proper name: most of an answer's headers are those of the one before. */
+/** Caches the last valid value per header name, because responses repeat most headers. */
 const proper = new Map<string, string>()
 const MOST_PROPER = 256
 
@@ -216,7 +214,7 @@ const LAST_CHUNK = '0\r\n\r\n'
 let second = 0
 let words = ''
 
-/** The date header of this second, as RFC 9110, 5.6.7 writes it. */
+/** The `Date` header for the current second (RFC 9110, 5.6.7). */
 function date(): string {
   const now = Math.floor(Date.now() / 1000)
   if (now !== second) {

@@ -4,10 +4,9 @@ import { Refusal } from '#core/errors.ts'
 import { type Id, newId } from '#core/ids.ts'
 import { repeatedField } from './fields.ts'
 
-/** An error of Node's parser (llhttp). */
 interface ParseError extends NodeJS.ErrnoException {
   reason?: string
-  /** The bytes that came last, and how far they were read. */
+  /** The last bytes received, and how far they were parsed. */
   rawPacket?: Buffer
   bytesParsed?: number
 }
@@ -22,8 +21,8 @@ const twoLengths: [string, Refusal] = ['400 Bad Request', repeatedField('Content
 const other: [string, Refusal] = ['400 Bad Request', malformed('The request isn’t valid HTTP.')]
 
 /**
- * The answer to bytes that are not a request, which never come to the door: in the form of every other refusal. `bodyOf`
- * is asked for that of an address; empty: it was not to be read.
+ * Answers bytes that aren't an HTTP request, which never reach the server, in the usual error format. `bodyOf` encodes
+ * the refusal for an address; the address is empty if unreadable.
  */
 export function answerMalformed(
   error: ParseError,
@@ -31,7 +30,7 @@ export function answerMalformed(
   version: string,
   bodyOf: (url: string, why: Refusal, requestId: Id) => object,
 ): void {
-  // Node keeps the answer in progress here, and looks at it so itself. Into one that has begun nothing more can be said.
+  // Node keeps the current response here and checks it the same way. A started response can't be changed.
   const answer = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
   if (!socket.writable || error.code === 'ECONNRESET' || answer?.headersSent) return void socket.destroy()
   const [status, why] = error.reason === 'Duplicate Content-Length' ? twoLengths : (kinds[error.code ?? ''] ?? other)
@@ -50,7 +49,7 @@ export function answerMalformed(
   socket.end(`${head.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : body}`)
 }
 
-/** The last request line that was read is that of the request at fault, unless its head came in several pieces. */
+/** The last parsed request line belongs to the invalid request, unless its head arrived in several pieces. */
 function requestLine({ rawPacket, bytesParsed }: ParseError): { method: string; url: string } {
   const rawRequest = rawPacket?.toString('latin1', 0, bytesParsed) ?? ''
   const [, method = '', url = ''] = [...rawRequest.matchAll(/(?<=^|\n)([A-Z]+) (\S+) HTTP\/1\.[01]\r?\n/g)].at(-1) ?? []

@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http'
 
-/** `http://host:port` before the path of an absolute-form target; no user name, which the form doesn't allow. */
+/** `http://host:port` before the path of an absolute-form target. The form allows no user name. */
 const AUTHORITY = /^https?:\/\/([^/?#@\s]+)(?=[/?#]|$)/i
 
 /**
- * Rewrites a target in absolute-form, as clients send it to a proxy, to the path and `Host` it stands for. The host of the
- * target replaces the header (RFC 9112, 3.2.2). A target that is no such address is left for the routes to refuse.
+ * Converts an absolute-form target, as sent to proxies, to a path and `Host`. The target's host replaces the header
+ * (RFC 9112, 3.2.2). Invalid targets are left for the router to refuse.
  */
 export function useOriginForm(request: IncomingMessage): void {
   const { url = '' } = request
-  // Nearly every target begins with a slash.
+  // Nearly all targets start with a slash.
   if (url.charCodeAt(0) === SLASH) return
   const authority = AUTHORITY.exec(url)
-  // Without the header the request is malformed, whatever its target says.
+  // A request without `Host` is malformed, whatever its target.
   if (authority === null || request.headers.host === undefined) return
   const rest = url.slice(authority[0].length)
   request.url = rest.startsWith('/') ? rest : request.method === 'OPTIONS' && rest === '' ? '*' : `/${rest}`

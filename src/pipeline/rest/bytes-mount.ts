@@ -4,7 +4,6 @@ import { allowCors } from '../cors.ts'
 import type { Origins } from '../origin.ts'
 import { sendBytes } from './send-bytes.ts'
 
-/** An anonymous request for bytes. */
 interface BytesAsked {
   method: string
   url: string
@@ -12,7 +11,7 @@ interface BytesAsked {
   ip: string
 }
 
-/** Addresses that carry their own right to be read, or are everybody's. `open` refuses, or answers the bytes. */
+/** Unauthenticated byte URLs: public, or carrying their own token. `open` throws or returns the bytes. */
 export const bytesMount = (
   prefix: string,
   origins: Pick<Origins, 'clientIp'>,

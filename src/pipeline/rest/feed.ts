@@ -10,12 +10,11 @@ import { Watch, type WatchedCall } from '../watch.ts'
 const ENDING_MS = 10_000
 
 /**
- * The followers of feeds through one door. There are thousands, and nearly always nothing is said: so nothing runs or
- * waits per follower, no generator, no promise, no timer, and nothing of its request is kept but what rights are
- * looked at with again.
+ * Followers of feeds. There are thousands and they are mostly idle, so a follower has no generator, promise, or timer,
+ * and keeps only the request data needed to recheck permissions.
  */
 export interface Followers {
-  /** Adds a follower until it leaves, its rights end, or the door closes; then `flight` is over. */
+  /** Adds a follower until it leaves, loses access, or the server closes; then disposes of `flight`. */
   add(response: ServerResponse, feed: Feed, call: WatchedCall, flight: Disposable | null): void
 }
 
@@ -29,7 +28,7 @@ export function createFollowers(authority: Authority, line: Line, closing: Abort
       response.writeHead(200, EVENT_STREAM)
       const follower = new Follower(response, flight, closing, all)
       follower.begin(feed, new Watch(authority, line, call, follower))
-      // What is known already goes with them, in one write.
+      // Sends buffered events together with the head.
       response.flushHeaders()
     },
   }
@@ -58,14 +57,14 @@ class Follower implements Sink {
     this.#all.add(this)
     this.#slot = startHeartbeat(this.#response)
     this.#attached = feed.attach(this)
-    // Either may have come while the feed was attached.
+    // Either may have happened while attaching.
     if (this.#response.destroyed || this.#closing.aborted) this.close()
     else this.#response.on('close', () => this.close())
   }
 
   write(batch: EventBatch): number {
     const response = this.#response
-    // One that reads too slowly goes, and resumes by id. Looked at before, for what is said at once may be larger.
+    // Drops a reader that is too slow; it resumes by ID. Checked before writing, because one batch may be larger.
     if (response.writableLength > UNREAD_BYTES) response.destroy()
     if (response.destroyed) return 0
     response.write(batch.bytes)
@@ -85,7 +84,7 @@ class Follower implements Sink {
     await this.#watch?.recheck()
   }
 
-  /** Checks the rights of the feed again, for `Watch`. */
+  /** Rechecks permissions for `Watch`. */
   async onPermitted(ctx: Context): Promise<void> {
     await this.#feed?.recheck(ctx)
   }
@@ -100,7 +99,7 @@ class Follower implements Sink {
   }
 }
 
-/** A client that does not read does not keep what waits for it for ever. */
+/** A client that doesn't read must not keep buffered data forever. */
 function endSoon(response: ServerResponse): void {
   if (response.destroyed || response.writableEnded) return
   response.end()

@@ -1,4 +1,4 @@
-/** The comment that keeps a silent stream open: proxies give up on connections that say nothing. */
+/** A comment that keeps idle streams open: proxies close silent connections. */
 const HEARTBEAT = Buffer.from(':\n\n')
 const SLOTS = 15
 
@@ -11,7 +11,10 @@ export interface HeartbeatStream {
   write(bytes: Uint8Array): unknown
 }
 
-/** A heartbeat every 15 s, on one timer for all streams: each second a fifteenth of them. The answer is for `still`. */
+/**
+ * Sends a heartbeat every 15 s, with one timer for all streams: a fifteenth of them each second. Returns the slot for
+ * `still`.
+ */
 export function startHeartbeat(stream: HeartbeatStream): number {
   slots[now]!.add(stream)
   beating += 1

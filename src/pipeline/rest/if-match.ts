@@ -6,7 +6,7 @@ import type { Entry } from '#core/registry.ts'
 import { envelope, etagOf, names } from './reply.ts'
 import type { Versions } from '../version.ts'
 
-/** Refuses with 412 what `If-Match` forbids; else the store changes only the state that the caller saw. */
+/** Throws 412 if `If-Match` doesn't match; otherwise the store only changes the state the caller saw. */
 export type CheckIfMatch = (
   ctx: Context,
   entry: Entry<Context>,
@@ -14,34 +14,33 @@ export type CheckIfMatch = (
   header: string,
 ) => Promise<void>
 
-/** The state of a resource, as a GET answers it now. */
 interface State {
   etag: string
   updatedAt: string | null
 }
 
 /**
- * `If-Match` (RFC 9110, 13.1.1), held against the tag of what the path names: of a GET of the same path, or, where an
- * action has none, of the path that it hangs on: archiving `/chats/:id/archive` is a change of `/chats/:id`.
+ * `If-Match` (RFC 9110, 13.1.1), compared with the entity tag of a GET of the same path or, for actions, of the parent
+ * path: `/chats/:id/archive` changes `/chats/:id`.
  */
 export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versions): CheckIfMatch {
   const readers = new Map<string, Entry<Context>[]>()
   for (const entry of entries) {
     const { method, path, reply } = entry.endpoint
     if (method !== 'GET' || (reply.kind !== 'one' && reply.kind !== 'bytes') || entry.emptyQuery === null) continue
-    // Of a file bytes are read at its path, and what is known of it beside that.
+    // A file's bytes have their own path; its metadata another.
     const at = path.replace(/\/metadata$/, '')
     readers.set(at, [...(readers.get(at) ?? []), entry])
   }
 
-  /** The state that this GET answers now; null where its answer has no entity tag. */
+  /** The current state according to this GET, or null if it has no entity tag. */
   async function stateOf(
     ctx: Context,
     { endpoint, handle, name }: Entry<Context>,
     input: Record<string, unknown>,
   ): Promise<State | null> {
     if (endpoint.reply.kind === 'bytes') {
-      // A folder has no bytes; what is known of it has a tag all the same.
+      // A folder has no bytes, but its metadata has a tag.
       const bytes = (await Promise.try(handle, { ...ctx }, input).catch(() => null)) as Bytes | null
       return bytes !== null && isStored(bytes.body) ? { etag: bytes.body.etag, updatedAt: null } : null
     }
@@ -57,7 +56,7 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
   ): Promise<{ path: string; states: State[] } | null> {
     for (let path: string = endpoint.path; path !== ''; path = path.slice(0, path.lastIndexOf('/'))) {
       const at = (readers.get(path) ?? []).filter((reader) => reader.endpoint.on === endpoint.on)
-      // Only what the path names: a parameter of the same name may mean something else to the action.
+      // Only path parameters: an action's other parameters may mean something else.
       const pathInput = Object.fromEntries(pathNames(path).map((name) => [name, input[name]]))
       const inputFor = (reader: Entry<Context>) =>
         endpoint.method === 'GET' ? input : { ...reader.emptyQuery, ...pathInput }
@@ -70,7 +69,7 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
 
   return async (ctx, entry, input, header) => {
     const { method, reply } = entry.endpoint
-    // Bytes hold it against themselves where they are sent.
+    // Byte responses check it when they are sent.
     if (method === 'GET' && reply.kind === 'bytes') return
     const present = await statesOf(ctx, entry, input)
     if (present === null)
@@ -79,7 +78,7 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
       })
     const state = present.states.find(({ etag }) => names(header, etag, 'strongly'))
     if (!state) return refuse('precondition_failed')
-    // Of what stands below it in the path, the resource that was found tells nothing.
+    // The loaded resource says nothing about nested ones.
     if (pathNames(present.path).length > 1) return
     if (ctx.resource !== null) ctx.unchangedSince = ctx.resource.updated_at
     else if (state.updatedAt !== null) ctx.unchangedSince = new Date(state.updatedAt)

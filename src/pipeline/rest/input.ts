@@ -8,19 +8,17 @@ import { parse } from '../parse.ts'
 import type { Versions } from '../version.ts'
 import { refuse } from '#core/errors.ts'
 
-/** A call as it came. */
 interface ReceivedCall {
   entry: Entry<Context>
-  /** The values of the path's parameters. */
   values: readonly string[]
   request: IncomingMessage
-  /** The query, without its question mark. */
+  /** Without the question mark. */
   search: string
-  /** What is given back when the answer has ended: until then the body counts as the caller's. */
+  /** Released when the response ends; until then the body counts against the caller. */
   resources: DisposableStack
 }
 
-/** Path, query, headers and body of a call as one checked object, lifted from the caller's version to the newest. */
+/** Path, query, headers, and body as one validated object, upgraded from the caller's version to the newest. */
 export async function readInput(
   ctx: Context,
   call: ReceivedCall,
@@ -51,7 +49,7 @@ export async function readInput(
   }
 }
 
-/** The fields of the body; bytes that come as the body, or in it, are the call's `upload`. */
+/** The body's fields. Binary content goes to the call's `upload`. */
 async function readBody(
   ctx: Context,
   { entry: { endpoint, body }, request, resources }: ReceivedCall,
@@ -70,7 +68,7 @@ async function readBody(
   return body === null ? {} : readJson(request, endpoint, body, senderOf(ctx, request), resources)
 }
 
-/** Refuses bodies that are coded: stored or parsed as they are, they would be broken text. */
+/** Refuses encoded bodies, which would be stored or parsed as garbage. */
 function checkPlain({ headers }: IncomingMessage): void {
   const coding = headers['content-encoding']
   if (coding === undefined || /^[\s,]*(?:identity[\s,]*)*$/i.test(coding)) return
@@ -81,11 +79,11 @@ function checkPlain({ headers }: IncomingMessage): void {
   })
 }
 
-/** The account that sends a body, or the address of a caller without one. */
+/** The account a body counts against, or the address without one. */
 const senderOf = ({ principal }: Context, { socket }: IncomingMessage): string =>
   principal === anonymous ? `address ${socket.remoteAddress}` : principal.accountId
 
-/** A browser that reconnects by itself names the place to go on from in a header; others do in the query. */
+/** Browsers send the resume position in a header when they reconnect; other clients use the query. */
 function withLastEventId({ query }: Entry<Context>, { headers }: IncomingMessage, search: string): string {
   const last = headers['last-event-id']
   if (typeof last !== 'string' || !('last_event_id' in query.shape) || /(^|&)last_event_id=/.test(search)) return search

@@ -17,8 +17,8 @@ const DEFAULT_LIMIT = 1 << 20
 const DEEPEST = 64
 
 /**
- * The whole body, refused with 413 as soon as it is known to be too large, and with 429 while the sender has too much
- * under way. `sender`: whose bytes it counts as, until `held` is disposed of.
+ * Reads the whole body. Throws 413 as soon as it is known to be too large, and 429 if the sender has too much in
+ * flight. The bytes count against `sender` until `resources` is disposed of.
  */
 export function readBytes(
   request: IncomingMessage,
@@ -71,7 +71,7 @@ export function readBytes(
   })
 }
 
-/** The JSON object of a body; an empty body is `{}`. */
+/** Reads a JSON object. An empty body is `{}`. */
 export async function readJson(
   request: IncomingMessage,
   { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint,
@@ -86,7 +86,7 @@ export async function readJson(
     refuse('unsupported_media_type', { message: 'Send the body as `Content-Type: application/json`.' })
   if (!isUtf8(bytes)) refuse('malformed_json', { message: 'The body isn’t valid UTF-8.' })
   checkCounts(bytes, countLimitsOf(schema))
-  // An empty one may stand in the deepest.
+  // The deepest level may contain an empty object.
   checkShape(bytes, DEEPEST + 1)
   let value: unknown
   try {
@@ -101,14 +101,14 @@ export async function readJson(
   return value as Record<string, unknown>
 }
 
-/** Whether a value lies deeper than so many lists and objects. `most` bounds the stack, too. */
+/** Whether a value nests deeper than `most`, which also limits the stack. */
 export function deeperThan(value: unknown, most: number): boolean {
   if (most < 0) return true
   if (value === null || typeof value !== 'object') return false
   return Object.values(value).some((inner) => deeperThan(inner, most - 1))
 }
 
-/** Query string → object; a key that comes more than once, or that the schema says is a list, is a list. */
+/** Parses a query string. Repeated keys and keys with a list schema become lists. */
 export function readQuery(search: string, schema: z.ZodObject): Record<string, unknown> {
   const lists = new Map<string, string[]>()
   for (const [key, value] of new URLSearchParams(search)) {
@@ -116,13 +116,13 @@ export function readQuery(search: string, schema: z.ZodObject): Record<string, u
     if (list) list.push(value)
     else lists.set(key, [value])
   }
-  // Built by entries: a key such as `__proto__` is a key like any other.
+  // Built from entries, so `__proto__` is an ordinary key.
   return Object.fromEntries(
     [...lists].map(([key, list]) => [key, list.length > 1 || isList(schema.shape[key]) ? list : list[0]]),
   )
 }
 
-/** The headers that an endpoint takes as fields: `upload_offset` from `Upload-Offset`. */
+/** Headers that an endpoint takes as fields: `upload_offset` from `Upload-Offset`. */
 export const readHeaders = (headers: IncomingHttpHeaders, schema: z.ZodObject): Record<string, unknown> =>
   Object.fromEntries(
     Object.keys(schema.shape)
@@ -131,8 +131,8 @@ export const readHeaders = (headers: IncomingHttpHeaders, schema: z.ZodObject): 
   )
 
 /**
- * The fields of a form, in which a part is text: what the schema says is an object or a list is the JSON in it (OpenAPI
- * 3.1.1, "Encoding object"). What is not JSON stays text, and is refused as such.
+ * Form fields are text; those with an object or list schema are parsed as JSON (OpenAPI 3.1.1, "Encoding object").
+ * Invalid JSON stays text and is refused later.
  */
 export const readJsonParts = (fields: Record<string, string>, { shape }: z.ZodObject): Record<string, unknown> =>
   Object.fromEntries(
@@ -154,7 +154,7 @@ interface Kind {
   def?: { type?: string; innerType?: Kind; options?: Kind[] }
 }
 
-/** The kind of a schema, without what says that it may be left out. */
+/** A schema's type without optional wrappers. */
 function kindOf(schema: unknown): Kind | undefined {
   let kind = schema as Kind | undefined
   while (kind?.def && ['optional', 'default', 'nullable'].includes(kind.def.type ?? '')) kind = kind.def.innerType
@@ -168,7 +168,7 @@ function isStructured(schema: unknown): boolean {
   return type === 'union' ? options!.every(isStructured) : ['object', 'record', 'array'].includes(type ?? '')
 }
 
-/** Path parameters: ids in their stored form; what has no id's shape is 404. */
+/** Path parameters, with IDs in their stored form. Malformed IDs are a 404. */
 export function readPath(endpoint: AnyEndpoint, values: readonly string[]): Record<string, unknown> {
   const path: Record<string, unknown> = {}
   pathNames(endpoint.path).forEach((name, i) => {

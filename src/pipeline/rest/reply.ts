@@ -5,7 +5,7 @@ import type { Reply } from '#core/contract.ts'
 import { type ErrorBody, Refusal, errorBody } from '#core/errors.ts'
 import type { WrittenRefusal } from '#core/exchange.ts'
 
-/** The JSON body of an answer, in the envelope of its kind. Streams, bytes and none have none. */
+/** The JSON body in the envelope of the reply's kind. Streams, bytes, and empty replies have none. */
 export function envelope(reply: Reply, answer: unknown, input: Record<string, unknown>): unknown {
   switch (reply.kind) {
     case 'one':
@@ -13,7 +13,7 @@ export function envelope(reply: Reply, answer: unknown, input: Record<string, un
     case 'operation':
       return { data: isBackground(answer) ? answer.operation : answer }
     case 'page': {
-      // A terminal has `rows`, too, and they are a number.
+      // A terminal also has `rows`, which is a number.
       if (reply.or !== undefined && !Array.isArray((answer as { rows?: unknown }).rows)) return { data: answer }
       const { rows, next, extra } = answer as Page<unknown>
       return { data: rows, pagination: { has_more: next !== null, next_cursor: next }, ...extra }
@@ -35,21 +35,20 @@ export function envelope(reply: Reply, answer: unknown, input: Record<string, un
 export const isBackground = (answer: unknown): answer is Background =>
   answer !== null && typeof answer === 'object' && 'operation' in answer
 
-/** A strong entity tag of a body. */
 export const etagOf = (body: string): string => `"${hash('sha1', body, 'base64url')}"`
 
-/** Whether a list of tags names this one: `If-None-Match` compares weakly, `If-Match` strongly (RFC 9110, 13.1). */
+/** Whether a tag list matches: `If-None-Match` compares weakly, `If-Match` strongly (RFC 9110, 13.1). */
 export const names = (header: string, etag: string, how: 'weakly' | 'strongly'): boolean =>
   header.trim() === '*' ||
   header.split(',').some((part) => (how === 'weakly' ? part.trim().replace(/^W\//, '') : part.trim()) === etag)
 
 export interface RefusedAnswer extends WrittenRefusal {
   body: ErrorBody
-  /** The error to log; null where the caller did wrong. */
+  /** The error to log, or null if the caller was at fault. */
   fault: unknown
 }
 
-/** The one exit of every refusal. What is not a Refusal is a fault of ours and shows nothing of itself. */
+/** Encodes every refusal. Other errors are faults and reveal nothing. */
 export function refusedAnswer(error: unknown): RefusedAnswer {
   if (error instanceof Refusal)
     return { status: error.status, headers: error.headers ?? {}, body: errorBody(error), fault: null }
@@ -58,10 +57,10 @@ export function refusedAnswer(error: unknown): RefusedAnswer {
   return { status: refusal.status, headers: refusal.headers ?? {}, body: errorBody(refusal), fault }
 }
 
-/** Text that JSON can say and PostgreSQL cannot hold, wherever in the input it stood. */
+/** Recognizes text that JSON allows but PostgreSQL can't store. */
 function unstorable(error: unknown): Refusal | null {
   if (!(error instanceof Error && 'code' in error)) return null
-  // 22021 character_not_in_repertoire, 22P05 untranslatable_character: U+0000. 22P02: half of a surrogate pair in JSON.
+  // 22021 character_not_in_repertoire, 22P05 untranslatable_character: U+0000. 22P02: a lone surrogate in JSON.
   const half = error.code === '22P02' && 'detail' in error && /surrogate/.test(String(error.detail))
   if (!half && error.code !== '22021' && error.code !== '22P05') return null
   return new Refusal('invalid_parameter', {

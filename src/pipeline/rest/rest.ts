@@ -24,17 +24,14 @@ import { EVENT_STREAM, sendEvents } from './sse.ts'
 import { Watch, checkAgain, whilePermitted } from '../watch.ts'
 import { clientRequestId, echoClientRequestId, sendJson, sendLargeJson, sendRefusal, setHeaders } from './write.ts'
 
-/** The time for telling a caller why its answer ends now. */
+/** Time to send the reason before a response ends. */
 export const LAST_WORDS_MS = 500
 
 export interface RestParts extends Entrance {
-  /** Fires when the server begins to close. */
   closing: AbortSignal
-  /** Fires when the time that requests had to end is over. */
   late: AbortSignal
 }
 
-/** A call whose caller was admitted. */
 interface AdmittedCall {
   entry: Entry<Context>
   values: readonly string[]
@@ -44,10 +41,9 @@ interface AdmittedCall {
   credential: PresentedCredential
   start: CallStart
   life: Life
-  /** What is given back when the answer has ended. */
   resources: DisposableStack
   flight: Disposable | null
-  /** The work goes on without its caller, who follows it or waits. */
+  /** The work continues without its caller. */
   isFollowed: boolean
 }
 
@@ -56,7 +52,7 @@ interface Life extends Disposable {
   end(why: unknown): void
 }
 
-/** REST over HTTP: finds the endpoint that is asked for, and takes its request along the line to its answer. */
+/** REST over HTTP: routes a request through the pipeline to its response. */
 export function createRest(
   parts: RestParts,
 ): (request: IncomingMessage, response: ServerResponse, requestId: Id) => void {
@@ -80,7 +76,7 @@ export function createRest(
       echoClientRequestId(request, response)
       const url = request.url!
       const mark = url.indexOf('?')
-      // A person who opens the address in a browser wants to use it.
+      // Someone opened the address in a browser: redirect to the app.
       if (url === '/' && (request.method === 'GET' || request.method === 'HEAD'))
         return void response.writeHead(302, { location: '/app' }).end()
       const path = restPath(mark < 0 ? url : url.slice(0, mark))
@@ -124,7 +120,7 @@ export function createRest(
   ): Promise<void> {
     const { endpoint } = entry
     const { headers, socket: connection } = request
-    // Before the key is looked at: a key has no place here, valid or not, one or two.
+    // Checked before the key: this endpoint accepts none, valid or not.
     if (endpoint.auth === 'session' && (headers.authorization ?? headers['x-api-key']) !== undefined)
       refuse('cookie_session_required')
     const credential = readCredential(headers, origins.cookieName)
@@ -138,7 +134,7 @@ export function createRest(
       response.setHeader('x-service-version', version)
     }
     let principal = anonymous
-    // A sign-in is counted where the password is looked at.
+    // Sign-in attempts are rate-limited where the password is checked.
     if (endpoint.auth === 'sign_in') speak(principal)
     else
       principal = await admit(
@@ -155,7 +151,7 @@ export function createRest(
         },
       )
 
-    // A caller who follows or waits goes on elsewhere; a call that changes something is let run to its end.
+    // Followed work ends with its caller; a call that changes data finishes.
     const { reply } = endpoint
     const callers =
       reply.kind === 'stream' ? reply.belongs === 'caller' : reply.kind === 'operation' && 'events' in reply
@@ -179,7 +175,6 @@ export function createRest(
     )
   }
 
-  /** The call of an admitted caller, up to its answer. */
   async function serve(call: AdmittedCall): Promise<void> {
     const { entry, request, response, credential, start, life, resources, flight, isFollowed } = call
     const { endpoint } = entry
@@ -190,7 +185,7 @@ export function createRest(
     await permitNow(ctx, entry, input)
     start.principal = ctx.principal
     if (headers['if-match'] !== undefined) await checkIfMatch(ctx, entry, input, headers['if-match'])
-    // The answer to a HEAD is known here: a stream has no end to wait for.
+    // A HEAD of a stream is answered here, because a stream has no end to wait for.
     if (endpoint.reply.kind === 'stream' && request.method === 'HEAD')
       return void response.writeHead(200, EVENT_STREAM).end()
     if (ctx.upload !== null && ctx.principal !== anonymous) {
@@ -210,7 +205,7 @@ export function createRest(
         ),
       }
     }
-    // What is done with a computer lasts as long as its bytes and commands do, and no longer than the right to it.
+    // Access to a computer is rechecked as long as its bytes and commands flow.
     if (endpoint.capability !== undefined)
       resources.use(
         new Watch(
@@ -244,7 +239,7 @@ export function createRest(
     await sendLargeJson(request, response, status, body, { isTagged, account: callerOf(start, entry).name })
   }
 
-  /** Checks that come before anyone is known: hosts, cross-site calls, and keys where only a session will do. */
+  /** Checks before authentication: host, cross-site calls, and keys where a session is required. */
   function checkDoor({ endpoint }: Entry<Context>, credential: PresentedCredential, request: IncomingMessage): void {
     const session = typeof credential !== 'string'
     if (session || endpoint.auth === 'sign_in') origins.checkHost(request)
@@ -258,7 +253,7 @@ export function createRest(
     return credential.kind === 'key' ? credential.version : versions.newest
   }
 
-  /** A signal that fires when the caller leaves, `end` is called, or `over` fires; with the reason where there is one. */
+  /** Fires when the caller leaves, `end` is called, or `over` fires, with the reason if there is one. */
   function lifeOf(response: ServerResponse, over: AbortSignal): Life {
     const controller = new AbortController()
     const leave = () => controller.abort()
@@ -269,7 +264,7 @@ export function createRest(
       signal: controller.signal,
       end: (why) => controller.abort(why),
       [Symbol.dispose]() {
-        // An answered call has nothing left to stop, and an abort costs an exception with its stack.
+        // Nothing is left to stop, and an abort costs an exception with a stack trace.
         response.off('close', leave)
         over.removeEventListener('abort', end)
       },
@@ -289,7 +284,7 @@ export function createRest(
   return (request, response, requestId) => {
     const client_request_id = clientRequestId(request)
     const scope = { request_id: requestId, ...(client_request_id !== null && { client_request_id }) }
-    // Even a refusal that cannot be written costs its own request alone.
+    // If even the refusal can't be written, only this request fails.
     const broken = (error: unknown): void => {
       engine.log.error({ error, request_id: requestId }, 'cannot respond to a request')
       response.destroy()
@@ -303,7 +298,7 @@ const acceptsEvents = ({ accept = '' }: IncomingHttpHeaders): boolean => /\btext
 const isEvents = (result: unknown): result is AsyncIterable<Event> =>
   result !== null && typeof result === 'object' && Symbol.asyncIterator in result
 
-/** The path under `/v1`; `/auth` and `/admin` also stand at the origin. Null is nowhere. */
+/** The path below `/v1`. `/auth` and `/admin` are also served at the root. Null: not a REST path. */
 function restPath(path: string): string | null {
   if (path.startsWith('/v1/')) return path.slice(3)
   return /^\/(auth|admin)\//.test(path) ? path : null

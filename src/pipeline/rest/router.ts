@@ -1,13 +1,12 @@
 import type { Method } from '#core/contract.ts'
 
-/** Finds what serves a path. A static segment beats a parameter; a greedy last parameter takes the rest. */
+/** Matches paths. A static segment beats a parameter; a greedy last parameter matches the rest. */
 export interface Router<T> {
   find(path: string): Match<T> | null
 }
 export interface Match<T> {
-  /** The entries of the path, per method. */
   methods: ReadonlyMap<Method, T>
-  /** Values of the parameters, decoded, first to last. */
+  /** Decoded parameter values, in order. */
   values: string[]
 }
 

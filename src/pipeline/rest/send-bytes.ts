@@ -4,7 +4,7 @@ import { type Bytes, isStored } from '#core/answers.ts'
 import { PIECE } from '#core/json/json-pieces.ts'
 import { choose } from './stored.ts'
 
-/** Writes bytes as fast as they are taken, and no faster. */
+/** Writes bytes at the reader's pace. */
 export async function sendBytes(
   request: IncomingMessage,
   response: ServerResponse,
@@ -15,7 +15,7 @@ export async function sendBytes(
   if (isStored(body)) {
     const { status, headers: further, range } = choose(body, request.headers)
     const headless = range === null || request.method === 'HEAD' || range.start === range.end
-    // Bytes that cannot be read are refused before anything of them is promised.
+    // Read errors must be reported before the head is sent.
     const parts = headless ? null : body.read(range)[Symbol.asyncIterator]()
     let next = parts && (await parts.next())
     response.writeHead(status, { ...headers, ...further })
@@ -34,7 +34,7 @@ export async function sendBytes(
   let inARow = 0
   for await (const part of body) {
     if (signal.aborted) break
-    // What makes the bytes may hold up others as long as what writes them.
+    // Yields between chunks, because producing bytes may block as long as writing them.
     if (inARow > 0 && inARow + part.length > PIECE) {
       inARow = 0
       await nextPiece(account)
@@ -45,13 +45,11 @@ export async function sendBytes(
   end(response, signal)
 }
 
-/** Ends an answer; one that was broken off must not be taken for whole. */
+/** Ends a response. An interrupted one must not look complete. */
 const end = (response: ServerResponse, signal: AbortSignal): void =>
   void (signal.aborted ? response.destroy() : response.end())
 
-/**
- * Resolves when the system has taken these bytes, so that their buffer may be used again, or the connection is gone.
- */
+/** Resolves when the bytes were sent and their buffer is reusable, or the connection was lost. */
 function writePart(response: ServerResponse, part: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) return resolve()
@@ -64,10 +62,10 @@ function writePart(response: ServerResponse, part: Uint8Array): Promise<void> {
   })
 }
 
-/** A reader that takes nothing for so long has left. */
+/** A reader that takes nothing for this long is dropped. */
 const STALL_MS = 300_000
 
-/** Writes bytes. Resolves when there is room for more, or the connection is gone. */
+/** Resolves when there is room for more or the connection was lost. */
 export async function takeBytes(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   if (response.write(bytes) || response.destroyed) return
   await new Promise<void>((resolve) => {

@@ -8,14 +8,14 @@ export const EVENT_STREAM = {
   'x-accel-buffering': 'no',
 }
 
-/** The bytes that a reader may have unread. One that does not catch up is cut off, and resumes by id. */
+/** Unread bytes allowed per reader. A reader that falls behind is disconnected and resumes by ID. */
 export const UNREAD_BYTES = 1 << 20
-/** The time that a reader may take to catch up with that: one event may be larger, and many may come at once. */
+/** Time to catch up: one event may exceed the limit, and many may arrive at once. */
 const CATCH_UP_MS = 10_000
 
 /**
- * Writes events until they end, the reader leaves or `signal` fires; what is still said within `lastWordsMs` after it is
- * written too. Never throws for a reader that left.
+ * Writes events until they end, the reader leaves, or `signal` fires; events within `lastWordsMs` after that are still
+ * written. Never throws if the reader leaves.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export async function sendEvents(
@@ -29,7 +29,7 @@ export async function sendEvents(
   response.flushHeaders()
   const slot = startHeartbeat(response)
   const iterator = events[Symbol.asyncIterator]()
-  // One promise per event: what waits beside a promise that outlives them all would keep every event until then.
+  // A new promise per event: racing against a long-lived one would retain every event.
   let stop: ((nothing: null) => void) | null = null
   let over = false
   let timer: NodeJS.Timeout | undefined
@@ -63,13 +63,13 @@ export async function sendEvents(
     stopHeartbeat(response, slot)
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
-    // Not awaited: a generator that waits inside ends by the same signal.
+    // Not awaited: a waiting generator ends by the same signal.
     iterator.return?.().catch?.(() => {})
     if (!response.destroyed) response.end()
   }
 }
 
-/** Whether everything was taken in time. Until then nothing more is asked for, so what waits does not grow. */
+/** Whether the reader caught up in time. No more events are requested until then, so the backlog stays bounded. */
 export function drainedInTime(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -3,15 +3,14 @@ import type { StoredBytes } from '#core/answers.ts'
 import { refuse } from '#core/errors.ts'
 import { names } from './reply.ts'
 
-/** The answer to a read of stored bytes: all, a part of them, or that they are what the caller has. */
+/** The outcome of a read of stored bytes: all, a range, or not modified. */
 export interface StoredResponse {
   status: 200 | 206 | 304
   headers: Record<string, string>
-  /** Null where the answer has no body. */
   range: { start: number; end: number } | null
 }
 
-/** Preconditions and ranges of RFC 9110, 13 and 14, in the order of 13.2.2. One range; several are answered whole. */
+/** Preconditions and ranges (RFC 9110, 13 and 14), in the order of 13.2.2. Several ranges get the whole content. */
 export function choose(storedBytes: StoredBytes, requestHeaders: IncomingHttpHeaders): StoredResponse {
   const { size, etag, modifiedAt } = storedBytes
   const headers: Record<string, string> = {
@@ -52,12 +51,12 @@ function dateOf(words: string | undefined): number | null {
   return Number.isNaN(at) ? null : at
 }
 
-/** `If-Range`: a strong tag, or the exact time of the last change. */
+/** `If-Range`: a strong tag, or the exact modification time. */
 const isSame = (ifRange: string | string[] | undefined, etag: string, modifiedMs: number): boolean =>
   ifRange === undefined ||
   (/^(W\/)?"/.test(String(ifRange)) ? ifRange === etag : dateOf(String(ifRange)) === modifiedMs)
 
-/** Null is to be ignored: another unit, several ranges, or no range at all. */
+/** Null if ignored: another unit, several ranges, or not a range. */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
   const [, first, last] = /^bytes=\s*(\d{0,15})\s*-\s*(\d{0,15})\s*$/i.exec(header ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return null

@@ -22,7 +22,7 @@ export function echoClientRequestId(request: IncomingMessage, response: ServerRe
   if (id !== null) response.setHeader('x-client-request-id', id)
 }
 
-/** `tagged`: with its entity tag, and 304 for who has it already. */
+/** `isTagged`: adds an entity tag and answers 304 if the caller has it. */
 export function sendJson(
   request: IncomingMessage,
   response: ServerResponse,
@@ -35,8 +35,8 @@ export function sendJson(
 }
 
 /**
- * The same for a large answer: in pieces, and others are served between two of them. Large answers of one account come
- * piece by piece too, however many there are. Resolves when the last piece is written or the caller has left.
+ * Sends a large response in pieces, serving other requests in between. Large responses of one account share its turns.
+ * Resolves when the last piece was written or the caller left.
  */
 export async function sendLargeJson(
   request: IncomingMessage,
@@ -67,7 +67,7 @@ export async function sendLargeJson(
   response.end()
 }
 
-/** Sets the entity tag. Whether the caller has this answer already, which is said then. */
+/** Sets the entity tag. Returns true after answering 304. */
 function isKnown(request: IncomingMessage, response: ServerResponse, etag: string): boolean {
   response.setHeader('etag', etag)
   const etags = request.headers['if-none-match']
@@ -78,13 +78,10 @@ function isKnown(request: IncomingMessage, response: ServerResponse, etag: strin
 
 const JSON_HEAD = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
 
-/** The bytes of a refused body that are read to keep its connection. */
+/** Bytes of a refused body to read in order to keep the connection. */
 const READ_ON_BYTES = 1 << 20
 
-/**
- * Sends the fault of a request, in the envelope of errors, as soon as it is known: most often before its body has come.
- * A fault of ours is logged besides.
- */
+/** Sends an error as soon as it is known, usually before the body has arrived. Logs server faults. */
 export function sendRefusal(
   request: IncomingMessage,
   response: ServerResponse,
@@ -101,7 +98,7 @@ export function sendWrittenRefusal(request: IncomingMessage, response: ServerRes
   const { status, headers, body } = refusal
   if (response.headersSent || response.destroyed) return void response.destroy()
   setHeaders(response, headers)
-  // The rest of a file that is refused is not waited for.
+  // Doesn't wait for the rest of a refused file.
   if (!request.complete && announcedLength(request) > READ_ON_BYTES) response.shouldKeepAlive = false
   const text = JSON.stringify(body)
   response
@@ -113,16 +110,19 @@ export function sendWrittenRefusal(request: IncomingMessage, response: ServerRes
   endAfterBody(request, response)
 }
 
-/** Bytes of the body. Without a length and a coding there are none (RFC 9112, 6.3), though Node has not yet said so. */
+/**
+ * Body length. Without a length or transfer coding there is no body (RFC 9112, 6.3), even if Node hasn't signaled its
+ * end yet.
+ */
 const announcedLength = ({ headers }: IncomingMessage): number =>
   Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : Infinity))
 
-/** The time that a refused upload is listened to, so that its sender, who reads only afterwards, still finds the answer. */
+/** How long a refused upload is still read, because some clients read the response only after sending. */
 const LINGER_MS = 5_000
 
 /**
- * Ends an answer that may have come before the end of its request. A connection that closes with unread bytes is reset,
- * and the reset takes the answer with it; one that stays open is read to its end by Node.
+ * Ends a response that may precede the end of its request. Closing a connection with unread bytes resets it, which can
+ * discard the response; on a connection that stays open Node reads the rest.
  */
 function endAfterBody(request: IncomingMessage, response: ServerResponse): void {
   request.unpipe()

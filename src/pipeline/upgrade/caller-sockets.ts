@@ -19,12 +19,12 @@ const SILENT_BEATS = 3
 const LARGEST_MESSAGE = 1 << 20
 
 export interface CallerSocketParts extends Entrance {
-  /** Fires when the server begins to close. */
+  /** Fires when the server starts to close. */
   closing(): AbortSignal
   sockets: readonly CallerSocket[]
 }
 
-/** WebSockets of callers: the same admission as REST, then the handshake. */
+/** WebSockets for callers: same admission as REST, then the handshake. */
 export function callerSockets(parts: CallerSocketParts): UpgradeMount {
   const { line, authority, limits, versions, origins, metrics, closing, engine } = parts
   const router = createRouter(
@@ -49,7 +49,7 @@ export function callerSockets(parts: CallerSocketParts): UpgradeMount {
       ticket === null
         ? readCredential(headers, origins.cookieName)
         : await callerSocket.redeem!(engine, match.values, ticket)
-    // Nobody's browser sends a ticket by itself.
+    // Browsers never send a ticket on their own, so it needs no cross-site check.
     if (typeof credential !== 'string' && ticket === null) {
       origins.checkHost(request)
       if (credential !== null) origins.checkCrossSite(request)
@@ -116,7 +116,7 @@ const entryOf = ({ name, endpoint, finder }: CallerSocket): Entry<Context> => ({
   emptyQuery: null,
 })
 
-/** Pings, and ends what nothing was heard of three times over: whatever comes is a sign of life. */
+/** Sends pings and closes a socket after three without any incoming data. */
 function keepAlive(socket: WebSocket): void {
   let silent = 0
   const onHeard = () => (silent = 0)

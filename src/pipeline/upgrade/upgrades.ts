@@ -10,17 +10,17 @@ import { useOriginForm } from '../head/target.ts'
 
 export interface Upgrades {
   /**
-   * Asked of every request with `Upgrade`. False: the request is answered as if it had none, as HTTP allows (RFC 9110,
+   * Called for each request with `Upgrade`. False: answers it as if the header were absent, as HTTP allows (RFC 9110,
    * 7.8).
    */
   wants(request: IncomingMessage): boolean
   take(request: IncomingMessage, socket: Duplex, head: Buffer, draining: boolean): void
   drain(): void
-  /** Whatever became of their connections. */
+  /** Closes all connections immediately. */
   closeAll(): void
 }
 
-/** Requests that turn their connection into a WebSocket: which mount takes them, and what is said to those refused. */
+/** Routes WebSocket upgrades to mounts and answers refused ones. */
 export function createUpgrades(parts: {
   mounts: readonly UpgradeMount[]
   hosts: HostMount
@@ -28,7 +28,7 @@ export function createUpgrades(parts: {
   log: Log
 }): Upgrades {
   const { mounts, hosts, version, log } = parts
-  /** Connections that Node's server no longer knows of. */
+  /** Connections that Node's server no longer tracks. */
   const sockets = new Set<Duplex>()
 
   function mountOf({ url = '' }: IncomingMessage): UpgradeMount | undefined {
@@ -60,7 +60,7 @@ export function createUpgrades(parts: {
     },
     take(request, socket, head, draining) {
       sockets.add(socket)
-      // Its error is told by its closing; until a WebSocket listens nobody else does.
+      // `close` follows an error; before the WebSocket exists, nothing else listens for it.
       socket.on('error', () => {}).once('close', () => sockets.delete(socket))
       void upgrade(request, socket, head, draining)
     },

@@ -7,11 +7,11 @@ import { partNameIn } from './part-name.ts'
 
 const MOST_FIELDS = 32
 const MOST_FIELD_BYTES = 65_536
-/** A sender that is silent for so long has left. */
+/** A sender that is silent for this long is dropped. */
 const SILENT_MS = 120_000
 
 export interface Multipart {
-  /** The parts before `file`. */
+  /** Fields before `file`. */
   fields: Record<string, string>
   upload: Upload | null
 }
@@ -20,8 +20,8 @@ export const isMultipart = ({ 'content-type': type = '' }: IncomingHttpHeaders):
   /^multipart\/form-data\b/i.test(type)
 
 /**
- * Reads a form (RFC 7578) up to its part `file`, whose bytes the caller then takes at its own pace. They end in an error
- * when the sender leaves early or anything comes after them, so that nobody takes half a file for a whole one.
+ * Reads a form (RFC 7578) up to its `file` part, whose bytes the caller then consumes at its own pace. They end in an
+ * error if the sender leaves early or anything follows them, so half a file is never taken for a whole one.
  */
 export function readMultipart(request: IncomingMessage, parts?: readonly string[]): Promise<Multipart> {
   if (parts !== undefined) return readParts(request, parts)
@@ -74,10 +74,10 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
   })
 }
 
-/** Pictures of one call, and some more: how many it takes is for the call to say. */
+/** More than the images of any one call; endpoints set stricter limits. */
 const MOST_PARTS = 64
 
-/** The same for a form with several parts of bytes, one after the other: the next one comes once the last was read. */
+/** The same for forms with several binary parts. Each part arrives after the previous one was read. */
 function readParts(request: IncomingMessage, parts: readonly string[]): Promise<Multipart> {
   const form = formOf(request, parts, MOST_PARTS)
   const fields: Record<string, string> = {}
@@ -113,7 +113,7 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
   form.on('file', (part, stream, name, _, mimeType) => {
     hasStarted = true
     stream.on('error', fail)
-    // Whole with its own end; that the form has none is heard by whoever asks for the next.
+    // A part is complete at its end. A malformed form is reported to the reader of the next part.
     const bytes = bytesOf(stream, Promise.race([interruption.promise, Promise.resolve()]), { alone: false })
     const decodedName = fileName(name)
     if (decodedName === undefined) {
@@ -135,12 +135,12 @@ function readParts(request: IncomingMessage, parts: readonly string[]): Promise<
 }
 
 /**
- * A name of a form as browsers write it: they send a quote as `%22`, CR as `%0D` and LF as `%0A`, and leave `%` alone
- * (HTML, multipart/form-data encoding algorithm).
+ * Decodes a form name as browsers encode it: quotes as `%22`, CR as `%0D`, LF as `%0A`, and `%` unchanged (HTML,
+ * multipart/form-data encoding).
  */
 const decodeName = (name: string): string => name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
 
-/** The name of a file, without the folders that a browser puts before it; undefined: it can't be read. */
+/** The file name without folders sent by the browser. Undefined if unreadable. */
 function fileName(packedName: string | undefined): string | null | undefined {
   if (packedName === undefined || packedName === '') return null
   const name = partNameIn(Buffer.from(packedName, 'hex').toString('latin1'))
@@ -150,7 +150,7 @@ function fileName(packedName: string | undefined): string | null | undefined {
 const notUtf8 = (part: string): Refusal =>
   invalid(part, `The file name of the part \`${part}\` must be UTF-8, or be sent as \`filename*\` (RFC 8187).`)
 
-/** Of the form's parser, the events before it reads a part's headers. */
+/** Events of the form's parser before it reads a part's headers. */
 interface PartEvents {
   on(
     name: 'part',
@@ -160,11 +160,11 @@ interface PartEvents {
 type PartHead = Record<string, string[] | undefined>
 
 /**
- * Hands the whole `Content-Disposition` through the form's parser in the place of the file name, in hex: the parser removes
- * backslashes and cuts names at quotes.
+ * Passes the whole `Content-Disposition` through the form parser as a hex file name, because the parser removes
+ * backslashes and truncates names at quotes.
  */
 function keepFileNames(form: BusboyInstance): BusboyInstance {
-  // The parser of this version keeps these events to itself; the types don't name them.
+  // This version's types omit these events.
   const { parser } = (form as unknown as { _parser: { parser: PartEvents } })._parser
   parser.on('part', (part) =>
     part.prependListener('header', (head) => {
@@ -183,10 +183,10 @@ function formOf(request: IncomingMessage, files: readonly string[], most = 2): B
     return keepFileNames(
       new Busboy({
         headers: request.headers as IncomingHttpHeaders & { 'content-type': string },
-        // Names come as they were sent: a backslash is part of a name on most systems.
+        // Keeps names as sent: on most systems a backslash is part of a name.
         preservePath: true,
         isPartAFile: (name) => name !== undefined && files.includes(name),
-        // Large enough that a sender is seldom told to wait.
+        // Large enough that senders rarely have to pause.
         fileHwm: 1 << 20,
         highWaterMark: 1 << 18,
         limits: {
@@ -203,13 +203,13 @@ function formOf(request: IncomingMessage, files: readonly string[], most = 2): B
   }
 }
 
-/** The bytes that may wait here for their reader before the sender is told to wait. */
+/** Bytes buffered for the reader before the sender is paused. */
 const WAITING_BYTES = 1 << 20
 
 /**
- * The parts of a stream as they came, each until the next is asked for. (A stream that is iterated over joins what waits
- * into one part: a copy of every byte.) The slices of one piece of memory follow each other, so it is free once another
- * one begins; unless it is not `alone`, and holds what comes behind it too. Ends in the error of `whole`, if there is one.
+ * Yields a stream's chunks as they arrived; each is valid until the next is requested. (Async iteration would join
+ * waiting chunks, copying every byte.) Slices of one buffer follow each other, so the buffer is freed when another
+ * starts, unless it isn't `alone` and contains later parts too. Ends with the error of `whole`.
  */
 async function* bytesOf(
   stream: Readable,
@@ -259,23 +259,22 @@ async function* bytesOf(
     }
   } finally {
     if (alone) free(lastBuffer)
-    // Neither destroyed nor paused: the answer goes back on the same connection, whose next request stands behind it.
+    // Neither destroyed nor paused: the response and the next request use the same connection.
     stream.off('data', take).resume()
   }
 }
 
-/** Smaller ones are shared: Node's pool, what the form's parser keeps of a boundary. */
+/** Smaller buffers are shared: Node's pool, and the form parser's boundary buffers. */
 const FREED_BYTES = 16_384
 
 /**
- * Gives back the memory of bytes that were read. Left to the collector they would pile up to 64 MB before it runs, and
- * it would then look through the whole heap: with a gigabyte, every tenth of a second.
+ * Frees the memory of consumed bytes. Left to the garbage collector, 64 MB accumulate before each full collection: with
+ * a 1 GB heap, that would run every tenth of a second.
  */
 function free(buffer: ArrayBufferLike | null): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES && !buffer.detached) buffer.transfer(0)
 }
 
-/** The body as it is. */
 export function readRaw(request: IncomingMessage): Upload {
   const whole = Promise.withResolvers<void>()
   whole.promise.catch(() => {})
@@ -302,7 +301,7 @@ function watchSender(request: IncomingMessage, onLeave: (error: Error) => void):
   request.setTimeout(SILENT_MS, () => request.destroy())
 }
 
-/** The sender has gone: the server is not at fault, and nobody is there to be told. */
+/** The sender left. Not a server fault, and no one receives the response. */
 export class SenderGone extends Refusal {
   constructor() {
     super('invalid_parameter', { message: 'The request body ended early.' })
