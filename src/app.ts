@@ -83,29 +83,28 @@ export interface App extends AsyncDisposable {
   origin: string
   engine: Engine<Handles>
   door: Door
-  /** The part that is being taken down now. */
+  /** The part being shut down. */
   readonly down: string | null
 }
 
 export interface AppOptions {
   config: Config
-  /** A migrated database. */
   connection: pg.PoolConfig
   rootKeys: readonly string[]
   log: Log
-  /** The bounds of waiting for other servers, in time and bytes, where not as `LIMITS` says: only tests are in such a hurry. */
+  /** Overrides `LIMITS` for other servers. Only for tests. */
   waits?: Partial<Limits> & { silenceMs?: number; listingMs?: number; computers?: Partial<UseLimits> }
-  /** Only tests register other versions than the newest. */
+  /** Only for tests. */
   versions?: readonly Version[]
-  /** Only tests register further services, sockets of callers and kinds of operations. */
+  /** Additional services, caller sockets, and operation kinds. Only for tests. */
   services?: readonly Service<Context<Handles>>[]
   sockets?: readonly CallerSocket<Handles>[]
   operations?: readonly OperationKind<object, Handles>[]
-  /** Only tests give out the program for computers of another clone: its folder. */
+  /** The folder of the daemon's program. Only for tests. */
   programRoot?: string
 }
 
-/** The only composition root. Disposing drains the door, then takes everything down in reverse. */
+/** The composition root. Disposing drains requests, then stops everything in reverse order. */
 export async function startApp({
   config,
   connection,
@@ -180,7 +179,7 @@ export async function startApp({
     outbound,
     mediaAnswerBytes: config.mediaAnswerBytes,
     keepAliveMs: waits?.silenceMs,
-    // Begun below: what keeps them are endpoints, which call models.
+    // Created below: they are kept by endpoints, which call models.
     videos: () => videos,
     preflightHead,
     exposedHeaders: EXPOSED,
@@ -236,12 +235,12 @@ export async function startApp({
     operationWatch: new OperationWatch({ postgres: server, bus, log }),
     outsideTools: createOutsideTools(waits?.listingMs),
     pushKeys: createPushKeys({ postgres: server, secrets }),
-    // Loaded when an administrator looks: no call needs it.
+    // Loaded on demand: only administrators use it.
     checkUp: async () => (await import('./ops/doctor/within.ts')).checkWithin(engine),
     identityProvider: createProvider({ config, outside, log }),
     robots: createRobots(outside),
     thumbnails: createThumbnails(),
-    // Begun below: a run calls tools, which are endpoints, which begin runs.
+    // Created below: runs call tools, which are endpoints, which start runs.
     get runs() {
       return runs
     },
@@ -316,16 +315,16 @@ export async function startApp({
     hosts: parts.use('previews', previewMount(engine, authority)),
     upgrades: [daemons, callerSockets({ ...entrance, closing, sockets: [attachSocket, ...sockets] })],
   })
-  // Before what they work with: a command in the background holds the link of its computer for days.
+  // Before its dependencies: a background command keeps its computer's link busy for days.
   parts.defer('jobs', () => jobs[Symbol.asyncDispose]())
-  // Together: a caller waits for its run, and a run ends with nobody waiting.
+  // Together: a caller waits for its run, and the run ends even if no one waits.
   parts.defer('requests and runs', async () => {
     await Promise.all([runs.drain(config.drainSeconds), door.drain(config.drainSeconds)])
   })
   await listen(door.server, config)
   const { port } = door.server.address() as AddressInfo
   origin = originAt(config, port)
-  // Now that links can be written: mails carry some.
+  // After `origin` is known, because emails contain links.
   await jobs.work(handlers, schedules)
   const running = parts.move()
   return {

@@ -5,33 +5,33 @@ import { settings } from './settings.ts'
 
 export interface Config {
   readonly host: string
-  /** The address at which this process listens for the others of its instance. */
+  /** The address where other processes of the instance reach this one. */
   readonly peerHost: string
   readonly port: number
   readonly dataDir: string
   readonly databaseUrl: string | null
-  /** The server that carries wake-ups and broadcasts between processes; null is PostgreSQL. */
+  /** Carries wake-ups and broadcasts between processes. Null: PostgreSQL. */
   readonly busUrl: string | null
   readonly workers: number
   readonly secretKeys: readonly string[]
   readonly publicUrl: string | null
   readonly allowedHosts: readonly string[]
   readonly trustedProxies: readonly string[]
-  /** With a port where that is another one than of the instance itself. */
+  /** Includes a port if it differs from the instance's. */
   readonly previewDomain: string
   readonly signUp: 'open' | 'invite'
   readonly signUpCreditsUsd: string
-  /** Null: people sign in with what this instance knows of them alone. */
+  /** Null: only the instance's own accounts. */
   readonly oidc: OidcConfig | null
   readonly catalogueUrl: string
-  /** Preset and base URL; null: the usual ones. */
+  /** Preset and base URL. Null: the default ones. */
   readonly localEngines: readonly { preset: string; origin: string }[] | null
   readonly sim: boolean
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
-  /** Of answers with media that have to be whole in one process, together. */
+  /** The total size of media responses buffered in this process. */
   readonly mediaAnswerBytes: number
-  /** A call of media that takes longer is answered with its operation. */
+  /** Media calls that take longer return an operation. */
   readonly inlineMs: number
   readonly limits: Readonly<
     Record<'reads' | 'writes' | 'searches' | 'inference' | 'logins' | 'sign_ups' | 'in_flight', number>
@@ -39,13 +39,13 @@ export interface Config {
   /** `file:` or `s3://bucket/prefix`. */
   readonly blobs: string
   readonly s3Endpoint: string | null
-  /** In bytes; 0 is off. */
+  /** Bytes; 0 is unlimited. */
   readonly storage: Readonly<Record<'workspace' | 'file', number>>
-  /** Days that what runs asked their models is kept; 0 keeps none. */
+  /** Days to keep requests of runs to their models; 0 keeps none. */
   readonly requestRetentionDays: number
   readonly fastHttp: boolean
-  /** Null: all that work here. */
-  /** The first that is available makes what names none. */
+  /** Null: all supported on this machine. */
+  /** The first available one is the default. */
   readonly computerDrivers: readonly ComputerDriver[]
   readonly docker: { readonly socket: string | null; readonly images: readonly string[] }
   readonly computersPerWorkspace: number
@@ -54,11 +54,11 @@ export interface Config {
   readonly logLevel: string
   readonly logFormat: 'auto' | 'text' | 'json'
   readonly embeddingModel: string
-  /** Empty where the instance has none. */
+  /** Empty: no default. */
   readonly defaultModel: string
   readonly smtpUrl: string | null
   readonly mailFrom: string
-  /** The raw environment, for the instance's providers (`OPENAI_API_KEY`, `…_BASE_URL`, `OLLAMA_HOST`). */
+  /** The raw environment, for the instance's provider keys (`OPENAI_API_KEY`, `…_BASE_URL`, `OLLAMA_HOST`). */
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
@@ -67,16 +67,16 @@ export interface OidcConfig {
   readonly clientId: string
   readonly clientSecret: string
   readonly name: string
-  /** Who of it may join; domains are of verified addresses. */
+  /** Who may join through it. Domains require verified addresses. */
   readonly join: 'anyone' | 'invited' | 'nobody' | { readonly domains: readonly string[] }
 }
 
-/** Each line says which variable is wrong and what would be right. */
+/** Each line names a wrong variable and how to fix it. */
 export class ConfigRefused extends Error {}
 
 const loopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.')
 
-/** Environment → one frozen object, and a warning per unknown `UK_*`. Throws `ConfigRefused` on a value that cannot be. */
+/** Parses the environment into a frozen object, with a warning per unknown `UK_*`. Throws `ConfigRefused`. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): {
   config: Config
   warnings: string[]
@@ -227,7 +227,7 @@ function joinIn(words: readonly string[], signUp: Config['signUp']): OidcConfig[
 const COMPUTER_DRIVERS = ['bubblewrap', 'docker'] as const
 type ComputerDriver = (typeof COMPUTER_DRIVERS)[number]
 
-/** Containers are made by an engine that is not ours alone: only where that is said. */
+/** The container engine is shared with other programs, so it is only used if enabled. */
 function driversIn(words: readonly string[], engine: boolean): Config['computerDrivers'] {
   if (words.length === 0) return engine ? COMPUTER_DRIVERS : ['bubblewrap']
   const wrong = words.find((word) => word !== 'off' && !COMPUTER_DRIVERS.some((name) => name === word))
@@ -258,10 +258,10 @@ function blobsIn(words: string): string {
   throw new ConfigRefused(`UK_BLOBS must be \`file:\` or s3://bucket/prefix, not "${words}"`)
 }
 
-/** Servers of models that are looked for on this machine, by the names of their presets. */
+/** Presets of local model servers to detect. */
 const engines = 'vllm lm-studio llama-cpp local-ai whisper-cpp speaches kokoro-fastapi stable-diffusion-cpp'.split(' ')
 
-/** `vllm=127.0.0.1:8001,lm-studio=127.0.0.1:1235`; null: not said. */
+/** `vllm=127.0.0.1:8001,lm-studio=127.0.0.1:1235`. Null: unset. */
 function localEngines(words: string): Config['localEngines'] {
   if (words === '') return null
   if (words === 'off') return []
@@ -282,7 +282,7 @@ function isRange(words: string): boolean {
   return most > 0 && rest.length === 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))
 }
 
-/** Settings of the tests and the command line, in whose environment a server may be started. */
+/** Variables of tests and the CLI, which may start a server with their environment. */
 const elsewhere = ['UK_TEST_ALL', 'UK_KEY', 'UK_ORIGIN']
 
 function unknownSettings(environment: Readonly<Record<string, string | undefined>>): string[] {
@@ -292,12 +292,12 @@ function unknownSettings(environment: Readonly<Record<string, string | undefined
     .map((name) => `${name} is not a setting; did you mean ${nearest(name, names)}? \`uk config\` lists them all`)
 }
 
-/** The known word with the fewest edits however many. */
+/** The candidate with the fewest edits, without a limit. */
 export function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, name) => (edits(word, name) < edits(word, best) ? name : best))
 }
 
-/** For `uk config`: each setting with its present value; secrets only say that they are set. */
+/** For `uk config`: each setting with its value. Secrets only show whether they are set. */
 export const describeSettings = (environment: Readonly<Record<string, string | undefined>>) =>
   settings.map(({ name, fallback, meaning, secret }) => {
     const value = environment[name]

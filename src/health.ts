@@ -8,7 +8,10 @@ const say = (response: ServerResponse, status: number, body: object): void =>
     .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
     .end(JSON.stringify(body))
 
-/** `/healthz`: the process is up · `/readyz`: it can serve · `/metrics`: Prometheus. Nobody signs in for these; they tell no names. */
+/**
+ * `/healthz`: the process is up. `/readyz`: it can serve. `/metrics`: Prometheus. Unauthenticated, so they reveal no
+ * names.
+ */
 export function healthMounts({
   metrics,
   postgres,

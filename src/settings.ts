@@ -1,4 +1,4 @@
-/** One setting as `uk config` explains it. All are environment variables, all optional (contract, part 14). */
+/** A setting as shown by `uk config`. All are optional environment variables (contract, part 14). */
 export interface Setting {
   name: string
   fallback: string
@@ -6,7 +6,7 @@ export interface Setting {
   secret?: true
 }
 
-/** Whose keys the instance may be started with; the AI gateway's presets say the rest. */
+/** Providers whose keys the environment may contain. The AI gateway's presets define the rest. */
 const providers = [
   'OPENAI',
   'ANTHROPIC',

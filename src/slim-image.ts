@@ -1,6 +1,7 @@
 /**
- * `bin/run src/slim-image.ts`: builds the app, and leaves of a clone only what a server runs with: of the Dockerfile. The packages that
- * only the app is built from go, and what no program reads: maps, declarations of types, what compilers need. The licences of what stays are written beside it.
+ * `bin/run src/slim-image.ts`, used by the Dockerfile: builds the app and strips a clone down to what a server needs.
+ * Removes packages used only to build the app and files that no program reads (source maps, type declarations, compiler
+ * tools). Writes the licenses of what remains.
  */
 import { cpSync, existsSync, globSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +23,7 @@ interface Manifest {
 const manifestIn = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 const remove = (path: string): void => rmSync(path, { recursive: true, force: true })
 
-/** The names of packages that the sources of the server name in quotes, and those that are chosen by the machine. */
+/** Packages named in the server's sources, and platform-specific ones. */
 function listPackages(folder: string): string[] {
   const { dependencies = {}, optionalDependencies = {} } = manifestIn(folder)
   const sources = globSync('src/**/*.ts', { cwd: folder }).filter((path) => !/\.(test|long)\.ts$/.test(path))
@@ -33,7 +34,7 @@ function listPackages(folder: string): string[] {
   return [...Object.keys(dependencies).filter((name) => quotedNames.has(name)), ...Object.keys(optionalDependencies)]
 }
 
-/** Where Node finds a package that something in this folder asks for: beside it, or beside a folder above. */
+/** Resolves a package as Node does: in this folder or one above. */
 function resolvePackage(name: string, from: string): string | null {
   for (let folder = from; ; folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name)
@@ -42,7 +43,7 @@ function resolvePackage(name: string, from: string): string | null {
   }
 }
 
-/** The folders of all packages that a server of this clone may load. */
+/** The folders of all packages a server may load. */
 export function findReachablePackages(folder: string): Set<string> {
   const packages = new Set<string>()
   const walk = (names: readonly string[], from: string): void => {
@@ -59,14 +60,14 @@ export function findReachablePackages(folder: string): Set<string> {
   return packages
 }
 
-/** Removes the packages that are not reached, and what is unread of the others. */
+/** Removes unreachable packages and unread files of the others. */
 function thin(folder: string): void {
   const packages = findReachablePackages(folder)
   const modules = join(folder, 'node_modules')
   const names = readdirSync(modules).flatMap((name) =>
     name.startsWith('@') ? readdirSync(join(modules, name)).map((own) => join(name, own)) : [name],
   )
-  // Those that begin with a dot are not packages: what says which dependencies are there.
+  // Dot names aren't packages: they record the installation.
   for (const name of names) if (!name.startsWith('.') && !packages.has(join(modules, name))) remove(join(modules, name))
   for (const path of globSync(UNREAD, { cwd: modules })) remove(join(modules, path))
   for (const own of globSync('node-linux-*/{include,share,lib}', { cwd: modules })) remove(join(modules, own))
@@ -76,15 +77,15 @@ function thin(folder: string): void {
 if (import.meta.main) {
   if (existsSync(join(root, '.git')) || existsSync(join(root, 'node_modules/.installed-all')))
     throw new Error('This is a clone that somebody works in: src/slim-image.ts would take its sources and tools away.')
-  // A build keeps no server from ending, and so not this program.
+  // A build's handles don't keep the process alive.
   const waiting = setInterval(() => {}, 1_000)
   const buildDir = await buildApp(tmpdir())
   clearInterval(waiting)
-  // Before what says it is taken away. Those of what browsers are served lie in the built app.
+  // Before the license files are removed. The licenses for browser code are part of the built app.
   writeFileSync(join(root, 'THIRD-PARTY-LICENCES.txt'), licencesText(findReachablePackages(root)))
   remove(join(root, 'web'))
   cpSync(buildDir, join(root, 'web/dist'), { recursive: true })
   thin(root)
-  // Else the server, which may not write here, would copy PostgreSQL into its data.
+  // Otherwise the server, which can't write here, would copy PostgreSQL into its data folder.
   repairLinks(findPackage().root)
 }

@@ -1,18 +1,17 @@
 import { asServer } from './postgres/fair/callers.ts'
 
-/** Batches that follow each other closely, and how long the next one waits for company. */
+/** Batch timing under load. */
 export interface Pace {
-  /** A batch of so many tells that others are about to ask. */
+  /** A batch of this size indicates more requests are coming. */
   company: number
-  /** The least time between the starts of two batches then, in milliseconds. */
+  /** Minimum milliseconds between batch starts in that case. */
   apartMs: number
 }
 
 /**
- * One round trip for many callers: requests that come while a batch is under way go with the next one. `run`
- * answers in the order of its items; when it throws, every caller of that batch gets the error. With a pace,
- * batches under load begin so far apart that each has more callers to share what a round trip costs; who is alone
- * never waits.
+ * Combines concurrent requests into one round trip: requests that arrive during a batch join the next one. `run`
+ * returns results in order; if it throws, the whole batch fails. With a `pace`, batches under load start further apart,
+ * so more callers share each round trip. A single caller never waits.
  */
 export function createBatches<T, R>(
   most: number,
@@ -33,7 +32,7 @@ export function createBatches<T, R>(
     } catch (error) {
       answer = () => batch.forEach(({ reject }) => reject(error))
     }
-    // The next batch leaves before the callers of this one go on: the database works while they do.
+    // Sends the next batch before resuming callers, so the database works meanwhile.
     if (waiting.length > 0) next((begin) => begin())
     else running = false
     answer()
@@ -51,7 +50,7 @@ export function createBatches<T, R>(
       waiting.push({ item, resolve, reject })
       if (running) return
       running = true
-      // Callers of the same turn of the event loop share the first batch too.
+      // Callers in the same event-loop turn share the first batch.
       asServer(() => next(setImmediate))
     })
 }

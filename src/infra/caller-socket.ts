@@ -5,21 +5,21 @@ import type { TicketHolder } from '#core/principal.ts'
 import type { Context, Engine } from './context.ts'
 
 /**
- * An address that a caller speaks with over a WebSocket. Who may is decided as for any endpoint, by key or session, before
- * the handshake; so is what `open` refuses. While it is open the caller's rights are looked at as those of a stream.
+ * A WebSocket endpoint for callers. Access is checked before the handshake as for any endpoint, including errors from
+ * `open`. While open, the caller's access is rechecked like a stream's.
  */
 export interface CallerSocket<H = unknown> {
-  /** `computers.attach`: in metrics and the log. */
+  /** `computers.attach`: the name in metrics and logs. */
   name: string
-  /** The GET endpoint that opens the WebSocket. Its `reply` is not looked at. */
+  /** The GET endpoint for the upgrade. Its `reply` is ignored. */
   endpoint: AnyEndpoint
   finder: Finder<Context<H>>
-  /** Answers what speaks on the socket once it stands. `ctx.signal` fires when it closes, for whatever reason. */
-  // Variance: each takes its own input.
+  /** Returns the function that runs on the open socket. `ctx.signal` fires when it closes. */
+  // Variance: each takes its specific input.
   open(ctx: Context<H>, input: any): Promise<(socket: WebSocket) => void>
   /**
-   * Redeems the `ticket` of the query, which stands for a credential: the WebSockets of pages send no headers.
-   * Uses the ticket up and answers who holds it; refuses with 410. `values` are the parameters of the path.
+   * Redeems the query's `ticket` in place of a credential, because browsers can't send headers with WebSockets. Uses up
+   * the ticket and returns its holder; throws 410. `values`: path parameters.
    */
   redeem?(engine: Engine<H>, values: readonly string[], ticket: string): Promise<TicketHolder>
 }

@@ -21,90 +21,81 @@ import type { RequestLog } from './request-log/request-log.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
- * The parts that keep state, built once by app.ts and shared by every call of this process; with the handles `H` of
- * areas and of the gateway that a function uses besides, such as `Engine<{ hub: Hub }>`.
+ * Stateful services, built once by app.ts and shared by all calls, plus handles `H` of modules and the gateway, such as
+ * `Engine<{ hub: Hub }>`.
  */
 export type Engine<H = unknown> = Machinery<H> & H
 
 interface Machinery<H> {
   config: Config
-  /** The address of this instance, such as `https://uk.example.com`. */
+  /** The instance's address, such as `https://uk.example.com`. */
   origin(): string
   postgres: Postgres
   secrets: Secrets
   bus: Bus
   jobs: Jobs
-  /** The store of file bytes. */
   blobs: Blobs
   ledger: Ledger
-  /** The log of requests to models. */
   requestLog: RequestLog
   log: Log
-  /** The way out to addresses that users name: public ones, and those in `UK_FETCH_ALLOW`. */
+  /** HTTP client for user-provided addresses: public ones and those in `UK_FETCH_ALLOW`. */
   outside: Outbound
-  /** How long the head of a stream waits for what is streamed to start. */
+  /** How long a stream's head waits for its first event. */
   headMs: number
   documents: DocumentReader
   pictures: PictureMaker
-  /** Pictures, video and sound on this machine: read, converted, spoken. */
+  /** Images, video, and sound: reading, conversion, speech. */
   media: Media
   scanner: Scanner
-  /** Every event that an area tells of. */
   events: EventTable
-  /** This server process, as its lease names it. */
+  /** The ID of this process's lease. */
   processId: Id
-  /** The dated versions of the API. */
   versions: { newest: string; check(date: string, param?: string): string }
   /**
-   * Called after a commit that changed rights: they are in force in this process when it resolves, in the others
-   * within a second.
+   * Call after a commit that changed permissions. Resolves when they apply in this process; others follow within a
+   * second.
    */
   rights: {
     refresh(): Promise<void>
     renew(principal: Principal): Promise<Principal>
-    /** Other processes share the database, so this one may hear of a change later than its caller. */
+    /** Other processes share the database, so this one may learn of changes late. */
     mayLag(): boolean
   }
   limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }
-  /** A context of the server acting for an account, for what outlives a call. Null when the account is gone. */
+  /** A context for the server acting for an account beyond a call. Null if the account was deleted. */
   actAs(who: Acting): Promise<Context<H> | null>
 }
 
-/** The account that the server acts for, and how much of its rights it uses. */
+/** The account the server acts for, and the permissions it uses. */
 export interface Acting {
   accountId: Id
   scopes: readonly string[]
-  /** The only workspace that it may reach; null reaches all of the account's. */
+  /** The only reachable workspace. Null: all of the account's. */
   workspaceId: Id | null
-  /** The key that started it, under whose cap it pays. */
+  /** The key that started the work and pays for it. */
   payingKeyId: Id | null
-  /** The run whose agent it acts for. */
   run?: { id: Id; budgets: readonly Budget[] }
-  /** The automation that it goes back to. */
+  /** The automation that caused it. */
   automationId?: Id | undefined
-  /** The accounts whose rights bind this call besides the caller's. */
+  /** Accounts whose permissions also limit the call. */
   lenders?: readonly Lender[]
-  /** A person has agreed to the one call that it is for. */
   consented?: boolean
   signal: AbortSignal
 }
 
-/** The world as a service sees it. */
+/** A call's view of the system. */
 export interface Context<H = unknown> extends CallContext {
   engine: Engine<H>
-  /** The pool, or inside `transaction` the transaction. */
+  /** The pool, or the open transaction. */
   db: Db
   log: Log
-  /** The rate limits of this caller as they stand now. */
+  /** The caller's current rate limits. */
   limits(): { name: string; quota: number; window_seconds: number; remaining: number }[]
-  /**
-   * Runs `work` in a transaction, or in the one that is already open. `work` gets a context whose `db` is the
-   * transaction.
-   */
+  /** Runs `work` in a transaction, joining one that is already open. Its context's `db` is the transaction. */
   transaction<T>(work: (ctx: Context<H>) => Promise<T>): Promise<T>
-  /** Must be called inside `transaction`, so that the event is as durable as its change. */
+  /** Call inside `transaction`, so that the event is as durable as the change. */
   emit(...events: EmittedEvent[]): Promise<void>
-  /** Runs once the transaction is durable; at once outside of one. */
+  /** Runs after the commit, or immediately outside a transaction. */
   afterCommit(work: () => void): void
 }
 

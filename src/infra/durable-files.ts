@@ -1,12 +1,11 @@
-/** Writing that is still there after a crash of the machine. */
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** A write to a nearly full disk may take only a part of the bytes before the next one fails. */
+/** A write to a nearly full disk may be partial before the next one fails. */
 export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at)).bytesWritten
 }
 
-/** Makes names in a folder last: a file's own `sync` does not. */
+/** Makes new names durable, which a file's `sync` doesn't. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {

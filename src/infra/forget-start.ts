@@ -2,12 +2,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const LOOK_MS = 1_000
-/** A process that works for less than this share of the time has nobody to keep waiting. */
+/** Below this CPU share the process counts as idle. */
 const IDLE = 0.1
 
 /**
- * Gives back what only the start needed, a quarter of the process, in the first second in which nobody calls. V8 sizes
- * its young generation by what loading leaves alive, 32 MB, and would keep that for good; under load it grows again.
+ * Frees memory needed only at startup, a quarter of the process, in the first idle second. V8 sizes its young
+ * generation by what survives loading, 32 MB, and would keep that; under load it grows again.
  */
 export function forgetStart(): void {
   let before = performance.eventLoopUtilization()

@@ -1,6 +1,6 @@
 import type { Event, Sink } from '#core/answers.ts'
 
-/** The events of a feed, one by one: for readers who do not take bytes. */
+/** A feed as an async iterator, for readers of events instead of bytes. */
 export async function* iterate(
   open: (sink: Sink) => Disposable,
   signal: AbortSignal,
@@ -20,7 +20,7 @@ export async function* iterate(
   using _attached = open({
     write(batch) {
       waiting.push(...batch.events())
-      // A reader that iterates and does not keep up is left behind, as a slow socket is.
+      // A slow reader is dropped, like a slow socket.
       if (waiting.length > MOST_WAITING) stop()
       wake()
       return (unread += batch.bytes.length)

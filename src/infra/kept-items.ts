@@ -3,33 +3,33 @@ import type { Log } from './log.ts'
 import type { Postgres } from './postgres/client.ts'
 import type { Secrets } from './secrets.ts'
 
-/** An item of a conversation that is kept so that its account may name it by its id. */
+/** A stored conversation item that its account can reference by ID. */
 export interface KeptItem {
   id: string
   json: object
 }
 
-/** The caller, at first or again: by a key of one workspace, which names what was said there alone, or by another. */
+/** The caller. A key bound to one workspace can only reference items from that workspace. */
 export interface KeptFor {
   accountId: Id
   heldTo: Id | null
 }
 
-/** Items of answers, kept sealed for a day: for clients that name what was said instead of sending it again. */
+/** Response items, encrypted and kept for a day, for clients that reference items instead of resending them. */
 export interface KeptItems {
-  /** Resolves when every process can find them. Those that are too large, and what goes wrong, are left out. */
+  /** Resolves when all processes can find them. Items that are too large or fail to store are skipped. */
   keep(whom: KeptFor, items: readonly KeptItem[]): Promise<void>
-  /** The items with these ids that are still kept and may be named, by id; at most `MOST_BYTES` of them. */
+  /** Returns available items by ID, up to `MOST_FOUND` bytes. */
   find(whom: KeptFor, ids: readonly string[]): Promise<ReadonlyMap<string, object>>
 }
 
 const LARGEST_ITEM = 1 << 20
-/** The most that is kept for one account: beyond it the oldest items go first. */
+/** Storage per account; the oldest items are deleted first. */
 const MOST_BYTES = 64 << 20
 const MOST_ITEMS = 10_000
-/** The most bytes among the items that one request names. */
+/** Bytes of all items referenced by a request. */
 const MOST_FOUND = 32 << 20
-/** An answer does not wait longer for its items to be kept. */
+/** How long a response waits for its items to be stored. */
 const PATIENCE_MS = 2_000
 
 export function createKeptItems({
@@ -43,13 +43,13 @@ export function createKeptItems({
 }): KeptItems {
   const bounding = new Set<Id>()
 
-  /** Bounds an account's items, one round at a time; items that come meanwhile are bounded by the next round. */
+  /** Enforces an account's limit, one run at a time; later items are handled by the next run. */
   async function trim(accountId: Id): Promise<void> {
     if (bounding.has(accountId)) return
     bounding.add(accountId)
     try {
       await pool.query(
-        // Sought once for all rows, however few of them the database knows of.
+        // One search for all rows, whatever the planner's row estimate.
         `delete from kept_items where id = any(array(select id from (select id,
            sum(bytes) over newest as bytes, row_number() over newest as place
            from kept_items where account_id = $1 window newest as (order by created_at desc, id desc)) as kept
@@ -82,8 +82,8 @@ export function createKeptItems({
   }
 
   /**
-   * The opened item; none where it cannot be opened: while the root key is being replaced, another process may have sealed it under a key that
-   * this one does not have yet.
+   * The decrypted item, or none if the key is unknown: during a root key rotation another process may already use the
+   * new one.
    */
   function openItem({ id, sealed }: { id: string; sealed: string }): [id: string, json: object][] {
     try {

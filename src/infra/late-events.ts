@@ -1,10 +1,9 @@
 import type { Event } from '#core/answers.ts'
 
 /**
- * The events of something that has to start first. A start that takes longer than `waitMs` continues inside of the stream,
- * whose head and heartbeats then leave before it: connections that are silent for a minute are closed on the way. A start
- * that fails in time throws, and answers with a status of its own; one that fails later is the event that `failed` makes
- * of it, or the end of the stream where that is null.
+ * Events of a stream that needs a start. If the start takes longer than `waitMs`, the head and heartbeats are sent
+ * first, because proxies close connections that are silent for a minute. An early failure throws and gets its own
+ * status; a later one becomes the event from `failureEvent`, or ends the stream if that is null.
  */
 export async function eventsSoon<S extends AsyncDisposable>(
   start: Promise<S>,
@@ -20,7 +19,7 @@ export async function eventsSoon<S extends AsyncDisposable>(
   } finally {
     clearTimeout(timer)
   }
-  // Its failure is read below, unless the reader leaves before.
+  // The failure is handled below, unless the reader leaves first.
   start.catch(() => {})
   return { [Symbol.asyncIterator]: () => new LateEvents(start, events, failureEvent) }
 }

@@ -4,13 +4,13 @@ import { textLine } from './log/text-line.ts'
 
 export type Log = pino.Logger
 
-/** The request ID in log lines of code that has no context at hand. */
+/** The request ID for log lines of code without a context. */
 export const logScope = new AsyncLocalStorage<{ request_id: string; client_request_id?: string }>()
 
-/** `auto`: text for people on a terminal, JSON lines anywhere else. */
+/** `auto`: text on a terminal, JSON lines otherwise. */
 type LogFormat = 'auto' | 'text' | 'json'
 
-/** Writes to stderr; stdout is for the ready line. Field names that can hold a secret are cut out wherever they stand. */
+/** Writes to stderr; stdout has the ready line. Redacts fields that may hold secrets at any depth. */
 export function createLog(level: string, format: LogFormat = 'json'): Log {
   const destination = pino.destination({ fd: 2, sync: true })
   const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY)

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/** The network counted as one: an IPv4 address alone, of IPv6 the /64 that one customer has at the least (RFC 6177). */
+/** The network to count as one client: a single IPv4 address, or an IPv6 /64, the least a customer gets (RFC 6177). */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)

@@ -1,6 +1,6 @@
 /**
- * Does `work` for each item, in order and at most `most` at the same time. A failure is thrown once the work under
- * way has ended; nothing further is begun.
+ * Runs `work` for each item in order, up to `most` at a time. After a failure it starts nothing new, waits for work in
+ * progress, and throws.
  */
 export async function eachAtOnce<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<void>): Promise<void> {
   const waiting = items[Symbol.iterator]()

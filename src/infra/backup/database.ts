@@ -1,13 +1,16 @@
 import type pg from 'pg'
 
-/** Rows of processes that are gone when a backup is restored, and uploads whose bytes are not whole: a backup has none of them. */
+/** Excluded from backups: rows of processes that won't exist after a restore, and incomplete uploads. */
 export const LEFT_OUT: readonly string[] = ['processes', 'leases', 'presence', 'uploads', 'upload_parts']
-/** Tables that a server fills at its first start, before anybody has signed up. */
+/** Tables filled on first start, before any sign-up. */
 export const FILLED_AT_START: readonly string[] = ['instance', 'leases', 'processes', 'migrations']
 
 export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** The tables of this database and their columns. Numbers of transactions mean nothing in another database, and what is generated generates itself. */
+/**
+ * Tables and columns to copy. Excludes generated columns and transaction IDs, which are meaningless in another
+ * database.
+ */
 export async function tablesOf(client: pg.ClientBase): Promise<{ name: string; columns: string[] }[]> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(`
     select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
@@ -18,7 +21,7 @@ export async function tablesOf(client: pg.ClientBase): Promise<{ name: string; c
   return rows
 }
 
-/** The tables in such an order that each comes after those that it refers to. */
+/** Orders tables so that each follows those it references. */
 export async function inOrder<T extends { name: string }>(client: pg.ClientBase, tables: readonly T[]): Promise<T[]> {
   const { rows } = await client.query<{ from: string; to: string }>(`
     select f.relname as from, t.relname as to from pg_constraint c
@@ -42,7 +45,7 @@ export async function inOrder<T extends { name: string }>(client: pg.ClientBase,
 
 export interface Sequence {
   name: string
-  /** The table whose column it numbers; null: none. */
+  /** The table whose column uses the sequence, or null. */
   table: string | null
   value: string
   called: boolean

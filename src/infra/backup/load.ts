@@ -16,7 +16,7 @@ import { linesOf, readPieces } from './layout/pieces.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './layout/source.ts'
 
-/** A job that waited when the backup was made. */
+/** A job that was waiting when the backup was made. */
 export interface WaitingJob {
   task: string
   payload: unknown
@@ -25,7 +25,7 @@ export interface WaitingJob {
   key: string | null
 }
 
-/** Refuses a backup of a program that knows more migrations than this one. */
+/** Throws if the backup has migrations unknown to this version. */
 export function checkMigrations({ migrations, version }: Manifest): void {
   const migrationSet = new Set([...migrationNames(), ...earlierMigrations])
   const unknown = migrations.filter((name) => !migrationSet.has(name))
@@ -37,11 +37,11 @@ export function checkMigrations({ migrations, version }: Manifest): void {
   if (stopped !== null) throw new BackupRefused(`the database of this backup ${tooOld(stopped)}, and back it up again`)
 }
 
-/** The migrations that make the tables of a backup. The folded ones have every column of the old ones, and more. */
+/** The migrations to create a backup's tables. Folded migrations have all columns of the earlier ones, and more. */
 const migrationsOf = ({ migrations }: Manifest): readonly string[] =>
   migrations.some((name) => earlierMigrations.includes(name)) ? foldedMigrations : migrations
 
-/** Refuses a database that holds anything, and names it. Answers whether it has its tables already. */
+/** Throws if the database has data, naming the table. Returns whether the schema exists. */
 export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Promise<boolean> {
   const migrations = migrationsOf(manifest)
   const tables = await tablesOf(client)
@@ -77,16 +77,16 @@ export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Pro
   return true
 }
 
-/** The decisions about a restored instance that need knowledge of the areas. */
+/** Decisions about a restored instance that need the modules. */
 export interface Afterwards {
   keepJob(job: WaitingJob): boolean
-  /** Runs in the transaction that brings the rows, when the schema is of this program. */
+  /** Runs in the restore's transaction, on the current schema. */
   settle(db: Db): Promise<void>
 }
 
 /**
- * Brings the database of a backup in one transaction: the tables as they were then, their rows, what this program's schema has
- * besides, and what comes of work that was under way. `places`: where the bytes of files lie now.
+ * Restores a database in one transaction: the old schema, its rows, newer migrations, then cleanup of interrupted work.
+ * `places`: where blobs are stored now.
  */
 export async function loadDatabase(
   client: pg.Client,
@@ -100,7 +100,7 @@ export async function loadDatabase(
   progress.begin('database', size)
   await client.query('begin')
   if (!(await checkEmpty(client, manifest))) await migrateWithin(client, migrationsOf(manifest))
-  // Backups made before other programs' tables were left out have them.
+  // Older backups include tables of other programs.
   const { tables: own } = ownNames()
   const tables = await inOrder(
     client,
@@ -130,7 +130,7 @@ export async function loadDatabase(
   await migrateWithin(client, migrationNames())
   await addJobs(client, source, keepJob)
   await settle(within(client))
-  // Readers of channels must not take the positions that they remember for positions in this history.
+  // Clients must not reuse channel positions from another history.
   await client.query(`update instance set value = to_jsonb($1::text) where name = 'changes_epoch'`, [newId()])
   await client.query(
     `insert into instance (name, value) values ('restored', $1::jsonb) on conflict (name) do update set value = excluded.value`,
@@ -178,10 +178,10 @@ async function addJobs(client: pg.Client, source: Source, keepJob: Afterwards['k
   }
 }
 
-/** The queries of areas, in the transaction of this connection. */
+/** Module queries in this connection's transaction. */
 function within(client: pg.Client): Db {
   const one = { query: client.query.bind(client), release: () => {} }
-  // A pool of this one connection, which has no end of its own.
+  // A pool of this one connection that can't be closed.
   const pool = { connect: async () => one, end: async () => {}, options: {} }
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
 }

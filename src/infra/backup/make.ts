@@ -16,34 +16,32 @@ import { migrationNames } from '../postgres/migrate.ts'
 import { ownNames } from '../postgres/own-names.ts'
 import { type Target, WrongBytes, isFolder, openTarget } from './layout/target.ts'
 
-/** The parts of an instance that a backup is made from. */
 export interface BackupOptions {
   connection: pg.ClientConfig
   blobs: Blobs
   version: string
   key: Manifest['key']
-  /** The root key that signs the backup; null: it stays unsigned. */
+  /** The root key to sign with. Null: unsigned. */
   signWith: string | null
-  /** Columns that hold sealed values, for saying what nobody can read without the key. */
+  /** Columns with sealed values, to count those unreadable without the key. */
   sealed: readonly { table: string; columns: readonly string[] }[]
 }
 
 export interface BackupResult {
   manifest: Manifest
   where: string
-  /** The number of older backups that were removed. */
+  /** The number of old backups removed. */
   removed: number
-  /** Tables of other programs in the same schema, which are not in the backup. */
+  /** Tables of other programs in the schema, not included. */
   leftOut: string[]
 }
 
 const HOLD_MS = 20_000
 
 /**
- * Writes a backup of a running instance: the database as it is at one moment, then the bytes of every file that it names, then
- * the manifest. Bytes that nobody has any more are not removed meanwhile, and no other backup is made: one that began would take
- * what this one has half done for what was left, and bytes that it has just written would be removed here as nobody's.
- * `keep`: so many backups of this instance are left in the folder; null leaves all.
+ * Backs up a running instance: a consistent snapshot of the database, then every referenced blob, then the manifest.
+ * Meanwhile no blob is deleted and no other backup runs: it would treat this one's unfinished files as leftovers and
+ * its new blobs as unreferenced. `keep`: the number of this instance's backups to keep; null keeps all.
  */
 export async function makeBackup(
   { connection, blobs, version, key, signWith, sealed }: BackupOptions,
@@ -56,7 +54,7 @@ export async function makeBackup(
     statement_timeout: 0,
     keepAlive: true,
   })
-  // A connection that breaks tells its statement; unheard it would end the process besides.
+  // A broken connection fails its statement; an unhandled event would crash the process.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -64,8 +62,8 @@ export async function makeBackup(
     const instance = await instanceOf(client)
     const place = isFolder(to) ? await placeIn(to, instance) : to
     await using target = await openTarget(place, at)
-    // Times and floats in the form that loses nothing, whatever the database's own settings are. The connection rests while
-    // bytes are copied, and is the hold on them: it must not end for that.
+    // Lossless formats for times and floats regardless of server settings. The connection idles while blobs are copied,
+    // and its lock protects them, so it must not time out.
     await client.query(
       `set idle_session_timeout = 0; set idle_in_transaction_session_timeout = 0; set datestyle = 'ISO, YMD'; set intervalstyle = postgres; set timezone = 'UTC'; set extra_float_digits = 1`,
     )
@@ -92,7 +90,7 @@ export async function makeBackup(
   }
 }
 
-/** Null where no server was ever started on it. */
+/** Null if no server ever ran on this database. */
 async function instanceOf(client: pg.Client): Promise<string | null> {
   const { rows } = await client.query<{ id: string }>(`select value #>> '{}' as id from instance where name = 'id'`)
   return rows[0]?.id ?? null
@@ -140,7 +138,7 @@ async function copyDatabase(
   }
 }
 
-/** Refuses a database whose tables this program doesn't know: it would take them for another program's. */
+/** Throws if the database has migrations unknown to this version: their tables would be taken for another program's. */
 function checkKnown(migrations: readonly string[]): void {
   const migrationSet = new Set(migrationNames())
   const unknown = migrations.find((name) => !migrationSet.has(name) && !earlierMigrations.includes(name))
@@ -148,7 +146,7 @@ function checkKnown(migrations: readonly string[]): void {
     throw new BackupRefused(`this database was migrated by a newer Ukiyo (${unknown}). Use that version to back it up`)
 }
 
-/** Copies the waiting jobs, but for housekeeping, which every start begins by itself. */
+/** Copies waiting jobs except housekeeping, which every start schedules. */
 async function copyJobs(client: pg.Client, target: Target): Promise<Piece[]> {
   const { rows: queue } = await client.query(`select to_regclass('graphile_worker._private_jobs') is not null as there`)
   if (!queue[0].there) return []
@@ -173,7 +171,7 @@ async function countSealed(client: pg.Client, sealed: BackupOptions['sealed']): 
   return counts
 }
 
-/** Bytes that the database names, as it was then. Those without a place were being removed, and nothing refers to them. */
+/** Blobs referenced in the snapshot. Those without a place were being deleted and are unreferenced. */
 interface NamedBlob {
   sha256: string
   size: number
@@ -197,7 +195,7 @@ function* listOf(namedBlobs: readonly NamedBlob[]): Generator<Buffer> {
     )
 }
 
-/** Answers the hashes of those that the store had not, or not as they were: the rest is worth keeping all the same. */
+/** Returns hashes of missing or damaged blobs. The rest is worth keeping. */
 async function copyBlobs(
   blobs: Blobs,
   namedBlobs: readonly NamedBlob[],

@@ -1,6 +1,5 @@
-/** Hears how far a backup or a restore is. */
 export interface Progress {
-  /** A part of the work begins; `total` bytes are expected of it, null where nobody knows. */
+  /** Starts a phase; `total` bytes are expected, null if unknown. */
   begin(doing: string, total: number | null): void
   add(bytes: number): void
 }

@@ -4,8 +4,8 @@ import { backupsIn, manifestIn, openSource } from './layout/source.ts'
 import { listedBlobs } from './verify.ts'
 
 /**
- * Removes all but the newest backups of this instance in a folder, and bytes that none of those left has. Answers how many backups
- * went.
+ * Deletes all but the newest backups of this instance, and blobs no remaining backup needs. Returns the number of
+ * deleted backups.
  */
 export async function keepNewest(folder: string, keep: number, instance: string | null): Promise<number> {
   const own: string[] = []
@@ -13,7 +13,7 @@ export async function keepNewest(folder: string, keep: number, instance: string 
   const old = own.slice(0, Math.max(0, own.length - keep))
   if (old.length === 0) return 0
   for (const path of old) {
-    // Under another name first: one that is half removed is not a backup.
+    // Renamed first, so a half-deleted backup isn't taken for a complete one.
     await rename(path, `${path}.partial`)
     await rm(`${path}.partial`, { recursive: true, force: true })
   }

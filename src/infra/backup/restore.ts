@@ -10,9 +10,8 @@ import { type ListedBlob, damagedBlob } from './verify.ts'
 const AT_ONCE = 8
 
 /**
- * Fills an empty instance from a backup whose database was verified: first the bytes, each held against its hash as it comes, and
- * nothing refers to them yet; then the database in one transaction. Cut off or refused anywhere it leaves an empty instance, and can
- * be begun again.
+ * Fills an empty instance from a verified backup: first the blobs, unreferenced, each checked against its hash; then
+ * the database in one transaction. A failure leaves an empty instance, and the restore can be repeated.
  */
 export async function restoreBackup(
   { connection, blobs }: { connection: pg.ClientConfig; blobs: Blobs },
@@ -27,7 +26,7 @@ export async function restoreBackup(
   try {
     await checkEmpty(client, source.manifest)
     const places = await bringBlobs(blobs, source, blobList, progress)
-    // The queue's own tables, which a backup holds no copy of.
+    // Creates the queue's tables, which backups don't include.
     await makeQueue(connection)
     await loadDatabase(client, source, places, afterwards, progress)
     await client.query('analyze')
@@ -36,10 +35,7 @@ export async function restoreBackup(
   }
 }
 
-/**
- * Loads the database of a backup into an empty one that nobody keeps, as a restore would: what fails here would fail there. The
- * bytes of files are left where they are.
- */
+/** Loads a backup into a temporary database to detect errors a restore would hit. Doesn't copy blobs. */
 export async function tryRestore(
   connection: pg.ClientConfig,
   source: Source,
@@ -61,7 +57,7 @@ export async function tryRestore(
 
 async function makeQueue(connection: pg.ClientConfig): Promise<void> {
   const pool = new pg.Pool({ ...connection, max: 1 })
-  // The queue wants both heard, and says so on the screen of whoever restores.
+  // The queue requires both listeners and otherwise prints warnings.
   pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
   try {
     await runMigrations({ pgPool: pool })
@@ -92,7 +88,7 @@ async function bringBlobs(
   return places
 }
 
-/** Yields `size` bytes of the source, and one more where it is longer, so that its hash differs. */
+/** Yields `size` bytes, plus one if the source is longer, so that its hash differs. */
 async function* limitBytes(
   source: AsyncIterable<Uint8Array>,
   size: number,

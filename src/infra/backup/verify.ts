@@ -6,7 +6,6 @@ import { type Piece, piecesOf } from './layout/manifest.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './layout/source.ts'
 
-/** The bytes of one file in a backup. */
 export interface ListedBlob {
   sha256: string
   size: number
@@ -15,7 +14,7 @@ export interface ListedBlob {
 export const damagedBlob = (sha256: string): BackupRefused =>
   new BackupRefused(`the content of file ${sha256} in this backup is damaged. Create a new backup`)
 
-/** The bytes that a backup has: what the store had lost already is not among them. */
+/** Blobs in the backup, without those the store had already lost. */
 export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
   const { blobs } = source.manifest
   const missing = new Set(blobs.missing)
@@ -29,7 +28,7 @@ export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
   return blobList
 }
 
-/** Holds all of a backup but the bytes of files against its hashes; throws `BackupRefused` with the first thing that is not as it was written. */
+/** Verifies all hashes except blobs. Throws `BackupRefused` with the first mismatch. */
 export async function verifyDatabase(source: Source, progress: Progress): Promise<ListedBlob[]> {
   const pieces = piecesOf(source.manifest)
   progress.begin('verifying', sizeOf(pieces))
@@ -42,7 +41,6 @@ export async function verifyDatabase(source: Source, progress: Progress): Promis
 
 const sizeOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** The same for all of a backup. */
 export async function verify(source: Source, progress: Progress): Promise<ListedBlob[]> {
   const blobList = await verifyDatabase(source, progress)
   progress.begin('verifying files', source.manifest.blobs.bytes)

@@ -15,9 +15,8 @@ interface BlobTable {
 }
 
 /**
- * Makes staged bytes stay, within the transaction that goes on to refer to them by their hash. Holds the row of the hash
- * until then, so the sweep can't take the bytes away in between; the same bytes are kept once. A row without a place is
- * one whose bytes a sweep was about to take, or has taken.
+ * Keeps staged bytes within the transaction that will reference them. Locks the row of their hash until then, so the
+ * sweep can't delete them in between. Equal bytes are stored once. A row without a place is being deleted by a sweep.
  */
 export async function keepBlob(ctx: { db: Db }, stagedBlob: StagedBlob): Promise<void> {
   const { rows } = await sql<{ place: string }>`insert into blobs (sha256, size_bytes, place)
@@ -29,9 +28,8 @@ export async function keepBlob(ctx: { db: Db }, stagedBlob: StagedBlob): Promise
 }
 
 /**
- * Refers to bytes that are there already once more, so that they are not swept before the rows that do are written.
- * Answers which of them there are. Held in the order of their hashes: of two who hold the same ones nobody waits for the
- * other in turn.
+ * Protects existing blobs from the sweep until the caller's rows are written. Returns those that exist. Locks in hash
+ * order, to avoid deadlocks.
  */
 export async function lockBlobs(db: Db, hashes: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ sha256: string }>`with held as materialized (
@@ -40,7 +38,7 @@ export async function lockBlobs(db: Db, hashes: readonly string[]): Promise<Set<
   return new Set(rows.map(({ sha256 }) => sha256))
 }
 
-/** The bytes of this hash. The row must be there. */
+/** Throws if the hash has no row. */
 export async function* readBlob(
   { blobs, postgres }: { blobs: Blobs; postgres: Postgres },
   sha256: string,
@@ -54,7 +52,7 @@ export async function* readBlob(
   yield* blobs.read(row.place, range)
 }
 
-/** The whole of a blob in memory, for blobs that are known to be small. */
+/** Reads a whole blob into memory, for small ones. */
 export async function wholeBlob(engine: Parameters<typeof readBlob>[0], sha256: string): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for await (const part of readBlob(engine, sha256)) parts.push(part)

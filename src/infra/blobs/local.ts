@@ -6,18 +6,18 @@ import { syncFolder, writeAll } from '../durable-files.ts'
 import { BlobMissing, type Blobs, HEAD_BYTES, type Range, type StageMore } from './blobs.ts'
 import { tooLarge } from './too-large.ts'
 
-/** The size of a read, two per reader. Larger parts cost less beside their bytes; many readers must fit in memory. */
+/** Read size, two buffers per reader. Larger reads are more efficient, but many readers must fit in memory. */
 const PART_BYTES = 256 * 1024
 const LARGE_PART_BYTES = 1024 * 1024
-/** The number of readers of large files that get large parts. */
+/** Readers of large files that get large buffers. */
 const MOST_LARGE = 32
 /** The size of one write. */
 const BLOCK_BYTES = 512 * 1024
 const FIRST_BYTES = 16 * 1024
 
 /**
- * A folder: `ab/cd/abcd…` by hash, and `incoming/` for what is being written. A file is synced before it gets its name,
- * and the folder after it, so that what a row names survives a power cut.
+ * A folder: `ab/cd/abcd…` by hash, and `incoming/` for writes in progress. Files are synced before they are renamed,
+ * and the folder after, so referenced blobs survive a power failure.
  */
 export function localBlobs(root: string): Blobs {
   const incoming = join(root, 'incoming')
@@ -69,7 +69,7 @@ export function localBlobs(root: string): Blobs {
   }
 }
 
-/** Closes the file in any case. */
+/** Always closes the file. */
 async function writeAndSync(file: FileHandle, source: AsyncIterable<Uint8Array>, more: StageMore) {
   try {
     const digest = await writeDown(file, source, more)
@@ -81,8 +81,8 @@ async function writeAndSync(file: FileHandle, source: AsyncIterable<Uint8Array>,
 }
 
 /**
- * Copies what comes into one of two blocks, and hashes and writes a full one while the other fills: few calls to the
- * system, nothing that waits, and of the source nothing is held.
+ * Copies input into one of two blocks, hashing and writing a full one while the other fills. Needs few system calls and
+ * keeps no source chunk.
  */
 async function writeDown(
   file: FileHandle,
@@ -103,7 +103,7 @@ async function writeDown(
     hash.update(full)
     await writing
     writing = writeAll(file, full)
-    // The caller who waits for it next hears of a failure; until then it is nobody's fault.
+    // The failure is reported to the next await.
     writing.catch(() => {})
     const next: Buffer = spare ?? Buffer.allocUnsafeSlow(BLOCK_BYTES)
     spare = block.length === BLOCK_BYTES ? block : null
@@ -133,7 +133,7 @@ async function writeDown(
 
 let largeReaders = 0
 
-/** Reads ahead by one part, so that disk and socket work at the same time. */
+/** Reads one chunk ahead, so disk and socket work in parallel. */
 async function* readParts(
   path: string,
   place: string,

@@ -3,7 +3,7 @@ import type { Config } from '#config'
 import type { Blobs } from './blobs.ts'
 import { localBlobs } from './local.ts'
 
-/** The store that `UK_BLOBS` names. What only one of them needs is loaded with it. */
+/** Opens the store configured by `UK_BLOBS`, loading only its dependencies. */
 export async function openBlobs({
   blobs,
   s3Endpoint: endpoint,

@@ -16,23 +16,23 @@ import { StartRefused } from '../start-refused.ts'
 import { BlobMissing, type Blobs, HEAD_BYTES } from './blobs.ts'
 import { tooLarge } from './too-large.ts'
 
-/** Parts in flight are held in memory: four of these per upload. 10,000 parts are the most that S3 takes. */
+/** Four parts in flight are held in memory per upload. S3 allows up to 10,000 parts. */
 const PART_BYTES = 16 << 20
 const AT_ONCE = 4
 
 export interface S3Options {
   bucket: string
-  /** The prefix of every key, without slashes around it; may be empty. */
+  /** Key prefix without surrounding slashes; may be empty. */
   prefix: string
-  /** An S3-compatible service other than the vendor's. */
+  /** For S3-compatible services other than AWS. */
   endpoint: string | null
-  /** `AWS_*` as the vendor's programs read them; what is not there is found as they do. */
+  /** `AWS_*` variables as in AWS tools. Missing ones fall back to AWS's defaults. */
   environment: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * A bucket. An object cannot be renamed, and its hash is known only once it is there: so each upload has a key of its
- * own, and the row of the hash says which. What no row names goes with the sweep, unfinished multipart uploads too.
+ * A bucket. Objects can't be renamed and their hash is known only after the upload, so each upload has a unique key
+ * recorded in the hash's row. The sweep deletes unreferenced objects and unfinished multipart uploads.
  */
 export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Options): Promise<Blobs> {
   const client = new S3Client(clientConfig(endpoint, environment))
@@ -62,11 +62,11 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
           for await (const part of source) {
             signal?.throwIfAborted()
             hash.update(part)
-            // A copy, so that a few bytes do not hold on to many.
+            // Copies, so that a few bytes don't retain a large buffer.
             if (size < HEAD_BYTES) head.push(Buffer.from(part.subarray(0, HEAD_BYTES - size)))
             size += part.length
             if (size > limit) throw tooLarge(limit)
-            // The client collects them; the source only lends them.
+            // The client collects chunks, but the source reuses them.
             yield Buffer.from(part)
           }
         } catch (error) {
@@ -103,7 +103,7 @@ export async function s3Blobs({ bucket, prefix, endpoint, environment }: S3Optio
         .send(new GetObjectCommand({ ...keyOf(place), ...(!whole && { Range }) }))
         .catch((error: Error) => {
           if (error.name === 'NoSuchKey') throw new BlobMissing(place)
-          // Nothing lies in that range: of an empty object nothing ever does.
+          // An empty range; always the case for an empty object.
           if (error.name === 'InvalidRange') return { Body: undefined }
           throw failure(error)
         })
@@ -146,7 +146,7 @@ function clientConfig(endpoint: string | null, environment: S3Options['environme
     region: environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION ?? 'us-east-1',
     ...(accessKeyId &&
       secretAccessKey && { credentials: { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) } }),
-    // Services beside the vendor's have no host name per bucket, and seldom know its newer checksums.
+    // Other services have no hostname per bucket and rarely support AWS's newer checksums.
     ...(endpoint !== null && {
       endpoint,
       forcePathStyle: true,
@@ -161,7 +161,7 @@ const wordsOf = (error: unknown): string => {
   return error.name === 'Error' || error.message.includes(error.name) ? error.message : `${error.name} ${error.message}`
 }
 
-/** A new error in place of the original, whose code would be taken for one of the database. */
+/** Wraps the error, whose `code` could be mistaken for a database error. */
 const failure = (error: unknown): Error =>
   new Error(`the file store cannot be used: ${wordsOf(error)}`, { cause: error })
 const rethrow = (error: unknown): never => {

@@ -3,10 +3,7 @@ import type { Db, Postgres } from '../postgres/client.ts'
 import type { Blobs } from './blobs.ts'
 import { mayRemoveBlobs } from './hold.ts'
 
-/**
- * Every column that refers to a blob. A table that comes to refer to bytes is added here; its foreign key keeps a sweep
- * that does not know it from doing harm.
- */
+/** All columns that reference blobs. Add new ones here; until then their foreign key prevents wrong deletions. */
 const referrers = [
   ['file_versions', 'sha256'],
   ['files', 'sha256'],
@@ -22,19 +19,16 @@ const conditions = sql.join(
 )
 
 export interface SweepMore {
-  /** Bytes that something referred to so lately may be about to be referred to again. */
+  /** Recently unreferenced bytes may be about to be referenced again. */
   graceMinutes?: number
-  /** Bytes that were written so lately may be on their way to a row. S3 dates an object by the start of its upload. */
+  /** Recently written bytes may not have a row yet. S3 dates an object by the start of its upload. */
   strayMinutes?: number
   signal?: AbortSignal
 }
 
 const BATCH = 500
 
-/**
- * Removes bytes that nobody has: blobs whose last reference went, and what a crash left in the store without a row.
- * Answers how many of each went.
- */
+/** Deletes unreferenced blobs and stored files without a row after crashes. Returns both counts. */
 export async function sweepBlobs(
   { postgres: { db }, blobs }: { postgres: Postgres; blobs: Blobs },
   { graceMinutes = 60, strayMinutes = 1_440, signal }: SweepMore = {},
@@ -58,8 +52,8 @@ export async function sweepBlobs(
 }
 
 /**
- * The row first gives up its place, for good: if the process dies from here on, who brings the same bytes keeps its own.
- * Then the bytes go, while the row is held: who brings the same ones waits.
+ * First clears the row's place: if the process dies now, the next writer of the same bytes stores a new copy. Then
+ * deletes the bytes while the row is locked, so that writers wait.
  */
 async function dropBlob(db: Db, blobs: Blobs, sha256: string, graceMinutes: number): Promise<number> {
   const candidate = await db.transaction().execute(async (db) => {
@@ -71,7 +65,7 @@ async function dropBlob(db: Db, blobs: Blobs, sha256: string, graceMinutes: numb
     return rows[0]
   })
   if (candidate === undefined) return 0
-  // A backup that begins in between finds a row without a place, and does not ask for its bytes.
+  // A backup that starts now sees a row without a place and skips it.
   return await db.transaction().execute(async (db) => {
     const deletion =
       await sql`delete from blobs b where b.sha256 = ${sha256} and b.place = '' and ${conditions}`.execute(db)
@@ -81,7 +75,7 @@ async function dropBlob(db: Db, blobs: Blobs, sha256: string, graceMinutes: numb
   })
 }
 
-/** An inserted row keeps out others who are about to keep the same bytes there, where the place is that of its hash. */
+/** The inserted row blocks other writers of the same bytes where the place derives from the hash. */
 async function dropStray(db: Db, blobs: Blobs, place: string): Promise<number> {
   const sha256 = /[0-9a-f]{64}$/.exec(place)?.[0]
   if (sha256 !== undefined) {

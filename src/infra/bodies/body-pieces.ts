@@ -1,21 +1,24 @@
-/** Smaller bodies are joined at their end. */
+/** Smaller bodies are joined at the end. */
 const JOINED_FROM = 1 << 20
-/** The buffer for the whole body is made when a quarter of it has come: who announces much and sends little takes little. */
+/**
+ * The full buffer is allocated once a quarter has arrived, so that announcing a large body and sending little costs
+ * little memory.
+ */
 const RESERVED_SHARE = 1 / 4
 
 /**
- * Joins the pieces of a body while more of them arrive. Joining a large body at its end would copy all of it in one turn
- * of the event loop; so each piece that comes moves about two others of its size.
+ * Joins a body's pieces as they arrive. Joining a large body at the end would copy it in one event-loop turn; instead
+ * each new piece moves about two others.
  */
 export class BodyPieces {
   readonly #most: number
   #size = 0
-  /** Those that are not in the buffer yet, the oldest first, with the place of the first of them. */
+  /** Pieces not in the buffer yet, oldest first, with the offset of the first. */
   #pieces: Buffer[] = []
   #moved = 0
   #buffer: Buffer | null = null
 
-  /** `most`: the bytes of the body, as its Content-Length says, or the most that it may have. */
+  /** `most`: the Content-Length, or the maximum size. */
   constructor(most: number) {
     this.#most = most
   }
@@ -29,7 +32,6 @@ export class BodyPieces {
     this.#move(2 * piece.length)
   }
 
-  /** The whole body. */
   join(): Buffer {
     if (this.#buffer) {
       this.#move(Infinity)
@@ -45,7 +47,7 @@ export class BodyPieces {
     this.#moved = 0
   }
 
-  /** Moves pieces into the buffer until at least so many bytes are there. */
+  /** Moves pieces until at least `bytes` are in the buffer. */
   #move(bytes: number): void {
     let count = 0
     for (const end = this.#moved + bytes; count < this.#pieces.length && this.#moved < end; count++) {

@@ -1,22 +1,22 @@
-/** Pieces that are read in one turn of the event loop, of all sources together. */
+/** Pieces read per event-loop turn, across all sources. */
 const PER_TURN = 4
 
-/** Something that brings bytes: a request, an answer of another server, a result of the database. */
+/** A source of bytes: a request, another server's response, a database result. */
 interface Source {
   pause(): unknown
   resume(): unknown
 }
 
 /**
- * Lets long sources bring their bytes piece by piece, a few pieces per turn of the event loop, the accounts one after the
- * other. Node reads up to 2 MiB from each socket before it turns to another (32 reads of 64 KiB: `uv__read` of libuv), so
- * a few connections that send as fast as they can would leave no time for anything else. Each process has turns of its own.
+ * Reads long sources piece by piece, a few per event-loop turn, alternating between accounts. Node reads up to 2 MiB
+ * from a socket before the next one (32 reads of 64 KiB: libuv's `uv__read`), so a few fast senders would block
+ * everything else. One instance per process.
  */
 class ReadTurns {
   readonly #waiting = new Map<string, Set<Source>>()
   #isScheduled = false
 
-  /** Pauses a source until it is its account's turn. A source that ends meanwhile may still be resumed. */
+  /** Pauses a source until its account's turn. A source that ended may still be resumed. */
   pace(source: Source, account: string): void {
     source.pause()
     const own = this.#waiting.get(account)
@@ -35,7 +35,7 @@ class ReadTurns {
     })
   }
 
-  /** Resumes the source that waits longest of the account that waits longest, and puts the account last. */
+  /** Resumes the longest-waiting source of the next account and moves the account to the end. */
   #resumeNext(): void {
     const [account, own] = this.#waiting.entries().next().value!
     const [source] = own
@@ -46,13 +46,13 @@ class ReadTurns {
   }
 }
 
-/** The turns of this process. */
+/** One per process. */
 export const readTurns = new ReadTurns()
 
-/** Bytes of a request's body that come at once. A longer body comes by turns. */
+/** Bytes of a body read without turns. */
 const AT_ONCE = 256 << 10
 
-/** Called with each piece of a request's body; `bytes` came so far. */
+/** Called for each piece of a request's body; `bytes` arrived so far. */
 export function paceBody(request: Source & { complete: boolean }, account: string, bytes: number): void {
   if (bytes >= AT_ONCE && !request.complete) readTurns.pace(request, account)
 }

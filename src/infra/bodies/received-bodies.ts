@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { refuse } from '#core/errors.ts'
 
-/** From here on a body is large: an account's are read one after the other. */
+/** Larger bodies of one account are read one at a time. */
 const LARGE = 1 << 20
 
 /**
- * Counts the bytes of request bodies that this process holds, per account and in all, and refuses what is beyond the
- * limits with 429. With several processes each has these limits for itself.
+ * Counts the bytes of request bodies in memory, per account and in total, and throws 429 above the limits. Limits apply
+ * per process.
  */
 export class ReceivedBodies {
   readonly #mostOfAccount: number
@@ -24,12 +24,12 @@ export class ReceivedBodies {
     return this.#bytes
   }
 
-  /** The share of one request: its bytes count until it is disposed of. */
+  /** Bytes of one request count until disposed of. */
   share(account: string): BodyShare {
     return new BodyShare(this, account)
   }
 
-  /** Counts bytes that came, or refuses them. */
+  /** Throws 429 above a limit. */
   add(account: string, bytes: number): void {
     const total = (this.#byAccount.get(account) ?? 0) + bytes
     if (total > this.#mostOfAccount)
@@ -53,7 +53,7 @@ export class ReceivedBodies {
     else this.#byAccount.delete(account)
   }
 
-  /** Waits until no other large body of the account is being read. Others are served between two of them. */
+  /** Waits until no other large body of the account is being read, and serves other requests in between. */
   async turn(account: string): Promise<void> {
     const before = this.#turns.get(account)
     const mine = Promise.resolve(before).then(() => setImmediate())
@@ -63,7 +63,7 @@ export class ReceivedBodies {
   }
 }
 
-/** The bytes that one request's body takes. */
+/** One request's share. */
 class BodyShare implements Disposable {
   readonly #all: ReceivedBodies
   readonly #account: string
@@ -79,7 +79,7 @@ class BodyShare implements Disposable {
     this.#bytes += bytes
   }
 
-  /** Null: it is small, and can be read now. */
+  /** Null if small and readable now. */
   turn(): Promise<void> | null {
     return this.#bytes < LARGE ? null : this.#all.turn(this.#account)
   }
@@ -90,5 +90,5 @@ class BodyShare implements Disposable {
   }
 }
 
-/** The bodies of this process. */
+/** One per process. */
 export const receivedBodies = new ReceivedBodies({ account: 128 << 20, process: 512 << 20 })

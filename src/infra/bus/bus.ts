@@ -9,20 +9,19 @@ import { asServer } from '../postgres/fair/callers.ts'
 import { instanceId } from '../processes/instance.ts'
 
 /**
- * The server processes of one instance talk to each other here; a message may be lost. A poke carries no data and makes
- * a poll happen sooner, so every reader has a poll behind it. A message carries words that are worth nothing later.
- * Nothing that must last goes this way: that is written to the database, whatever carries the bus.
+ * Messages between the processes of an instance; they may be lost. A poke carries no data and speeds up a poll, so
+ * every reader must also poll. A message carries short-lived text. Durable data goes to the database instead.
  */
 export interface Bus extends AsyncDisposable {
-  /** Wakes the readers of this topic in every process, this one at once. */
+  /** Wakes a topic's readers in every process, locally at once. */
   poke(topic: string): void
   on(topic: string, wake: () => void): Disposable
-  /** Says words to the listeners of this topic in every process, this one at once. In order per sender. */
+  /** Sends text to a topic's listeners in every process, locally at once. Ordered per sender. */
   send(topic: string, words: string): void
   hear(topic: string, listen: (words: string) => void): Disposable
 }
 
-/** A message is who sent it (8 characters), what it is, its topic, and behind a line break its words. */
+/** A message: sender (8 characters), type, topic, and the text after a line break. */
 const POKE = '!'
 const WORDS = '='
 
@@ -46,7 +45,7 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
     },
   })
 
-  /** Pokes and messages of one moment go in one round trip. */
+  /** Combines messages of one moment into one round trip. */
   function later(): void {
     flushing ??= setImmediate(() => {
       flushing = null
@@ -59,7 +58,7 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
 
   return {
     poke(topic) {
-      // The listeners work for everyone, and not as the caller who wakes them.
+      // Listeners serve everyone, so they don't run on behalf of the caller.
       asServer(() => wakes.emit(topic))
       pokes.add(topic)
       later()

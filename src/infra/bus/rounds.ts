@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from './bus.ts'
 
-/** Work that is done in rounds for as long as a server runs. Disposing ends it after the round that goes on. */
+/** Repeated work. Disposing waits for the current round. */
 export interface Rounds extends AsyncDisposable {
-  /** A round from now on, or after the one that goes on. */
+  /** Runs a round now, or after the current one. */
   wake(): void
 }
 
 /**
- * Does `work` round by round, never two at once: at the start, at every poke of this name, every `pollMs` (pokes
- * may be lost), and again at once when `work` answers true. Rounds begin at least `paceMs` apart: pokes in between
- * share the next one. What a round throws goes to `failed`; the next one comes all the same.
+ * Runs `work` in rounds, never two at once: at start, on each poke of this name, every `pollMs` (pokes may be lost),
+ * and again if it returns true. Rounds start at least `paceMs` apart; pokes in between share the next one. Errors go to
+ * `onError` and don't stop the rounds.
  */
 export function startRounds(
   { bus, poke, pollMs, paceMs }: { bus: Bus; poke: string; pollMs: number; paceMs?: number },
@@ -31,10 +31,10 @@ export function startRounds(
   }
 }
 
-/** `poked`: somebody knows of work to do; else it is only looked whether there is some. */
+/** `isPoked`: there is known work. Otherwise the round only looks for some. */
 type Work = (closing: AbortSignal, isPoked: boolean) => Promise<boolean | void>
 
-/** The same, where the caller alone says when a round comes: on a word of somebody, or to look whether one was lost. */
+/** The same, with rounds only when the caller requests them. */
 export function createRounds(
   { paceMs = 0 }: { paceMs?: number | undefined },
   work: Work,
@@ -59,7 +59,7 @@ export function createRounds(
         onError(error)
       }
     }
-    // In the same moment as the last look at it: whoever wakes a promise's turn later would find it running still.
+    // Cleared synchronously: a later microtask would still see it as running and miss a wake-up.
     running = null
   }
   function poll(): void {

@@ -2,11 +2,11 @@ import { availableParallelism } from 'node:os'
 import { type TurnLimits, createTurns } from './turns.ts'
 import { type Outcome, Worker, type WorkerLimits } from './worker.ts'
 
-/** Work on what strangers sent, in processes without rights; accounts are served in turn. */
+/** Processes untrusted input in sandboxed processes, with turns per account. */
 export interface Pool<Request, Answer> extends AsyncDisposable {
   /**
-   * The question is loaded when its turn has come; the signal ends the wait for it, and work that has begun goes on to
-   * its end. `conclude` is waited for before the turn is given on. Throws `Busy`, and what loading throws.
+   * Loads the request when its turn comes. The signal cancels waiting; started work finishes. The turn ends after
+   * `conclude`. Throws `Busy` or the loading error.
    */
   ask(
     account: string,
@@ -20,7 +20,7 @@ export interface PoolLimits extends WorkerLimits, TurnLimits {
   idleMs: number
 }
 
-/** An account has two processes at most, so that a third is free for another account. */
+/** An account uses up to two processes, so a third is free for others. */
 export const TURNS: TurnLimits & { idleMs: number } = {
   atOnce: Math.max(3, Math.min(4, availableParallelism() - 1)),
   each: 2,
@@ -28,7 +28,7 @@ export const TURNS: TurnLimits & { idleMs: number } = {
   waiting: 1_000,
   idleMs: 30_000,
 }
-/** A library's leaks go with its process. */
+/** Restarts a process after this many requests, to bound library leaks. */
 const MOST_ANSWERED = 500
 
 export function createPool<Request, Answer>(

@@ -1,15 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { createTurns } from './turns.ts'
 
-/** The time that long work may keep this thread before everything else has a turn. */
+/** How long work may run before yielding. */
 const SLICE_MS = 10
-/** Less than this delays nothing else. */
+/** Shorter work delays nothing. */
 const SHORT_MS = 1
 
-/** One slice per round of the event loop in this process, accounts in turn: many long calls delay others no more than one. */
+/**
+ * One slice per event-loop turn in this process, alternating between accounts, so that many long calls delay others no
+ * more than one does.
+ */
 const turns = createTurns({ atOnce: 1, each: 1, waitingEach: 1_000, waiting: 10_000 })
 
-/** Visits items in slices, until `visit` answers false. Throws `Busy`, and the signal's reason when it fires. */
+/** Visits items in slices until `visit` returns false. Throws `Busy` or the signal's reason. */
 export async function visitInSlices<T>(
   account: string,
   items: readonly T[],
@@ -29,10 +32,10 @@ export async function visitInSlices<T>(
   }
 }
 
-/** The same for work in pieces that are as long as their makers know: nothing is refused, since all of it was admitted. */
+/** The same for admitted work in pieces of any length, so nothing is refused. */
 const pieces = createTurns({ atOnce: 1, each: 1, waitingEach: Infinity, waiting: Infinity })
 
-/** Resolves when the next piece of an account's long work may begin: one per round of the event loop in this process. */
+/** Resolves when an account's next piece may run: one per event-loop turn in this process. */
 export async function nextPiece(account: string): Promise<void> {
   const turn = await pieces.take(account)
   void setImmediate().then(() => turn[Symbol.dispose]())

@@ -1,20 +1,22 @@
-/** Thrown when too many wait already, or the server is shutting down. */
+/** Too many calls are waiting, or the server is shutting down. */
 export class Busy extends Error {
   override name = 'Busy'
 }
 
 export interface TurnLimits {
-  /** Turns that are held together, and by one account. */
+  /** Concurrent turns in total and per account. */
   atOnce: number
   each: number
-  /** The most that wait, of one account and of all: where that is full, the longest line gives way to shorter ones. */
+  /** Waiting calls per account and in total. If full, the longest queue loses its last entry to a shorter one. */
   waitingEach: number
   waiting: number
 }
 
-/** Gives turns at something scarce to accounts one after the other, so that nobody's many keep another's one waiting. */
+/**
+ * Shares a scarce resource between accounts in round-robin order, so one account's many calls can't block another's.
+ */
 export interface Turns extends Disposable {
-  /** A turn, until it is disposed of. Throws `Busy`. */
+  /** Waits for a turn; dispose of it to release. Throws `Busy`. */
   take(account: string, signal?: AbortSignal): Promise<Disposable>
 }
 
@@ -24,7 +26,7 @@ interface Waiting {
 }
 
 export function createTurns(limits: TurnLimits): Turns {
-  /** The waiting calls, by account; the account that was served last stands last. */
+  /** Waiting calls by account; the account served last is at the end. */
   const lines = new Map<string, Waiting[]>()
   const countByAccount = new Map<string, number>()
   let [running, waiting] = [0, 0]
@@ -60,7 +62,9 @@ export function createTurns(limits: TurnLimits): Turns {
     }
   }
 
-  /** The account with the longest line gives up its last, where the line is full and this account would have fewer. */
+  /**
+   * If full, the account with the longest queue loses its last call, provided this account's queue would be shorter.
+   */
   function isRoom(length: number): boolean {
     if (waiting < limits.waiting) return true
     const longest = [...lines.values()].reduce((one, other) => (other.length > one.length ? other : one), [])

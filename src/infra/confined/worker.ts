@@ -2,27 +2,24 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 
 export interface WorkerLimits {
-  /** The time limit of one piece of work, counted from its start, not from the wait for it. */
+  /** Time limit from the start of the work, excluding the wait. */
   timeMs: number
   heapMb: number
-  /** The limit of a process's whole memory, where the system tells it (Linux). */
+  /** Total process memory limit, where the system reports it (Linux). */
   memoryMb: number
 }
 
-/**
- * Why a process gave no answer: it was ended, or ended itself. `unsent`: the question is not to blame, the process
- * may not even have got it.
- */
+/** Why a process returned no answer. `unsent`: the request isn't to blame and may not have been received. */
 export type WorkerFailure = 'too_slow' | 'too_large' | 'unsent'
 export type Outcome<Answer> = { said: Answer } | { lost: WorkerFailure }
 
 const LOOK_MS = 25
-/** Sent to all processes of a service, or of a terminal, that is stopped: nothing is wrong with what was asked. */
+/** Signals sent to all processes when a service or terminal stops. The request isn't to blame. */
 const STOPS: ReadonlySet<NodeJS.Signals> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'])
 
 /**
- * A process without rights, and the one question that it may be answering: it gets nothing of this server's environment,
- * for keys live there, may neither write files nor start programs, and is ended when it takes too long or too much.
+ * A sandboxed process that answers one request at a time. It gets none of the server's environment, which contains
+ * keys, may not write files or start programs, and is killed if it exceeds its time or memory.
  */
 export class Worker<Request, Answer> {
   readonly ended: Promise<void>
@@ -53,7 +50,7 @@ export class Worker<Request, Answer> {
       this.#child.on('close', (_, signal) => {
         const isStopped = this.gone || (signal !== null && STOPS.has(signal))
         this.gone = true
-        // Else out of memory, or broken by what it was given.
+        // Otherwise it ran out of memory or crashed on its input.
         this.#answer?.({ lost: isStopped ? 'unsent' : 'too_large' })
         resolve()
       }),
@@ -89,7 +86,7 @@ export class Worker<Request, Answer> {
   }
 }
 
-/** Resident megabytes of a process; 0 where the system does not tell. */
+/** Resident megabytes, or 0 if the system doesn't report it. */
 async function memoryOf(pid: number | undefined): Promise<number> {
   if (process.platform !== 'linux' || pid === undefined) return 0
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')

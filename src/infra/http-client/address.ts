@@ -2,18 +2,18 @@ import ipaddr from 'ipaddr.js'
 
 type Ip = ipaddr.IPv4 | ipaddr.IPv6
 
-/** One line of `UK_UPSTREAM_ALLOW` or `UK_FETCH_ALLOW`: a network or a host name, with or without a port. */
+/** A line of `UK_UPSTREAM_ALLOW` or `UK_FETCH_ALLOW`: a network or hostname, optionally with a port. */
 type AllowRule = { range: [Ip, number]; port: number | null } | { host: string; port: number }
 
 export interface AddressPolicy {
   /**
-   * Whether a connection to this address may be made. `host` is the name in the URL, `address` what it led to.
-   * Public addresses always; private, local and reserved ones only where the policy lists them.
+   * Whether a connection is allowed. `host` is from the URL, `address` its resolution. Public addresses always are;
+   * private, local, and reserved ones only if listed.
    */
   permits(host: string, address: string, port: number): boolean
 }
 
-/** Throws with a sentence for people when a line is neither `host:port` nor `CIDR[:port]`. */
+/** Throws a user-facing message for lines other than `host:port` or `CIDR[:port]`. */
 export function addressPolicy(lines: readonly string[]): AddressPolicy {
   const rules = lines.map(readLine)
   return {
@@ -49,18 +49,18 @@ function readRange(words: string): [Ip, number] | null {
   return [ip, ip.kind() === 'ipv4' ? 32 : 128]
 }
 
-/** Null for what is not an address. IPv4 inside IPv6 (`::ffff:10.0.0.1`) becomes IPv4. */
+/** Null if invalid. IPv4-mapped IPv6 (`::ffff:10.0.0.1`) becomes IPv4. */
 function parseIp(address: string): Ip | null {
   return ipaddr.isValid(address) ? ipaddr.process(address) : null
 }
 
-/** Globally routable unicast: everything else, reserved and tunnelled ranges included, is refused unless listed. */
+/** Globally routable unicast. Everything else, including reserved and tunneled ranges, must be listed. */
 function isPublic(ip: Ip): boolean {
   if (ip.kind() === 'ipv4') return ip.range() === 'unicast'
   const { parts } = ip as ipaddr.IPv6
-  // 64:ff9b::/96 (NAT64, RFC 6052) stands for the IPv4 address in its last 32 bits.
+  // 64:ff9b::/96 (NAT64, RFC 6052) embeds an IPv4 address in the last 32 bits.
   if (ip.range() === 'rfc6052')
     return isPublic(new ipaddr.IPv4([parts[6]! >> 8, parts[6]! & 255, parts[7]! >> 8, parts[7]! & 255]))
-  // Only 2000::/3 is given out as global unicast (RFC 4291, 2.4); the library calls all that it does not know unicast.
+  // Only 2000::/3 is global unicast (RFC 4291, 2.4); the library also reports unknown ranges as unicast.
   return ip.range() === 'unicast' && parts[0]! >> 13 === 1
 }

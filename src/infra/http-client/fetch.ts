@@ -4,10 +4,10 @@ import type { Outbound } from './outbound.ts'
 import type { Send, ExchangeOwner } from './send.ts'
 import { RetrieveFailed, explainError } from './retrieve.ts'
 
-/** Bytes that may still be read; who begins something new fills it again. */
+/** The remaining byte allowance; callers refill it for a new exchange. */
 export interface Meter {
   remaining: number
-  /** Values of JSON that may still come; absent: it isn't JSON that is read. */
+  /** Remaining JSON values. Undefined if the content isn't JSON. */
   values?: number
 }
 
@@ -15,9 +15,9 @@ const WITHOUT_BODY = new Set([204, 205, 304])
 const BUFFERED = 256 * 1024
 
 /**
- * A `fetch` for libraries that want one. Everything goes through `outbound`, which checks the address it connects to; no
- * redirect is followed, nothing is unpacked, no more bytes and values are read than `meter` leaves, and no answer takes longer than
- * `withinMs`. `mayBePrivate`: for what the administrator set up. Rejects with RetrieveFailed.
+ * A `fetch` for libraries. All requests go through `outbound`, which checks addresses. Follows no redirects, decodes
+ * nothing, and stops at the limits of `meter` and `withinMs`. `mayBePrivate`: for addresses set by the administrator.
+ * Rejects with RetrieveFailed.
  */
 export const fetchThrough =
   (

@@ -1,12 +1,12 @@
 import type { Send } from './send.ts'
 
-/** Fields that the connection itself writes. */
+/** Headers written by the connection itself. */
 const OWN: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te'])
 
-// Of the endpoints whose calls add nothing to their own headers: an array that is known is not read again.
+// For endpoints that add no headers per call: a known array isn't encoded again.
 const headCache = new WeakMap<readonly string[], string>()
 
-/** Request line and fields with the empty line behind them (RFC 9112). Throws for what would be read as more than it is. */
+/** Encodes the request line and headers (RFC 9112). Throws on values that could inject further lines. */
 export function headOf({ origin, method, path, headers, body, lead = '', streamed }: Send): string {
   if (!/^\/[\x21-\x7e]*$/.test(path)) throw new TypeError('the path of a request holds what no URL may hold')
   let fields = headCache.get(headers)

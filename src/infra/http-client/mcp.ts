@@ -11,12 +11,12 @@ import { RetrieveFailed } from './retrieve.ts'
 import type { ExchangeOwner } from './send.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A server of the Model Context Protocol that somebody named, over streamable HTTP. */
+/** A user-configured Model Context Protocol server over streamable HTTP. */
 export interface OutsideServer {
   url: string
   /** Sent with every request. */
   headers: Readonly<Record<string, string>>
-  /** The time limit of one call of a tool. */
+  /** Time limit per tool call. */
   timeoutMs: number
 }
 
@@ -27,10 +27,10 @@ export interface OutsideTool {
   parameters: object
 }
 
-/** An outside server's fault; the sentence is safe to show. */
+/** The external server failed. The message is safe to show. */
 export class OutsideFailed extends Error {
   override name = 'OutsideFailed'
-  /** It answered with more than is read: it will again. */
+  /** The response exceeds the limits, so retrying won't help. */
   readonly tooLarge: boolean
 
   constructor(message: string, { tooLarge = false } = {}) {
@@ -39,11 +39,11 @@ export class OutsideFailed extends Error {
   }
 }
 
-/** A connection to an outside server, made when it is first needed. Throws OutsideFailed. */
+/** A lazily opened connection. Throws OutsideFailed. */
 export interface OutsideMcp extends AsyncDisposable {
-  /** `inTurn` runs the listing itself, once the server has answered the handshake. */
+  /** `inTurn` runs the listing after the handshake. */
   tools(signal: AbortSignal, inTurn?: InTurn): Promise<OutsideTool[]>
-  /** Calls a tool, until the signal fires. An error of the tool is an answer with `is_error`. */
+  /** Calls a tool. A tool's own error is a result with `is_error`. */
   call(
     name: string,
     input: Record<string, unknown>,
@@ -58,19 +58,19 @@ interface Session {
   transport: StreamableHTTPClientTransport
 }
 
-/** The time limit of the handshake and of listing tools, where calls may take longer. */
+/** Time limit for handshake and tool listing. */
 const OPEN_MS = 10_000
 const LEAVE_MS = 2_000
 const MOST_PAGES = 20
-/** Of one call's answer. */
+/** Per call. */
 const OF_A_CALL: Meter = { remaining: 8 << 20, values: 50_000 }
-/** Of the handshake and all pages of a listing. */
+/** For the handshake and all pages of a listing. */
 const OF_A_LISTING: Meter = { remaining: 1 << 20, values: 50_000 }
 const LONGEST_MESSAGE = 1_000
 
-/** A server's words about its results are taken as they come: its schemas are never compiled. */
+/** Results aren't validated: external schemas are never compiled. */
 const noValidation: jsonSchemaValidator = {
-  // Whatever type it is asked for.
+  // Accepts any type.
   getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
 }
 
@@ -91,7 +91,7 @@ export function outsideMcp(
     }))
 
   async function connect(): Promise<Session> {
-    // Loaded when the first agent needs it.
+    // Loaded when an agent first needs it.
     const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
     const client = new Client(
       { name: 'ukiyo', version: '1' },
@@ -103,7 +103,7 @@ export function outsideMcp(
       },
     )
     const transport = new StreamableHTTPClientTransport(new URL(url), {
-      // A server's messages of its own accord are not listened to: it is asked.
+      // Unsolicited server messages aren't received.
       fetch: async (to, init) => (init?.method === 'GET' ? new Response(null, { status: 405 }) : through(to, init)),
       requestInit: { headers },
       onInsufficientScope: 'throw',
@@ -113,7 +113,7 @@ export function outsideMcp(
   }
 
   /**
-   * Runs `use` with a live session. A session that the server no longer knows has done nothing, so a new one is
+   * Runs `use` with a live session. If the server has forgotten the session, nothing was executed, so a new one is
    * opened.
    */
   async function within<T>(most: Meter, use: (client: Client) => Promise<T>): Promise<T> {
@@ -157,7 +157,7 @@ export function outsideMcp(
   }
 }
 
-/** Text as text; what is not text without its bytes. */
+/** Text as text; other content without its bytes. */
 function plain(content: readonly { type: string }[]): unknown {
   const parts = content.map((part) => {
     const { type, text, data, ...rest } = part as { type: string; text?: string; data?: string }

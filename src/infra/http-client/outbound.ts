@@ -9,7 +9,7 @@ import { Lanes } from './lanes/lanes.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import type { Send } from './send.ts'
 
-/** The address that a name led to is private and not allowed. */
+/** The name resolved to a private address that isn't allowed. */
 export class AddressRefused extends Error {
   override name = 'AddressRefused'
   readonly code = 'UK_ADDRESS_REFUSED'
@@ -19,15 +19,15 @@ export class AddressRefused extends Error {
 }
 
 /**
- * The way out to every address that somebody gave: the address is checked when it is connected to, whatever name,
- * redirect or DNS answer led there; redirects are never followed; every wait is bounded.
+ * HTTP client for user-provided addresses. Checks the address on connect, whatever name, redirect, or DNS answer led to
+ * it. Never follows redirects, and bounds every wait.
  */
 export interface Outbound extends AsyncDisposable {
-  /** A failure arrives at `handler.onResponseError`. Back-pressure by `controller.pause` and `resume`. */
+  /** Failures go to `handler.onResponseError`. Back pressure with `controller.pause` and `resume`. */
   dispatch(send: Send, handler: Dispatcher.DispatchHandler): void
 }
 
-/** A call that waits too long is given up within this much after its time. */
+/** Timeouts are detected with this precision. */
 const CLOCK_MS = 1_000
 
 export function createOutbound(policy: AddressPolicy, overrides: Partial<Limits> = {}): Outbound {
@@ -76,7 +76,7 @@ function checkedConnector(policy: AddressPolicy, to: Destination, timeoutMs: num
   }
 }
 
-/** The very look-up whose answer is connected to: a second answer of a rebinding name is never asked for. */
+/** The connection uses this lookup's answer, so DNS rebinding can't change it afterwards. */
 function checkedLookup(policy: AddressPolicy, host: string, port: number): LookupFunction {
   return (name, how, done) => {
     const onAddresses = (addresses: readonly LookupAddress[]): void => {
@@ -91,10 +91,7 @@ function checkedLookup(policy: AddressPolicy, host: string, port: number): Looku
 
 const underWay = new Map<string, Promise<LookupAddress[]>>()
 
-/**
- * Requests for a name that is being looked up share that look-up: the system does two at a time, and some take
- * seconds.
- */
+/** Concurrent lookups of a name are shared: the system runs two at a time, and some take seconds. */
 function lookUp(name: string, how: LookupOptions): Promise<LookupAddress[]> {
   const key = `${name} ${how.family ?? 0} ${how.hints ?? 0}`
   let pendingLookup = underWay.get(key)

@@ -8,23 +8,23 @@ import { shorten } from '#core/text/shorten.ts'
 export interface RetrieveRequest extends ExchangeOwner {
   url: URL
   method?: 'GET' | 'POST' | 'DELETE'
-  /** Name, value, name, value. They go to every hop, so no keys in here unless `hops` is 0. */
+  /** Name, value, name, value. Sent to every hop, so include no keys unless `hops` is 0. */
   headers?: string[]
   body?: Buffer
   mayBePrivate?: boolean
-  /** The most bytes of the body, packed and unpacked. */
+  /** Maximum body bytes, encoded and decoded. */
   mostBytes: number
-  /** The time limit of the whole, redirects included. */
+  /** Total time, including redirects. */
   timeoutMs: number
-  /** The most redirects that are followed. */
+  /** Maximum redirects. */
   hops: number
-  /** Called before each hop, the first included; throws to stop. */
+  /** Called before each hop, including the first; throw to stop. */
   before?(url: URL): Promise<void>
   signal?: AbortSignal
 }
 
 export interface RetrieveResult {
-  /** The address that the last hop led to. */
+  /** The final URL. */
   url: URL
   status: number
   /** Lower-case names. */
@@ -32,7 +32,7 @@ export interface RetrieveResult {
   bytes: Buffer
 }
 
-/** Thrown for a fault of the other server; the sentence is safe to show. */
+/** The other server failed. The message is safe to show. */
 export class RetrieveFailed extends Error {
   override name = 'RetrieveFailed'
   readonly why: 'refused' | 'unreachable' | 'too_slow' | 'too_large' | 'lost' | 'garbled'
@@ -44,10 +44,7 @@ export class RetrieveFailed extends Error {
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/**
- * Fetches one resource whole, following redirects: every hop goes through `outbound`, which checks the address it
- * connects to.
- */
+/** Fetches one resource, following redirects. Every hop goes through `outbound`, which checks the address. */
 export async function retrieve(
   outbound: Pick<Outbound, 'dispatch'>,
   request: RetrieveRequest,
@@ -106,7 +103,7 @@ function exchange(
   }
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
-      // Given up while it waited for a connection: nobody wants it sent.
+      // Canceled while waiting for a connection.
       if (stopReason !== null) return controller.abort(stopReason)
       stop = (error) => {
         reject(error)
@@ -145,7 +142,7 @@ const unpackers = {
   br: promisify(brotliDecompress),
 }
 
-/** Our client does not unpack, so the bound holds for what comes out too. */
+/** The HTTP client doesn't decode, so that the limit also applies to decoded bytes. */
 async function decodeBody({ headers, bytes }: Answer, most: number): Promise<Buffer> {
   const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (coding === 'identity' || coding === '' || bytes.length === 0) return bytes

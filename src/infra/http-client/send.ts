@@ -1,34 +1,33 @@
-/** The owner of an exchange. A connection that carried one for these is never lent to one for others. */
+/** Connections are reused only within the same owner. */
 export interface ExchangeOwner {
-  /** The endpoint that is asked and the credential that it is asked with, in words that hold no secret; empty: with none. */
+  /** The endpoint and credential, without secrets. Empty: no credential. */
   credential: string
-  /** The reader of the answer: an account's id, or what else the answer is for. */
+  /** The response's reader: an account ID or another subject. */
   party: string
 }
 
-/** A body of so many bytes, neither more nor less. */
+/** A body of exactly this many bytes. */
 export interface StreamedBody {
   bytes: AsyncIterable<Uint8Array>
   length: number
 }
 
-/** A request on its way out. */
 export interface Send extends ExchangeOwner {
-  /** `https://api.example.com`: scheme, host and port. */
+  /** `https://api.example.com`: scheme, host, and port. */
   origin: string
   /** Path and query. */
   path: string
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
   /** Name, value, name, value. */
   headers: readonly string[]
-  /** A string is one byte per character. */
+  /** Strings are Latin-1. */
   body: Buffer | string | null
-  /** The part of the body that comes before `body`: one byte per character. */
+  /** Latin-1 text sent before `body`. */
   lead?: string
-  /** The body, where it is too large to be held: read once, as fast as it is sent. Then `body` is null. */
+  /** A large body, read once while it is sent. `body` is null then. */
   streamed?: StreamedBody
-  /** Skips the address check: for what the instance's administrator set up. */
+  /** Skips the address check, for addresses set by the administrator. */
   mayBePrivate?: boolean
-  /** The time limit until the end of the answer; absent: as the limits of `outbound` say, which hold in any case. */
+  /** Time limit to the end of the response. The limits of `outbound` always apply. */
   withinMs?: number
 }

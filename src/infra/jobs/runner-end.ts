@@ -1,20 +1,20 @@
 /**
- * When a runner of graphile-worker has ended. A runner of 0.18.0 that is cut off from the database at a bad moment goes
- * on for ever and does nothing: if it could not read the names of its tasks, it never asks again; if it could not write
- * the ends of two jobs in a row, its own end waits for a third.
+ * Detects the end of a graphile-worker runner. If a 0.18.0 runner loses the database at a bad moment, it hangs: after
+ * failing to read its task names it never retries, and after failing to write two completions in a row its shutdown
+ * waits for a third.
  */
 import type { Runner, WorkerEventMap, WorkerEvents } from 'graphile-worker'
 
-/** A runner that looks for no jobs is given up after as many looks of ours that found the database and not it. */
+/** A runner is abandoned after this many of our polls succeeded without one of its own. */
 const SILENT_LOOKS = 8
-/** Turns of its clock that are left to it after its last job. */
+/** Polling intervals it gets after its last job. */
 const LAST_TURNS = 1
-/** The most that it takes to give its jobs back where it could not end well. */
+/** Polling intervals it gets to return its jobs if it couldn't stop cleanly. */
 const FORCED_TURNS = 10
 
 /**
- * Settles with what the runner came to, or null where it was stopped. One that looks for no jobs is stopped, and ends when
- * its last job has. Rejects never. `reach`: asks the database anything. `turnMs`: how often it looks for jobs, and we at it.
+ * Resolves with the runner's error, or null if it was stopped; never rejects. A runner that stops polling is stopped
+ * and ends after its last job. `reach`: any database query. `turnMs`: the polling interval, also of this check.
  */
 export function endOf(
   runner: Runner,
@@ -34,7 +34,7 @@ export function endOf(
     setTimeout(() => {
       if (over) return
       resolve(why ?? new Error('a runner of jobs was over and did not end'))
-      // The rest that it still holds — its clock, for one — is left with it.
+      // Remaining resources, such as its timer, are abandoned.
       void runner.stop().catch(() => {})
     }, ms).unref()
   }
@@ -42,7 +42,7 @@ export function endOf(
   events.on('pool:gracefulShutdown:complete', () => within(LAST_TURNS * turnMs))
   events.on('pool:gracefulShutdown:error', () => within(FORCED_TURNS * turnMs))
 
-  // The runner keeps what it has fetched and not begun, and asks for no more; an answer that takes long is awaited.
+  // The runner keeps fetched jobs and requests no more; a slow fetch is awaited.
   const asks = (): boolean => queue.mode === 'POLLING' && !queue.fetchInProgress
   async function look(): Promise<void> {
     const isMissed = !hasActivity && asks()

@@ -4,23 +4,23 @@ import { type Period, periodKey } from '#core/time.ts'
 import type { Billing } from '#core/usage.ts'
 import type { MeteredCall, Payer } from './ledger.ts'
 
-/** A cap that a call must fit under: what `subject` may spend in the period with this key. */
+/** A spend cap for a call: what `subject` may spend per period with this key. */
 export interface CallCap {
   subject: Id
   period: string
   cap: Nano
-  /** The subject whose cap it is. */
+  /** The cap's subject. */
   of: 'key' | Budget['kind']
 }
 
 /**
- * Whether a call is held before it is sent. A run's always is: it outlives the process that makes its call, and so must
- * what the call cost.
+ * Whether a call is reserved before it is sent. Calls of runs always are: a run outlives its process, and the cost must
+ * too.
  */
 export const isReserved = (payer: Payer, billing: Billing): boolean =>
   payer.runId !== undefined || isGuarded(payer, billing)
 
-/** A call that the instance pays the provider for, on an account whose balance counts. */
+/** Whether the instance pays the provider and the account's balance applies. */
 export const drawsBalance = (payer: Payer, billing: Billing): boolean =>
   payer.tier === 'standard' && billing === 'credits'
 
@@ -31,7 +31,7 @@ const none: readonly (Budget & { nano: Nano })[] = []
 const capsIn = ({ budgets }: Payer): readonly (Budget & { nano: Nano })[] =>
   budgets === undefined ? none : budgets.filter((budget): budget is Budget & { nano: Nano } => budget.nano !== null)
 
-/** The caps over a call that is reserved at `at`: it counts in the periods of that moment. */
+/** The caps of a call reserved at `at`, in that moment's periods. */
 export function capsOf(payer: Payer, at: Date): CallCap[] {
   const { key } = payer
   const caps: CallCap[] = []
@@ -42,9 +42,9 @@ export function capsOf(payer: Payer, at: Date): CallCap[] {
   return caps
 }
 
-/** The subjects that a call's cost is added to: a key in every period, so that a cap set later knows what was spent; a
- * budget in its own. Workspaces and members of teams are added up by the database, in every period and whether they have a
- * budget or not.
+/**
+ * Subjects charged with a call's cost: a key in every period, so that a cap set later includes it; a budget in its own
+ * period. The database adds up workspaces and team members in every period, whether or not they have a budget.
  */
 export function spendSubjectsOf({ payer: { key, budgets = [] }, startedAt }: MeteredCall): {
   subjects: Id[]

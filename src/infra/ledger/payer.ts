@@ -4,9 +4,9 @@ import { type HeldTo, type Principal, rulesFor } from '#core/principal.ts'
 import type { Payer } from './ledger.ts'
 
 /**
- * The payer of what this caller does in a workspace, under that workspace's budget, its own there, those of the run that it
- * acts for, and those that are named, and held to the rules there. A run or an operation pays like whoever started it.
- * `guestOf`: what holds a caller who is no member there, and to whom its sums are not told.
+ * The payer for a caller's work in a workspace: with the workspace's budget, the member's, the run's, and the given
+ * ones, and the workspace's model rules. Runs and operations pay like the caller who started them. `guestOf`: limits of
+ * a caller who isn't a member and can't see amounts.
  */
 export function payerOf(
   principal: Principal,

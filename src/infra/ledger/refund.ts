@@ -5,7 +5,7 @@ import { type Nano, formatUsd } from '#core/money.ts'
 import type { Db } from '../postgres/client.ts'
 import type { Refund } from './ledger.ts'
 
-/** Holds the call meanwhile: two refunds at once do not give back more than was charged. */
+/** Locks the call, so concurrent refunds can't exceed the charge. */
 export async function refundCall(db: Db, callId: Id, amount: Nano | null, note: string, by: Id): Promise<Refund> {
   const call =
     (await db.selectFrom('calls').selectAll().where('id', '=', callId).forUpdate().executeTakeFirst()) ??

@@ -10,13 +10,13 @@ import { ledgerFunctions } from '../postgres/functions.ts'
 export interface Reserve {
   call: MeteredCall
   worst: Nano
-  /** The least that the call may be held with all the same, where the worst case is not left. */
+  /** The minimum to reserve if the worst case isn't available. */
   least: Nano
 }
 
 /**
- * The most that is reserved: more than any balance or cap, so that a dearer call is refused all the same, and far
- * enough below 2⁶³ to be added to one.
+ * Larger than any balance or cap, so more expensive calls are refused, and small enough to be added to one without
+ * exceeding 2⁶³.
  */
 const MOST: Nano = 2n ** 61n
 const most = (nano: Nano): Nano => (nano > MOST ? MOST : nano)
@@ -26,7 +26,7 @@ const statement = {
   text: `select item, refused_by, amount from ${ledgerFunctions.schema}.reserve_calls(${Array.from({ length: 21 }, (_, i) => `$${i + 1}`).join(', ')})`,
 }
 
-/** Reserves for all items in one round trip; answers per item what is held, or why nothing is. */
+/** Reserves all items in one round trip. Returns each item's reserved amount or error. */
 export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly Reserve[]): Promise<(Nano | Error)[]> {
   const accounts = new ReserveColumns()
   const capColumns = new ReserveColumns()
@@ -87,13 +87,13 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
   return results
 }
 
-/** Numbers, ids and periods need no quotes. */
+/** Numbers, IDs, and periods need no quotes. */
 const list = (values: readonly (string | number | bigint)[]): string => `{${values.join(',')}}`
 
-/** A list as an element of one. */
+/** A nested array element. */
 const inList = (values: readonly string[]): string => `"${list(values)}"`
 
-/** The calls of a batch that share their payer and model: by place, the account and the caps that they stand under. */
+/** Calls of a batch with the same payer and model: indexes of the account and its caps. */
 interface Kind {
   place: number
   account: number
@@ -126,14 +126,14 @@ function refusal({ call, worst }: Reserve, cap: CallCap | undefined, by: number,
   })
 }
 
-/** Caps whose rest may be known to all who read the chat. */
+/** Caps whose remaining amount any reader of the chat may see. */
 const ofChat: ReadonlySet<CallCap['of']> = new Set(['chat', 'goal', 'run'])
 
-/** A balance or cap that a call is paid from, or counts for. */
+/** A balance or cap that pays for or counts a call. */
 interface Purse {
   code: Code
   called: string
-  /** The field that sets it. */
+  /** The configuration field. */
   param?: string
   remedy: string
 }
@@ -169,7 +169,7 @@ const purses: Record<'account' | CallCap['of'], Purse> = {
   run: budget('run', 'max_cost_usd'),
 }
 
-/** Accounts or caps without doubles, each with its place from 1, what is asked of it, and the lowest cap put to it. */
+/** Distinct accounts or caps with their index (from 1), requested amount, and lowest cap. */
 class ReserveColumns {
   readonly #places = new Map<string, number>()
   readonly sums: Nano[] = []

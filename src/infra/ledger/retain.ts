@@ -1,6 +1,6 @@
 import type { Postgres } from '../postgres/client.ts'
 
-/** The calls tell what was spent in a period that is long over, or by a run that has ended; the running sums go. */
+/** Deletes running sums of past periods and ended runs. The call records remain. */
 export async function retainSpends({ pool }: Postgres): Promise<void> {
   await pool.query(`delete from spends where held = 0 and case length(period)
     when 10 then period < to_char(now() at time zone 'UTC' - interval '8 days', 'YYYY-MM-DD')

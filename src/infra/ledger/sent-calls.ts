@@ -3,14 +3,14 @@ import type { Id } from '#core/ids.ts'
 import type { Nano } from '#core/money.ts'
 import type { Log } from '../log.ts'
 
-/** A call that ends sooner than this is never marked: its settlement says it all. */
+/** Shorter calls are never marked; their settlement suffices. */
 const AFTER_MS = 50
-/** How often a call under way is asked what it has cost so far. */
+/** How often a running call's cost is updated. */
 const GROW_MS = 1_000
 
-/** The reserved calls that have left for a provider, and the cost that each is settled with after a crash. */
+/** Reserved calls that were sent, with the cost to settle after a crash. */
 export interface SentCalls extends AsyncDisposable {
-  /** `atLeast`: what the call has cost so far, input bound included. `now`: what it has cost whenever it is asked. */
+  /** `atLeast`: the cost so far, including the input's maximum. `now`: returns the current cost. */
   markSent(id: Id, atLeast: Nano, now?: () => Nano): void
   forget(id: Id): void
 }
@@ -56,7 +56,7 @@ export function createSentCalls(pool: pg.Pool, log: Log): SentCalls {
         values: [marks.map(([id]) => id), marks.map(([, nano]) => nano)],
       })
     } catch (error) {
-      // A lost mark costs the instance at most: a crash would release what was sent.
+      // A lost mark only costs the instance: after a crash the call would be released.
       log.warn({ error }, 'calls were not marked as sent')
     }
   }
@@ -72,8 +72,8 @@ export function createSentCalls(pool: pg.Pool, log: Log): SentCalls {
       waiting.delete(id)
       const call = growing.get(id)
       if (call === undefined) return
-      // A map that was rehashed leaves its old table to the garbage, and until the old generation is collected that keeps
-      // all that it led to: the whole call.
+      // A rehashed map leaves its old table to the garbage collector, which would retain the whole call until a full
+      // collection.
       call.now = null
       growing.delete(id)
     },

@@ -15,20 +15,23 @@ interface SealedMail {
   mail: string
 }
 
-/** The waits between them grow to six hours: a mail is given up after four to five days (RFC 5321, 4.5.4.1). */
+/** Delays grow to six hours, so an email is given up after four to five days (RFC 5321, 4.5.4.1). */
 const ATTEMPTS = 28
 
-/** Whether this server can send mail. Where it cannot, what would have been mailed is shown to whoever asked for it. */
+/** Without email, the text is shown to the requesting user instead. */
 export const canMail = ({ config }: Pick<Engine, 'config'>): boolean => config.smtpUrl !== null
 
-/** Sends when the transaction of `ctx` is durable, and again until the mail server took it. Sealed, for mails carry tokens. */
+/**
+ * Sends after the transaction of `ctx` commits and retries until the mail server accepts it. Encrypted, because emails
+ * contain tokens.
+ */
 export async function sendMail(ctx: Pick<Context, 'engine' | 'db'>, mail: Mail): Promise<void> {
   const id = newId()
   const sealedMail: SealedMail = { id, mail: ctx.engine.secrets.seal(JSON.stringify(mail), id) }
   await ctx.engine.jobs.add(ctx, 'mail.send', { ...sealedMail }, { attempts: ATTEMPTS })
 }
 
-/** The jobs of this file. */
+/** This file's jobs. */
 export const mailJobs = (engine: Pick<Engine, 'config' | 'secrets' | 'log'>): Record<string, JobHandler> => ({
   'mail.send': (sealedMail: SealedMail) => deliver(engine, sealedMail),
 })
@@ -46,16 +49,16 @@ async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secret
     disableUrlAccess: true,
   })
   try {
-    // As an object the address is one address, whatever is in it.
+    // As an object, the address is always a single one, whatever it contains.
     const address = { name: '', address: to }
-    // One that is sent again, because its answer was lost, is known by its id (RFC 5322, 3.6.4).
+    // Identifies a resend after a lost response (RFC 5322, 3.6.4).
     const messageId = `<${id}@${/@([^<>@\s]+)>?$/.exec(config.mailFrom)?.[1] ?? 'ukiyo.invalid'}>`
     await transport.sendMail({ from: config.mailFrom, to: address, subject, text, html, messageId })
   } catch (error) {
     const code = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
     const about = error instanceof Error && 'command' in error ? error.command : null
-    // 5xx to the recipient or the mail is the mail server's last word (RFC 5321, 4.2.1). What it says to us, such as that
-    // the password is wrong, can be set right: like anything else that is tried again.
+    // 5xx for the recipient or the content is final (RFC 5321, 4.2.1). Errors about us, such as a wrong password, can
+    // be fixed and are retried.
     if (code < 500 || (about !== 'RCPT TO' && about !== 'DATA'))
       throw new Error(`the mail server did not take a mail${code ? ` (${code})` : ''}`, { cause: error })
     log.warn({ mail: id, code }, 'the mail server permanently rejected an email')
@@ -64,9 +67,9 @@ async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secret
   }
 }
 
-/** The page of a mail. */
+/** The HTML document of an email. */
 export const htmlOf = (...blocks: readonly string[]): string =>
   ['<!doctype html><meta charset="utf-8">', ...blocks].join('\n')
 
-/** Text as it stands in HTML. */
+/** Escapes text for HTML. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)

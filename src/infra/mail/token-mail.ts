@@ -3,18 +3,18 @@ import { type Mail, escapeHtml, htmlOf } from './mail.ts'
 export interface TokenMail {
   to: string
   subject: string
-  /** The first sentence, which says what the mail is about. */
+  /** The first sentence, with the purpose. */
   intro: string
-  /** The link that takes the token into the app, behind `#`: browsers send that to nobody. Null: there is none. */
+  /** The link to the app with the token after `#`, which browsers don't send. Null: no link. */
   open: { words: string; link: string } | null
-  /** The command that takes the token on a terminal. Never as an argument: those are kept, and any process sees it. */
+  /** A terminal command for the token. Never pass it as an argument: those are logged and visible to all processes. */
   command: string
   token: string
-  /** Sentences below, each on a line. */
+  /** Closing sentences, one per line. */
   further?: readonly string[]
 }
 
-/** A mail whose reader gets something by its token, in the app or on a terminal. */
+/** An email with a token to use in the app or on a terminal. */
 export function tokenMail({ to, subject, intro, open, command, token, further = [] }: TokenMail): Mail {
   const terminal = `In a terminal, run \`${command} --token -\` and enter this token:`
   const [text, html] = [[intro], [`<p>${escapeHtml(intro)}</p>`]]

@@ -1,12 +1,11 @@
 /**
- * The memory that answers of vendors take together in this process while they have to be whole: pictures in base64,
- * transcripts. Where it is full, whoever reads on waits, and so does the vendor; the one that has been reading longest never
- * does, so that somebody always comes to an end. Each server process has a room of its own.
+ * Memory shared by buffered provider responses in this process (base64 images, transcripts). If it is full, readers
+ * wait, and with them the providers; the longest-running one never waits, so there is always progress. One per process.
  */
 export class AnswerRoom {
   readonly #limit: number
   #held = 0
-  /** The bytes that each place holds; the call that began first is in front. */
+  /** Bytes per call, oldest call first. */
   readonly #places = new Map<AnswerPlace, number>()
   #waiting: (() => void)[] = []
 
@@ -18,16 +17,16 @@ export class AnswerRoom {
     return this.#held
   }
 
-  /** A place for one call, which it leaves when it is disposed of. `signal`: nobody waits any more. */
+  /** A call's share, until disposed of. `signal` cancels waiting. */
   place(signal: AbortSignal): AnswerPlace {
     return new AnswerPlace(this, signal)
   }
 
-  /** Called by `AnswerPlace` alone. */
+  /** Only called by `AnswerPlace`. */
   async take(place: AnswerPlace, bytes: number, signal: AbortSignal): Promise<void> {
     const goesOn = (): void => {
       signal.throwIfAborted()
-      // Who has left would come back for good: nobody is there to leave a second time.
+      // An abandoned call would never leave again.
       if (place.left) throw new Error('The call that this answer was for is over.')
     }
     goesOn()
@@ -43,7 +42,7 @@ export class AnswerRoom {
     this.#held += bytes
   }
 
-  /** Called by `AnswerPlace` alone. */
+  /** Only called by `AnswerPlace`. */
   leave(place: AnswerPlace): void {
     this.#held -= this.#places.get(place) ?? 0
     this.#places.delete(place)
@@ -53,7 +52,7 @@ export class AnswerRoom {
   }
 }
 
-/** The part of the room that one call holds. */
+/** The part of the room used by one call. */
 export class AnswerPlace implements Disposable {
   readonly #room: AnswerRoom
   readonly #signal: AbortSignal
@@ -68,7 +67,7 @@ export class AnswerPlace implements Disposable {
     return this.#left
   }
 
-  /** Waits until there is room for so many bytes more. Throws the signal's reason, and once the place was left. */
+  /** Waits for room. Throws the signal's reason, and after `dispose`. */
   take(bytes: number): Promise<void> {
     return this.#room.take(this, bytes, this.#signal)
   }

@@ -1,24 +1,24 @@
-/** The facts about a media file, read from its bytes and never from its name or a declared type. */
+/** Facts about a media file, read from its bytes and never from its name or declared type. */
 export interface MediaFacts {
   kind: 'image' | 'video' | 'audio'
   /** MIME type. */
   type: string
-  /** The file name's extension without the dot. */
+  /** File extension without the dot. */
   extension: string
   sizeBytes: number
-  /** Pixels of a picture or video; else null. */
+  /** Pixels of an image or video, otherwise null. */
   width: number | null
   height: number | null
-  /** The length of sound or video; null: not known. */
+  /** Duration of audio or video. Null: unknown. */
   durationSeconds: number | null
 }
 
-/** Formats of sound, in the words of the API. `pcm`: 16 bit, little-endian, mono, without any head; `opus`: in Ogg; `aac`: in ADTS. */
+/** Audio formats of the API. `pcm`: 16-bit little-endian mono without a header; `opus`: in Ogg; `aac`: in ADTS. */
 export type SoundFormat = 'mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm'
 
-/** Plain samples as they come: 16 bit, little-endian, mono. Parts may end within a sample. */
+/** A stream of raw samples: 16-bit little-endian mono. Parts may split a sample. */
 export interface Pcm {
-  /** The sample rate in Hz. */
+  /** Hz. */
   sampleRate: number
   bytes: AsyncIterable<Uint8Array>
 }

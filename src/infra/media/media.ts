@@ -4,16 +4,15 @@ import { findProgram } from './programs.ts'
 import { type LocalSpeech, createLocalSpeech } from './speech/local-speech.ts'
 import { type StagedFile, removeLeftFiles, stageFile } from './staged-file.ts'
 
-/** Pictures, video and sound on this machine: read, converted, spoken. */
 export interface Media extends AsyncDisposable {
   probe: MediaProbe
   converter: Converter
   speech: LocalSpeech
-  /** A stream as a file, until it is disposed of. More than `mostBytes` are refused with 413. */
+  /** Stores a stream as a file until disposed of. More than `mostBytes` is a 413. */
   stage(bytes: AsyncIterable<Uint8Array>, options: { mostBytes: number; signal?: AbortSignal }): Promise<StagedFile>
 }
 
-/** `folder`: where files lie while they are worked on. Programs are looked for once: one that is installed later is found at the next start. */
+/** `folder`: for temporary files. Programs are detected once; later installations need a restart. */
 export async function createMedia({ folder }: { folder: string }): Promise<Media> {
   const [ffmpeg, espeak] = await Promise.all([findProgram('ffmpeg'), findProgram('espeak-ng'), removeLeftFiles(folder)])
   const probe = createMediaProbe()

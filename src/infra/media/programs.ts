@@ -5,20 +5,20 @@ import { delimiter, join } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-/** A program ended without doing what it was asked. `message` names the program, its own last words, and no paths. */
+/** A program failed. `message` has its name and last output line, without paths. */
 export class ProgramFailed extends Error {
   override name = 'ProgramFailed'
 }
 
 export interface ProgramLimits {
   timeMs: number
-  /** The limit of address space, where the system's shell can set it. */
+  /** Address space limit, if the shell supports it. */
   memoryMb: number
 }
 
 const LAST_WORDS = 2_000
 
-/** The path of a program of this machine; null where it is not installed. */
+/** The path of an installed program, or null. */
 export async function findProgram(name: string, path = process.env.PATH ?? ''): Promise<string | null> {
   for (const folder of path.split(delimiter).filter((folder) => folder.startsWith('/'))) {
     const candidate = join(folder, name)
@@ -32,9 +32,8 @@ export async function findProgram(name: string, path = process.env.PATH ?? ''): 
 }
 
 /**
- * The output of a program while it reads `input`. The program is a process group of its own without anything of this
- * server's environment, and is killed when its time is over, the signal fires, or nobody reads on. Throws
- * `ProgramFailed`.
+ * Runs a program and yields its output while feeding it `input`. It runs in its own process group without this server's
+ * environment, and is killed on timeout, abort, or when the reader stops. Throws `ProgramFailed`.
  */
 export async function* runProgram(
   program: string,
@@ -43,7 +42,7 @@ export async function* runProgram(
   { timeMs, memoryMb, signal }: ProgramLimits & { signal?: AbortSignal | undefined },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   signal?.throwIfAborted()
-  // The limit is the shell's own; some shells have none, and the program runs without it.
+  // The limit uses the shell's `ulimit`; without it, the program runs unlimited.
   const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', String(memoryMb * 1024), program, ...args], {
     detached: true,
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8' },
@@ -55,7 +54,7 @@ export async function* runProgram(
     try {
       process.kill(-child.pid!, 'SIGKILL')
     } catch {
-      // It has ended.
+      // Already ended.
     }
   }
   const leave = (): void => kill(signal!.reason as Error)
@@ -73,7 +72,7 @@ export async function* runProgram(
   exit.catch(() => {})
   const writing = (input === null ? Promise.resolve(child.stdin.end()) : feed(child.stdin, input)).catch(
     (error: unknown) => {
-      // What it does not read it has no need of; what cannot be read ends it.
+      // Unread input isn't an error; an input that can't be read ends the program.
       if ((error as NodeJS.ErrnoException).code !== 'EPIPE') kill(error as Error)
     },
   )
@@ -97,7 +96,7 @@ const feed = (to: Writable, input: AsyncIterable<Uint8Array> | Uint8Array): Prom
 
 const nameOf = (program: string): string => program.slice(program.lastIndexOf('/') + 1)
 
-/** The last line that says something, without paths and control characters. */
+/** The last non-empty line without paths and control characters. */
 const wordsOf = (output: string): string =>
   output
     .split('\n')

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { refuse } from '#core/errors.ts'
 import { newId } from '#core/ids.ts'
 
-/** Bytes that lie on this machine for as long as somebody works on them: programs and parsers that seek need a path. */
+/** A temporary local file, for programs and parsers that need a seekable path. */
 export interface StagedFile extends AsyncDisposable {
   path: string
   sizeBytes: number
-  /** The file from its first byte, each time. */
+  /** Reads from the first byte, each time. */
   read(): AsyncIterable<Uint8Array>
 }
 
-/** A file older than this was left by a process that died: work on one never takes so long. */
+/** Older files were left by dead processes: no work takes that long. */
 const OLD_MS = 24 * 3_600_000
 
-/** Writes a stream to a file of its own below `folder`. More than `mostBytes` are refused with 413, and nothing stays. */
+/** Writes a stream to a new file below `folder`. More than `mostBytes` is a 413, and the file is deleted. */
 export async function stageFile(
   folder: string,
   bytes: AsyncIterable<Uint8Array>,
@@ -45,7 +45,7 @@ export async function stageFile(
   }
 }
 
-/** Removes what dead processes left there. */
+/** Deletes files of dead processes. */
 export async function removeLeftFiles(folder: string, now = Date.now()): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name)

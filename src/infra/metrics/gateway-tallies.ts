@@ -3,15 +3,15 @@ import { Counter, type Histogram, type Registry } from 'prom-client'
 export type TallyOutcome = 'succeeded' | 'failed' | 'cancelled'
 
 /**
- * The gateway's counts, in plain numbers: a call must not wait for its metrics. They are put into Prometheus' form
- * when somebody asks. Labels are surfaces, outcomes and kinds of faults, all of them bounded by the code.
+ * Gateway counters as plain numbers, so that calls don't wait for metrics. Converted to Prometheus format on request.
+ * Labels are surfaces, outcomes, and fault kinds, all bounded by the code.
  */
 export interface GatewayTallies {
-  /** A call of a model ended; `firstByteMs` null: before its answer began. */
+  /** A model call ended. `firstByteMs` is null if it ended before the first byte. */
   call(surface: string, outcome: TallyOutcome, firstByteMs: number | null): void
   /** An attempt failed before its first byte. */
   fault(kind: string): void
-  /** Counts a further attempt: another provider was asked, the same one again, or a rival raced. */
+  /** Counts another attempt: fallback to another provider, retry, or hedge. */
   further(why: 'fallback' | 'retry' | 'hedge'): void
 }
 
@@ -55,7 +55,7 @@ export function createGatewayTallies(registry: Registry): GatewayTallies {
   registry.registerMetric(all)
   registry.registerMetric(failures)
   registry.registerMetric(more)
-  // Of a metric the registry uses its name and what it tells, which its types do not say.
+  // The registry only uses a metric's name and `get`, contrary to its types.
   registry.registerMetric(firstByte as unknown as Histogram)
   return {
     call(surface, outcome, firstByteMs) {
@@ -77,7 +77,7 @@ const NAME = 'uk_gateway_first_byte_seconds'
 const HELP = 'Time from a request’s arrival to the first byte of the provider’s response.'
 const BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60]
 
-/** A histogram that makes nothing on the way: the library's `observe` makes two objects and a key. */
+/** An allocation-free histogram: the library's `observe` creates two objects and a key. */
 class FirstByte {
   readonly name = NAME
   readonly #counts = new Float64Array(BUCKETS.length)
@@ -94,7 +94,7 @@ class FirstByte {
       }
   }
 
-  /** The metric's value, as the registry asks for it. */
+  /** The metric's value for the registry. */
   get(): Promise<object> {
     let sum = 0
     const value = (metricName: string, count: number, le?: number | string) => ({

@@ -1,16 +1,16 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { type GatewayTallies, createGatewayTallies } from './gateway-tallies.ts'
 
-/** The figures of `/metrics`, in the Prometheus text form. Label values are endpoint names and statuses, never ids. */
+/** `/metrics` in Prometheus text format. Label values are endpoint names and statuses, never IDs. */
 export interface Metrics {
   registry: Registry
   request(endpoint: string, status: number, seconds: number): void
-  /** A field that a translation from a gateway's surface to a provider's shape could not carry. */
+  /** A field that a translation to a provider's format couldn't carry. */
   loss(surface: string, shape: string, field: string): void
   gateway: GatewayTallies
 }
 
-/** Names of unknown fields are what clients make them: beyond so many, all others are one. */
+/** Clients choose unknown field names: above this limit they share one label. */
 const MOST_FIELDS = 200
 
 export function createMetrics(): Metrics {

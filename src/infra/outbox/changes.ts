@@ -1,6 +1,6 @@
 /**
- * The log that the relay writes and readers of channels follow. `seq` is one order over all channels: relays write one
- * after the other, so who has read up to a `seq` has everything below it.
+ * The change log written by the relay and read by channel subscribers. `seq` orders all channels: relays write one
+ * after the other, so a reader at a `seq` has everything below it.
  */
 import { type Id, newId } from '#core/ids.ts'
 import { keptValue } from '../processes/instance.ts'
@@ -9,14 +9,14 @@ import type { Db, Postgres } from '../postgres/client.ts'
 export interface Change {
   seq: bigint
   channel: string
-  /** The epoch of the channel's present history. */
+  /** Identifies the channel's current history. */
   epoch: Id
-  /** Rises by one per change of the channel. */
+  /** Increments per change of the channel. */
   offset: bigint
   type: string
   resource_type: string | null
   resource_id: string | null
-  /** JSON, as the database writes it. */
+  /** JSON text from the database. */
   data: string
   at: Date
 }
@@ -24,15 +24,15 @@ export interface Change {
 export interface ChannelState {
   channel: string
   epoch: Id
-  /** The offset of the channel's newest change; 0 before the first. */
+  /** The newest change's offset; 0 before the first. */
   offset: bigint
-  /** The newest change that is in the log no more. */
+  /** The newest change no longer in the log. */
   gone_seq: bigint
 }
 
 const COLUMNS = `c.seq, c.channel, n.epoch, c."offset", c.type, c.resource_type, c.resource_id, c.data::text as data, c.at`
 
-/** The changes after `seq` on any channel, in order. */
+/** Changes after `seq` on any channel, in order. */
 export const changesAfter = async ({ pool }: Postgres, seq: bigint, limit: number): Promise<Change[]> =>
   (
     await pool.query<Change>({
@@ -42,7 +42,7 @@ export const changesAfter = async ({ pool }: Postgres, seq: bigint, limit: numbe
     })
   ).rows
 
-/** The changes of these channels after `after` and up to `until`, in order. */
+/** Changes of these channels after `after` up to `until`, in order. */
 export const changesBetween = async (
   { pool }: Postgres,
   channels: readonly string[],
@@ -58,10 +58,7 @@ export const changesBetween = async (
     })
   ).rows
 
-/**
- * The offset of each of these channels and the newest change of all, at one moment. Channels that nobody used yet are
- * opened.
- */
+/** A consistent snapshot of each channel's offset and the newest `seq`. Creates unused channels. */
 export async function channelStates(
   { pool }: Postgres,
   channels: readonly string[],
@@ -85,7 +82,7 @@ export async function channelStates(
   return look()
 }
 
-/** The offset of each channel as it stood at `seq`; absent where nothing came since. */
+/** Each channel's offset at `seq`; missing without later changes. */
 export async function offsetsAt(
   { pool }: Postgres,
   channels: readonly string[],
@@ -100,24 +97,24 @@ export async function offsetsAt(
   return new Map(rows.map(({ channel, offset }) => [channel, offset]))
 }
 
-/** The id that tells this log from that of another database. */
+/** Identifies this log, as opposed to another database's. */
 export const logEpoch = (db: Db): Promise<Id> => keptValue(db, 'changes_epoch', newId())
 
-/** The newest change of the channels that were forgotten whole. */
+/** The newest change of fully deleted channels. */
 const FORGOTTEN_SEQ_SQL = `select coalesce(max(value::text::int8), 0) from instance where name = 'changes_forgotten'`
 export const forgottenSeq = async ({ pool }: Postgres): Promise<bigint> =>
   (await pool.query<{ seq: bigint }>(`select (${FORGOTTEN_SEQ_SQL}) as seq`)).rows[0]!.seq
 
 const RETAIN_BATCH = 10_000
-/** The number of changes that each channel keeps, however old. */
+/** Changes kept per channel regardless of age. */
 const KEEP_CHANGES = 10_000
 const KEEP_HOURS = 24
-/** A channel that was silent for so long goes whole, and begins anew when it is used again. */
+/** A channel silent for this long is deleted and recreated on use. */
 const SILENT_DAYS = 30
 
 /**
- * Removes changes that are older than a day and not among the newest 10,000 of their channel, and whole channels that
- * have been silent for a month. Answers how many changes went.
+ * Deletes changes that are older than a day and not among the newest 10,000 of their channel, and channels silent for a
+ * month. Returns the number of deleted changes.
  */
 export async function retainChanges({ pool }: Pick<Postgres, 'pool'>): Promise<number> {
   let removedCount = 0

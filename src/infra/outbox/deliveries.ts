@@ -5,49 +5,46 @@ import type { Log } from '../log.ts'
 import type { Db, Postgres } from '../postgres/client.ts'
 import type { Actor } from '#core/principal.ts'
 
-/** An event as a consumer gets it. */
+/** An event as delivered to consumers. */
 export interface DeliveredEvent {
-  /** The same at every delivery: what a consumer is idempotent by. */
+  /** The same for every delivery: the consumer's idempotency key. */
   id: Id
   /** `chat.created` */
   type: string
   channels: string[]
   resource_type: string | null
   resource_id: string | null
-  /** `{account_id, via}`, or null for the server itself. */
+  /** `{account_id, via}`, or null for the server. */
   actor: Actor | null
   data: Record<string, unknown>
   /** ISO 8601. */
   at: string
 }
 
-/** A part of this server that acts on events, after their commit. Each gets its events one after the other, at least once. */
+/** A part of the server that handles events after their commit, in order and at least once. */
 export interface Consumer {
   name: string
-  /** The event types that the consumer wants; absent: all. */
+  /** Event types to receive. Default: all. */
   types?: readonly string[]
-  /**
-   * Chooses the events that the consumer wants, for a whole batch in the transaction that carries it, so that unwanted
-   * events cost little.
-   */
+  /** Filters a batch of events in the relay's transaction, so that unwanted events cost little. */
   sift?(db: Db): Promise<(event: Pick<DeliveredEvent, 'type' | 'channels' | 'data'>) => boolean>
   handle(event: DeliveredEvent): Promise<void>
-  /** Several in their order, where that is cheaper. When it throws, they come again one by one. */
+  /** Handles several events in order, if that is cheaper. If it throws, they are redelivered one by one. */
   together?(events: readonly DeliveredEvent[]): Promise<void>
 }
 
 const BATCH = 100
 const POLL_MS = 1_000
-/** A delivery that fails so often is given up, so that what comes behind it gets through. */
+/** A delivery is dropped after this many failures, so later ones aren't blocked. */
 const MOST_ATTEMPTS = 12
 
-/** Hands waiting deliveries to their consumers. */
+/** Delivers waiting events to their consumers. */
 export interface Deliveries extends AsyncDisposable {
-  /** Tells these consumers that they have got deliveries. */
+  /** Signals new deliveries for these consumers. */
   wake(consumers: ReadonlySet<string>): void
 }
 
-/** Goes on for as long as this process has the lease. What waits since before, or failed, is found by one look for all. */
+/** Runs while this process has the lease. One query finds waiting and failed deliveries of all consumers. */
 export function deliverTo(parts: {
   postgres: Postgres
   log: Log
@@ -88,7 +85,7 @@ function deliver(
   { postgres: { pool }, log, lease }: { postgres: Postgres; log: Log; lease: Lease },
   consumer: Consumer,
 ): Rounds {
-  /** Answers the numbers of those that were handled together: all of them or none. */
+  /** Returns the sequence numbers handled together: all or none. */
   async function allAtOnce(rows: readonly { seq: bigint; event: DeliveredEvent }[]): Promise<string[]> {
     if (consumer.together === undefined || rows.length < 2) return []
     try {
@@ -100,7 +97,7 @@ function deliver(
     }
   }
 
-  /** Whether there may be more. The head of the line holds up what is behind it: a consumer sees its events in order. */
+  /** Returns whether there may be more. A failed delivery blocks later ones, because consumers get events in order. */
   async function round(closing: AbortSignal): Promise<boolean> {
     if (lease.signal.aborted) return false
     const { rows } = await pool.query<{ seq: bigint; event: DeliveredEvent; attempts: number; due: boolean }>({

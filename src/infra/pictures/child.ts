@@ -1,9 +1,12 @@
-/** The process in which pictures of strangers are made small: it holds no keys, and may neither write files nor start programs. */
+/**
+ * The sandboxed process that makes thumbnails of untrusted images. It has no keys and may not write files or start
+ * programs.
+ */
 import type { PictureRequest, PictureResult } from './maker.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 const MOST_PIXELS = 100_000_000
-/** Bytes of a picture as it lies in memory: what a plain one of few bytes may have, for each byte of its file, and at all. */
+/** Decoded-size limits: a minimum for any image, a factor of the file size, and a maximum. */
 const PLAIN = 64 << 20
 const EACH = 100
 const MOST = 400 << 20
@@ -24,7 +27,7 @@ async function draw(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
   sharp.concurrency(1)
   sharp.cache(false)
   const picture = sharp(bytes, { limitInputPixels: MOST_PIXELS, failOn: 'none' })
-  // The head alone says how large it is.
+  // The header has the dimensions.
   const { width, height, channels, depth } = await picture.metadata()
   const decodedBytes = width * height * channels * (depth === undefined ? 1 : (sizes[depth] ?? 8))
   if (decodedBytes > Math.min(MOST, PLAIN + EACH * bytes.length))
@@ -37,5 +40,5 @@ async function draw(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
   return { bytes: small }
 }
 
-/** Bytes of a sample, by libvips' names. */
+/** Bytes per sample, by libvips names. */
 const sizes: Readonly<Record<string, number>> = { uchar: 1, char: 1, ushort: 2, short: 2, uint: 4, int: 4, float: 4 }

@@ -4,25 +4,25 @@ import type { Outcome } from '../confined/worker.ts'
 
 export interface PictureRequest {
   bytes: Uint8Array
-  /** Width and height at most. */
+  /** Maximum width and height. */
   pixels: number
 }
 
-/** A small picture as WebP; or why there is none: it is none that can be read, or the library is not installed. */
+/** A WebP thumbnail, or why there is none: unreadable image or missing library. */
 export type PictureResult = { bytes: Uint8Array } | { none: string } | { missing: true }
 
-/** Makes pictures small in processes of their own, account by account in turn. */
+/** Makes thumbnails in sandboxed processes, in turns per account. */
 export interface PictureMaker extends AsyncDisposable {
   /** Throws `Busy`. */
   draw(account: string, load: () => Promise<PictureRequest>, signal?: AbortSignal): Promise<Outcome<PictureResult>>
 }
 
-/** A page of pictures asks for some dozens. */
+/** A page of images requests dozens. */
 const LIMITS: PoolLimits = { ...TURNS, waitingEach: 60, timeMs: 15_000, heapMb: 256, memoryMb: 640 }
 const program = join(import.meta.dirname, 'child.ts')
 
 export function createPictureMaker(limits: Partial<PoolLimits> = {}): PictureMaker {
-  // The library that draws is native code.
+  // The image library is native code.
   const pool: Pool<PictureRequest, PictureResult> = createPool(program, { ...LIMITS, ...limits }, ['--allow-addons'])
   return {
     draw: pool.ask,

@@ -11,22 +11,22 @@ import type { Database } from './tables.ts'
 
 export type Db = Kysely<Database> | Transaction<Database>
 
-/** A database that is there may take some seconds to accept a connection on a busy machine. */
+/** A busy machine may take seconds to accept a connection. */
 const CONNECT_MS = 10_000
 
 export interface Postgres extends AsyncDisposable {
   pool: pg.Pool
   db: Kysely<Database>
-  /** The same, for what works for several callers at once: all of it counts as the server's own work. */
+  /** For work on behalf of several callers; it counts as the server's own. */
   forServer: Postgres
-  /** The settings for a further connection of its own (LISTEN, graphile-worker). */
+  /** Settings for a separate connection (LISTEN, graphile-worker). */
   connection: pg.PoolConfig
 }
 
-// Money and counters are int8: bigint keeps them exact, where a JS number would not.
+// Money and counters are int8, for which JS numbers aren't exact.
 pg.types.setTypeParser(pg.types.builtins.INT8, BigInt)
 
-/** Connections of one kind, for whoever asks first. */
+/** A connection pool, first come, first served. */
 export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) => void): Postgres {
   const pool = openPool(connection, log)
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
@@ -39,7 +39,7 @@ export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) =
     },
     async [Symbol.asyncDispose]() {
       await db.destroy()
-      // Kysely ends the pool only where it has asked for a connection itself.
+      // Kysely ends the pool only if it has requested a connection.
       if (!pool.ended && !pool.ending) await pool.end()
     },
   }
@@ -56,9 +56,9 @@ function openPool(connection: pg.PoolConfig, log: (error: Error) => void, readMs
     ...KEEP_ALIVE,
     ...connection,
   })
-  // An idle connection that breaks reports here; the next query opens another.
+  // A broken idle connection reports here; the next query opens another.
   pool.on('error', log)
-  // One that breaks while it is in use tells its statement, and this besides: unheard it would end the process.
+  // A connection in use fails its statement and also emits this event, which would crash the process if unhandled.
   pool.on('connect', (client) => client.on('error', () => {}))
   prepareStatements(pool)
   pool.on('connect', (client) => limitStatements(client, readMs))
@@ -67,26 +67,26 @@ function openPool(connection: pg.PoolConfig, log: (error: Error) => void, readMs
   return pool
 }
 
-/** The connections of a server process, each kind apart from the others. */
+/** A server process's connections, separated by purpose. */
 export interface Connections extends AsyncDisposable {
-  /** For calls, by turns of their accounts, and for the server's own work outside of any call. */
+  /** For calls, in turns per account, and for the server's own work. */
   postgres: Postgres
-  /** Changes of rights, the lease of this process and those of its tasks. */
+  /** Permission changes and leases. */
   watch: Postgres
-  /** The look-ups of keys, sessions and memberships. */
+  /** Lookups of keys, sessions, and memberships. */
   rights: Postgres
   ledger: Postgres
 }
 
 /**
- * The most connections of each kind in one process. Jobs have 6 more, reservations of the ledger 1, the bus 1. Operators
- * size their PostgreSQL by the sum, which docs/operating/scaling.md names.
+ * Connections per process. Jobs add 6, ledger reservations 1, the bus 1. Operators size PostgreSQL by the sum,
+ * documented in docs/operating/scaling.md.
  */
 export const CONNECTIONS = { accounts: 20, server: 10, watch: 2, rights: 3, ledger: 4 }
 
-/** The longest that a call waits for its account's share of the connections, and that a statement of a read takes. */
+/** Maximum wait for an account's share of connections, and for a read statement. */
 export const CALL_TIMES = { waitMs: 5_000, readMs: 15_000 }
-/** The same wait for work that outlives its caller, and for the server's own. */
+/** Maximum wait for background work and the server's own. */
 const BACKGROUND_WAIT_MS = 60_000
 
 export function openConnections(
@@ -128,8 +128,8 @@ export function openConnections(
 }
 
 /**
- * Limits what a process that died leaves running. Only on a connection of our own: behind a pooler, which names another
- * process than the one that answers, a setting of the session would stay for whoever gets it next.
+ * Bounds statements of dead processes. Only on our own connections: behind a pooler, which reports another process ID,
+ * a session setting would leak to other clients.
  */
 async function limitSession(client: pg.ClientBase): Promise<void> {
   const { processID } = client as pg.ClientBase & { processID: number }
@@ -141,14 +141,14 @@ async function limitSession(client: pg.ClientBase): Promise<void> {
   await client.query(query)
 }
 
-/** The next `updated_at` of a row: now, and always later than the one it had (times strictly increase per row). */
+/** A row's next `updated_at`: now, but always later than before, so times strictly increase per row. */
 export const nextTime = sql<Date>`greatest(date_trunc('milliseconds', clock_timestamp()), updated_at + interval '1 millisecond')`
 
-/** The same where the statement names its rows: `update runs r set updated_at = ${nextTimeOf('r')}`. */
+/** The same for an aliased table: `update runs r set updated_at = ${nextTimeOf('r')}`. */
 export const nextTimeOf = (name: string) =>
   sql<Date>`greatest(date_trunc('milliseconds', clock_timestamp()), ${sql.ref(`${name}.updated_at`)} + interval '1 millisecond')`
 
-/** PostgreSQL's SQLSTATE of an error, or null: `23505` is a broken unique constraint. */
+/** An error's SQLSTATE or null: `23505` is a unique violation. */
 export const sqlState = (error: unknown): string | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)
     ? error.code

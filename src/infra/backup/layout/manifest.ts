@@ -3,14 +3,14 @@ import { BackupRefused } from './refused.ts'
 import type { SealedKeys } from './root-keys.ts'
 import { type Signature, readSignature, signatureOf } from './signature.ts'
 
-/** The form of a backup that this program writes; it reads this and every older one. */
+/** The format version written. This and all older versions are readable. */
 export const FORMAT = 1
 
-/** A part of the database as it lies in a backup: compressed with Zstandard, whole in memory. */
+/** A part of the database in a backup: Zstandard-compressed, small enough for memory. */
 export interface Piece {
   name: string
   bytes: number
-  /** The hash of the compressed bytes, in hex. */
+  /** Hex hash of the compressed bytes. */
   sha256: string
 }
 
@@ -18,45 +18,44 @@ export interface TableOfBackup {
   name: string
   columns: string[]
   rows: number
-  /** The text form of COPY, in order. */
+  /** COPY text format, in order. */
   pieces: Piece[]
 }
 
-/** The words of `manifest.json`, which is written when all else is there: what has none is not a backup. */
+/** `manifest.json`, written last: without it, a folder isn't a backup. */
 export interface Manifest {
   format: number
   product: 'ukiyo'
-  /** The version of the program that wrote the backup. */
+  /** The Ukiyo version that wrote the backup. */
   version: string
   instance: string | null
-  /** The moment of its content, ISO 8601. */
+  /** The time of its content, ISO 8601. */
   at: string
   migrations: string[]
   tables: TableOfBackup[]
   sequences: { name: string; value: string; called: boolean }[]
-  /** Work that waited in the queue, as lines of JSON. */
+  /** Waiting jobs, as JSON lines. */
   jobs: Piece[]
   blobs: {
     count: number
     bytes: number
-    /** Lines `sha256 size`. */
+    /** Lines of `sha256 size`. */
     lists: Piece[]
-    /** Hashes whose bytes the store had not, or not as they were. */
+    /** Hashes of blobs that were missing or damaged in the store. */
     missing: string[]
   }
   key: {
-    /** The root keys that sealed the backup's values, newest first. */
     ids: string[]
-    /** The keys themselves, where they were asked for. */
+    /** The keys themselves, if included. */
     sealed: SealedKeys | null
   }
-  /** The number of values that cannot be read without those keys, by `table.column`. */
+  /** The number of values that need those keys, by `table.column`. */
   sealed_values: Record<string, number>
 }
 
 const sumOf = (words: string): string => createHash('sha256').update(words).digest('hex')
 
-/** The manifest, the hash of its line below it, and the signature of that line; without a root key there is none. */
+/** The manifest, its hash on the next line, and a signature of that line if there is a root key. */
 export function writeManifest(manifest: Manifest, rootKey: string | null): Buffer {
   const words = JSON.stringify(manifest)
   return Buffer.from(
@@ -64,10 +63,9 @@ export function writeManifest(manifest: Manifest, rootKey: string | null): Buffe
   )
 }
 
-/** A manifest as it was read, with what tells who wrote it. */
+/** A parsed manifest with its signature. */
 export interface ReadManifest {
   manifest: Manifest
-  /** The signed words. */
   words: string
   signature: Signature | null
 }
@@ -86,7 +84,7 @@ export function readManifest(bytes: Buffer, from: string): ReadManifest {
   return { manifest, words, signature: readSignature(signature, from) }
 }
 
-/** Everything beside the bytes of files. */
+/** All pieces except file contents. */
 export const piecesOf = ({ tables, jobs, blobs }: Manifest): Piece[] => [
   ...tables.flatMap((table) => table.pieces),
   ...jobs,

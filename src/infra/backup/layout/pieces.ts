@@ -10,10 +10,10 @@ const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
 const PIECE_BYTES = 4 << 20
-/** A piece larger than this was not written by a backup; a single row may be larger than pieces usually are. */
+/** Backups never write larger pieces. A single row may exceed the usual size. */
 const MOST_BYTES = 1 << 30
 
-/** Writes a stream as compressed pieces, one being compressed while the next is read. */
+/** Compresses one piece while reading the next. */
 export async function writePieces(
   target: Target,
   name: string,
@@ -30,7 +30,7 @@ export async function writePieces(
     bytes = 0
     await writing
     writing = putPiece(target, `${name}.${pieces.length + 1}.${ending}.zst`, whole, pieces)
-    // Whoever waits for it next hears of a failure.
+    // The failure is reported to the next await.
     writing.catch(() => {})
   }
   for await (const part of source) {
@@ -52,7 +52,7 @@ async function putPiece(target: Target, name: string, whole: Buffer, pieces: Pie
   await target.put(name, frame)
 }
 
-/** The stream that was written as these pieces. Each is held against its hash first. */
+/** Reads a stream back from its pieces, verifying each hash first. */
 export async function* readPieces(source: Source, pieces: readonly Piece[]): AsyncGenerator<Buffer> {
   for (const piece of pieces) yield await decompress(await packedPiece(source, piece), { maxOutputLength: MOST_BYTES })
 }

@@ -4,23 +4,23 @@ import { parseId } from '#core/ids.ts'
 import { backupsIn, manifestIn } from './source.ts'
 import { cannotWrite } from './target.ts'
 
-/** The file in a folder of backups that holds the id of the instance they belong to. */
+/** The file with the ID of the instance that owns a backup folder. */
 const OWNER = 'instance'
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 /**
- * The folder for the backups of this instance below `to`: `to` itself for the one that came first, a folder named by its id for
- * any other. So what one removes is never what another has made, or is making: neither backups nor bytes of files.
+ * The backup folder of this instance below `to`: `to` itself for the first instance, a folder named by ID for others.
+ * So no instance removes backups or blobs of another.
  */
 export async function placeIn(to: string, instance: string | null): Promise<string> {
-  // Nobody has begun it: there is nothing in it that could be confused.
+  // Never started: there is nothing to mix up.
   if (instance === null) return to
   await mkdir(to, { recursive: true, mode: 0o700 }).catch(cannotWrite(to))
   const owner = (await ownerOf(to)) ?? (await claim(to, instance))
   return owner === instance ? to : join(to, instance)
 }
 
-/** The instance that a folder belongs to; in an older folder without the file, the instance of its newest backup. */
+/** The instance that owns a folder. For older folders without the file, the instance of the newest backup. */
 async function ownerOf(folder: string): Promise<string | null> {
   const owner = await readFile(join(folder, OWNER), 'utf8').catch(() => null)
   if (owner !== null) return parseId(owner.trim())
@@ -30,10 +30,7 @@ async function ownerOf(folder: string): Promise<string | null> {
   return instance === null ? null : claim(folder, instance)
 }
 
-/**
- * Claims an empty folder; of two instances that try at once one gets it. The file appears with its content already
- * in it.
- */
+/** Claims an empty folder. If two instances try at once, one wins. The file appears complete. */
 async function claim(folder: string, instance: string): Promise<string> {
   const [path, own] = [join(folder, OWNER), join(folder, `${OWNER}.${instance}`)]
   await writeFile(own, `${instance}\n`, { mode: 0o600, flush: true }).catch(cannotWrite(folder))
@@ -41,7 +38,7 @@ async function claim(folder: string, instance: string): Promise<string> {
   const isTaken = await link(own, path).then(
     () => false,
     (error: NodeJS.ErrnoException) =>
-      // FAT and some drives of a network know no second name for a file.
+      // FAT and some network drives don't support hard links.
       NO_LINKS.has(error.code ?? '')
         ? writeFile(path, `${instance}\n`, { mode: 0o600, flush: true, flag: 'wx' }).then(() => false, there)
         : there(error),

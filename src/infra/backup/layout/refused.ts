@@ -1,4 +1,4 @@
-/** A backup or a restore cannot go on, for a reason that its owner can change: one line that says which. */
+/** A backup or restore can't continue for a reason the user can fix. The message is one line. */
 export class BackupRefused extends Error {
   override name = 'BackupRefused'
 }

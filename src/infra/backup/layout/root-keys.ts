@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto'
 import { BackupRefused } from './refused.ts'
 
-/** The root keys of an instance under a passphrase: scrypt (RFC 7914) and AES-256-GCM. */
+/** Root keys encrypted with a passphrase: scrypt (RFC 7914) and AES-256-GCM. */
 export interface SealedKeys {
   n: number
   r: number
@@ -12,9 +12,9 @@ export interface SealedKeys {
   body: string
 }
 
-/** 64 MB and a tenth of a second for each guess. */
+/** 64 MB and a tenth of a second per guess. */
 const COST = { n: 65_536, r: 8, p: 1 }
-/** A manifest is somebody else's word until it is restored. */
+/** An upper limit, because a manifest is untrusted input. */
 const MOST_N = 1 << 20
 const LEAST_PASSPHRASE = 12
 

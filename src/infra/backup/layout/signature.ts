@@ -3,11 +3,11 @@ import { rootKeyId } from '#infra/secrets.ts'
 import { BackupRefused } from './refused.ts'
 
 /**
- * The signature of a manifest: HMAC-SHA256 under a key derived from the instance's newest root key. The manifest has the hash of all
- * else, so whoever can write where backups are kept, but doesn't have the root key, can't change what a restore brings back.
+ * HMAC-SHA256 of the manifest with a key derived from the newest root key. The manifest hashes everything else, so
+ * write access to the backups without the root key isn't enough to alter a restore.
  */
 export interface Signature {
-  /** The root key that signed. */
+  /** The signing root key. */
   keyId: string
   mac: Buffer
 }
@@ -19,11 +19,11 @@ const macOf = (words: string, root: string): Buffer =>
     .update(words)
     .digest()
 
-/** The line below a manifest that signs its words. */
+/** The signature line below a manifest. */
 export const signatureOf = (words: string, root: string): string =>
   `hmac-sha256 ${rootKeyId(root)} ${macOf(words, root).toString('hex')}`
 
-/** Null: there is none. Refuses what isn't a signature in its place. */
+/** Null if unsigned. Throws if malformed. */
 export function readSignature(line: string, from: string): Signature | null {
   if (line === '') return null
   const [, keyId, mac] = FORM.exec(line) ?? []
@@ -33,9 +33,9 @@ export function readSignature(line: string, from: string): Signature | null {
 
 export type Verdict =
   | 'valid'
-  /** There is no signature: an older version wrote the backup, there was no root key, or someone removed it. */
+  /** Unsigned: written by an older version or without a root key, or the signature was removed. */
   | 'unsigned'
-  /** The root key that signed isn't among these. */
+  /** Signed with a root key that isn't among these. */
   | 'unknown key'
   | 'wrong'
 

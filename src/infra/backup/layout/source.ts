@@ -8,21 +8,21 @@ import { type Verdict, judgeSignature } from './signature.ts'
 import { MANIFEST, STAMP, blobName, stampOf } from './target.ts'
 import { openTar } from './tar.ts'
 
-/** A whole backup, open for reading. */
+/** A complete backup, open for reading. */
 export interface Source extends AsyncDisposable {
-  /** The path or address of the backup, for people. */
+  /** Path or address, for messages. */
   path: string
   manifest: Manifest
-  /** Whether the holder of one of these root keys wrote the manifest. */
+  /** Checks whether the manifest was signed with one of these root keys. */
   judge(rootKeys: readonly string[]): Verdict
   read(name: string): AsyncIterable<Uint8Array>
-  /** Throws `BackupRefused` before the first part where it is not there. */
+  /** Throws `BackupRefused` before the first chunk if the blob is missing. */
   readBlob(sha256: string): AsyncIterable<Uint8Array>
 }
 
 /**
- * The backup at a path: a `.tar`, the folder of one backup, or a folder of backups, of which the newest whole one counts. Which of
- * several instances is meant has to be said.
+ * Opens a backup: a `.tar`, a backup's folder, or a folder of backups (the newest complete one). Throws if it contains
+ * several instances.
  */
 export async function openSource(path: string): Promise<Source> {
   const stats = await stat(path).catch(() => null)
@@ -36,7 +36,7 @@ export async function openSource(path: string): Promise<Source> {
 const isWhole = async (folder: string): Promise<boolean> =>
   (await stat(join(folder, MANIFEST)).catch(() => null)) !== null
 
-/** The complete backups in a folder, oldest first. */
+/** Complete backups in a folder, oldest first. */
 export async function backupsIn(folder: string): Promise<string[]> {
   const whole: string[] = []
   for (const name of (await readdir(folder)).toSorted())
@@ -45,7 +45,7 @@ export async function backupsIn(folder: string): Promise<string[]> {
 }
 
 async function newestIn(folder: string): Promise<string | null> {
-  // Those of other instances lie in folders that are named by their ids.
+  // Other instances have folders named by their IDs.
   const others = (await readdir(folder)).filter((name) => parseId(name) === name).map((name) => join(folder, name))
   const names: string[] = []
   for (const one of [folder, ...others]) {
@@ -59,7 +59,7 @@ async function newestIn(folder: string): Promise<string | null> {
   return names[0] ?? null
 }
 
-/** The manifest of a backup, whoever wrote it. */
+/** The manifest, regardless of its signature. */
 export const manifestIn = async (folder: string): Promise<Manifest> => (await readIn(folder)).manifest
 
 const readIn = async (folder: string): Promise<ReadManifest> =>
@@ -73,7 +73,7 @@ const judgeOf =
 async function folderSource(folder: string): Promise<Source> {
   const manifestInfo = await readIn(folder)
   const { manifest } = manifestInfo
-  // The newest backup is found by its name: an old one under a new name must not pass for it.
+  // The newest backup is found by name, so a renamed old one must not pass for it.
   const [name, stamp] = [basename(resolve(folder)), stampOf(new Date(manifest.at))]
   if (STAMP.test(name) && name !== stamp)
     throw new BackupRefused(`${folder} contains a backup from ${manifest.at}. To restore it, rename it to ${stamp}`)

@@ -2,8 +2,8 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { BackupRefused } from './refused.ts'
 
 /**
- * Tar archives (POSIX.1-1988 `ustar`, sizes from 8 GiB on as GNU tar writes them, base 256) as far as backups need them: plain
- * files with short names, and a reader that finds an entry without reading what is before it.
+ * Tar archives as far as backups need them: POSIX.1-1988 `ustar`, sizes from 8 GiB in GNU tar's base 256, plain files
+ * with short names. The reader finds an entry without reading those before it.
  */
 const BLOCK = 512
 const ZEROS = Buffer.alloc(BLOCK)
@@ -38,7 +38,6 @@ interface Entry {
   size: number
 }
 
-/** A tar archive that is open for reading, by the names of its entries. */
 export interface TarFile extends AsyncDisposable {
   entries: ReadonlyMap<string, Entry>
   read(entry: Entry): AsyncIterable<Uint8Array>
@@ -65,7 +64,7 @@ async function entriesOf(file: FileHandle, path: string): Promise<Map<string, En
       throw new BackupRefused(`${path} isn’t a Ukiyo backup, or it’s damaged`)
     const size = sizeIn(header)
     const name = header.toString('ascii', 0, 100).replace(/\0.*$/s, '')
-    // What is cut off here is no entry, and a backup without its last one is not whole.
+    // A truncated entry doesn't count, so the backup is incomplete.
     if (!Number.isSafeInteger(size) || at + BLOCK + size > length) break
     entries.set(name, { at: at + BLOCK, size })
     at += BLOCK + size + paddingOf(size).length

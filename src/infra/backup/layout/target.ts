@@ -8,20 +8,20 @@ import { syncFolder, writeAll } from '../../durable-files.ts'
 import { END, headerOf, paddingOf } from './tar.ts'
 import { BackupRefused } from './refused.ts'
 
-/** The place that a backup is written to. What is disposed of before `finish` leaves nothing that could be taken for a backup. */
+/** The destination of a backup. Disposing before `finish` leaves nothing that looks like a backup. */
 export interface Target extends AsyncDisposable {
-  /** The number of files that may be written at the same time. */
+  /** Concurrent writes allowed. */
   readonly atOnce: number
   put(name: string, bytes: Uint8Array): Promise<void>
-  /** Whether these bytes lie there since an earlier backup. */
+  /** Whether an earlier backup wrote this blob. */
   hasBlob(sha256: string, size: number): Promise<boolean>
-  /** Throws `WrongBytes` where they are not what their hash says. */
+  /** Throws `WrongBytes` if the content doesn't match the hash. */
   putBlob(sha256: string, size: number, source: AsyncIterable<Uint8Array>): Promise<void>
-  /** Writes the manifest, last, and answers where the backup is. */
+  /** Writes the manifest last. Returns the backup's path. */
   finish(manifest: Buffer): Promise<string>
 }
 
-/** The store has other bytes than the hash says. */
+/** The store's content doesn't match the hash. */
 export class WrongBytes extends Error {}
 
 export const MANIFEST = 'manifest.json'
@@ -30,7 +30,7 @@ export const blobName = (sha256: string): string => `blobs/${sha256.slice(0, 2)}
 
 export const isFolder = (to: string): boolean => to !== '-' && !to.endsWith('.tar')
 
-/** `-` is standard output, a name that ends in `.tar` a file, anything else a folder that keeps the backups of one instance. */
+/** `-` is standard output, a name ending in `.tar` a file, anything else a folder of backups. */
 export async function openTarget(to: string, at: Date): Promise<Target> {
   if (to === '-') return tarTarget(process.stdout, { finish: async () => 'standard output', abort: async () => {} }, at)
   return isFolder(to) ? folderTarget(to, at) : fileTarget(to, at)
@@ -46,17 +46,17 @@ export const cannotWrite =
     )
   }
 
-/** `20261123T020000Z`, which is later the larger it is. */
+/** `20261123T020000Z`. Sorts chronologically. */
 export const stampOf = (at: Date): string => at.toISOString().replaceAll(/[-:]|\.\d+/g, '')
 export const STAMP = /^\d{8}T\d{6}Z$/
 
-/** `{to}/{stamp}` for what changes from backup to backup, and `{to}/blobs` for the bytes of files, which all of them share. */
+/** `{to}/{stamp}` for each backup's data, `{to}/blobs` for file contents shared by all. */
 async function folderTarget(to: string, at: Date): Promise<Target> {
   const onError = cannotWrite(to)
   const final = join(to, stampOf(at))
   const partial = `${final}${PARTIAL}`
   await mkdir(join(to, 'blobs'), { recursive: true, mode: 0o700 }).catch(onError)
-  // Left by backups that were killed: only one is made at a time.
+  // Leftovers of killed backups. Only one backup runs at a time.
   for (const name of await readdir(to))
     if (name.endsWith(PARTIAL) && STAMP.test(basename(name, PARTIAL)))
       await rm(join(to, name), { recursive: true, force: true })
@@ -66,7 +66,7 @@ async function folderTarget(to: string, at: Date): Promise<Target> {
   await mkdir(partial, { mode: 0o700 }).catch(onError)
   await mkdir(join(partial, 'database'), { mode: 0o700 }).catch(onError)
   let isFinished = false
-  // Makes no folder: where somebody removed what was written before, the rest alone must not become a backup.
+  // Creates no folder: if earlier files were removed, the rest must not become a backup.
   const put = (name: string, bytes: Uint8Array): Promise<void> => writeParts(join(partial, name), [bytes])
   return {
     atOnce: 8,
@@ -156,7 +156,7 @@ function tarTarget(
     async putBlob(sha256, size, source) {
       let hasStarted = false
       try {
-        // What cannot even be begun to be read takes no place.
+        // An unreadable blob must not take up space in the archive.
         for await (const part of checkSize(sha256, size, source, 'padded')) {
           if (!hasStarted) await write(headerOf(blobName(sha256), size, seconds))
           hasStarted = true
@@ -182,8 +182,8 @@ function tarTarget(
 }
 
 /**
- * Hands on exactly so many bytes, and throws at the end where they are not those of the hash. `padded`: too few are filled up first, and too
- * many cut, for their place in an archive is promised.
+ * Yields exactly `size` bytes and throws at the end if the hash differs. `padded`: pads or truncates first, because the
+ * archive header already states the size.
  */
 async function* checkSize(
   sha256: string,

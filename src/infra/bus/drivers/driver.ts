@@ -1,14 +1,14 @@
 import type { Log } from '../../log.ts'
 
-/** A driver takes words from process to process. A process may get its own back. */
+/** Transports messages between processes. A process may receive its own. */
 export interface Driver extends AsyncDisposable {
-  /** Never throws: what cannot be sent is lost. */
+  /** Never throws: unsent messages are lost. */
   publish(messages: readonly string[]): void | Promise<void>
 }
 
-/** The parts that a driver is opened with. It rejects when it cannot be reached at the start, and comes back by itself later. */
+/** Opening rejects if the server is unreachable; later it reconnects automatically. */
 export interface DriverParts {
-  /** The name that this instance's messages go by where several instances share a driver. */
+  /** The instance's subject, for servers shared by instances. */
   name: string
   log: Log
   take: (message: string) => void

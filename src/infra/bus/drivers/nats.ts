@@ -1,9 +1,12 @@
 import type { Driver, DriverParts } from './driver.ts'
 import { StartRefused } from '../../start-refused.ts'
 
-/** Core NATS: at most once, as the bus promises no more. One subject per instance. https://docs.nats.io/nats-concepts/core-nats */
+/**
+ * Core NATS: delivery without guarantee, as the bus requires no more. One subject per instance.
+ * https://docs.nats.io/nats-concepts/core-nats
+ */
 export async function connectNats(url: string, { name, log, take }: DriverParts): Promise<Driver> {
-  // Loaded where it is wanted: most servers run without.
+  // Loaded on demand: most servers don't use it.
   const { connect } = await import('@nats-io/transport-node')
   const { username, password, host } = new URL(url)
   const connection = await connect({
@@ -16,7 +19,7 @@ export async function connectNats(url: string, { name, log, take }: DriverParts)
     maxReconnectAttempts: -1,
     reconnectTimeWait: 500,
     timeout: 5_000,
-    // A server that vanished without a word is noticed when three of these in a row were not answered.
+    // A dead server is detected after three unanswered pings.
     pingInterval: 5_000,
     maxPingOut: 2,
   }).catch((error: unknown) => {
@@ -32,7 +35,7 @@ export async function connectNats(url: string, { name, log, take }: DriverParts)
 
   return {
     publish(messages) {
-      // While it is away messages are lost rather than kept: late they would be worth nothing.
+      // While disconnected, messages are dropped: late ones are useless.
       try {
         for (const message of messages) connection.publish(name, message)
       } catch (error) {

@@ -9,8 +9,8 @@ const ASK_MS = 5_000
 const ANSWER_MS = 3_000
 
 /**
- * `NOTIFY` on the database that is there anyway. Sent after the commit and many at once, for a NOTIFY inside a writing
- * transaction would serialise all commits. What is longer than a notification goes in numbered parts.
+ * Uses `NOTIFY`, sent after the commit and batched: a NOTIFY inside a writing transaction would serialize all commits.
+ * Longer messages are split into numbered parts.
  */
 export async function connectPostgres(postgres: Postgres, { log, take }: DriverParts): Promise<Driver> {
   let listener: pg.Client | null = null
@@ -39,10 +39,10 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
     }
     if (isClosed) return client.end()
     listener = client
-    // A client that only listens would not notice that nothing can come any more.
+    // A client that only listens wouldn't notice a dead connection.
     const asking = setInterval(() => void client.query('select 1').catch(() => dropConnection(client)), ASK_MS).unref()
     client.once('end', () => clearInterval(asking))
-    // Not before: an attempt that fails comes to its end too, and whoever made it makes the next.
+    // Not earlier: a failed attempt also ends, and its caller retries.
     client.once('end', () => {
       listener = null
       if (!isClosed) setTimeout(() => void relisten(), 500).unref()
@@ -71,7 +71,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
             values: [parts],
           })
           .catch((error: unknown) => log.debug({ error }, 'a message was not sent'))
-      // One after the other, so that what one process says keeps its order.
+      // Sequential, to keep each sender's order.
       sending = sending.then(send)
     },
     async [Symbol.asyncDispose]() {
@@ -82,7 +82,7 @@ export async function connectPostgres(postgres: Postgres, { log, take }: DriverP
   }
 }
 
-/** `#<id> <number of this part> <of how many> <its bytes in base64>` */
+/** `#<id> <part number> <part count> <base64>` */
 function inParts(id: string, message: string): string[] {
   const words = Buffer.from(message).toString('base64')
   const count = Math.ceil(words.length / PART_BYTES)
@@ -90,7 +90,7 @@ function inParts(id: string, message: string): string[] {
   return Array.from({ length: count }, (_, i) => `#${id} ${i} ${count} ${partOf(i)}`)
 }
 
-/** The parts of a message come one after the other; one whose beginning was missed is dropped. */
+/** Parts arrive in order; a message whose start was missed is dropped. */
 export function joinParts(take: (message: string) => void): (payload: string) => void {
   let open: { id: string; parts: string[] } | null = null
   return (payload) => {

@@ -5,20 +5,23 @@ import { StartRefused } from '../../start-refused.ts'
 const ASK_MS = 5_000
 const ANSWER_MS = 3_000
 
-/** Redis publish and subscribe: at most once, as the bus promises no more. https://redis.io/docs/latest/develop/pubsub/ */
+/**
+ * Redis publish and subscribe: delivery without guarantee, as the bus requires no more.
+ * https://redis.io/docs/latest/develop/pubsub/
+ */
 export async function connectRedis(url: string, { name, log, take }: DriverParts): Promise<Driver> {
-  // Loaded where it is wanted: most servers run without.
+  // Loaded on demand: most servers don't use it.
   const { Redis } = await import('ioredis')
   const options = {
     lazyConnect: true,
     connectTimeout: 5_000,
     commandTimeout: ANSWER_MS,
-    // While it is away messages are lost rather than kept: late they would be worth nothing.
+    // While disconnected, messages are dropped: late ones are useless.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt: number) => Math.min(2_000, attempt * 100),
   }
-  // A connection that listens can say nothing.
+  // A subscribed connection can't publish.
   const speaks = new Redis(url, options)
   const listens = new Redis(url, options)
   for (const connection of [speaks, listens])
@@ -48,7 +51,7 @@ export async function connectRedis(url: string, { name, log, take }: DriverParts
   }
 }
 
-/** A server that vanished without a word is noticed, and reached anew. */
+/** Detects a dead server and reconnects. */
 async function ask(connection: Redis): Promise<void> {
   if (connection.status === 'ready') await connection.ping().catch(() => connection.disconnect(true))
 }

@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** The bytes that came are not an answer of HTTP/1.1 (RFC 9112). */
+/** The bytes aren't an HTTP/1.1 response (RFC 9112). */
 export class NotHttp extends Error {
   override name = 'NoHttp'
   readonly code = 'UK_NO_HTTP'
 }
 
-/** Told in order: one `head` that is final, any number of `data`, one `end`. */
+/** Called in order: one final `head`, any number of `data`, one `end`. */
 export interface AnswerSink {
-  /** 100 and 103 are told too, before the final one. */
+  /** Also called for 100 and 103, before the final head. */
   head(status: number, headers: IncomingHttpHeaders): void
-  /** A view of the bytes that were pushed. */
+  /** A view of the pushed bytes. */
   data(bytes: Buffer): void
   end(): void
 }
@@ -20,7 +20,7 @@ const LARGEST_CHUNK_LINE = 4_096
 const CR = 0x0d
 const LF = 0x0a
 const SHORT_DIGITS = 7
-/** The value of a byte as a hexadecimal digit; -1: none. */
+/** Hex digit values; -1 if invalid. */
 const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
   const digit = Number.parseInt(String.fromCharCode(byte), 16)
   return Number.isNaN(digit) ? -1 : digit
@@ -29,7 +29,7 @@ const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
 type State =
   | 'idle'
   | 'head'
-  /** `left` bytes of the body are to come. */
+  /** `left` body bytes remain. */
   | 'length'
   /** The body ends with the connection. */
   | 'close'
@@ -37,32 +37,32 @@ type State =
   | 'chunk-data'
   | 'chunk-end'
   | 'trailer'
-  /** The answer is whole; its reader is about to be told. */
+  /** The response is complete but not reported yet. */
   | 'over'
 
 /**
- * Reads the answers of one connection, one after the other (RFC 9112). Strict where two readers could understand two
- * things: whoever sends both a length and chunks, two lengths, folded lines or bytes nobody asked for is not read on.
+ * Parses one connection's responses (RFC 9112). Strict about ambiguity: a length with chunks, two lengths, folded
+ * lines, or unrequested bytes end the connection.
  */
 export class AnswerParser {
   readonly #sink: AnswerSink
   #state: State = 'idle'
   #bodiless = false
   #left = 0
-  /** Bytes of the trailer so far. */
+  /** Trailer bytes so far. */
   #trailer = 0
-  /** The beginning of a head, chunk line or trailer that has not wholly come. */
+  /** The start of an incomplete head, chunk line, or trailer. */
   #held: Buffer | null = null
-  /** Whether the connection may carry another request after this answer. */
+  /** Whether the connection can carry another request. */
   keepAlive = true
-  /** The seconds for which the other side promised to keep an idle connection; null: it did not say. */
+  /** How long the server keeps an idle connection, in seconds. Null if not announced. */
   idleSeconds: number | null = null
 
   constructor(sink: AnswerSink) {
     this.#sink = sink
   }
 
-  /** The next answer is to this request. */
+  /** Expects the response to this request. */
   expect(method: string): void {
     this.#state = 'head'
     this.#bodiless = method === 'HEAD'
@@ -70,13 +70,13 @@ export class AnswerParser {
     this.keepAlive = true
   }
 
-  /** Throws `NoHttp`. */
+  /** Throws `NotHttp`. */
   push(bytes: Buffer): void {
     let at = 0
     while (at < bytes.length) {
       at = this.#step(bytes, at)
       if (this.#state !== 'over') continue
-      // Bytes after a whole answer were not asked for, and must never be taken for the answer to the next request.
+      // Bytes after a complete response must never be taken for the next one.
       if (at < bytes.length) this.keepAlive = false
       return this.#tellEnd()
     }
@@ -104,7 +104,7 @@ export class AnswerParser {
     }
   }
 
-  /** The other side has ended the connection. Whether the answer is whole with that. */
+  /** The server closed the connection. Returns whether the response is complete. */
   finish(): boolean {
     if (this.#state === 'idle') return true
     if (this.#state !== 'close') return false
@@ -176,13 +176,13 @@ export class AnswerParser {
     this.#sink.head(status, headers)
   }
 
-  /** A chunk's size, the end of its data, or a line of the trailer. */
+  /** A chunk's size, the end of its data, or a trailer line. */
   #readLine(bytes: Buffer, at: number): number {
     const next = this.#held === null ? this.#readShort(bytes, at) : 0
     return next > 0 ? next : this.#readAny(bytes, at)
   }
 
-  /** A line between chunks as nearly all of them are: whole, and without an extension. 0: it is another. */
+  /** The common case: a complete chunk line without extension. Returns 0 otherwise. */
   #readShort(bytes: Buffer, at: number): number {
     let end = at
     let size = 0
@@ -228,7 +228,7 @@ export class AnswerParser {
         return this.#takeSize(Number.parseInt(size[1]!, 16))
       }
       default:
-        // Trailers say nothing that is asked for.
+        // Trailers are ignored.
         if ((this.#trailer += line.length + 2) > LARGEST_HEAD)
           throw new NotHttp('the trailer of the answer is too long')
         if (line === '') this.#state = 'over'
@@ -247,9 +247,9 @@ export class AnswerParser {
   }
 }
 
-/** Field lines into lower-case names (RFC 9112, 5). Throws for what could hide another header. */
+/** Parses header lines to lower-case names (RFC 9112, 5). Throws on anything that could hide another header. */
 function readFields(text: string, from: number): IncomingHttpHeaders {
-  // Without a prototype: a header may be called `constructor`.
+  // No prototype: a header may be named `constructor`.
   const headers: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
   let at = from
   while (at < text.length) {
@@ -271,18 +271,17 @@ function readFields(text: string, from: number): IncomingHttpHeaders {
   return headers
 }
 
-// Providers write the same few names again and again.
+// Providers send the same few names.
 const names = new Map<string, string>()
 const MOST_NAMES = 1_024
 
-/** The name of a header in lower case. */
 function nameOf(rawName: string): string {
   const cachedName = names.get(rawName)
   if (cachedName !== undefined) return cachedName
   const name = rawName.toLowerCase()
   if (!TOKEN.test(name)) throw new NotHttp('a header of the answer has no proper name')
   if (names.size >= MOST_NAMES) names.clear()
-  // A slice would keep the whole head.
+  // A slice would retain the whole head.
   names.set(Buffer.from(rawName).toString(), name)
   return name
 }

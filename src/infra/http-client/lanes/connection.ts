@@ -9,25 +9,25 @@ import { type Limits, MOST_INTERIM } from '../limits.ts'
 import type { StreamedBody } from '../send.ts'
 import { writeStreamed } from './write-streamed.ts'
 
-/** A request as it is written, and who is told of its answer. */
+/** A request and the handler of its response. */
 export interface Order {
   method: string
-  /** Request line and fields with their empty line, and what of the body leaves as text. Latin-1. */
+  /** Request line, headers, empty line, and any body text. Latin-1. */
   head: string
   body: Buffer | string | null
-  /** The body, where it is read as it is sent. */
+  /** A body read while it is sent. */
   streamed: StreamedBody | null
   handler: Dispatcher.DispatchHandler
-  /** The account that the answer is for, or what else it is for: long answers come by turns of these. */
+  /** The account (or other subject) whose turn a long response uses. */
   party: string
   limits: Limits
-  /** The time limit of the order, from its beginning to the end of its answer. Infinity: as the limits say. */
+  /** The order's total time limit. Infinity: default limits. */
   withinMs: number
-  /** Milliseconds, by turns of the lane's clock, since it began to wait for a connection, then since it was sent. */
+  /** Milliseconds on the lane's clock since it started to wait for a connection, then since it was sent. */
   elapsedMs: number
 }
 
-/** The other side closed before its answer was whole. */
+/** The server closed before the response was complete. */
 export class ConnectionClosed extends Error {
   override name = 'ConnectionClosed'
   readonly code = 'UK_CONNECTION_CLOSED'
@@ -38,34 +38,31 @@ export class AnswerTimeout extends Error {
   readonly code = 'UK_ANSWER_TIMEOUT'
 }
 
-/** The server sent more than the order allows. */
+/** The response exceeds the order's limit. */
 export class AnswerTooLarge extends Error {
   override name = 'AnswerTooLarge'
   readonly code = 'UK_ANSWER_TOO_LARGE'
 }
 
-/** Strings up to here leave together with their head, in one write. */
+/** Strings up to this size are sent with their head in one write. */
 const ONE_WRITE = 16_384
-/** Up to here one write of head and body that are copied together costs less than a vectored one. */
+/** Up to this size, copying head and body into one write is cheaper than a vectored one. */
 const COPIED = 65_536
-/** Bytes that an answer brings in a row before others have a turn. */
+/** Response bytes read in a row before others get a turn. */
 const IN_A_ROW = 65_536
-/** A smaller piece was all that had come: nothing waits behind it. */
+/** A smaller piece was everything available. */
 const LARGE_PIECE = 8_192
-/**
- * The buffer that requests are copied to. Sockets mostly take all of a request at once, so one serves all
- * connections.
- */
+/** Shared buffer for outgoing requests. Sockets usually accept a whole request at once. */
 let outbox = Buffer.allocUnsafeSlow(COPIED)
 const EVENTS = /^text\/event-stream|^application\/vnd\.amazon\.eventstream/i
 
 /**
- * A connection that carries one order at a time. `onFree` is called when it may carry the next order, `onClosed`
- * when it never will again. Bytes that come while it carries no order close it.
+ * Carries one order at a time. Calls `onFree` when ready for the next and `onClosed` when closed for good. Bytes
+ * outside an order close it.
  */
 export class Connection implements AnswerSink {
   readonly #socket: Socket
-  /** Ciphers take their time, and keep what they are given until then. */
+  /** TLS is slower and keeps its input buffer. */
   readonly #secure: boolean
   readonly #parser = new AnswerParser(this)
   readonly #onFree: (connection: Connection) => void
@@ -73,11 +70,11 @@ export class Connection implements AnswerSink {
   #order: Order | null = null
   #grip: Grip | null = null
   #closed = false
-  /** The handler has paused the answer. */
+  /** The handler paused the response. */
   #paused = false
-  /** The answer waits for its turn. */
+  /** The response is waiting for its turn. */
   #isPaced = false
-  /** Bytes of the answer that came in a row. */
+  /** Response bytes read in a row. */
   #inARow = 0
   readonly #source = {
     pause: () => {
@@ -91,16 +88,16 @@ export class Connection implements AnswerSink {
     },
   }
   #answering = false
-  /** A body is being read and sent. */
+  /** A body is being sent. */
   #streaming = false
-  /** Heads of 1xx, and bytes, of the answer that is being read. */
+  /** Interim (1xx) heads and bytes of the current response. */
   #interim = 0
   #size = 0
-  /** The most that `taken` of the order may become. */
+  /** The limit for the order's `elapsedMs`. */
   #mostMs = 0
-  /** An order's handler is told that its turn has come. */
+  /** The order's handler is being notified of its start. */
   #starting = false
-  /** Milliseconds, by turns of the lane's clock, since something last came. */
+  /** Milliseconds on the lane's clock since the last data. */
   #waited = 0
 
   constructor(wire: Wire, onFree: (connection: Connection) => void, onClosed: (connection: Connection) => void) {
@@ -115,12 +112,12 @@ export class Connection implements AnswerSink {
     socket.on('close', () => this.#close(new ConnectionClosed('the other side closed the connection')))
   }
 
-  /** The seconds for which the other side said that it keeps an idle connection. */
+  /** How long the server keeps an idle connection. */
   get idleSeconds(): number | null {
     return this.#parser.idleSeconds
   }
 
-  /** False: its handler did not want it any more, and nothing was written. */
+  /** False: the handler had canceled, and nothing was written. */
   send(order: Order): boolean {
     this.#order = order
     this.#answering = false
@@ -150,10 +147,10 @@ export class Connection implements AnswerSink {
     else if (body === null || body.length === 0) socket.write(head, 'latin1')
     else if (typeof body === 'string' && body.length <= ONE_WRITE) socket.write(head + body, 'latin1')
     else if (typeof body !== 'string' && !this.#secure && head.length + body.length <= COPIED) {
-      // One write of bytes that are copied together costs less than a vectored one, and than one of a string.
+      // One write of copied bytes is cheaper than a vectored write or a string.
       const at = outbox.write(head, 'latin1')
       socket.write(outbox.subarray(0, at + body.copy(outbox, at)))
-      // Bytes that have not left yet leave from this memory.
+      // Unsent bytes still use this memory.
       if (socket.writableLength > 0) outbox = Buffer.allocUnsafeSlow(COPIED)
     } else {
       socket.cork()
@@ -173,7 +170,7 @@ export class Connection implements AnswerSink {
     )
   }
 
-  /** A turn of the lane's clock: what takes too long is given up, an idle connection too. */
+  /** A tick of the lane's clock: gives up slow orders and idle connections. */
   turn(ms: number, idleMs: number): void {
     const order = this.#order
     if (order === null) {
@@ -189,7 +186,7 @@ export class Connection implements AnswerSink {
 
   abort(grip: Grip, reason: Error): void {
     if (grip !== this.#grip) return
-    // Nothing has left for this order yet: the connection is as good as it was.
+    // Nothing was sent yet, so the connection stays usable.
     if (this.#starting) this.#tellError(reason)
     else this.#close(reason)
   }
@@ -248,20 +245,20 @@ export class Connection implements AnswerSink {
     this.#grip = null
     this.#waited = 0
     this.#release()
-    // An answer that came before the request was wholly sent leaves the rest of it in the way of the next; and who hears of
-    // the end may write over the rest.
+    // A response before the end of its request leaves unsent bytes that would corrupt the next request, and the buffer
+    // may be reused.
     if (this.#socket.writableLength > 0 || this.#streaming) this.#socket.destroy()
     try {
       order.handler.onResponseEnd?.(grip, {})
     } catch (error) {
-      // A handler that chokes on the end of an answer is told so: nobody else would end the wait for it.
+      // Reports a handler's own error at the end, because nothing else would end its wait.
       order.handler.onResponseError?.(grip, error as Error)
     }
     if (this.#parser.keepAlive && !this.#closed && !this.#socket.destroyed) this.#onFree(this)
     else this.#socket.end()
   }
 
-  /** The bytes that come are copied: a handler that is told of them may keep them. */
+  /** Copies incoming bytes, because handlers may keep them. */
   #read(bytes: Buffer): void {
     if (this.#closed) return
     this.#waited = 0
@@ -312,7 +309,7 @@ export class Connection implements AnswerSink {
   }
 }
 
-/** The hold of an order's handler on its connection: it does nothing once the order is over, whoever has it next. */
+/** A handler's control over its connection. Does nothing after the order ends. */
 class Grip implements Dispatcher.DispatchController {
   readonly #connection: Connection
   paused = false

@@ -1,38 +1,36 @@
 import { type LookupFunction, type Socket, connect, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
-/** The server that a connection leads to. */
 export interface Destination {
   protocol: string
-  /** The host to connect to; an IPv6 address has no brackets here. */
+  /** IPv6 addresses without brackets. */
   hostname: string
   port: number
 }
 
-/** An open connection. What comes goes to `read`, in memory that is used again as soon as it returns. */
+/** An open connection. `read` receives data in memory that is reused after it returns. */
 export interface Wire {
   socket: Socket
   read: ((bytes: Buffer) => void) | null
 }
 
-/** Opens one connection after the other to one place. */
+/** Opens connections to one destination. */
 export type Connector = (done: (error: Error | null, wire: Wire | null) => void) => void
 
-/** The connection was not accepted, or the other side did not finish its handshake. */
+/** The connection or its TLS handshake timed out. */
 export class ConnectTimeout extends Error {
   override name = 'ConnectTimeout'
   readonly code = 'UK_CONNECT_TIMEOUT'
 }
 
-/** The most that a read brings. */
+/** Maximum bytes per read. */
 const READ_BYTES = 65_536
 const KEEP_ALIVE_MS = 60_000
 
-// Reading is synchronous, so that all connections share one place to read into: memory for each read costs more than
-// the reading.
+// Reads are synchronous, so connections share one buffer: allocating per read costs more than reading.
 const inbox = Buffer.allocUnsafeSlow(READ_BYTES)
 
-/** Over TCP, or TLS with the session of the connection before. */
+/** TCP or TLS, resuming the previous TLS session. */
 export function createConnector(
   { protocol, hostname, port }: Destination,
   { timeoutMs, lookup }: { timeoutMs: number; lookup?: LookupFunction },
@@ -56,7 +54,7 @@ export function createConnector(
     const socket = secure
       ? connectTls({
           ...how,
-          // An address is not a name that a server could have a certificate by (RFC 6066, 3).
+          // SNI doesn't allow addresses (RFC 6066, 3).
           ...(isIP(hostname) === 0 && { servername: hostname }),
           ALPNProtocols: ['http/1.1'],
           session,
@@ -70,7 +68,7 @@ export function createConnector(
     const onOpen = (): void => over(null)
     function over(error: Error | null): void {
       clearTimeout(timer)
-      // It may be the session that the other side will not have.
+      // The server may have rejected the session.
       if (error !== null) session = undefined
       socket.off('error', over).off(secure ? 'secureConnect' : 'connect', onOpen)
       done(error, error === null ? wire : null)

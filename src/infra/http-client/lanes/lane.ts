@@ -1,37 +1,37 @@
 import { AnswerTimeout, Connection, type Order } from './connection.ts'
 import type { Connector, Wire } from './connector.ts'
 
-/** How to connect, and how long an idle connection is kept. */
+/** How to connect, and how long to keep idle connections. */
 export interface LaneOptions {
   connect: Connector
   mostConnections: number
   idleMs: number
-  /** Counts with the other lanes of the same way out. */
+  /** Shared by the lanes of one client. */
   idle: Idle
 }
 
-/** Idle connections of all lanes, whose number is bounded: they are descriptors of files that nobody uses. */
+/** Idle connections of all lanes. Bounded, because each uses a file descriptor. */
 export interface Idle {
   count: number
   most: number
-  /** Called when too many connections are idle: the oldest are to be closed. */
+  /** Called when too many are idle: close the oldest. */
   shed(): void
 }
 
-/** Orders that wait for a connection beyond the most there may be. */
+/** Waiting orders when all connections are busy. */
 const MOST_WAITING = 10_000
-/** A server's own word for how long it keeps a connection is not trusted to the last second. */
+/** Closes before the server's announced idle timeout, which may be imprecise. */
 const EARLIER_MS = 2_000
 
 /**
- * The connections to one origin with one credential for one party. An order takes the connection that became free
- * last, or a new one.
+ * Connections to one origin with one credential for one party. An order uses the most recently freed connection or a
+ * new one.
  */
 export class Lane {
   readonly #host: string
   readonly #options: LaneOptions
   readonly #free: Connection[] = []
-  /** Their answers are over, and what may have come behind those is still to be read. */
+  /** Finished, but unread bytes may follow their response. */
   readonly #resting: Connection[] = []
   readonly #all = new Set<Connection>()
   readonly #waiting: Order[] = []
@@ -45,7 +45,7 @@ export class Lane {
     this.#options = options
   }
 
-  /** Whether no order waits and none is under way. */
+  /** No order is waiting or in progress. */
   get isIdle(): boolean {
     return this.#waiting.length === 0 && this.#connecting === 0 && this.#free.length === this.#all.size
   }
@@ -79,7 +79,7 @@ export class Lane {
       )
     }
     for (const order of this.#waiting) order.elapsedMs += ms
-    // They wait in the order in which they came, and most of them equally long.
+    // In arrival order; most have waited equally long.
     for (let at = 0; at < this.#waiting.length;) {
       const order = this.#waiting[at]!
       if (order.elapsedMs <= Math.min(order.limits.headMs, order.withinMs)) at++
@@ -90,7 +90,7 @@ export class Lane {
     }
   }
 
-  /** Closes so many idle connections, those first that were idle longest. */
+  /** Closes the connections that were idle longest. */
   shed(most: number): void {
     for (const connection of this.#free.slice(0, most)) connection.destroy()
   }
@@ -109,7 +109,7 @@ export class Lane {
         wire?.socket.destroy()
         const order = this.#waiting.shift()
         if (order) fail(order, error ?? new Error('this server is closing'))
-        // Those beyond the most there may be had no attempt of their own: nobody else would begin one for them.
+        // Those beyond the limit have no attempt of their own, so nothing else would start one.
         return this.#further()
       }
       this.#opened(wire)
@@ -127,14 +127,14 @@ export class Lane {
   }
 
   /**
-   * An answer may have come together with more that nobody asked for, one record of TLS behind the other. Such a
-   * connection closes itself when that is read: so one is lent on when the event loop has looked at it once more.
+   * A response may be followed by unrequested bytes in a further TLS record. Such a connection closes itself when they
+   * are read, so connections are reused only after another event-loop poll.
    */
   #rest(connection: Connection): void {
     if (this.#resting.push(connection) === 1) setImmediate(this.#looked, 0)
   }
 
-  /** Comes behind each look of the event loop. `before`: how many rested already when it looked. */
+  /** Runs after each poll. `before`: connections that were already resting. */
   readonly #looked = (before: number): void => {
     for (const connection of this.#resting.splice(0, before)) if (this.#all.has(connection)) this.#next(connection)
     this.#further()

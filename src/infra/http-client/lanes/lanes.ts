@@ -2,24 +2,24 @@ import type { Connector } from './connector.ts'
 import { type Idle, Lane } from './lane.ts'
 import type { Send } from '../send.ts'
 
-/** Connections that one party may have to one place. */
+/** Connections per party and destination. */
 const CONNECTIONS = 1_024
 /**
- * Limits of lanes and idle connections: each party has lanes of its own and users name origins, so both could grow
- * without end. The ones unused longest are closed.
+ * Limits for lanes and idle connections, which grow with parties and user-provided origins. The least recently used are
+ * closed.
  */
 const MOST: Most = { lanes: 4_096, idle: 1_024 }
-/** The share that is left after the oldest have gone, so that they are not looked for again at once. */
+/** The share kept after cleanup, so the next one isn't due immediately. */
 const KEEP_SHARE = 0.9
-/** A lane without connections still knows the session of TLS, which servers keep for some minutes. */
+/** An empty lane keeps its TLS session, which servers accept for some minutes. */
 const EMPTY_MS = 300_000
 const HTTPS_IDLE_MS = 55_000
-/** Plain HTTP servers of local engines close idle connections after 5 s without saying so. */
+/** Plain HTTP servers of local engines close idle connections after 5 s without announcing it. */
 const HTTP_IDLE_MS = 4_000
 
 interface Most {
   lanes: number
-  /** Connections that carry nothing. */
+  /** Idle connections. */
   idle: number
 }
 type ByOrigin = Map<string, Map<string, Map<string, Lane>>>
@@ -30,7 +30,7 @@ interface Place {
   party: string
 }
 
-/** The lanes of one way out, by origin, by whether it may be private, by credential and by party. */
+/** A client's lanes by origin, privacy, credential, and party. */
 export class Lanes {
   readonly #connector: (origin: URL, mayBePrivate: boolean) => Connector
   readonly #checked: ByOrigin = new Map()
@@ -51,7 +51,7 @@ export class Lanes {
 
   of({ origin, credential, party, mayBePrivate = false }: Send): Lane {
     const root = mayBePrivate ? this.#unchecked : this.#checked
-    // Three strings that are known to their owners: a call makes none of its own to find its lane.
+    // Existing strings are the keys, so a lookup allocates nothing.
     return root.get(origin)?.get(credential)?.get(party) ?? this.#open({ root, origin, credential, party })
   }
 

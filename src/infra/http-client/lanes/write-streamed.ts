@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import type { StreamedBody } from '../send.ts'
 
 /**
- * Writes a body as fast as the other side takes it, for as long as it is `wanted`: an answer may come before its end, and
- * then nobody waits for the rest. Throws when the source breaks, or does not hold as many bytes as were announced.
+ * Writes a body at the server's pace while `isWanted`; an early response ends it. Throws if the source fails or its
+ * size differs from the announced one.
  */
 export async function writeStreamed(
   socket: Socket,
@@ -11,14 +11,14 @@ export async function writeStreamed(
   isWanted: () => boolean,
 ): Promise<void> {
   let bytesRead = 0
-  // Held back until the next has come: with the last one the request would be whole, though the source be longer.
+  // Held back until the next chunk: otherwise a source that is too long would still complete the request.
   let last: Buffer | null = null
   for await (const part of bytes) {
     if (!isWanted()) return
     bytesRead += part.length
     if (bytesRead > length) break
     if (last !== null && !socket.write(last)) await waitForDrain(socket)
-    // A source may use the memory of a part again once the next is asked for.
+    // The source may reuse a chunk's memory.
     last = Buffer.from(part)
   }
   if (!isWanted()) return

@@ -10,14 +10,14 @@ import type { CallTable } from './tables.ts'
 
 export type CallRow = Selectable<CallTable>
 
-/** The owner of the calls: an account, workspaces, or both; neither: all calls. */
+/** Calls of an account, of workspaces, or of both; neither: all calls. */
 export interface CallsOwner {
   accountId?: Id | undefined
   workspaceIds?: readonly Id[] | undefined
 }
 
 export interface UsageFilters {
-  /** UTC days, both included, `YYYY-MM-DD`. */
+  /** UTC days, inclusive, `YYYY-MM-DD`. */
   from?: string | undefined
   to?: string | undefined
   model?: string | undefined
@@ -28,12 +28,12 @@ export interface UsageFilters {
 }
 
 const DAY_MS = 86_400_000
-/** An id is made when a call is asked for, which may have to wait before it begins. */
+/** An ID is created with the request, which may wait before the call starts. */
 const ID_BEFORE_MS = 2 * DAY_MS
 
 const firstIdOn = (day: string, more: number): Id => firstIdAt(Math.max(0, Date.parse(day) + more))
 
-/** Ids sort by time: with them a day is found without an index of its own. */
+/** IDs sort by time, so a day needs no separate index. */
 const narrow = (
   db: Db,
   { accountId, workspaceIds, from, to, model, keyId, provider, surface, billing }: CallsOwner & UsageFilters,
@@ -53,7 +53,7 @@ const narrow = (
   return query
 }
 
-/** Metered calls, newest first. Refuses with `invalid_cursor`. */
+/** Newest first. Throws `invalid_cursor`. */
 export async function callsPage(
   db: Db,
   whose: CallsOwner,
@@ -94,7 +94,7 @@ export interface ShownCall {
   streamed: boolean
 }
 
-/** A call as the wire shows it. */
+/** A call as shown by the API. */
 export function showCall(row: CallRow): ShownCall {
   const { id, workspace_id, key_id, chat_id, run_id, surface, model, provider, billing, status } = row
   return {
@@ -138,7 +138,7 @@ export const usageFrom = (row: Buckets): Usage => ({
   total_tokens: Number(row.total_tokens),
 })
 
-/** The costs of chats, runs or messages, many at once, per id, in nano-dollars. Those without a priced call are absent. */
+/** Costs of chats, runs, or messages by ID, in nano-dollars. Those without a priced call are missing. */
 export async function costsOf(
   db: Db,
   of: 'chat_id' | 'run_id' | 'message_id',

@@ -2,19 +2,19 @@ import { sql } from 'kysely'
 import type { Id } from '#core/ids.ts'
 import type { Db } from '../../postgres/client.ts'
 
-/** A model as one endpoint serves it. */
+/** A model at one endpoint. */
 export interface Speaker {
   endpointId: Id
-  /** The platform's id of the model. */
+  /** The platform's model ID. */
   model: string
 }
 
-/** The number of last calls that tell how fast a model is. */
+/** Recent calls used to measure a model's speed. */
 const LAST = 20
 
 /**
- * The speed of each model in its last successful calls, in characters a second, by `keyOf`; null where none succeeded.
- * From the books, so every process says the same.
+ * Characters per second over each model's last successful calls, by `keyOf`; null without one. Computed from stored
+ * calls, so all processes agree.
  */
 export async function speedsOf(db: Db, speakers: readonly Speaker[]): Promise<ReadonlyMap<string, number>> {
   if (speakers.length === 0) return new Map()

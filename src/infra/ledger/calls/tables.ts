@@ -26,14 +26,14 @@ export interface CallTable extends Counts {
   endpoint_id: Id | null
   billing: Billing
   status: 'succeeded' | 'failed' | 'cancelled'
-  /** The UTC day, as the driver makes it. */
+  /** A UTC day, as returned by the driver. */
   day: Date
   audio_seconds: number
   video_seconds: number
   cost_nano: Nano | null
   charged_nano: Nano
   overrun_nano: Nano
-  /** The part of what was charged that an administrator gave back. */
+  /** The refunded part of the charge. */
   refunded_nano: Nano
   cost_source: CostSource | null
   finish_reason: string | null
@@ -44,6 +44,6 @@ export interface CallTable extends Counts {
   path: string | null
   asked_model: string | null
   request_bytes: number | null
-  /** Why this provider was asked. Null: the record stands for no request in the log of requests. */
+  /** Why this provider was chosen. Null: the record isn't linked to a logged request. */
   why: string | null
 }

@@ -11,7 +11,7 @@ declare module '../../postgres/tables.ts' {
   }
 }
 
-/** The sums over the calls of a UTC day that these columns do not tell apart. Kept by each settlement. */
+/** Daily sums of calls per combination of these columns. Updated by each settlement. */
 interface UsageDayTable extends Buckets {
   account_id: Id
   day: Date
@@ -34,12 +34,11 @@ interface UsageDayTable extends Buckets {
   duration_ms: bigint
 }
 
-/** The sums over calls. */
 export interface Sum {
   calls: number
   failed_calls: number
   cancelled_calls: number
-  /** The number of calls to models without a price: they are not in the cost. */
+  /** Calls to models without a price, which are not part of the cost. */
   unpriced_calls: number
   usage: Usage
   cost_usd: number
@@ -50,7 +49,7 @@ export interface Sum {
   average_duration_ms: number | null
 }
 
-/** The dimensions that usage may be grouped by, and their columns. */
+/** Grouping dimensions and their columns. */
 const dimensions = {
   model: 'model',
   provider: 'provider',
@@ -62,7 +61,6 @@ const dimensions = {
 } as const
 export type Dimension = keyof typeof dimensions
 
-/** A sum, and the value of each dimension that it is of. */
 export interface UsageGroup {
   of: { [dimension in Dimension]?: string | null }
   sums: Sum
@@ -97,8 +95,8 @@ type UsageCounts = Omit<
 >
 
 /**
- * The sums for each set of dimensions, in one pass over the days: `[['model'], ['day', 'model'], []]` are those by
- * model, by day and model, and of all. The dearest come first, days newest first; each set has `most` at most.
+ * Sums for each set of dimensions in one pass: `[['model'], ['day', 'model'], []]` groups by model, by day and model,
+ * and in total. Sorted by cost, days newest first; each set has up to `most` rows.
  */
 export async function sumDays(
   db: Db,
@@ -119,7 +117,7 @@ export async function sumDays(
       select ${sql.join([
         ...columns,
         sql`${bits} as set`,
-        // A sum of int8 is numeric, which comes as words: cast back, for none comes near 2^63.
+        // Sums of int8 are numeric, which the driver returns as text. None comes near 2^63.
         ...counts.map((column) => sql`coalesce(sum(${sql.ref(column)}), 0)::int8 as ${sql.ref(column)}`),
         sql`coalesce(sum(audio_seconds), 0)::float8 as audio_seconds`,
         sql`coalesce(sum(video_seconds), 0)::float8 as video_seconds`,
@@ -132,7 +130,7 @@ export async function sumDays(
     )
     select * from placed where place <= ${most} order by set, place`.execute(db)
   return sets.map((set) => {
-    // PostgreSQL sets the bit of each column that is not grouped by, the first column's highest.
+    // PostgreSQL sets the bit of each column not grouped by; the first column's is highest.
     const groupingMask = dimensionList.reduce((sum, name) => sum * 2 + (set.includes(name) ? 0 : 1), 0)
     return rows
       .filter((row) => row.set === groupingMask)
@@ -140,7 +138,6 @@ export async function sumDays(
   })
 }
 
-/** The sum over all calls. */
 export async function totalOf(db: Db, whose: CallsOwner, filters: UsageFilters = {}): Promise<Sum> {
   const [[total]] = (await sumDays(db, whose, filters, [[]])) as [[UsageGroup]]
   return total.sums

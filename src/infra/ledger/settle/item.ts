@@ -5,35 +5,38 @@ import { type CallCap, isReserved, spendSubjectsOf, drawsBalance, isGuarded, cap
 import type { AnsweredRequest, MeteredCall, Outcome, Payer } from '../ledger.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** One call for `settle_batch`: `line` has the fields of its own in that function's order, but for the place of what it shares. */
+/**
+ * A call for `settle_batch`. `line` has its individual fields in that function's order, except the index of the shared
+ * ones.
+ */
 export interface Item {
   id: Id
-  /** The call holds a reservation: its id may come again. */
+  /** The call has a reservation, so its ID may occur again. */
   reserved: boolean
-  /** Null: it was never sent, and is released. */
+  /** Null: never sent, to be released. */
   shared: SharedFields | null
   line: string
 }
 
-/** The columns that the calls of one payer and model have in common on one day. The same object for calls that come one after the other. */
+/** Columns shared by calls of one payer and model on one day. Consecutive calls share the object. */
 export interface SharedFields {
   day: number
   surface: string
   model: string
   endpointId: Id | null
   billing: string
-  /** The part of a record that is known when a call begins, as JSON; a reservation keeps it for the case that its process dies. */
+  /** Fields known at the start, as JSON; a reservation stores them in case the process dies. */
   text: string
   /** The payer's account. */
   payer: Id
-  /** The account whose balance such a call is taken off; null: nobody's. */
+  /** The account whose balance is charged, or null. */
   account: Id | null
   caps: readonly CallCap[]
 }
 
 /**
- * Every call of a model becomes one of these, so it is written out by hand: what a payer's calls of one model share is
- * put into words once, and there is no object in between.
+ * Hand-written because every model call needs it: shared fields are encoded once, and no intermediate object is
+ * created.
  */
 export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   const { usage, cost, firstTokenMs, finishReason, costSource, request = null } = outcome
@@ -51,20 +54,20 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   return { id: call.id, reserved: isReserved(call.payer, call.billing), shared, line }
 }
 
-/** A call that was sent, and of whose end nothing is known. Nobody is charged for it: what is charged is held. */
+/** A sent call with an unknown outcome. It isn't charged; the reservation is kept as cost. */
 export const interruptedLine = (id: Id, startedMs: number): string =>
   `\t${id}\t${startedMs}\tfailed\t0\t0\t0\t1\t0\t0\t0\t0\t0\t0\t0\testimated\tinterrupted\t\t0\tfalse`
 
-/** Providers' words are nearly always plain; a tab or a line's end would make two fields of them. */
+/** Providers' text is usually plain; a tab or line break would split fields. */
 const inLine = (words: string): string =>
   /^[a-z_]{1,64}$/.test(words) ? words : short(words).replaceAll(/[\t\n]/g, ' ')
 
 export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: null, line: `\t${id}` })
 
-// The last model of each payer: most call one after the other.
+// Each payer's last model: most calls repeat it.
 const sharedByPayer = new WeakMap<Payer, SharedFields>()
 
-/** The columns that this call has in common with its payer's others of the model. */
+/** The fields this call shares with its payer's others of the model. */
 export function sharedBy(call: MeteredCall): SharedFields {
   const { payer, surface, model, endpointId, billing, startedAt } = call
   const day = Math.floor(startedAt.getTime() / 86_400_000)
@@ -96,10 +99,10 @@ interface AnsweredShared extends SharedFields {
   request: AnsweredRequest
 }
 
-// The last kind of request of each.
+// The last kind of request for each.
 const answeredCache = new WeakMap<SharedFields, AnsweredShared>()
 
-/** The same for calls whose records stand for their requests. */
+/** The same for calls linked to their requests. */
 function sharedByAnswered(call: MeteredCall, request: AnsweredRequest): SharedFields {
   const shared = sharedBy(call)
   const { path, askedModel, why } = request
@@ -127,16 +130,13 @@ const columnsOf = (call: MeteredCall): object => ({
   ...spendSubjectsOf(call),
 })
 
-// Counts and words come from providers: what a column cannot hold must not keep a thousand others from being settled.
+// Providers supply counts and text: one invalid value must not block a thousand other settlements.
 const seconds = (count: number): number => (count > 0 ? Math.min(MOST_UNITS, count) : 0)
 const whole = (count: number): number =>
   Number.isFinite(count) ? Math.min(MOST_UNITS, Math.max(0, Math.round(count))) : 0
-/** Far above any call, and so far below what a column holds that a day's sum of such claims still fits. */
+/** Far above any call, and low enough that a day's sum fits the column. */
 const MOST_UNITS = 1e12
-/**
- * The cost that is billed, a million dollars at most: a provider that reports more is wrong, and a row of such calls
- * must still sum up.
- */
+/** The billed cost, up to a million dollars: a higher provider report is wrong, and sums must not overflow. */
 export const clampCost = (cost: Nano): Nano => (cost < 0n ? 0n : cost > MOST ? MOST : cost)
 const MOST = 1_000_000n * NANO
 const milliseconds = (count: number): number => Math.min(2 ** 31 - 1, whole(count))

@@ -8,36 +8,33 @@ import { SettleBatch } from './settle-batch.ts'
 
 const EVERY_MS = 200
 const BATCH = 1_000
-/**
- * The most calls that wait to be written. Beyond it no new call is admitted, so memory is bounded when the database is
- * gone.
- */
+/** Maximum unwritten calls. Above it no call is admitted, which bounds memory while the database is down. */
 const MOST = 50_000
 const RETRY_MS = 500
 const SPARE = 2
 
-/** Calls that are settled or released, on their way into the database. Written again until they are durable. */
+/** Writes settled and released calls to the database, retrying until they are durable. */
 export interface SettleQueue extends AsyncDisposable {
   add(item: Item): void
-  /** Writes these at once, whoever made them. */
+  /** Writes a batch immediately, also another process's. */
   settle(batch: SettleBatch): Promise<void>
   full(): boolean
-  /** Whether anything waits to be written. */
+  /** Whether anything is waiting. */
   any(): boolean
-  /** The batches that were written so far: another number tells that something was meanwhile. */
+  /** Changes whenever a batch was written. */
   written(): number
-  /** Whether something about this reserved call waits to be written. */
+  /** Whether a change of this reserved call is waiting. */
   has(id: string): boolean
-  /** Waits until all that was added so far is durable; throws when it cannot be now. */
+  /** Waits until everything added so far is durable. Throws if that isn't possible now. */
   flush(): Promise<void>
 }
 
 export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): SettleQueue {
   let open = new SettleBatch()
-  /** Full ones, oldest first, and the one that is being written. */
+  /** Full batches, oldest first, including the one being written. */
   const closedBatches: SettleBatch[] = []
   const spare: SettleBatch[] = []
-  // The first word about a reserved call stands: what it is settled on is not released afterwards.
+  // The first outcome of a reserved call counts: a settled call isn't released later.
   const waiting = new Set<string>()
   let count = 0
   let writtenCount = 0
@@ -62,7 +59,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
   }
 
   async function writeAll(): Promise<void> {
-    // Only what waits now: what comes meanwhile is gathered for the next time.
+    // Only what is waiting now; later calls are collected for the next write.
     if (open.count > 0) close()
     for (let remaining = closedBatches.length; remaining > 0; remaining--) {
       const batch = closedBatches[0]!
@@ -100,13 +97,15 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
       values: [shared, lines],
     })
 
-  /** Settles a batch's calls one by one: only a call that no column can hold is lost, and the log tells all of it. */
+  /**
+   * Settles a batch's calls individually: only calls with unstorable values are lost, and the log has all their data.
+   */
   async function settleOne(shared: string, lines: string, again = true): Promise<void> {
     try {
       await send(shared, Buffer.from(lines))
     } catch (error) {
       if (!isUnstorable(error)) throw error
-      // Another process recorded it in this moment: the next look finds it.
+      // Another process recorded it at the same moment; the retry finds it.
       if (again && sqlState(error) === UNIQUE_VIOLATION) return settleOne(shared, lines, false)
       log.error({ error, call: { shared, lines } }, 'a call cannot be recorded')
     }
@@ -134,7 +133,7 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
     written: () => writtenCount,
     has: (id) => waiting.has(id),
     async flush() {
-      // Calls added during a write are written by the one after it.
+      // Calls added during a write are part of the next one.
       if (writing) await writing
       if (count > 0) await write()
     },
@@ -151,5 +150,5 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
 }
 
 const UNIQUE_VIOLATION = '23505'
-/** SQLSTATE 22 and 23: a value that a column cannot hold. */
+/** SQLSTATE 22 and 23: a value the column can't store. */
 const isUnstorable = (error: unknown): boolean => /^2[23]/.test(sqlState(error) ?? '')

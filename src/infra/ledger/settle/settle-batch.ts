@@ -3,8 +3,8 @@ import type { SharedFields } from './item.ts'
 const FIRST_BYTES = 1 << 16
 
 /**
- * Settled calls on their way into the database, as bytes outside of the garbage collector's sight: thousands of them
- * wait at any time, and as objects each would be copied several times before it is dropped.
+ * Settled calls as bytes outside the garbage collector's heap: thousands are waiting at any time, and as objects they
+ * would be copied several times.
  */
 export class SettleBatch {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
@@ -13,15 +13,15 @@ export class SettleBatch {
   readonly #places = new Map<Pick<SharedFields, 'text'>, number>()
   /** The number of calls. */
   count = 0
-  /** The ids of calls that may come again before this batch is durable. */
+  /** IDs of calls that may occur again before this batch is durable. */
   ids: string[] = []
-  /** Entries that are not needed any more once this is durable. */
+  /** Called once the batch is durable, to free its entries. */
   after: (() => void) | null = null
 
-  /** Adds a call, in the form that an `Item` has. */
+  /** Adds a call in the format of `Item`. */
   add(shared: Pick<SharedFields, 'text'> | null, line: string): void {
     const text = `${this.count === 0 ? '' : '\n'}${shared === null ? '' : this.#placeOf(shared)}${line}`
-    // A character is three bytes at most.
+    // A character has up to three bytes.
     const most = this.#length + text.length * 3
     if (most > this.#bytes.length) this.#grow(most)
     this.#length += this.#bytes.write(text, this.#length)
@@ -34,7 +34,7 @@ export class SettleBatch {
     return place
   }
 
-  /** Empty again; its memory is kept. */
+  /** Empties the batch and keeps its memory. */
   clear(): void {
     this.#length = 0
     this.#shared = []
@@ -44,17 +44,17 @@ export class SettleBatch {
     this.after = null
   }
 
-  /** JSON of the shared parts. */
+  /** The shared fields as JSON. */
   get shared(): string {
     return `[${this.#shared.join(',')}]`
   }
 
-  /** A line per call, in UTF-8; each begins with the place of its shared part. */
+  /** UTF-8, one line per call, starting with the index of its shared fields. */
   get lines(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** The calls one by one, each as `shared` and `lines` of its own. */
+  /** Splits the batch into single calls. */
   each(): { shared: string; lines: string }[] {
     if (this.count === 0) return []
     return this.lines

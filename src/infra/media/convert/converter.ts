@@ -5,41 +5,41 @@ import { stageFile } from '../staged-file.ts'
 import { createEncoders } from './encoders.ts'
 import { waveHead } from './wave.ts'
 
-/** The format cannot be made on this machine. The message says what to install. */
+/** This machine can't produce the format. The message says what to install. */
 export class FormatNotMade extends Error {
   override name = 'FormatNotMade'
 }
 
 export interface ConvertOptions {
-  /** The account whose turn the work takes. */
+  /** The account whose turn the work uses. */
   account: string
   signal?: AbortSignal | undefined
-  /** A remark for the file's own metadata, where its format has a place for one. */
+  /** A comment for the file's metadata, if the format supports it. */
   comment?: string
 }
 
-/** Sound from one format to another. MP3, Opus, WAV and plain samples are made here, the rest by `ffmpeg` where it is installed. */
+/** Converts audio. MP3, Opus, WAV, and raw samples are built in; other formats need `ffmpeg`. */
 export interface Converter extends AsyncDisposable {
-  /** The formats that can be made from plain samples. */
+  /** Formats that can be produced from raw samples. */
   readonly formats: readonly SoundFormat[]
   /**
-   * One file in parts, each as soon as it is there; `wav` and `flac` come at the end, for their head tells the length.
-   * Throws `FormatNotMade`.
+   * Yields a file in parts as they are ready; `wav` and `flac` come at the end, because their header contains the
+   * length. Throws `FormatNotMade`.
    */
   fromPcm(pcm: Pcm, format: SoundFormat, options: ConvertOptions): AsyncIterable<Uint8Array>
-  /** The sound of any file that ffmpeg reads, as plain samples. Throws `FormatNotMade` where it is not installed, `ProgramFailed`. */
+  /** Decodes any file ffmpeg can read to raw samples. Throws `FormatNotMade` if ffmpeg is missing, `ProgramFailed`. */
   toPcm(file: AsyncIterable<Uint8Array>, sampleRate: number, options: ConvertOptions): Pcm
 }
 
-/** The rows that an account has at work, and all. */
+/** Concurrent conversions in total and per account. */
 const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
 const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 2_048 }
-/** The most bytes of sound that wait on disk for their length: 12 hours at 24 kHz. */
+/** Maximum sound on disk while its length is unknown: 12 hours at 24 kHz. */
 const MOST_BYTES = 2_000_000_000
-/** The options of every call: ffmpeg gets no terminal and no protocol but its own pipes. */
+/** ffmpeg gets no terminal and no protocols except its own pipes and files. */
 const QUIET = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'file,pipe', '-threads', '1']
 
-/** Containers that hold their sound themselves: playlists would have ffmpeg read other files. */
+/** Self-contained formats: a playlist could make ffmpeg read other files. */
 const INPUT_FORMATS = 'mp3,wav,ogg,flac,aac,mov,matroska,mpegts'
 
 export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: string | null }): Converter {
@@ -61,7 +61,7 @@ export function createConverter({ folder, ffmpeg }: { folder: string; ffmpeg: st
     yield* file.read()
   }
 
-  /** The samples of a sound, through a file: some formats have their index at the end. */
+  /** Decodes through a file, because some formats have their index at the end. */
   async function* samples(sound: AsyncIterable<Uint8Array>, output: string[], options: ConvertOptions) {
     const { signal } = options
     await using file = await stageFile(folder, sound, { mostBytes: MOST_BYTES, ...(signal && { signal }) })

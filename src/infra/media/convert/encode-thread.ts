@@ -1,4 +1,4 @@
-/** The thread in which samples become MP3 and Opus: it serves all sounds that are being made, part by part. */
+/** The thread that encodes MP3 and Opus, part by part, for all sounds. */
 import { parentPort } from 'node:worker_threads'
 import { OggOpus } from './ogg.ts'
 import { Resampler, SampleReader } from './samples.ts'
@@ -20,12 +20,12 @@ interface Encoding {
 const sounds = new Map<number, { reader: SampleReader; encoding: Encoding }>()
 const NOTHING = new Uint8Array()
 
-// One after the other: a part may not overtake the opening of its sound.
+// Sequential: a part must not overtake its sound's start.
 let line = Promise.resolve()
 parentPort!.on('message', (request: EncodeRequest) => {
   line = line.then(async () => {
     const answer: EncodeAnswer = await encodeSound(request).then(
-      // A copy: of a view the whole that it looks at would be sent.
+      // Copied, because a view would transfer its whole buffer.
       (bytes) => ({ call: request.call, bytes: new Uint8Array(bytes) }),
       (error: unknown) => ({ call: request.call, error: error instanceof Error ? error.message : String(error) }),
     )
@@ -51,10 +51,10 @@ async function encodeSound(request: EncodeRequest): Promise<Uint8Array> {
   return encoding.end()
 }
 
-/** Rates of MPEG 1, 2 and 2.5, layer III (ISO/IEC 11172-3, 13818-3). */
+/** Sample rates of MPEG 1, 2, and 2.5 layer III (ISO/IEC 11172-3, 13818-3). */
 const MP3_RATES = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const
 
-/** Frames of a constant 64 or 96 kbit/s without any head: they join, and the length follows from the size. */
+/** Constant 64 or 96 kbit/s without a header: frames can be concatenated, and the size gives the length. */
 async function mp3(rate: number): Promise<Encoding> {
   const { createMp3Encoder } = await import('wasm-media-encoders')
   const encoder = await createMp3Encoder()
@@ -68,7 +68,7 @@ async function mp3(rate: number): Promise<Encoding> {
   }
 }
 
-/** The sample rates that Opus is encoded from (RFC 6716, 2). */
+/** Opus input sample rates (RFC 6716, 2). */
 const OPUS_RATES = [8_000, 12_000, 16_000, 24_000, 48_000] as const
 
 async function opus(rate: number, comment: string): Promise<Encoding> {
@@ -100,7 +100,7 @@ async function opus(rate: number, comment: string): Promise<Encoding> {
       return Buffer.concat(packets(concat(rest, more)))
     },
     end() {
-      // Silence pushes the last samples out of the encoder.
+      // Silence flushes the encoder's last samples.
       const pages = packets(concat(rest, new Int16Array(frame * 2 - rest.length)))
       return Buffer.concat([...pages, ogg.end(Math.round((total / sampleRate) * 48_000))])
     },

@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads'
 import type { Pcm } from '../facts.ts'
 import type { EncodeAnswer, EncodeRequest } from './encode-thread.ts'
 
-/** MP3 and Opus from samples, in a thread that is started when it is needed and ended when it was idle for long. */
+/** MP3 and Opus encoders in a thread that starts on demand and ends when idle. */
 export interface Encoders extends AsyncDisposable {
-  /** Parts of one file, each as soon as it is there. `comment` stands in the file where the format has a place for it. */
+  /** Yields a file in parts as they are ready. `comment` is stored if the format supports it. */
   encode(
     pcm: Pcm,
     format: 'mp3' | 'opus',
@@ -16,7 +16,10 @@ export interface Encoders extends AsyncDisposable {
 
 const program = join(import.meta.dirname, 'encode-thread.ts')
 const IDLE_MS = 60_000
-/** Bytes that are encoded at once, so that sounds have their turns: 1.4 s of 24 kHz, some 15 ms of work. Of the first less, for somebody waits. */
+/**
+ * Bytes encoded per turn: 1.4 s at 24 kHz, about 15 ms of work. The first part is smaller, because a listener waits for
+ * it.
+ */
 const PART = 64 << 10
 const FIRST = 8 << 10
 
@@ -30,7 +33,7 @@ export function createEncoders(): Encoders {
 
   function start(): Worker {
     const fresh = new Worker(program, {
-      // The Opus library's native code breaks the whole process when its thread ends: its WebAssembly is used.
+      // The Opus library's native code crashes the process when its thread ends, so the WebAssembly version is used.
       env: { OPUS_FORCE_WASM: '1' },
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     })

@@ -1,8 +1,8 @@
-/** Opus in Ogg (RFC 3533, RFC 7845), page by page as it comes: what was written before is never changed. */
+/** Opus in Ogg (RFC 3533, RFC 7845), written page by page without changing earlier pages. */
 export class OggOpus {
   readonly #serial: number
   #page = 0
-  /** The samples so far at 48 kHz, as the format counts whatever the rate of the sound. */
+  /** Samples so far, always counted at 48 kHz in this format. */
   #granule = 0
   #packets: Uint8Array[] = []
 
@@ -10,7 +10,7 @@ export class OggOpus {
     this.#serial = serial
   }
 
-  /** The two pages in front of all sound. `comment` says what the file is. */
+  /** The two header pages. */
   head(sampleRate: number, comment: string): Buffer {
     const head = Buffer.alloc(19)
     head.write('OpusHead', 0, 'latin1')
@@ -31,7 +31,10 @@ export class OggOpus {
     return Buffer.concat([this.#write([head], 0, FIRST), this.#write([tags], 0, 0)])
   }
 
-  /** A packet of 20 ms; the page before it when that is full. The last page has a packet for certain: some readers need one there. */
+  /**
+   * Adds a packet of 20 ms and returns the previous page if it is full. The last page always has a packet, which some
+   * readers require.
+   */
   packet(packet: Uint8Array): Buffer | null {
     const full = this.#packets.length === PACKETS_PER_PAGE ? this.#flush(this.#granule, 0) : null
     this.#packets.push(packet)
@@ -39,7 +42,7 @@ export class OggOpus {
     return full
   }
 
-  /** The last page. `samples`: how many there are at 48 kHz; what the last packet has more is not played. */
+  /** The last page. `samples`: the total at 48 kHz; the rest of the last packet isn't played. */
   end(samples: number): Buffer {
     return this.#flush(Math.min(this.#granule, samples + PRE_SKIP), LAST)
   }
@@ -51,7 +54,7 @@ export class OggOpus {
   }
 
   #write(packets: readonly Uint8Array[], granule: number, flags: number): Buffer {
-    // A packet's length in steps of 255, the last one less.
+    // A packet's length in steps of 255, the last one smaller.
     const lacing = packets.flatMap(({ length }) => [...Array<number>(Math.floor(length / 255)).fill(255), length % 255])
     const head = Buffer.alloc(27)
     head.write('OggS', 0, 'latin1')
@@ -66,7 +69,7 @@ export class OggOpus {
   }
 }
 
-/** Samples at 48 kHz that the encoder takes to get going, which players leave out. */
+/** Encoder delay in 48 kHz samples, which players skip. */
 export const PRE_SKIP = 312
 const PACKETS_PER_PAGE = 5
 const [FIRST, LAST] = [2, 4]
@@ -77,7 +80,7 @@ const int = (value: number): Buffer => {
   return bytes
 }
 
-/** CRC-32 of the polynomial 0x04c11db7, neither reflected nor inverted (RFC 3533, 6). */
+/** CRC-32 with polynomial 0x04c11db7, neither reflected nor inverted (RFC 3533, 6). */
 const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte << 24
   for (let i = 0; i < 8; i++) value = (value << 1) ^ (value < 0 ? 0x04c1_1db7 : 0)

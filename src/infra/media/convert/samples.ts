@@ -1,10 +1,10 @@
 import type { Pcm } from '../facts.ts'
 
-/** Samples of 16 bit from parts that may end within one. */
+/** Reads 16-bit samples from parts that may split a sample. */
 export class SampleReader {
   #rest: Uint8Array = new Uint8Array()
 
-  /** The whole samples up to here. */
+  /** Returns the complete samples so far. */
   read(part: Uint8Array): Int16Array {
     const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part])
     const count = bytes.length >> 1
@@ -15,13 +15,10 @@ export class SampleReader {
   }
 }
 
-/**
- * Converts the sample rate by straight lines between samples: in speech, whose high tones are weak, nobody hears the
- * difference.
- */
+/** Resamples by linear interpolation: inaudible for speech, which has weak high frequencies. */
 export class Resampler {
   readonly #step: number
-  /** The place of the next sample: 0 is the last one of the part before, 1 the first of this one. */
+  /** The next sample's position: 0 is the last one of the previous part, 1 the first of this one. */
   #at = 1
   #last = 0
 
@@ -44,7 +41,7 @@ export class Resampler {
   }
 }
 
-/** The same sound at another rate, in Hz. */
+/** `rate` in Hz. */
 export function resample({ sampleRate, bytes }: Pcm, rate: number): Pcm {
   if (sampleRate === rate) return { sampleRate, bytes }
   return {

@@ -1,6 +1,6 @@
 import type { Pcm } from '../facts.ts'
 
-/** The head of a WAV file (RIFF, Multimedia Programming Interface 1.0) of 16 bit mono, 44 bytes. */
+/** The 44-byte header of a 16-bit mono WAV file (RIFF, Multimedia Programming Interface 1.0). */
 export function waveHead(sampleRate: number, soundBytes: number): Buffer {
   const head = Buffer.alloc(44)
   head.write('RIFF', 0, 'latin1')
@@ -19,7 +19,7 @@ export function waveHead(sampleRate: number, soundBytes: number): Buffer {
   return head
 }
 
-/** Where the samples of a WAV file begin, and their rate in Hz; null while the head is not whole. Throws for another format. */
+/** The offset and rate (Hz) of a WAV file's samples, or null if the header is incomplete. Throws for other formats. */
 export function readWaveHead(head: Buffer): { start: number; sampleRate: number } | null {
   if (head.length < 12) return null
   if (head.toString('latin1', 0, 4) !== 'RIFF' || head.toString('latin1', 8, 12) !== 'WAVE')
@@ -40,7 +40,7 @@ export function readWaveHead(head: Buffer): { start: number; sampleRate: number 
   return null
 }
 
-/** The samples of a WAV file as they come, of 16 bit mono; any other file comes as it was. */
+/** Yields the samples of a 16-bit mono WAV file; other files unchanged. */
 export async function waveSamples(
   file: AsyncIterable<Uint8Array>,
 ): Promise<Pcm | { bytes: AsyncIterable<Uint8Array> }> {
@@ -58,7 +58,7 @@ export async function waveSamples(
   return { bytes: chain(head, parts) }
 }
 
-/** The part that was read already, then the rest. Leaving ends the rest, begun or not. */
+/** The part already read, then the rest. Stopping early also ends the rest, even if unread. */
 export function chain(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
   let hasStarted = first.length === 0
   return {

@@ -1,6 +1,6 @@
 /**
- * A picture's bytes without what they say of its maker, for the formats whose parts can be left out without decoding; null
- * for others. Of EXIF only how it is to be turned is kept. Throws for what is cut off.
+ * Removes metadata about an image's author without decoding. Null for formats that don't allow that. Of EXIF, keeps
+ * only the orientation. Throws if truncated.
  */
 export function bareBytes(extension: string, bytes: Buffer): Buffer | null {
   switch (extension) {
@@ -11,14 +11,17 @@ export function bareBytes(extension: string, bytes: Buffer): Buffer | null {
     case 'webp':
       return bareWebp(bytes)
     case 'gif':
-      // It has no place for EXIF; comments are words of a program.
+      // It can't contain EXIF; comments come from programs.
       return bytes
     default:
       return null
   }
 }
 
-/** Segments of JPEG (ITU-T T.81, B.1) that go: APP1 EXIF and XMP, APP13 Photoshop with IPTC, comments. Colour profiles stay. */
+/**
+ * JPEG segments to remove (ITU-T T.81, B.1): APP1 EXIF and XMP, APP13 Photoshop with IPTC, comments. Color profiles
+ * stay.
+ */
 function bareJpeg(bytes: Buffer): Buffer {
   const parts: Buffer[] = [bytes.subarray(0, 2)]
   let orientation = 1
@@ -30,7 +33,7 @@ function bareJpeg(bytes: Buffer): Buffer {
       at += 1
       continue
     }
-    // Start of scan: pixels from here to the end.
+    // Start of scan: pixels until the end.
     if (marker === 0xda) break
     const length = bytes.readUInt16BE(at + 2)
     const segment = bytes.subarray(at, at + 2 + length)
@@ -43,7 +46,7 @@ function bareJpeg(bytes: Buffer): Buffer {
   return Buffer.concat([...parts, bytes.subarray(at)])
 }
 
-/** The orientation, 1 to 8, that a TIFF structure (Exif 3.0, 4.6.2) names in its first directory. */
+/** The orientation (1 to 8) in a TIFF structure's first directory (Exif 3.0, 4.6.2). */
 export function orientationOf(tiff: Buffer): number | null {
   if (tiff.length < 14) return null
   const little = tiff.toString('latin1', 0, 2) === 'II'
@@ -62,7 +65,7 @@ export function orientationOf(tiff: Buffer): number | null {
 
 const ORIENTATION = 0x0112
 
-/** A TIFF structure with the orientation and nothing else. */
+/** A TIFF structure with only the orientation. */
 function turnedOnly(orientation: number): Buffer {
   const tiff = Buffer.alloc(26)
   tiff.write('MM\0*', 'latin1')
@@ -83,7 +86,7 @@ function exifOf(orientation: number): Buffer {
   return Buffer.concat([head, content])
 }
 
-/** Chunks of PNG (third edition, 11.3) that say something of its maker. How a camera's picture is turned is of no use in PNG. */
+/** PNG chunks with metadata (third edition, 11.3). Camera orientation isn't used in PNG. */
 const PNG_WORDS = new Set(['eXIf', 'tEXt', 'zTXt', 'iTXt', 'tIME'])
 
 function barePng(bytes: Buffer): Buffer {
@@ -93,14 +96,14 @@ function barePng(bytes: Buffer): Buffer {
     if (end > bytes.length) throw new Error('a chunk is cut off')
     const name = bytes.toString('latin1', at + 4, at + 8)
     if (!PNG_WORDS.has(name)) parts.push(bytes.subarray(at, end))
-    // Bytes behind the end belong to no picture.
+    // Bytes after the end aren't part of the image.
     if (name === 'IEND') break
     at = end
   }
   return Buffer.concat(parts)
 }
 
-/** Chunks of WebP (RFC 9649, 2.7): EXIF and XMP go, with their flags in VP8X. */
+/** WebP chunks (RFC 9649, 2.7): removes EXIF and XMP and their flags in VP8X. */
 function bareWebp(bytes: Buffer): Buffer {
   const parts: Buffer[] = []
   for (let at = 12; at + 8 <= bytes.length;) {

@@ -1,4 +1,4 @@
-/** The process in which media of strangers is read: it holds no keys, and may neither write files nor start programs. */
+/** The sandboxed process that reads untrusted media. It has no keys and may not write files or start programs. */
 import type { MediaFacts } from '../facts.ts'
 import type { ProbeRequest, ProbeResult } from './probe.ts'
 import { UnreadableMedia } from './unreadable.ts'

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { fileTypeFromFile } from 'file-type'
 import { UnreadableMedia } from './unreadable.ts'
 
-/** The kind of a file, as its first bytes tell. */
+/** A file's type according to its first bytes. */
 export interface Beginning {
   kind: 'image' | 'recording'
   /** MIME type without parameters. */
@@ -11,9 +11,9 @@ export interface Beginning {
   sizeBytes: number
 }
 
-/** Raster pictures only: an SVG is a document that can do things. */
+/** Only raster formats: an SVG is a document with active content. */
 const PICTURES = new Set(['png', 'jpg', 'gif', 'webp', 'avif', 'tif', 'heic', 'heif'])
-/** Containers of sound and video that are read; playlists are not, for they name further files. */
+/** Audio and video containers. No playlists, which reference other files. */
 const RECORDINGS = new Set(
   ['mp4', 'm4v', 'm4a', 'm4b', 'mov', '3gp', '3g2', 'mkv', 'mka', 'webm', 'mp3', 'wav', 'flac', 'aac', 'mts'].concat([
     'ogg',
@@ -24,7 +24,7 @@ const RECORDINGS = new Set(
   ]),
 )
 
-/** A file's kind by its first bytes. Throws `UnreadableMedia` for a format that is neither made nor read here. */
+/** Throws `UnreadableMedia` for unsupported formats. */
 export async function readBeginning(path: string): Promise<Beginning> {
   const { size } = await stat(path)
   if (size === 0) throw new UnreadableMedia('empty', 'It’s empty.')

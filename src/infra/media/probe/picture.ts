@@ -6,14 +6,14 @@ import type { Beginning } from './kind.ts'
 import type { ProbeResult } from './probe.ts'
 import { UnreadableMedia } from './unreadable.ts'
 
-/** Pictures of more are neither taken nor kept (contract, part 16). */
+/** Larger images are refused (contract, part 16). */
 export const MOST_PIXELS = 100_000_000
-/** The most bytes of a picture's file. */
+/** Maximum file size of an image. */
 const MOST_BYTES = 64 << 20
-/** Frames of a moving picture, all of which are decoded. */
+/** Maximum frames of an animation; all are decoded. */
 const MOST_FRAMES = 2_000
 
-/** Every pixel is decoded, so that a picture that is cut off is found out now and not by who opens it. */
+/** Decodes every pixel, so that truncated images are detected now instead of by viewers. */
 export async function readPicture(path: string, start: Beginning): Promise<MediaFacts> {
   const { picture, metadata } = await openPicture(path, start)
   await whole(picture)
@@ -53,7 +53,7 @@ async function openPicture(path: string, start: Beginning): Promise<{ picture: S
   const sharp = sharpModule.default
   sharp.concurrency(1)
   sharp.cache(false)
-  // The head alone says how large it is: nothing is decoded by this.
+  // The header has the dimensions; this decodes nothing.
   const metadata = await sharp(path, { limitInputPixels: false }).metadata()
   const { width, height, pages = 1 } = metadata
   if (width * height > MOST_PIXELS)
@@ -64,7 +64,7 @@ async function openPicture(path: string, start: Beginning): Promise<{ picture: S
   if (pages > MOST_FRAMES)
     throw new UnreadableMedia('too_large', `It has ${pages} frames. Images can have up to ${MOST_FRAMES} frames.`)
   return {
-    // Line by line: the whole of it is never in memory, where its format allows.
+    // Sequential, so the image isn't held in memory where the format allows it.
     picture: sharp(path, { limitInputPixels: MOST_PIXELS, failOn: 'truncated', sequentialRead: true }),
     metadata,
   }
@@ -82,7 +82,7 @@ async function whole(picture: Sharp): Promise<void> {
 }
 
 function factsOf({ type, extension, sizeBytes }: Beginning, metadata: Metadata): MediaFacts {
-  // As it is seen: a camera's picture may lie on its side.
+  // After applying the camera's orientation.
   const { width, height } = metadata.autoOrient
   return { kind: 'image', type, extension, sizeBytes, width, height, durationSeconds: null }
 }

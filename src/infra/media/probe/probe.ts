@@ -4,13 +4,13 @@ import { Busy } from '../../confined/turns.ts'
 import type { MediaFacts } from '../facts.ts'
 import { UnreadableMedia, type UnreadableMediaReason } from './unreadable.ts'
 
-/** Reads what media is from its bytes, in processes without rights: a hostile file can neither stop this server nor eat its memory. */
+/** Reads media facts in sandboxed processes: a hostile file can neither crash this server nor exhaust its memory. */
 export interface MediaProbe extends AsyncDisposable {
-  /** The facts about a file on this machine, in the account's turn. Throws `UnreadableMedia`. */
+  /** Facts about a local file, in the account's turn. Throws `UnreadableMedia`. */
   facts(account: string, path: string, signal?: AbortSignal): Promise<MediaFacts>
   /**
-   * A picture without what it says of its maker: place, camera, names, times. How it is to be turned stays. JPEG, PNG, WebP
-   * and GIF keep their pixels byte for byte, others become PNG. Throws `UnreadableMedia`.
+   * An image without metadata about its author: location, camera, names, times. Keeps the orientation. JPEG, PNG, WebP,
+   * and GIF keep their pixel data unchanged; others become PNG. Throws `UnreadableMedia`.
    */
   bare(account: string, path: string, signal?: AbortSignal): Promise<BarePicture>
 }
@@ -33,7 +33,7 @@ const program = join(import.meta.dirname, 'child.ts')
 
 export function createMediaProbe(limits: Partial<PoolLimits> = {}): MediaProbe {
   const most = { ...LIMITS, ...limits }
-  // The library that decodes pictures is native code.
+  // The image decoder is native code.
   const pool: Pool<ProbeRequest, ProbeResult> = createPool(program, most, ['--allow-addons'])
   const messages: Record<'too_slow' | 'too_large', string> = {
     too_slow: `It takes longer than ${most.timeMs / 1000} s to read.`,

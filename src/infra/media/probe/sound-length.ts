@@ -1,13 +1,13 @@
 import { EncodedPacketSink, type InputAudioTrack } from 'mediabunny'
 
-/** Bytes of a second of what is only as long as it says: a low rate for speech. More makes it worth counting. */
+/** Bytes per second of low-rate speech. Files with more per declared second are measured. */
 const PLAIN_BYTES = 8_000
-/** How much longer the counted length may be than the declared one: containers trim the ends of a recording. */
+/** Tolerance for the measured length, because containers trim the ends of recordings. */
 const [TIMES, SECONDS] = [1.25, 1]
 
 /**
- * The length of a recording in seconds: what its container says, or where that is far too short what its packets of sound
- * hold. Times in a container are whatever its writer put there; who decodes it hears every packet.
+ * A recording's length in seconds: as declared by the container or, if that is far too short, as measured from its
+ * packets. Container times are arbitrary, but decoders play every packet.
  */
 export async function soundLength(track: InputAudioTrack, declaredSeconds: number, sizeBytes: number): Promise<number> {
   if (sizeBytes <= declaredSeconds * PLAIN_BYTES) return declaredSeconds
@@ -15,13 +15,13 @@ export async function soundLength(track: InputAudioTrack, declaredSeconds: numbe
   const secondsOf = packetLength(codec, await track.getSampleRate())
   if (secondsOf === null) return declaredSeconds
   let seconds = 0
-  // Only Opus says in its packets how long they are.
+  // Only Opus packets state their length.
   const packets = new EncodedPacketSink(track).packets(undefined, undefined, { metadataOnly: codec !== 'opus' })
   for await (const { data } of packets) seconds += secondsOf(data)
   return seconds > declaredSeconds * TIMES + SECONDS ? Math.round(seconds * 1_000) / 1_000 : declaredSeconds
 }
 
-/** The least that a packet lasts. Null: it is not known of this codec. */
+/** The minimum packet duration. Null: unknown for this codec. */
 function packetLength(codec: string | null, sampleRate: number): ((packet: Uint8Array) => number) | null {
   switch (codec) {
     // 1,024 samples, or 960 (ISO/IEC 14496-3, 4.5.2).
@@ -37,7 +37,7 @@ function packetLength(codec: string | null, sampleRate: number): ((packet: Uint8
   }
 }
 
-/** Frames of a packet and their length: RFC 6716, 3.1 and 3.2. */
+/** Frame count and length: RFC 6716, 3.1 and 3.2. */
 function opusSeconds(packet: Uint8Array): number {
   const [toc = 0, frames = 0] = packet
   const config = toc >> 3

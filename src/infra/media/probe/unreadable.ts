@@ -1,7 +1,7 @@
-/** Why media could not be read. `busy`: the file is not to blame, so it may be tried again. */
+/** Why media couldn't be read. `busy`: not the file's fault, so retry. */
 export type UnreadableMediaReason = 'empty' | 'other_kind' | 'damaged' | 'too_large' | 'too_slow' | 'busy' | 'missing'
 
-/** The bytes are not a picture, video or sound that can be read. The message says what is wrong with them and may be shown. */
+/** Not a readable image, video, or sound. The message is safe to show. */
 export class UnreadableMedia extends Error {
   override name = 'UnreadableMedia'
   readonly reason: UnreadableMediaReason

@@ -1,15 +1,15 @@
 /**
- * H.264 (ITU-T H.264, 08/2024) as little of it as a still needs on which a bar moves: constrained baseline, every block that
- * changes written as plain samples (I_PCM), all others left as they were (P_Skip). Any player shows it, and there is nothing to
- * compress well. Written here because no encoder comes as a package without its licence or an installation of its own.
+ * A minimal H.264 encoder (ITU-T H.264, 08/2024) for a still image with a moving bar: constrained baseline, changed
+ * blocks as raw samples (I_PCM), others skipped (P_Skip). Any player supports it, and nothing needs good compression.
+ * Written here because every packaged encoder has license or installation requirements.
  */
 import { setImmediate } from 'node:timers/promises'
 
-/** Samples in a block's side. */
+/** Samples per block side. */
 const BLOCK = 16
 
 export interface Frame {
-  /** The units as MP4 holds them: each behind its length in 4 bytes. */
+  /** MP4 format: each unit after its 4-byte length. */
   data: Uint8Array
   type: 'key' | 'delta'
 }
@@ -19,18 +19,18 @@ export interface Encoder {
   description: Uint8Array
   /** RFC 6381, such as `avc1.42C028`. */
   codec: string
-  /** Blocks in a row. */
+  /** Blocks per row. */
   columns: number
-  /** The whole picture: red, green, blue, one byte each, line by line. */
+  /** A full image: RGB bytes, line by line. */
   still(samples: Uint8Array): Promise<Frame>
-  /** The picture before, where the blocks of the lowest row from `from` to before `to` are white. */
+  /** The previous image with white blocks in the lowest row from `from` up to `to`. */
   bar(from: number, to: number): Frame
 }
 
-/** Width and height are even: colours have half as many samples each way. */
+/** Width and height are even, because chroma has half the samples in each direction. */
 export function createEncoder(width: number, height: number): Encoder {
   const [columns, rows] = [Math.ceil(width / BLOCK), Math.ceil(height / BLOCK)]
-  // Table A-1: 4.0 has pictures of 8,192 blocks at most, 5.1 of 36,864.
+  // Table A-1: level 4.0 allows 8,192 blocks per image, 5.1 allows 36,864.
   const level = columns * rows <= 8_192 ? 40 : 51
   const sps = unit(0x67, sequenceOf(width, height, level))
   const pps = unit(0x68, pictureSet())
@@ -53,10 +53,10 @@ export function createEncoder(width: number, height: number): Encoder {
       const parts: Buffer[] = []
       for (let row = 0; row < rows; row++) {
         parts.push(rowOf(samples, width, height, row, row === 0 ? head : null))
-        // Others get their turn: a large picture takes some hundred milliseconds.
+        // Yields, because a large image takes some hundred milliseconds.
         if (row % 4 === 3) await setImmediate()
       }
-      // rbsp_trailing_bits: the last block ends with a byte.
+      // rbsp_trailing_bits: the last block ends on a byte boundary.
       parts.push(Buffer.from([0x80]))
       frames = 1
       return { type: 'key', data: withLength(unit(0x65, Buffer.concat(parts))) }
@@ -69,7 +69,7 @@ export function createEncoder(width: number, height: number): Encoder {
       const before = (rows - 1) * columns + from
       bits.ue(to > from ? before : columns * rows)
       for (let block = from; block < to; block++) {
-        // mb_type I_PCM in a P slice; the next block is not skipped either.
+        // mb_type I_PCM in a P slice; the next block isn't skipped either.
         bits.ue(30).align().bytes(WHITE)
         if (block < to - 1) bits.ue(0)
       }
@@ -79,7 +79,7 @@ export function createEncoder(width: number, height: number): Encoder {
   }
 }
 
-/** Luma of the brightest white, both colours in the middle. */
+/** Maximum luma, neutral chroma. */
 const WHITE = Buffer.concat([Buffer.alloc(256, 235), Buffer.alloc(128, 128)])
 
 /** 7.3.2.1.1 */
@@ -100,7 +100,7 @@ function sequenceOf(width: number, height: number, level: number): Buffer {
   return bits.put(0, 1).end()
 }
 
-/** 7.3.2.2: one slice group, one reference, deblocking as each slice says. */
+/** 7.3.2.2: one slice group, one reference, deblocking per slice. */
 const pictureSet = (): Buffer =>
   new Bits().ue(0).ue(0).put(0, 2).ue(0).ue(0).ue(0).put(0, 3).se(0).se(0).se(0).put(4, 3).end()
 
@@ -109,10 +109,10 @@ function sliceHead(bits: Bits, { type, frame }: { type: number; frame: number })
   bits.ue(0).ue(type).ue(0).put(frame, 8)
 }
 
-/** A row of blocks as plain samples, in YCbCr of BT.601, behind the slice's head where it is the first. */
+/** A row of blocks as raw samples in BT.601 YCbCr; the first row follows the slice header. */
 function rowOf(samples: Uint8Array, width: number, height: number, row: number, head: Bits | null): Buffer {
   const columns = Math.ceil(width / BLOCK)
-  // mb_type I_PCM is 9 bits, and a block's samples begin with a byte.
+  // mb_type I_PCM has 9 bits, and samples start on a byte boundary.
   const lead = head === null ? Buffer.from([0x0d, 0x00]) : head.ue(25).align().whole()
   const size = 2 + 384
   const out = Buffer.alloc(lead.length + 384 + (columns - 1) * size)
@@ -148,7 +148,7 @@ function block(
   }
 }
 
-/** A unit: its head, and its bytes with what would look like a start code broken up (7.4.1). */
+/** A unit: header and payload with start-code emulation prevented (7.4.1). */
 function unit(head: number, payload: Buffer): Buffer {
   const out = Buffer.alloc(1 + payload.length + Math.ceil(payload.length / 2))
   out[0] = head
@@ -201,19 +201,19 @@ class Bits {
     return this.#count === 0 ? this : this.put(0, 8 - this.#count)
   }
 
-  /** Behind `align`. */
+  /** After `align`. */
   bytes(more: Buffer): this {
     this.#done.push(Buffer.from(this.#bytes), more)
     this.#bytes.length = 0
     return this
   }
 
-  /** Behind `align`. */
+  /** After `align`. */
   whole(): Buffer {
     return Buffer.concat([...this.#done, Buffer.from(this.#bytes)])
   }
 
-  /** The bytes, ended by rbsp_trailing_bits. */
+  /** Ends with rbsp_trailing_bits. */
   end(): Buffer {
     return this.put(1, 1).align().whole()
   }

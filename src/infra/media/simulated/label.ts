@@ -1,4 +1,4 @@
-/** The letters of the label, as lines on a grid of 4 by 6: fonts differ from machine to machine, and some have none. */
+/** The label's letters as lines on a 4 × 6 grid: fonts differ between machines, and some have none. */
 const LETTERS: Readonly<Record<string, string>> = {
   S: 'M4 1 L3 0 L1 0 L0 1 L0 2 L1 3 L3 3 L4 4 L4 5 L3 6 L1 6 L0 5',
   I: 'M1 0 L3 0 M2 0 L2 6 M1 6 L3 6',
@@ -11,10 +11,10 @@ const LETTERS: Readonly<Record<string, string>> = {
   D: 'M0 0 L0 6 L2 6 L4 4 L4 2 L2 0 Z',
 }
 const LABEL = 'SIMULATED'
-/** A letter and the gap behind it. */
+/** A letter and its gap. */
 const ADVANCE = 6
 
-/** The label as SVG, in the middle of a picture of this size. */
+/** The label as SVG, centered in an image of this size. */
 export function labelOf(width: number, height: number): string {
   const units = LABEL.length * ADVANCE - 2
   const scale = Math.min((width * 0.7) / units, (height * 0.4) / 6)
@@ -24,6 +24,6 @@ export function labelOf(width: number, height: number): string {
     .join('')
   const draw = (colour: string, thick: number): string =>
     `<g fill="none" stroke="${colour}" stroke-width="${thick}" stroke-linecap="round" stroke-linejoin="round" transform="translate(${x} ${y}) scale(${scale})">${letters}</g>`
-  // Dark around light: to be read on any ground.
+  // A dark outline around light lines is readable on any background.
   return draw('#000', 1.6) + draw('#fff', 0.7)
 }

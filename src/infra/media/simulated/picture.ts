@@ -7,21 +7,21 @@ export interface SimulatedPicture {
   height: number
   format: 'png' | 'jpeg' | 'webp'
   transparent: boolean
-  /** Equal words make an equal picture. */
+  /** Equal words give equal images. */
   words: string
 }
 
 /** The longest side, in pixels. */
 export const LONGEST_SIDE = 4_096
 
-/** A picture that shows nothing but that it is simulated: hills under a sky, and the word. */
+/** A placeholder image: hills, sky, and a label. */
 export async function drawPicture({ format, ...picture }: SimulatedPicture): Promise<Uint8Array> {
   const image = await render(picture)
   if (format === 'png') return image.png({ compressionLevel: 6 }).toBuffer()
   return format === 'jpeg' ? image.jpeg({ quality: 85 }).toBuffer() : image.webp({ quality: 85, effort: 2 }).toBuffer()
 }
 
-/** A picture's samples: red, green, blue, one byte each, line by line. */
+/** RGB bytes, line by line. */
 export async function samplesOf(picture: Omit<SimulatedPicture, 'format' | 'transparent'>): Promise<Uint8Array> {
   return (await render({ ...picture, transparent: false })).removeAlpha().raw().toBuffer()
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Numbers that are the same for equal words, each from 0 to below 1. SHA-256 in counter mode: enough for colours and tones. */
+/** Deterministic numbers in [0, 1) for a text: SHA-256 in counter mode, sufficient for colors and tones. */
 export function numbersOf(words: string): () => number {
   let [block, at, count] = [Buffer.alloc(0), 0, 0]
   return () => {

@@ -2,17 +2,17 @@ import { setImmediate } from 'node:timers/promises'
 import { numbersOf } from './seed.ts'
 
 export const SIMULATED_RATE = 24_000
-/** The speed of people who read aloud (150 words of six letters a minute). */
+/** Reading speed (150 words of six letters a minute). */
 const CHARACTERS_PER_SECOND = 15
 const LONGEST_SECONDS = 3_600
 
-/** The length of the sound that stands for a text, in seconds. */
+/** The duration of simulated speech, in seconds. */
 export const secondsOf = (text: string, speed: number): number =>
   Math.min(LONGEST_SECONDS, Math.max(0.5, [...text].length / CHARACTERS_PER_SECOND / speed))
 
 /**
- * Sound in the place of speech: a tone for each word, so that nobody takes it for a voice. 16 bit, little-endian, mono, a
- * tenth of a second at a time; equal words make equal sound.
+ * Simulated speech: one tone per word, so no one takes it for a voice. 16-bit little-endian mono, yielded in tenths of
+ * a second. Equal words give equal sound.
  */
 export async function* toneOf(words: string, seconds: number): AsyncGenerator<Uint8Array, void, undefined> {
   const next = numbersOf(words)
@@ -28,7 +28,7 @@ export async function* toneOf(words: string, seconds: number): AsyncGenerator<Ui
       }
       remaining -= 1
       phase += (2 * Math.PI * pitch) / SIMULATED_RATE
-      // Rises and falls within each tone: no clicks between them.
+      // Fades each tone in and out, to avoid clicks.
       part[i] = Math.round(Math.sin(phase) * Math.sin((Math.PI * remaining) / length) * 8_000)
     }
     yield Buffer.from(part.buffer)

@@ -13,7 +13,10 @@ export interface SimulatedWord {
   endSeconds: number
 }
 
-/** Words in the place of what was said, as many as were likely said in that time: first that they are simulated, then of the alphabet. */
+/**
+ * Placeholder words for a recording, as many as were likely spoken: first a notice that they are simulated, then the
+ * alphabet.
+ */
 export function simulatedWords(digest: string, seconds: number | null): SimulatedWord[][] {
   const next = numbersOf(digest)
   const length = seconds ?? 4

@@ -2,12 +2,12 @@ import { createEncoder } from './h264.ts'
 import { samplesOf } from './picture.ts'
 
 export interface SimulatedVideo {
-  /** Pixels; both are even. */
+  /** Pixels; both even. */
   width: number
   height: number
   seconds: number
   fps: number
-  /** Equal words make an equal video. */
+  /** Equal words give equal videos. */
   words: string
 }
 
@@ -15,9 +15,9 @@ export interface SimulatedVideo {
 export const LONGEST_VIDEO_SIDE = 2_048
 export const LONGEST_VIDEO_SECONDS = 60
 
-/** An MP4 of the length asked: a picture with the word on it, and a bar that grows until the end. */
+/** An MP4 of the requested length: an image with a label, and a growing bar. */
 export async function drawVideo({ width, height, seconds, fps, words }: SimulatedVideo): Promise<Uint8Array> {
-  // Loaded with the first video: few servers ever make one.
+  // Loaded on demand, because few servers need it.
   const { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } = await import('mediabunny')
   const encoder = createEncoder(width, height)
   const target = new BufferTarget()
@@ -45,14 +45,14 @@ export async function drawVideo({ width, height, seconds, fps, words }: Simulate
   return withoutTimes(Buffer.from(target.buffer!))
 }
 
-/** The boxes that name when the file was made (ISO/IEC 14496-12): equal requests have equal files. */
+/** Clears creation times (ISO/IEC 14496-12), so equal requests give equal files. */
 function withoutTimes(file: Buffer): Buffer {
   const visit = (start: number, end: number): void => {
     for (let at = start; at + 8 <= end;) {
       const length = file.readUInt32BE(at)
       const name = file.toString('latin1', at + 4, at + 8)
       if (length < 8) return
-      // Behind version and flags: two times, of 4 or 8 bytes each.
+      // After version and flags: two times of 4 or 8 bytes.
       if (/^(mvhd|tkhd|mdhd)$/.test(name)) file.fill(0, at + 12, at + 12 + (file[at + 8] === 1 ? 16 : 8))
       else if (/^(moov|trak|mdia)$/.test(name)) visit(at + 8, at + length)
       at += length

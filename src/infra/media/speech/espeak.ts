@@ -5,9 +5,9 @@ import { chain, readWaveHead } from '../convert/wave.ts'
 import { ProgramFailed, type ProgramLimits, runProgram } from '../programs.ts'
 import { type LocalVoice, type SpeakOptions, voiceFor } from './voice.ts'
 
-/** `espeak-ng` as a program of this machine, where it is installed: its licence (GPL-3.0) does not let it be a part of this server. */
+/** `espeak-ng`, if installed on this machine. Its license (GPL-3.0) doesn't allow including it. */
 export interface Espeak extends Disposable {
-  /** The voices; the program is asked once. Throws `ProgramFailed`. */
+  /** The available voices, queried once. Throws `ProgramFailed`. */
   voices(): Promise<readonly LocalVoice[]>
   /** Throws `NoSuchVoice`, `Busy`, `ProgramFailed`. */
   speak(text: string, options: SpeakOptions): Promise<Pcm>
@@ -15,14 +15,11 @@ export interface Espeak extends Disposable {
 
 const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 512 }
 const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
-/**
- * The voices of each program, by its path and the time of its last change: a process asks a program once, and another
- * process asks for itself.
- */
+/** Voices by program path and modification time. Each process queries a program once. */
 const voicesByVersion = new Map<string, Promise<readonly LocalVoice[]>>()
-/** Words a minute that the program speaks by itself, and the bounds of what it takes (its manual, `-s`). */
+/** Words per minute: default and limits of the program (manual, `-s`). */
 const [USUAL, SLOWEST, FASTEST] = [175, 80, 700]
-/** The least of `speed` that it follows. */
+/** The lowest supported `speed`. */
 export const SLOWEST_SPEED = SLOWEST / USUAL
 
 export function createEspeak(program: string): Espeak {
@@ -40,7 +37,7 @@ export function createEspeak(program: string): Espeak {
     const version = `${program} ${stats.mtimeMs}`
     const listing = voicesByVersion.get(version) ?? list()
     voicesByVersion.set(version, listing)
-    // A program that failed is asked again.
+    // Retries a failed program next time.
     listing.catch(() => voicesByVersion.delete(version))
     return listing
   }
@@ -60,8 +57,8 @@ export function createEspeak(program: string): Espeak {
       const { name } = voiceFor('espeak-ng', await voices(), options)
       const rate = Math.min(FASTEST, Math.max(SLOWEST, Math.round(USUAL * options.speed)))
       const parts = inTurn(text, ['--stdout', '--stdin', '-b', '1', '-v', name, '-s', String(rate)], options)
-      // Its head claims some 2 GB: only where the samples begin, and their rate, is read of it.
-      // Whoever leaves may never ask for more: its turn and its process end all the same.
+      // The header claims about 2 GB, so only the sample offset and rate are used. A departed caller may never request
+      // more: its turn and process end on abort.
       options.signal?.addEventListener('abort', () => void parts.return(undefined).catch(() => {}), { once: true })
       let head = Buffer.alloc(0)
       for (let next = await parts.next(); !next.done; next = await parts.next()) {
@@ -76,8 +73,8 @@ export function createEspeak(program: string): Espeak {
 }
 
 /**
- * The table of `espeak-ng --voices`: priority, language, age and gender, name, file, other languages. The language names the
- * voice, for names and files may hold what `-v` takes otherwise. English first, for a text of no named language.
+ * Parses `espeak-ng --voices`: priority, language, age and gender, name, file, other languages. Voices are named by
+ * language, because `-v` may misinterpret names and files. English first, for text of unknown language.
  */
 export function readVoices(table: string): LocalVoice[] {
   const rows = table
@@ -95,7 +92,7 @@ export function readVoices(table: string): LocalVoice[] {
   return once.toSorted((one, other) => rank(one) - rank(other))
 }
 
-/** BCP 47 of the program's own tag: `en-us-nyc` and `en-gb-x-rp` name ways to speak that are in no register. */
+/** Converts the program's tag to BCP 47: `en-us-nyc` and `en-gb-x-rp` contain unregistered variants. */
 function tagOf(language: string): string | null {
   const parts = language.split('-')
   for (let length = parts.length; length > 0; length--)

@@ -10,14 +10,14 @@ import { piecesOf } from './pieces.ts'
 import { type LocalVoice, NoSuchVoice, type SpeakOptions, voiceFor } from './voice.ts'
 import { type WasmModule, compileWasm } from './wasi.ts'
 
-/** Speech that is a part of this server: Flite (http://cmuflite.org), compiled to WebAssembly. English only. */
+/** Built-in speech: Flite (http://cmuflite.org) compiled to WebAssembly. English only. */
 export interface Flite extends AsyncDisposable {
   voices: readonly LocalVoice[]
-  /** The first part comes when the first sentence is spoken. Throws `NoSuchVoice`, `Busy`. */
+  /** The first part arrives after the first sentence. Throws `NoSuchVoice`, `Busy`. */
   speak(text: string, options: SpeakOptions): Promise<Pcm>
 }
 
-/** The voices in the module. The first one speaks where none is asked for. */
+/** The module's voices, default first. */
 const VOICES: readonly LocalVoice[] = [
   { name: 'slt', title: 'SLT', languages: ['en-US'], gender: 'female' },
   { name: 'rms', title: 'RMS', languages: ['en-US'], gender: 'male' },
@@ -29,16 +29,16 @@ const VOICES: readonly LocalVoice[] = [
 const program = join(import.meta.dirname, 'flite-thread.ts')
 /** A piece of 240 characters takes half a second. */
 const PIECE_MS = 30_000
-/** How long the compiled module stays in memory: the next sound is to come at once. */
+/** How long the compiled module stays loaded. */
 const IDLE_MS = 600_000
-/** Pieces that are spoken before the one that is asked for. */
+/** Pieces spoken ahead of the reader. */
 const AHEAD = 2
 
 type SpokenAnswer = Extract<FliteAnswer, { pcm: Uint8Array }>
 
 export function createFlite(): Flite {
   const atOnce = Math.max(1, Math.min(4, availableParallelism() - 1))
-  // A turn is a piece, not a text: many speak side by side, and who reads slowly keeps nobody waiting.
+  // One turn per piece, so many texts progress together and slow readers block no one.
   const turns = createTurns({ atOnce, each: atOnce, waitingEach: 300, waiting: 3_000 })
   const idle: Worker[] = []
   const alive = new Set<Worker>()
@@ -69,7 +69,7 @@ export function createFlite(): Flite {
     })
     fresh.unref()
     alive.add(fresh)
-    // Whoever waits for it hears of it by themselves; one that is idle is not asked again.
+    // Waiting calls handle exits themselves; idle threads are dropped.
     fresh.on('error', () => {}).once('exit', () => forget(fresh))
     return fresh
   }
@@ -111,7 +111,7 @@ export function createFlite(): Flite {
       give(worker)
       return answer
     } catch (error) {
-      // It speaks on, and hears nothing: its thread is ended, and another is there when the next one speaks.
+      // The thread is busy and can't be interrupted, so it is terminated and replaced on demand.
       worker.off('message', resolve).off('error', reject).off('exit', onEnd)
       void drop(worker)
       if (!isClosed) give(start(await module()))
@@ -140,7 +140,7 @@ export function createFlite(): Flite {
       const ask = (): void => {
         if (next >= pieces.length) return
         const speech = piece({ text: pieces[next++]!, voice: name, speed: options.speed }, { ...options, signal })
-        // Told where it is waited for.
+        // Reported where it is awaited.
         speech.catch(() => {})
         waiting.push(speech)
       }
@@ -176,7 +176,9 @@ async function load(): Promise<WasmModule> {
   return compileWasm(await readFile(path))
 }
 
-/** Flite reads ASCII: letters lose their accents, quotes and dashes become plain ones, and what is left is a blank. */
+/**
+ * Converts text to ASCII for Flite: removes accents, simplifies quotes and dashes, and replaces the rest with spaces.
+ */
 export const plain = (text: string): string =>
   text
     .normalize('NFKD')

@@ -5,17 +5,16 @@ import type { LocalVoice, SpeakOptions } from './voice.ts'
 
 export type SpeechEngineName = 'flite' | 'espeak-ng'
 
-/** Speech that is made on this machine. */
 export interface LocalSpeech extends AsyncDisposable {
-  /** `espeak-ng` where it is installed. The first one speaks where none is asked for. */
+  /** Includes `espeak-ng` if installed. The first is the default. */
   readonly engines: readonly SpeechEngineName[]
   /** Throws `ProgramFailed`. */
   voices(engine: SpeechEngineName): Promise<readonly LocalVoice[]>
-  /** Plain samples as they are spoken. Throws `NoSuchVoice`, `Busy`, `ProgramFailed`. */
+  /** Streams raw samples. Throws `NoSuchVoice`, `Busy`, `ProgramFailed`. */
   speak(engine: SpeechEngineName, text: string, options: SpeakOptions): Promise<Pcm>
 }
 
-/** `espeak`: the path of the program; null where it is not installed. */
+/** `espeak`: the program's path, or null. */
 export function createLocalSpeech({ espeak: program }: { espeak: string | null }): LocalSpeech {
   const flite = createFlite()
   const espeak = program === null ? null : createEspeak(program)

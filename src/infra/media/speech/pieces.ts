@@ -1,10 +1,10 @@
-/** The first piece is short, so that its sound is there soon; later ones are made while it is heard. */
+/** The first piece is short so that playback starts soon; later ones are made meanwhile. */
 const FIRST = 60
 const LATER = 240
 
 /**
- * A text in pieces that are spoken one after the other: whole sentences where they are short enough, else cut behind a
- * comma, at a blank, or where nothing else is left within a word. Joined, they are the text but for the blanks around them.
+ * Splits text into pieces: whole sentences if short enough, otherwise at a comma, a space, or within a word. Joined,
+ * they equal the text except for spaces.
  */
 export function piecesOf(text: string, language = 'en'): string[] {
   const sentences = new Intl.Segmenter(language, { granularity: 'sentence' }).segment(text)
@@ -14,7 +14,7 @@ export function piecesOf(text: string, language = 'en'): string[] {
     while (rest !== '') {
       const most = pieces.length === 0 ? FIRST : LATER
       const last = pieces.at(-1)
-      // Each piece costs a start of its own: short sentences behind the first share one.
+      // Each piece has a startup cost, so short sentences after the first are combined.
       if (pieces.length > 1 && last!.length + 1 + rest.length <= LATER) {
         pieces[pieces.length - 1] = `${last!} ${rest}`
         break
@@ -27,13 +27,13 @@ export function piecesOf(text: string, language = 'en'): string[] {
   return pieces
 }
 
-/** The place where a piece of at most so many characters ends. */
+/** Where a piece of up to `most` characters ends. */
 function cutOf(text: string, most: number): number {
   const head = text.slice(0, most + 1)
   const clause = Math.max(...[', ', '; ', ': ', ' – ', ' — ', '\n'].map((mark) => head.lastIndexOf(mark)))
   if (clause > most / 3) return clause + 1
   const blank = head.search(/\s\S*$/)
   if (blank > 0) return blank
-  // A code point is not cut in two.
+  // Doesn't split a code point.
   return /[\ud800-\udbff]/.test(text[most - 1]!) ? most - 1 : most
 }

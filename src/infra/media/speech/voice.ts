@@ -1,27 +1,26 @@
-/** A voice of an engine on this machine. */
 export interface LocalVoice {
-  /** The engine's own name of it. */
+  /** The engine's voice name. */
   name: string
-  /** The voice's name for people. */
+  /** The display name. */
   title: string
-  /** BCP 47, the first one first. */
+  /** BCP 47, main language first. */
   languages: readonly string[]
   gender: 'female' | 'male' | 'neutral' | null
 }
 
 export interface SpeakOptions {
-  /** An engine's own name of a voice; null: the engine's first that speaks the language. */
+  /** An engine's voice name. Null: its first voice for the language. */
   voice: string | null
-  /** BCP 47; null: not said. */
+  /** BCP 47, or null. */
   language: string | null
-  /** 0.25 to 4, 1 as the voice speaks by itself. */
+  /** 0.25 to 4; 1 is normal speed. */
   speed: number
-  /** The account whose turn the work takes. */
+  /** The account whose turn the work uses. */
   account: string
   signal?: AbortSignal | undefined
 }
 
-/** The engine has no such voice, none that speaks the language, or none that reads this text. `param`: which of them was asked. */
+/** The engine lacks the voice or language, or can't read the text. `param`: the affected field. */
 export class NoSuchVoice extends Error {
   override name = 'NoSuchVoice'
   readonly param: 'voice' | 'language' | 'input'
@@ -31,7 +30,7 @@ export class NoSuchVoice extends Error {
   }
 }
 
-/** The voice that is meant: by its name, else the first that speaks the language, else the first. Throws `NoSuchVoice`. */
+/** The requested voice, otherwise the first for the language, otherwise the first. Throws `NoSuchVoice`. */
 export function voiceFor(
   engine: string,
   voices: readonly LocalVoice[],
@@ -50,7 +49,7 @@ export function voiceFor(
   throw new NoSuchVoice('language', `${engine} has no voice for ${JSON.stringify(language)}.`)
 }
 
-/** `en` asks for any English, `en-GB` for that of Britain; a voice that names no region speaks for all. */
+/** `en` matches any English, `en-GB` British English. A voice without a region matches all. */
 export function speaks(language: string, requestedLanguage: string): boolean {
   const [one, other] = [language.toLowerCase(), requestedLanguage.toLowerCase()]
   return one === other || one.startsWith(`${other}-`) || other.startsWith(`${one}-`)

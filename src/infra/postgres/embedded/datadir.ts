@@ -3,15 +3,15 @@ import { dirname, join, resolve } from 'node:path'
 import { explainStart, StartRefused } from '../../start-refused.ts'
 import { takeLock } from './lock.ts'
 
-/** The data dir, locked for this process until disposed of or until the process ends. */
+/** The data directory, locked until disposed of or the process ends. */
 export interface DataDir extends Disposable {
   /** Absolute. */
   dir: string
 }
 
 /**
- * Makes the data dir if it is missing (0700; its parents as the umask says) and takes the lock on it (`lock` in it).
- * Throws `StartRefused` naming the dir and the pid when another process holds it, and when it cannot be written.
+ * Creates the data directory if missing (0700; parents by umask) and locks it (`lock` inside). Throws `StartRefused`
+ * with directory and pid if another process holds it, or if it isn't writable.
  */
 export function lockDataDir(dataDir: string): DataDir {
   const dir = resolve(dataDir)
@@ -23,7 +23,7 @@ export function lockDataDir(dataDir: string): DataDir {
   }
 }
 
-/** An existing dir keeps its mode: its owner may have shared it on purpose. */
+/** An existing directory keeps its mode: its owner may have shared it. */
 export function makeDataDir(dir: string): void {
   mkdirSync(dirname(dir), { recursive: true })
   try {
@@ -33,7 +33,7 @@ export function makeDataDir(dir: string): void {
   }
 }
 
-/** Takes the lock at `path`; the answer releases it. Throws `StartRefused` naming `what` and the pid that has it. */
+/** Takes the lock at `path` and returns its release. Throws `StartRefused` with `what` and the holder's pid. */
 export function takeOnlyLock(path: string, what: string): () => void {
   let lock
   try {

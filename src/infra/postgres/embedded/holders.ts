@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 
 /**
- * The PostgreSQL processes that work in `dir`: each keeps its data directory as its working directory, which a recycled
- * pid or a server of somebody else's does not. Source: /proc/{pid}/comm and /proc/{pid}/cwd (proc(5)). Empty when
- * `dir` is missing. Processes that may not be looked into (root in a container without CAP_SYS_PTRACE) are recognised
- * by their command line. `among` narrows the search.
+ * PostgreSQL processes running in `dir`, found by their working directory, which recycled pids and other servers don't
+ * share (/proc/{pid}/comm and /proc/{pid}/cwd, proc(5)). Empty if `dir` is missing. Inaccessible processes (root in a
+ * container without CAP_SYS_PTRACE) are matched by command line. `among` limits the search.
  */
 export function holders(dir: string, among: readonly (string | number)[] = readdirSync('/proc')): number[] {
   const home = statSync(dir, { throwIfNoEntry: false })
@@ -22,16 +21,16 @@ export function holders(dir: string, among: readonly (string | number)[] = readd
   return among.filter((pid) => /^\d+$/.test(String(pid)) && holds(pid)).map(Number)
 }
 
-/** The name of each process of a cluster in `ps`. */
+/** The cluster's process title in `ps`. */
 export const clusterName = (cluster: string): string =>
   `ukiyo-${createHash('sha256').update(cluster).digest('hex').slice(0, 12)}`
 
-/** Ends what works in `dir`, at once. Safe for backends whose postmaster is gone: nothing they did not commit counts. */
+/** Kills processes in `dir`. Safe for backends without a postmaster: uncommitted work doesn't count. */
 export function killHolders(dir: string): void {
   for (const pid of holders(dir)) signal(pid, 'SIGKILL')
 }
 
-/** True when the process was there. */
+/** Returns whether the process existed. */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name)

@@ -6,13 +6,12 @@ import { holders, killHolders, signal } from './holders.ts'
 import { removeSocketDir } from './socket.ts'
 
 /**
- * Clears what a server that was killed left in the cluster: its postgres, which lives on, is stopped (it would go on
- * with old settings, unwatched and with nobody reading its log); backends without a postmaster are ended; the note of a
- * postmaster that is gone is made harmless. After a clean stop there is no note, and this costs nothing.
- * The caller holds the cluster's lock. Throws `StartRefused` when something that cannot be ended is in the way.
+ * Cleans up after a killed server: stops its surviving postgres (which has old settings and no log reader), ends
+ * orphaned backends, and neutralizes a stale pid file. Free after a clean stop, which leaves no pid file. The caller
+ * must hold the cluster's lock. Throws `StartRefused` if something can't be ended.
  */
 export async function clearLeftover(cluster: string, log: (line: string) => void): Promise<void> {
-  // Its lines: pid, data directory, start time, port, socket directory, … (PostgreSQL's miscadmin.h, LOCK_FILE_LINE_*).
+  // Lines: pid, data directory, start time, port, socket directory, … (PostgreSQL's miscadmin.h, LOCK_FILE_LINE_*).
   const note = readNote(cluster)
   if (!note) return
   const [first = '', , , , socketDir = ''] = note.split('\n')
@@ -32,11 +31,11 @@ export async function clearLeftover(cluster: string, log: (line: string) => void
   if (signal(postmaster, 0)) disown(cluster)
 }
 
-/** Waits until no process works in the cluster; false when some still do after `bound` milliseconds. */
+/** Waits until no process uses the cluster. False after `bound` milliseconds. */
 async function waitUntilGone(cluster: string, bound: number): Promise<boolean> {
   const end = performance.now() + bound
   for (let pids = holders(cluster); ; pids = holders(cluster, pids)) {
-    // A process that is no longer there may have left others that were started meanwhile.
+    // Processes started meanwhile may remain, so the whole list is read again.
     if (pids.length === 0 && (pids = holders(cluster)).length === 0) return true
     if (performance.now() > end) return false
     await sleep(5)
@@ -44,9 +43,9 @@ async function waitUntilGone(cluster: string, bound: number): Promise<boolean> {
 }
 
 /**
- * The pid in the note was given to another process since, and PostgreSQL would take that for a postmaster. Removing the
- * note would also remove the key of the shared memory that PostgreSQL checks for survivors, so only the pid changes:
- * to ours, the parent's, which it knows cannot be a postmaster (CreateLockFile in miscinit.c).
+ * The recorded pid was reused, and PostgreSQL would take that process for a postmaster. Deleting the file would also
+ * delete the shared memory key PostgreSQL checks for survivors, so only the pid is changed: to ours, its parent, which
+ * it knows isn't a postmaster (CreateLockFile in miscinit.c).
  */
 function disown(cluster: string): void {
   const file = openNote(cluster, constants.O_RDWR)
@@ -65,7 +64,7 @@ function readNote(cluster: string): string | null {
   return text
 }
 
-/** Never through a link: the cluster belongs to PostgreSQL's account, and this process may be root. */
+/** Never follows links: the cluster belongs to PostgreSQL's account, and this process may be root. */
 function openNote(cluster: string, flags: number): number | null {
   try {
     return openSync(join(cluster, 'postmaster.pid'), flags | constants.O_NOFOLLOW)

@@ -1,21 +1,19 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-/** A lock that is held, or the process that holds it (null when that cannot be read). */
+/** A lock, or the pid of its holder (null if unknown). */
 export type Lock = { held: true; release: () => void } | { held: false; by: number | null }
 
-// A connection that is collected as garbage closes, and the lock with it.
+// A garbage-collected connection closes and releases the lock.
 const open = new Set<DatabaseSync>()
 
 /**
- * Takes the lock at `path` (an empty file, mode 0600, made if missing; the pid beside it in `{path}.pid`) without waiting.
- *
- * The kernel holds it for this process and drops it when the process ends, however it ends, so neither `kill -9` nor a
- * recycled pid leaves anything behind; it also holds between containers that share the folder. Node offers no file
- * locks, but its SQLite takes one (fcntl) with `BEGIN EXCLUSIVE`.
- *
- * Nothing else in this process may open the file: POSIX drops a process's locks when it closes any handle on it.
- * Throws the file system's errors, and SQLite's where the file system has no locks.
+ * Takes the lock at `path` without waiting (an empty file, mode 0600; the pid in `{path}.pid`).
+ * The kernel holds it and releases it however the process ends, so neither `kill -9` nor a recycled pid leaves a stale
+ * lock; it also works between containers that share the folder. Node has no file locks, but its SQLite takes one
+ * (fcntl) with `BEGIN EXCLUSIVE`.
+ * Nothing else in this process may open the file: POSIX releases a process's locks when any handle is closed. Throws
+ * file system errors, and SQLite's if the file system has no locks.
  */
 export function takeLock(path: string): Lock {
   if (!existsSync(path)) writeFileSync(path, '', { flag: 'a', mode: 0o600 })
@@ -40,7 +38,7 @@ export function takeLock(path: string): Lock {
   }
 }
 
-/** SQLITE_BUSY, or one of its extended codes: https://sqlite.org/rescode.html#busy */
+/** SQLITE_BUSY or an extended code: https://sqlite.org/rescode.html#busy */
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5
 

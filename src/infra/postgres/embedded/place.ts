@@ -4,19 +4,19 @@ import { dirname, join } from 'node:path'
 import { StartRefused } from '../../start-refused.ts'
 import { canPass, findUser, type OsUser } from './user.ts'
 
-/** The place where the cluster (PostgreSQL's own data directory) is or is to be made, and the account it belongs to. */
+/** Where the cluster (PostgreSQL's data directory) is or will be, and its account. */
 export interface Place {
   cluster: string
-  /** The link to leave in the data dir once the cluster has been made, if it lives elsewhere. */
+  /** A link to create in the data directory if the cluster is elsewhere. */
   link: string | null
-  /** Null: the account of this process. */
+  /** Null: this process's account. */
   user: OsUser | null
 }
 
 /**
- * The cluster is `{dataDir}/postgres`. Where its account cannot get there (a clone under a 0700 home, started as root)
- * it is made in `/var/lib/ukiyo/{hash of the data dir}` and `{dataDir}/postgres` becomes a link to it, so that the data
- * dir says where it is even after a move. `dataDir` exists and is a real path. Throws `StartRefused`.
+ * The cluster is `{dataDir}/postgres`. If its account can't reach that (a clone under a 0700 home, started as root), it
+ * is in `/var/lib/ukiyo/{hash of the data dir}`, and `{dataDir}/postgres` links to it, so the data directory can be
+ * moved. `dataDir` must exist and be a real path. Throws `StartRefused`.
  */
 export function placeCluster(dataDir: string, user: OsUser | null, log: (line: string) => void): Place {
   const path = join(dataDir, 'postgres')
@@ -47,7 +47,7 @@ function existing(path: string, dataDir: string, user: OsUser | null, log: (line
     throw new StartRefused(`the database in ${cluster} belongs to ${owner}. Start as that user or as root`)
   }
   if (entry.uid === 0) giveTo(cluster, user)
-  // The user who made it could reach it then: a server started by a plain user and later by root goes on as that user.
+  // Keeps the original account: a server first started by a user and later by root continues as that user.
   const owner =
     entry.uid === 0 || entry.uid === user.uid ? user : (findUser(entry.uid) ?? { ...entry, name: `uid ${entry.uid}` })
   if (!canPass(owner, dirname(cluster)) && !(dirname(cluster) === dataDir && letPass(dataDir, owner)))
@@ -58,7 +58,7 @@ function existing(path: string, dataDir: string, user: OsUser | null, log: (line
   return { cluster, link: null, user: owner }
 }
 
-/** Lets the account through root's own data dir, but not look around in it. False where a folder above is shut. */
+/** Lets the account traverse root's data directory without listing it. False if a parent is inaccessible. */
 function letPass(dataDir: string, user: OsUser): boolean {
   if (canPass(user, dataDir)) return true
   const dir = statSync(dataDir)
@@ -71,7 +71,7 @@ function letPass(dataDir: string, user: OsUser): boolean {
   return true
 }
 
-/** The data dir that this cluster belonged to was removed: the new one starts empty, the old one is not ours to delete. */
+/** The cluster's data directory was deleted: starts a new cluster and keeps the old one. */
 function setAside(cluster: string, log: (line: string) => void): void {
   if (!lstatSync(cluster, { throwIfNoEntry: false })) return
   const aside = `${cluster}.${new Date().toISOString().replaceAll(':', '')}`
@@ -79,7 +79,7 @@ function setAside(cluster: string, log: (line: string) => void): void {
   log(`the old database of a missing data directory was moved to ${aside}`)
 }
 
-/** A cluster restored by root from a backup. */
+/** For a cluster restored from a backup by root. */
 function giveTo(dir: string, user: OsUser): void {
   chownSync(dir, user.uid, user.gid)
   for (const entry of readdirSync(dir, { withFileTypes: true })) {

@@ -5,19 +5,15 @@ import { StartRefused } from '../../start-refused.ts'
 import type { Binaries } from './binaries.ts'
 import type { OsUser } from './user.ts'
 
-/** A started program of PostgreSQL. */
 export interface Program {
   child: ChildProcess
-  /** The last 30 lines it wrote. */
+  /** The last 30 output lines. */
   lines: string[]
-  /**
-   * The program's end, once its last line is in. Rejects with `StartRefused` or the system's error when it could not be
-   * started.
-   */
+  /** Resolves after the last line. Rejects with `StartRefused` or a system error if it couldn't start. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-/** Starts `bin/{name}` under the account, in `cwd`, in a session of its own (Ctrl-C in a terminal is the server's to handle). */
+/** Starts `bin/{name}` as the account in `cwd`, in its own session (Ctrl-C in a terminal is handled by the server). */
 export function startProgram(
   binaries: Binaries,
   name: 'initdb' | 'postgres',
@@ -28,7 +24,7 @@ export function startProgram(
   const child = spawn(path, args, {
     cwd: options.cwd,
     detached: true,
-    // Nothing of ours: PG* variables would steer it, and API keys are not its business. C keeps its messages English.
+    // A clean environment: PG* variables would affect it, and it needs no API keys. C keeps messages English.
     env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' },
     stdio: ['ignore', 'ignore', 'pipe'],
     ...(options.user && { uid: options.user.uid, gid: options.user.gid }),
@@ -40,7 +36,7 @@ export function startProgram(
   })
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.once('error', (error) => reject(explainSpawn(error, path, options.user)))
-    // `close` would wait for every process that still holds the pipe, and outlive a killed postmaster by its backends.
+    // `close` waits for every process that holds the pipe, including the backends of a killed postmaster.
     child.once('exit', (code, signal) => {
       const done = () => resolve({ code, signal })
       child.once('close', done)
@@ -66,7 +62,7 @@ function explainSpawn(error: Error, path: string, user: OsUser | null): Error {
   return error
 }
 
-/** The reason why a program failed, in one line: how it ended, and its last complaint. */
+/** One line: how the program ended, and its last error. */
 export function explainEnd(
   name: string,
   program: Program,

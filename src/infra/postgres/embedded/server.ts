@@ -4,25 +4,25 @@ import type { Place } from './place.ts'
 import { explainEnd, startProgram } from './program.ts'
 import { serverArgs } from './settings.ts'
 
-/** The end of PostgreSQL: whether it was asked to, and why in one line. */
+/** How PostgreSQL ended: whether expected, and a one-line reason. */
 export interface Exit {
   isExpected: boolean
   reason: string
 }
 
-/** A postgres that accepts connections. */
+/** A running postgres that accepts connections. */
 export interface RunningServer {
   pid: number
   exited: Promise<Exit>
-  /** Resolves when it is down; may be called twice. */
+  /** Resolves when stopped; may be called twice. */
   stop: () => Promise<void>
 }
 
-/** Lines that PostgreSQL writes at every start and stop; all else (recovery, crashes, refused passwords) is worth a line. */
+/** Lines of every start and stop. All others (recovery, crashes, wrong passwords) are logged. */
 const routine =
   /^LOG: +(starting PostgreSQL|listening on|database system (was shut down at|is ready|is shut down)|received (smart|fast) shutdown|shutting down|aborting any active|checkpoint|background worker)|^FATAL: +(terminating connection due to administrator|the database system is (starting|shutting))/
 
-/** Starts postgres and waits until it is ready, however long its recovery takes. Throws `StartRefused`. */
+/** Starts postgres and waits until it is ready, however long recovery takes. Throws `StartRefused`. */
 export async function startServer(
   binaries: Binaries,
   place: Place,
