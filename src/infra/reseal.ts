@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Context } from './context.ts'
 
-/** The columns of secrets that are sealed under the id of their row. */
+/** Columns encrypted with their row's ID. */
 export interface SealedColumns {
   table: string
   columns: readonly string[]
@@ -10,8 +10,8 @@ export interface SealedColumns {
 const AT_ONCE = 200
 
 /**
- * Seals again what an older root key sealed, so that the older one can be taken out of the list. Every process may do it
- * at the same time: a secret is put in the place of the very one that was read, and of no other.
+ * Re-encrypts values of older root keys, so those can be removed. All processes may run it: each value is replaced only
+ * if unchanged.
  */
 export async function resealAll(
   engine: Pick<Context['engine'], 'postgres' | 'secrets' | 'log'>,
@@ -25,10 +25,13 @@ export async function resealAll(
     }
 }
 
-/** Characters of a secret that tell the key it was sealed with. */
+/** Leading characters that identify a value's key. */
 const HEAD = 64
 
-/** The rows behind this id; answers the last of them, or null at the end. A secret may be large, so each is read by itself. */
+/**
+ * Processes rows after this ID and returns the last one, or null at the end. Reads values individually, because they
+ * may be large.
+ */
 async function resealSome(
   { postgres: { db }, secrets, log }: Parameters<typeof resealAll>[0],
   table: string,

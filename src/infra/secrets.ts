@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { StartRefused } from './start-refused.ts'
 
 /**
- * Secrets at rest: AES-256-GCM, the row's id as associated data, so a ciphertext moved to another row does not open.
- * Form: `v1:<key id>:<iv>:<ciphertext and tag>`, base64url. The first key seals, every key of the list opens.
+ * Secrets at rest: AES-256-GCM with the row ID as associated data, so a ciphertext moved to another row can't be
+ * opened. Format: `v1:<key id>:<iv>:<ciphertext and tag>`, base64url. The first key encrypts, all keys decrypt.
  */
 export interface Secrets {
   seal(plain: string, rowId: string): string
   open(ciphertext: string, rowId: string): string
-  /** Sealed under an older key of the list: to be sealed again. */
+  /** Encrypted with an older key: re-encrypt it. */
   isStale(ciphertext: string): boolean
-  /** HMAC-SHA256 under a key derived for this purpose from the newest root key. */
+  /** HMAC-SHA256 with a key derived from the newest root key for this purpose. */
   sign(purpose: string, words: string): Buffer
 }
 
-/** The name of a root key in what it seals; it tells nothing of the key. */
+/** A root key's name in ciphertexts. Reveals nothing about the key. */
 export const rootKeyId = (root: string): string =>
   createHash('sha256').update(`ukiyo key id\0${root}`).digest('base64url').slice(0, 8)
 
@@ -50,10 +50,10 @@ export function createSecrets(rootKeys: readonly string[]): Secrets {
   }
 }
 
-/** Characters of a root key that is not to be guessed. */
+/** Minimum characters of a root key. */
 const LEAST_ROOT_KEY = 32
 
-/** The root keys: those given, else one that is made once and kept 0600 in the data dir. */
+/** The configured root keys, or one generated in the data directory (mode 0600). */
 export function rootKeys(configuredKeys: readonly string[], dataDir: string): string[] {
   if (configuredKeys.length > 0) return [...configuredKeys]
   const path = join(dataDir, 'secret-key')

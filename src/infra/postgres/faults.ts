@@ -1,11 +1,11 @@
 import { Refusal } from '#core/errors.ts'
 
-/** Faults of the database that have a name of their own on the wire; null: it is none. */
+/** Converts database errors that have an API error code; null for others. */
 export function storageFault(error: unknown): Refusal | null {
   const state = error instanceof Error && 'code' in error ? String(error.code) : ''
-  // 53100 disk_full, ENOSPC; 57P0x the server goes down or is not up; 08xxx the connection broke.
+  // 53100 disk_full, ENOSPC; 57P0x shutting down or not started; 08xxx connection lost.
   if (state === '53100' || state === 'ENOSPC') return new Refusal('storage_full')
-  // 57014 query_canceled, by the limit of the statement.
+  // 57014 query_canceled, by the statement limit.
   if (state === '57014')
     return new Refusal('timeout', {
       message: 'The database took too long and stopped this request. Nothing was changed. Request less at a time.',

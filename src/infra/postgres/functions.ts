@@ -3,24 +3,24 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 
-/** The SQL functions of a room: the files of its folder `sql`, in a schema that is named by the hash over all of them. */
+/** A module's SQL functions: the files in its `sql` folder, in a schema named by their hash. */
 export interface Functions {
-  /** The schema, which the program puts before their names. */
+  /** The schema that qualifies their names. */
   schema: string
-  /** The prefix that the names of all versions of the functions share. */
+  /** Common prefix of all versions' schemas. */
   prefix: string
   sql: string
 }
 
 /**
- * Further versions that are kept, those that a program began with last: a server of another version goes on beside this one
- * with its own. One that never ends while so many others come and go loses them, so it is more than are tried out in a day.
+ * Older versions to keep, most recently started first, because servers of other versions may be running. More than are
+ * tried out in a day, so a running one isn't dropped.
  */
 const MOST_VERSIONS = 7
 
 export const ledgerFunctions = functionsIn('ledger', join(import.meta.dirname, '../ledger/sql'))
 
-/** The files go in the order of their names: a type comes before what takes it. */
+/** Files in name order: types before their users. */
 export function functionsIn(name: string, folder: string): Functions {
   const sql = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
@@ -32,12 +32,11 @@ export function functionsIn(name: string, folder: string): Functions {
 }
 
 /**
- * Creates the functions when the database does not have this version of them, and drops those not begun with for longest. What
- * is there is never replaced, so that no running server loses a function that it calls. Within a transaction under the
- * lock of migrations. Answers whether there was anything to do.
+ * Creates this version's functions if missing and drops the versions unused for longest. Never replaces existing ones,
+ * which running servers use. Call in a transaction with the migration lock. Returns whether anything changed.
  */
 export async function applyFunctions(client: pg.ClientBase, { schema, prefix, sql }: Functions): Promise<boolean> {
-  // A schema's comment is when a program began with it last: a counter, for two may begin within one tick of a clock.
+  // A schema's comment is a counter of its last start: two starts may fall into one clock tick.
   const { rows } = await client.query<{ name: string; begun: number }>(
     `select nspname::text as name, coalesce(obj_description(oid, 'pg_namespace'), '0')::int as begun from pg_namespace
      where starts_with(nspname, $1) and substr(nspname, length($1) + 1) ~ '^[0-9a-f]{12}$' order by 2 desc`,
@@ -50,7 +49,7 @@ export async function applyFunctions(client: pg.ClientBase, { schema, prefix, sq
   }
   for (const { name } of rows.slice(MOST_VERSIONS)) await client.query(`drop schema ${name} cascade`)
   await client.query(`create schema ${schema}; ${begins}`)
-  // Functions keep this path (`set search_path from current`): they find each other in their own schema, tables after it.
+  // Functions keep this path (`set search_path from current`): first their own schema, then the tables.
   await client.query(`select set_config('search_path', $1 || ', ' || current_setting('search_path'), true)`, [schema])
   await client.query(sql)
   return true

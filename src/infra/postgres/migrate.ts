@@ -5,7 +5,7 @@ import { applyFunctions, ledgerFunctions } from './functions.ts'
 import { earlierMigrations, replaceEarlier } from './earlier-migrations.ts'
 
 const folder = join(import.meta.dirname, 'migrations')
-// Any number, the same in every process: only one migrates at a time.
+// An arbitrary number, the same in every process: only one migrates at a time.
 const LOCK = 7_520_201
 const MIGRATIONS =
   'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())'
@@ -16,9 +16,8 @@ export const migrationNames = (): string[] =>
     .sort()
 
 /**
- * Brings the schema to the newest migration: numbered files of plain SQL, forward only, each in a transaction,
- * one process at a time; then come the functions of the ledger, when the database does not have this program's. `upTo`
- * stops earlier (tests start from every older schema).
+ * Migrates to the newest schema: numbered SQL files, forward only, one transaction each, one process at a time; then
+ * creates missing ledger functions. `upTo` stops earlier, for tests.
  */
 export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
   const client = await pool.connect()
@@ -31,7 +30,7 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
     const appliedNames = new Set(
       (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name),
     )
-    // Checked before any change, so that the program from before still starts on a refused database.
+    // Checked before any change, so the previous version still starts on a refused database.
     const unknown = [...appliedNames]
       .filter((name) => !names.includes(name) && !earlierMigrations.includes(name))
       .sort()
@@ -56,9 +55,8 @@ export async function migrate(pool: pg.Pool, upTo?: string): Promise<string[]> {
 }
 
 /**
- * Runs these migrations alone, as far as they were not run, within a transaction of the caller: a restore makes the
- * tables of its backup, fills them, and then runs the migrations that came since. The functions come with the next
- * start.
+ * Runs missing migrations among these in the caller's transaction: a restore creates its backup's tables, fills them,
+ * and then runs newer migrations. The next start creates functions.
  */
 export async function migrateWithin(client: pg.ClientBase, names: readonly string[]): Promise<void> {
   await client.query('select pg_advisory_xact_lock($1)', [LOCK])
@@ -82,7 +80,7 @@ async function inTransaction(client: pg.PoolClient, work: () => Promise<unknown>
   }
 }
 
-/** The database was migrated by a newer program. */
+/** A newer version has migrated the database. */
 export class NewerDatabase extends Error {
   constructor(name: string) {
     super(`the database has the migration ${name}, which this version doesn’t know. Start a newer version of Ukiyo`)

@@ -6,13 +6,13 @@ import { startPostgres } from './embedded/supervisor.ts'
 
 export interface OpenDatabase extends AsyncDisposable {
   connection: pg.PoolConfig
-  /** Resolves with the reason when the database ends without being asked to. Never for `DATABASE_URL`, which comes back by itself. */
+  /** Resolves with the reason when the database ends unexpectedly. Never for `DATABASE_URL`, which is reconnected. */
   failed: Promise<string>
 }
 
 const OLDEST = 15
 
-/** The embedded PostgreSQL, or the one of `DATABASE_URL`, migrated and ready. */
+/** The embedded PostgreSQL or the one of `DATABASE_URL`, migrated and ready. */
 export async function openDatabase(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
   log: (line: string) => void,

@@ -8,8 +8,8 @@ export interface OwnNames {
 }
 
 /**
- * The tables and sequences the migrations make. Anything else in the schema belongs to another program. A table that a later
- * migration dropped is among them, which does no harm.
+ * Tables and sequences created by migrations, including later dropped ones. Others in the schema belong to other
+ * programs.
  */
 export function ownNames(): OwnNames {
   const text = migrationNames()

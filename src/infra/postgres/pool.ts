@@ -1,19 +1,19 @@
 import pg from 'pg'
 
-/** Connections that a pool opens at the same time, and how long each of them keeps others from being opened. */
+/** Connections opened concurrently, and how long each blocks further ones. */
 const OPENING = 2
 const OPENING_MS = 20
 
-/** The members of pg-pool 3.14 that its types do not tell. */
+/** Fields of pg-pool 3.14 that its types omit. */
 interface Inside extends pg.Pool {
   _isFull(): boolean
   _pulseQueue(): void
 }
 
 /**
- * A pool that opens two connections at a time: a burst of short statements waits for those that come free, where each
- * would open one of its own. A connection is a process of PostgreSQL, which costs more than a hundred such statements.
- * Where those that are there stay taken, or opening one takes long, it grows to its most all the same.
+ * A pool that opens two connections at a time, so a burst of short statements waits for free ones instead of opening
+ * one each. A connection is a PostgreSQL process, which costs more than a hundred such statements. The pool still grows
+ * to its maximum if connections stay in use or opening is slow.
  */
 export function createPool(options: pg.PoolConfig): pg.Pool {
   let opening = 0
@@ -25,13 +25,13 @@ export function createPool(options: pg.PoolConfig): pg.Pool {
         if (!counts) return
         counts = false
         opening -= 1
-        // For the next who waits one more is opened.
+        // Opens another for the next waiting caller.
         pool._pulseQueue()
       }
       const timer = setTimeout(go, OPENING_MS)
-      // The pool calls it with a function, and hears of nothing else.
+      // The pool passes a callback and ignores promises.
       super.connect((...of: unknown[]) => {
-        // Whoever opened it has it. (The types of `connect` have two shapes of it, and none for both.)
+        // The opener owns it. (No type covers both shapes of `connect`.)
         done?.(...(of as never[]))
         clearTimeout(timer)
         go()

@@ -1,11 +1,11 @@
 import type pg from 'pg'
 
-/** Texts that get a name. Beyond it they run without one: a client that makes new texts for ever must not fill the server. */
+/** Maximum prepared texts; further ones run unprepared, so that generated texts can't fill the server's memory. */
 const MOST_TEXTS = 1_000
 
 /**
- * Prepares every statement that has parameters, once per connection: parsing and planning a join costs PostgreSQL more
- * than running it. Our texts come from stores, so there are few.
+ * Prepares every parameterized statement once per connection: parsing and planning a join costs PostgreSQL more than
+ * running it. Our texts are few.
  */
 export function prepareStatements(pool: pg.Pool): void {
   const names = new Map<string, string>()

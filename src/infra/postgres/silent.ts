@@ -1,6 +1,6 @@
 /**
- * Connections whose other end is gone without a word: a host that lost its power, a firewall that forgot. TCP goes on
- * sending into the void for a quarter of an hour (tcp_retries2, tcp(7)), and whoever waits for an answer waits as long.
+ * Detects connections whose peer vanished silently (power loss, firewall timeout). TCP would retransmit for a quarter
+ * of an hour (tcp_retries2, tcp(7)), and callers would wait as long.
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
@@ -8,26 +8,26 @@ import pg from 'pg'
 const LOOK_MS = 500
 const SILENT_MS = 1_500
 const ANSWER_MS = 2_000
-/** Beyond every statement's own limit: where nobody can be asked, that is the end. */
+/** Longer than any statement limit: used if the server can't be asked. */
 const GIVEN_UP_MS = 65_000
 
-/** TCP itself looks after idle ones: after so long, ten probes a second apart. */
+/** TCP checks idle connections: after this delay, ten probes a second apart. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 } as const
 
-/** A client of pg with what its types do not say. */
+/** Fields of pg's client that its types omit. */
 type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
 
-/** How long a client has waited, from look to look. */
+/** A client's wait between checks. */
 interface Wait {
   bytesRead: number
   since: number
-  /** The server was asked before and knew of nothing that it still has to say here. */
+  /** An earlier check found nothing pending on the server. */
   isDoubted: boolean
 }
 
 /**
- * Leaves connections of a pool that wait for an answer which will never come: the server, asked on another one, works
- * on nothing for them, twice in a row. What a long statement waits for is never touched. With them go the idle ones.
+ * Drops connections that wait for a response that won't come: the server, asked on another connection, does no work for
+ * them twice in a row. Long statements are never affected. Also drops idle connections.
  */
 export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig, log: (error: Error) => void): void {
   const waits = new Map<Client, Wait>()
@@ -55,7 +55,7 @@ export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig
     return [...waits].filter(([client, wait]) => {
       const { stream } = client.connection
       const bytesRead = stream.bytesRead
-      // A result that waits for its turn is there, although nothing of it is read.
+      // A paced result is pending although nothing is read.
       if (!client.readyForQuery && bytesRead === wait.bytesRead && !stream.isPaused())
         return now - wait.since >= SILENT_MS
       Object.assign(wait, { bytesRead, since: now, isDoubted: false })
@@ -76,7 +76,7 @@ export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig
       if (dead && (wait.isDoubted || working === null)) hasLeft = leave(client)
       wait.isDoubted = dead
     }
-    // Other connections that went silent with them would be noticed one by one, each by somebody who waits.
+    // Other dead connections would otherwise be noticed one by one, by waiting callers.
     if (hasLeft) for (const client of idle) leave(client)
   }
 
@@ -86,14 +86,14 @@ export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig
   }
 }
 
-/** Cuts a connection off: a caller who waits on it hears that it is gone. */
+/** Closes a connection; its caller gets an error. */
 export function dropConnection(client: pg.ClientBase): Error {
   const error = new Error('a connection to the database is silent, and nothing is at its other end')
   ;(client as Client).connection.stream.destroy(Object.assign(error, { code: 'ECONNRESET' }))
   return error
 }
 
-/** A connection beside the pool's, there only while somebody waits. */
+/** A separate connection, open only while callers wait. */
 function askServer(connection: pg.ClientConfig) {
   let client: Promise<pg.Client> | null = null
 
@@ -108,7 +108,7 @@ function askServer(connection: pg.ClientConfig) {
     await fresh.connect()
     return fresh
   }
-  /** Ends the connection, also one that is only connecting yet: it would stay for good otherwise. */
+  /** Ends the connection even while connecting; otherwise it would stay open. */
   function end(): void {
     const ending = client
     client = null
@@ -117,7 +117,7 @@ function askServer(connection: pg.ClientConfig) {
 
   return {
     end,
-    /** The backends among these that are at work; null where the server cannot be asked, or a pooler stands between. */
+    /** Working backends among these. Null if the server can't be asked or is behind a pooler. */
     async working(pids: readonly number[]): Promise<ReadonlySet<number> | null> {
       try {
         const present = await (client ??= connect())

@@ -1,12 +1,10 @@
 import type { Worker } from 'node:cluster'
 
-/** A connection as Node's own layer holds it. */
+/** A connection in Node's internal layer. */
 interface Handle {
   close(): void
 }
-/**
- * A message between the primary and its workers, of `node:cluster`'s own (lib/internal/cluster/round_robin_handle.js).
- */
+/** An internal `node:cluster` message (lib/internal/cluster/round_robin_handle.js). */
 interface Internal {
   cmd?: string
   act?: string
@@ -15,13 +13,13 @@ interface Internal {
 }
 
 /**
- * Connections on their way to a worker end with it. The primary hands each to a worker and keeps it until that says that it has
- * it; Node does not close one whose worker was killed in between, so that its client would wait for ever.
+ * Closes connections in transit to a dead worker. The primary keeps each until the worker confirms it; if the worker is
+ * killed in between, Node never closes it and its client would wait forever.
  */
 export function closeHandedOver({ process: child }: Worker): void {
   const onTheirWay = new Map<number, Handle>()
   const send = child.send.bind(child) as (message: unknown, handle?: unknown, ...more: unknown[]) => boolean
-  // Node's types know neither the messages of `node:cluster` nor handles that are no sockets yet.
+  // Node's types omit `node:cluster` messages and raw handles.
   child.send = ((message: Internal, handle?: Handle, ...more: unknown[]): boolean => {
     if (message.cmd === 'NODE_CLUSTER' && message.act === 'newconn' && message.seq !== undefined && handle)
       onTheirWay.set(message.seq, handle)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Id, newId } from '#core/ids.ts'
 import type { Db } from '../postgres/client.ts'
 
-/** A value that all processes of this instance share: `fresh` where none was kept yet. */
+/** An instance-wide value; stores `fresh` if there is none. */
 export async function keptValue<T>(db: Db, name: string, fresh: T): Promise<T> {
   await sql`insert into instance (name, value) values (${name}, ${JSON.stringify(fresh)}::jsonb) on conflict do nothing`.execute(
     db,
@@ -11,23 +11,23 @@ export async function keptValue<T>(db: Db, name: string, fresh: T): Promise<T> {
   return rows[0]!.value
 }
 
-/** Null where none was kept yet. */
+/** Null if unset. */
 export async function valueOf(db: Db, name: string): Promise<unknown> {
   const { rows } = await sql<{ value: unknown }>`select value from instance where name = ${name}`.execute(db)
   return rows[0]?.value ?? null
 }
 
-/** The value from now on, whatever it was. */
+/** Overwrites the value. */
 export async function keepValue(db: Db, name: string, value: unknown): Promise<void> {
   await sql`insert into instance (name, value) values (${name}, ${JSON.stringify(value)}::jsonb)
     on conflict (name) do update set value = excluded.value`.execute(db)
 }
 
-/** Replaces a value, if it is still the one that was read. */
+/** Replaces a value if it is unchanged since it was read. */
 export async function replaceValue<T>(db: Db, name: string, before: T, now: T): Promise<void> {
   await sql`update instance set value = ${JSON.stringify(now)}::jsonb
     where name = ${name} and value = ${JSON.stringify(before)}::jsonb`.execute(db)
 }
 
-/** The id that tells this database from every other: made at the first start. */
+/** Identifies this database; created on first start. */
 export const instanceId = (db: Db): Promise<Id> => keptValue(db, 'id', newId())

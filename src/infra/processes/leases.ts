@@ -2,17 +2,17 @@ import type { Id } from '#core/ids.ts'
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres/client.ts'
 
-/** A task that only one process holds at a time, until it is released, lost, or its holder dies. */
+/** Exclusive ownership of a task, until released, lost, or the process dies. */
 export interface Lease extends AsyncDisposable {
   name: string
-  /** Greater than that of every holder before. Writes that must not come from an earlier holder check it. */
+  /** Increases with every owner. Writes check it to exclude earlier owners. */
   fence: bigint
-  /** Fires when the lease is lost. Then somebody else may hold it. */
+  /** Fires when the lease is lost and may have a new owner. */
   signal: AbortSignal
 }
 
 export interface Leases {
-  /** Null while somebody else has it. It is renewed by itself. */
+  /** Null if another process has it. Renewed automatically. */
   acquire(name: string, seconds?: number): Promise<Lease | null>
 }
 
@@ -67,7 +67,7 @@ export function createLeases({
     }
     const timer = setInterval(
       () => {
-        // Nobody else can have it before this moment, whatever the database would say.
+        // No other process can own it before this time.
         if (performance.now() >= validUntil) return lose()
         renewing = renew()
       },

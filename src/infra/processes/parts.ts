@@ -1,4 +1,4 @@
-/** The parts of a server, each under a name. They are taken down in reverse, and a slow one is named. */
+/** Named server parts, stopped in reverse order. The name identifies a slow one. */
 export class Parts implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack
   readonly #now: { down: string | null }
@@ -8,7 +8,7 @@ export class Parts implements AsyncDisposable {
     this.#now = now
   }
 
-  /** The part that is being taken down now. */
+  /** The part being stopped. */
   get down(): string | null {
     return this.#now.down
   }
@@ -29,7 +29,7 @@ export class Parts implements AsyncDisposable {
     })
   }
 
-  /** Moves the parts to whoever holds the answer; they are no longer taken down here. */
+  /** Transfers ownership of the parts to the caller. */
   move(): Parts {
     return new Parts(this.#stack.move(), this.#now)
   }

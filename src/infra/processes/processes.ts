@@ -5,12 +5,12 @@ import type { Postgres } from '../postgres/client.ts'
 
 const HEARTBEAT_MS = 5_000
 const EXPIRY_SECONDS = 30
-/** The time between two looks at the database, so that `inTouch` notices a cut within five seconds. */
+/** Interval of database checks, so that `inTouch` detects an outage within five seconds. */
 const CONTACT_MS = 1_000
 const STALE_MS = 5_000
 
-/** This server process among those that share the database, as its lease row in `processes` names it. */
-/** The part of the bus that wakes other processes. */
+/** This process and its lease row in `processes`. */
+/** Wakes other processes. */
 interface Wakes {
   on(topic: string, wake: () => void): Disposable
   poke(topic: string): void
@@ -18,19 +18,19 @@ interface Wakes {
 
 export interface ServerProcess extends AsyncDisposable {
   id: Id
-  /** The number of processes alive, this one included: a limit of the whole instance is divided by it. */
+  /** The number of live processes including this one. Instance-wide limits are divided by it. */
   live(): number
-  /** Has the others count this process at once, and counts those that start later as soon as they say so. */
+  /** Announces this process to the others and counts new ones immediately. */
   meetOthers(bus: Wakes): Disposable
-  /** The database answered no longer than 5 s ago. */
+  /** The database answered within the last 5 s. */
   inTouch(): boolean
-  /** Under this name the jobs of this process are locked; they are unlocked when it dies. */
+  /** Records the name that locks this process's jobs, which are unlocked when it dies. */
   locksJobsAs(workerPool: string): Promise<void>
-  /** The other processes find it there, `host:port`. */
+  /** Announces this process's address, `host:port`. */
   listensAt(peer: string): Promise<void>
 }
 
-/** Writes the lease row, keeps it alive, and removes it when disposed of. Rows of dead neighbours end at once. */
+/** Writes, renews, and finally deletes the lease row. Deletes rows of dead local processes immediately. */
 export async function startProcess({
   postgres: { pool },
   log,
@@ -50,7 +50,7 @@ export async function startProcess({
   async function look(): Promise<void> {
     const startedAt = performance.now()
     if (startedAt - beatAt >= HEARTBEAT_MS - CONTACT_MS / 2) {
-      // Inserted again where a long silence had it removed.
+      // Inserted again if it was removed during an outage.
       await pool.query({
         name: 'process_beat',
         text: `insert into processes (id, expires_at, place, pid, worker_pool, peer)
@@ -66,7 +66,7 @@ export async function startProcess({
       values: [place],
     })
     contactAt = startedAt
-    // A process that ran here and has ended need not be waited for until its lease expires.
+    // A dead process on this machine needn't wait for its lease to expire.
     const dead = rows.filter(({ pid, here }) => here === true && pid !== process.pid && !isAlive(pid))
     live = Math.max(1, rows.length - dead.length)
     if (dead.length === 0) return
@@ -108,7 +108,7 @@ export async function startProcess({
   }
 }
 
-/** The place that tells pids apart: the boot and the pid namespace. Null where this system does not say; leases then expire. */
+/** The scope of pids: boot and pid namespace. Null if unknown; leases then expire. */
 export function placeOfPids(): string | null {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`

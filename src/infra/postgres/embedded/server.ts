@@ -36,13 +36,13 @@ export async function startServer(
     cwd: '/',
     user: place.user,
     onLine(line) {
-      // Its own log line is the earliest sign, and needs no polling. The messages are English: LC_ALL is C.
+      // This log line is the earliest sign and needs no polling. It is English because LC_ALL is C.
       if (line.includes('database system is ready to accept connections')) ready.resolve('ready')
       if (!routine.test(line)) log(`postgres: ${line}`)
     },
   })
   const { child } = program
-  // A server that leaves in a hurry (process.exit, an uncaught error) takes its database along.
+  // If the server exits abruptly (process.exit, an uncaught error), PostgreSQL stops too.
   const onExit = () => child.kill('SIGINT')
   process.once('exit', onExit)
   const exited = program.ended
@@ -66,10 +66,7 @@ export async function startServer(
   }
 }
 
-/**
- * The ways to stop, with the time that each may take. Smart waits for clients, which by now should be gone; fast sends
- * them away.
- */
+/** Shutdown modes and their time limits. Smart waits for clients, fast disconnects them. */
 const ways: [signal: NodeJS.Signals, milliseconds: number][] = [
   ['SIGTERM', 200],
   ['SIGINT', 30_000],
@@ -83,7 +80,7 @@ async function stopChild(pid: number, exited: Promise<Exit>, log: (line: string)
     try {
       process.kill(pid, signal)
     } catch {
-      // It has ended, and `exited` says so below.
+      // Already ended; `exited` reports it below.
     }
     const timeout = Promise.withResolvers<'late'>()
     const timer = setTimeout(timeout.resolve, milliseconds, 'late')

@@ -2,8 +2,8 @@ import { clusterName } from './holders.ts'
 import { port } from './socket.ts'
 
 /**
- * Settings for a small server beside its application. They are given on the command line, so that a release can change
- * them without touching the cluster; what is not named here can be set in `{cluster}/postgresql.conf`.
+ * Settings for a small server next to its application. Passed on the command line, so releases can change them without
+ * editing the cluster. Others can be set in `{cluster}/postgresql.conf`.
  */
 const settings: Record<string, string | number> = {
   listen_addresses: '',
@@ -13,21 +13,21 @@ const settings: Record<string, string | number> = {
   max_connections: 400,
   shared_buffers: '128MB',
   max_wal_size: '512MB',
-  // A backup taken while it runs needs this level; it costs little over `minimal`.
+  // Required for online backups, at little cost over `minimal`.
   wal_level: 'replica',
   max_wal_senders: 2,
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
   autovacuum: 'on',
-  // Compiling a query takes longer than our queries do.
+  // Compiling takes longer than our queries.
   jit: 'off',
-  // Reads come from the page cache for the most part: the default's three worker processes would only add a hop.
+  // Most reads hit the page cache, so the default's three worker processes would only add latency.
   io_method: 'sync',
   // No logical replication: one process fewer.
   max_logical_replication_workers: 0,
   timezone: 'UTC',
-  // To stderr, which the supervisor reads. Failed statements are the application's to report; their text may be private.
+  // To stderr, which the supervisor reads. The application reports failed statements; their text may be private.
   logging_collector: 'off',
   log_destination: 'stderr',
   log_timezone: 'UTC',
@@ -37,7 +37,7 @@ const settings: Record<string, string | number> = {
   log_checkpoints: 'off',
 }
 
-/** The arguments of `postgres` for a cluster and the folder of its socket; `other` settings win over ours. */
+/** Arguments of `postgres`; `other` settings override ours. */
 export const serverArgs = (
   cluster: string,
   socketDir: string,

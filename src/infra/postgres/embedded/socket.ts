@@ -4,17 +4,18 @@ import { basename, join } from 'node:path'
 import { StartRefused } from '../../start-refused.ts'
 import { canPass, type OsUser } from './user.ts'
 
-/** The number in the socket's name; nothing listens on a port. */
+/** Part of the socket's name; no port is opened. */
 export const port = 5432
 
 const socketName = `.s.PGSQL.${port}`
 
-// sockaddr_un holds 108 bytes with the closing zero (unix(7)); PostgreSQL adds `.lock` to a second file, which may be longer.
+// sockaddr_un holds 108 bytes including the final zero (unix(7)). PostgreSQL's second file, with `.lock`, may be
+// longer.
 const longest = 107
 
 /**
- * A new folder for the socket, 0700, the account's own, with a short path wherever the data dir is. A name that nobody
- * can guess, so that no other account can have made it first. Throws `StartRefused` when no place serves.
+ * Creates a folder for the socket (0700, owned by the account) with a short, unguessable path, so no other account can
+ * create it first. Throws `StartRefused` if no location works.
  */
 export function makeSocketDir(user: OsUser | null): string {
   const attempts: string[] = []
@@ -37,13 +38,13 @@ export function makeSocketDir(user: OsUser | null): string {
   )
 }
 
-/** Removes such a folder, and nothing that is not one. */
+/** Removes only such a folder. */
 export function removeSocketDir(dir: string): void {
   if (!/^ukiyo-[A-Za-z0-9]{6}$/.test(basename(dir))) return
   for (const name of [socketName, `${socketName}.lock`]) rmSync(join(dir, name), { force: true })
   try {
     rmdirSync(dir)
   } catch {
-    // It is gone already, or not empty and so not ours.
+    // Already removed, or not empty and therefore not ours.
   }
 }

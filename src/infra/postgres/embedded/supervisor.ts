@@ -10,23 +10,22 @@ import { startServer, type Exit } from './server.ts'
 import { makeSocketDir, port, removeSocketDir } from './socket.ts'
 import { databaseUser } from './user.ts'
 
-/** The PostgreSQL of this server, running. */
+/** The running embedded PostgreSQL. */
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** For `pg`: `host` is the folder of a unix socket. */
+  /** For `pg`: `host` is a Unix socket's folder. */
   connection: { host: string; port: number; user: string; password: string; database: string }
   pid: number
   /**
-   * Resolves when PostgreSQL ends, by itself (`expected` is false, `reason` says why in one line) or because it was
-   * disposed of. Never rejects.
+   * Resolves when PostgreSQL ends, unexpectedly (`reason` in one line) or because it was disposed of. Never rejects.
    */
   exited: Promise<Exit>
 }
 
 /**
- * Starts the embedded PostgreSQL on `{dataDir}/postgres`, which is made on the first start, and resolves when it accepts
- * connections. It stops when disposed of: close the pools first, then it is quick. `log` gets the few lines worth
- * reading. Throws `StartRefused` when the owner has to act (a full disk, a platform without binaries, a cluster that
- * another server uses). The caller holds the data dir (`lockDataDir`).
+ * Starts the embedded PostgreSQL on `{dataDir}/postgres`, creating it on first start, and resolves when it accepts
+ * connections. Close pools before disposing, for a fast stop. `log` receives notable lines. Throws `StartRefused` if
+ * the operator must act (full disk, unsupported platform, cluster in use). The caller must hold the data directory
+ * (`lockDataDir`).
  */
 export async function startPostgres(options: Options): Promise<EmbeddedPostgres> {
   try {
@@ -39,7 +38,7 @@ export async function startPostgres(options: Options): Promise<EmbeddedPostgres>
 interface Options {
   dataDir: string
   log: (line: string) => void
-  /** Settings in place of ours: a database that nobody keeps need not be safe. */
+  /** Overrides: a temporary database doesn't need durability. */
   settings?: Readonly<Record<string, string>>
 }
 
@@ -49,7 +48,7 @@ async function start({ dataDir, log, settings }: Options): Promise<EmbeddedPostg
   const place = placeCluster(realpathSync(dataDir), databaseUser(log), log)
   const { cluster, user } = place
   await using cleanup = new AsyncDisposableStack()
-  // The data dir's lock is not enough: two copies of a data dir may link to one cluster.
+  // The data directory's lock isn't enough: two copies of it may link to one cluster.
   cleanup.defer(takeOnlyLock(`${cluster}.lock`, `the database in ${cluster}`))
   const binaries = usableBinaries(installedBinaries, dirname(cluster), user, log)
   const password = await openCluster(binaries, place, log)

@@ -3,7 +3,7 @@ import { readFileSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartRefused } from '../../start-refused.ts'
 
-/** An account of the operating system that PostgreSQL runs as. */
+/** An operating system account for PostgreSQL. */
 export interface OsUser {
   uid: number
   gid: number
@@ -11,15 +11,15 @@ export interface OsUser {
 }
 
 /**
- * The account for PostgreSQL, which refuses to run as root: `ukiyo` (made if `useradd` can), else `nobody`.
- * Null when this process is not root: PostgreSQL then runs as the same account. Source of names: /etc/passwd.
+ * The account for PostgreSQL, which refuses to run as root: `ukiyo` (created if `useradd` can), otherwise `nobody`.
+ * Null if this process isn't root. Names come from /etc/passwd.
  */
 export function databaseUser(log: (line: string) => void): OsUser | null {
   if (process.getuid?.() !== 0) return null
   return findUser('ukiyo') ?? makeUser(log) ?? findUser('nobody') ?? refuseRoot()
 }
 
-/** The entry of a name or uid in /etc/passwd, or null. */
+/** An /etc/passwd entry by name or uid, or null. */
 export function findUser(nameOrUid: string | number): OsUser | null {
   const column = typeof nameOrUid === 'number' ? 2 : 0
   for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
@@ -30,7 +30,7 @@ export function findUser(nameOrUid: string | number): OsUser | null {
   return null
 }
 
-/** Looks again whatever `useradd` says: another server may have made the account in the same moment. */
+/** Checks again regardless of `useradd`'s result: another server may have created the account. */
 function makeUser(log: (line: string) => void): OsUser | null {
   const args = ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'ukiyo']
   const { status } = spawnSync('useradd', args, { stdio: 'ignore', timeout: 10_000 })
@@ -47,19 +47,19 @@ function refuseRoot(): never {
 const read = 4
 const pass = 1
 
-/** Whether the account may use the entry so: the class it falls in decides alone, as in path_resolution(7). */
+/** Only the matching permission class counts, as in path_resolution(7). */
 function may(user: OsUser, entry: Stats, need: number): boolean {
   const bits = entry.uid === user.uid ? entry.mode >> 6 : entry.gid === user.gid ? entry.mode >> 3 : entry.mode
   return (bits & need) === need
 }
 
-/** Whether the account may pass through `dir` (a real path) and every folder above it. Null, ourselves, may. */
+/** Whether the account can traverse `dir` (a real path) and its parents. Null (this process) can. */
 export function canPass(user: OsUser | null, dir: string): boolean {
   if (!user) return true
   const above = dirname(dir)
   return may(user, statSync(dir), pass) && (above === dir || canPass(user, above))
 }
 
-/** Whether the account may read and run the program at `path` (a real path). */
+/** Whether the account can read and execute `path` (a real path). */
 export const canRun = (user: OsUser | null, path: string): boolean =>
   !user || (may(user, statSync(path), read | pass) && canPass(user, dirname(path)))

@@ -1,21 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** The account, or address, whose call is being answered. */
+/** The account or address of the current call. */
 export interface Caller {
-  /** Calls with the same name share one part of the connections. */
+  /** Calls with the same name share connections. */
   name: string
-  /** Fires when the caller has left. Null: the work outlives its caller. */
+  /** Fires when the caller leaves. Null: background work. */
   signal: AbortSignal | null
-  /** The call changes nothing: its statements get a short limit and are canceled when the caller leaves. */
+  /** A read: its statements have a short limit and are canceled when the caller leaves. */
   reads: boolean
 }
 
 const callers = new AsyncLocalStorage<Caller | null>()
 
-/** Runs `work`, whose statements then count against this caller's share of the connections. */
+/** Runs `work` with its statements counted against this caller. */
 export const asCaller = <T>(caller: Caller, work: () => T): T => callers.run(caller, work)
 
-/** Runs work that isn't one caller's, although a caller's call started it. */
+/** For work that isn't one caller's, although a call started it. */
 export const asServer = <T>(work: () => T): T => callers.run(null, work)
 
 /** Null: the server's own work, such as a job. */

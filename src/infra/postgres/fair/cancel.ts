@@ -2,10 +2,10 @@ import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
-/** A cancel request that gets no answer for so long is given up. */
+/** Timeout of a cancel request. */
 const CANCEL_MS = 5_000
 
-/** The members of pg's client and connection that its types leave out. */
+/** Fields of pg's client and connection that its types omit. */
 interface Inside {
   host: string
   port: number
@@ -22,8 +22,8 @@ interface Wire extends EventEmitter {
 const { Connection } = pg as unknown as { Connection: new (options: object) => Wire }
 
 /**
- * Asks the database to stop what this connection is doing, on a connection of its own, which also works through a pooler.
- * Resolves once the database has closed it: from then on the request reaches no later statement.
+ * Cancels the connection's statement through a separate connection, which also works with a pooler. Resolves when the
+ * database closes it: from then on, later statements aren't affected.
  */
 export function cancelStatement(client: pg.ClientBase): Promise<void> {
   const { host, port, processID, secretKey, ssl, sslNegotiation } = client as unknown as Inside
@@ -38,7 +38,7 @@ export function cancelStatement(client: pg.ClientBase): Promise<void> {
     const timer = setTimeout(end, CANCEL_MS)
     wire.on('error', end).on('end', end)
     wire.on(ssl ? 'sslconnect' : 'connect', () => wire.cancel(processID, secretKey))
-    // A host that begins with a slash is the folder of a socket.
+    // A host starting with a slash is a socket's folder.
     if (host.startsWith('/')) wire.connect(`${host}/.s.PGSQL.${port}`)
     else wire.connect(port, host)
   })

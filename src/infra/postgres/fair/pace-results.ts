@@ -4,17 +4,17 @@ import type pg from 'pg'
 import { readTurns } from '#infra/bodies/read-turns.ts'
 import { noteResult } from './statement-limits.ts'
 
-/** Bytes of a result that come at once. A longer one comes by turns. */
+/** Result bytes read without turns. */
 const AT_ONCE = 256 << 10
 
-/** The member of pg's client that its types leave out. */
+/** A field of pg's client that its types omit. */
 interface Inside {
   connection: EventEmitter & { stream: Socket }
 }
 
 /**
- * Lets long results come by turns of the accounts that read them, as bodies of requests do: parsing megabytes of rows from
- * ten connections in one turn of the event loop holds up everyone else. Called for a connection that is ready.
+ * Reads long results in turns per account, like request bodies: parsing megabytes from ten connections in one
+ * event-loop turn blocks everyone. Call for a ready connection.
  */
 export function paceResults(client: pg.ClientBase): void {
   const { connection } = client as unknown as Inside
@@ -22,7 +22,7 @@ export function paceResults(client: pg.ClientBase): void {
   let bytes = 0
   let isOver = false
   connection.on('readyForQuery', () => (isOver = true))
-  // pg has parsed the piece when this is called.
+  // pg has already parsed the chunk.
   stream.on('data', (piece: Buffer) => {
     bytes += piece.length
     const account = noteResult(client, piece.length)

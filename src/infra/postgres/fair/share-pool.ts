@@ -7,8 +7,8 @@ type Done = (error?: Error | boolean) => void
 type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, done: Done) => void
 
 /**
- * A view of a pool whose connections are given out by turns: those of accounts by account, those of the server by
- * themselves. `isServers`: everything that is asked of this view counts as the server's own work.
+ * A view of a pool that gives out connections in turns per account, separately for the server. `isServers`: all its
+ * work counts as the server's.
  */
 export function sharePool(
   pool: pg.Pool,
@@ -45,7 +45,7 @@ export function sharePool(
     }
   }
 
-  // `query` of a pool goes through `connect` with a callback.
+  // A pool's `query` calls `connect` with a callback.
   const connect = (callback?: ConnectCallback): Promise<pg.PoolClient> | undefined => {
     const connection = connectAfterTurn(isServers ? null : currentCaller())
     if (callback === undefined) return connection

@@ -3,21 +3,21 @@ import { Refusal } from '#core/errors.ts'
 import type { Caller } from './callers.ts'
 import { cancelStatement } from './cancel.ts'
 
-/** Every statement ends by then, also one whose process has died. */
+/** Every statement's limit, even if its process dies. */
 export const STATEMENT_MS = 60_000
 
-/** A connection while a caller has it. */
+/** A connection in use by a caller. */
 interface Checkout {
   caller: Caller | null
-  /** A cancel request was sent that no statement has answered: it could hit the next one on this connection. */
+  /** A cancel request is outstanding and could hit the next statement. */
   isSpoiled: boolean
   isInTransaction: boolean
-  /** Bytes of the results that came. */
+  /** Result bytes received. */
   bytes: number
 }
 
 const checkouts = new WeakMap<pg.ClientBase, Checkout>()
-/** The connections on which a call has a transaction open. */
+/** Connections with an open transaction, per call. */
 const transactions = new WeakMap<Caller, number>()
 const noteTransaction = (caller: Caller, more: 1 | -1): void =>
   void transactions.set(caller, (transactions.get(caller) ?? 0) + more)
@@ -28,9 +28,8 @@ type Callback = (error: Error | undefined, result: unknown) => void
 type Query = (...args: unknown[]) => unknown
 
 /**
- * Ends statements of calls that only read, after `readMs` and when their caller leaves, and gives each transaction a
- * limit of its own. Both work through a pooler that lends out a server connection per transaction: nothing is set for the
- * session, and none of it is a parameter of the connection's start.
+ * Limits statements of reads to `readMs`, cancels them when the caller leaves, and limits each transaction. Works
+ * through a transaction pooler: sets nothing for the session and needs no startup parameters.
  */
 export function limitStatements(client: pg.ClientBase, readMs: number): void {
   const query = client.query.bind(client) as Query
@@ -40,9 +39,9 @@ export function limitStatements(client: pg.ClientBase, readMs: number): void {
     const isBegin = typeof text === 'string' && /^(?:begin|start transaction)\b[^;]*$/.test(text)
     if (isBegin) beginTransaction(checkout)
     const limit = isRead ? readMs : STATEMENT_MS
-    // One message can hold two statements.
+    // One message can contain two statements.
     const args = [isBegin ? `${text}; set local statement_timeout = ${limit}` : text, ...rest]
-    // An ending transaction is short, and has to come through.
+    // Ending a transaction is short and must succeed.
     if (!isRead || text === 'commit' || text === 'rollback') return query(...args)
     const watch = watchStatement(client, checkout, readMs)
     const callback = args.at(-1)
@@ -59,17 +58,17 @@ export function limitStatements(client: pg.ClientBase, readMs: number): void {
   client.query = limited as typeof client.query
 }
 
-/** Counts bytes of a result. Returns whose they are. */
+/** Counts result bytes. Returns the caller's name. */
 export function noteResult(client: pg.ClientBase, bytes: number): string {
   const checkout = checkouts.get(client)
   if (checkout !== undefined) checkout.bytes += bytes
   return checkout?.caller?.name ?? SERVER
 }
 
-/** The name of the server's own work. */
+/** The caller name of the server's own work. */
 export const SERVER = 'the server'
 
-/** From here on the statements of this connection are this caller's. Answers whether the connection may be used again. */
+/** Assigns the connection's statements to a caller. Returns whether the connection is reusable. */
 export function checkOut(
   client: pg.ClientBase,
   caller: Caller | null,
@@ -108,7 +107,7 @@ function watchStatement(client: pg.ClientBase, checkout: Checkout, readMs: numbe
   signal?.addEventListener('abort', leave)
   if (signal?.aborted) leave()
   return {
-    /** Tells how the statement ended, once no cancel request is on its way any more. */
+    /** Reports the statement's end once no cancel request is outstanding. */
     end(error: Error | undefined, tell: (fault: Error | undefined) => void): void {
       clearTimeout(timer)
       signal?.removeEventListener('abort', leave)

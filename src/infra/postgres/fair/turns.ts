@@ -5,55 +5,55 @@ interface Waiter {
   grant(): void
 }
 
-/** The connections that one name has and waits for. */
+/** A name's connections and waiting calls. */
 interface Share {
   taken: number
   waiting: Set<Waiter>
 }
 
 interface TurnsOptions {
-  /** The most connections that all names have together. */
+  /** Connections in total. */
   most: number
-  /** The time that a call waits for a connection before it is refused. */
+  /** How long a call waits before it is refused. */
   waitMs: number
-  /** The same for work that outlives its caller, such as a run: nobody waits for its answer. */
+  /** The same for background work, such as a run. */
   backgroundWaitMs: number
-  /** One name may have all of them. */
+  /** One name may take all. */
   isUndivided?: boolean
 }
 
 interface Wish {
   name: string
-  /** Ends the wait. */
+  /** Cancels the wait. */
   signal: AbortSignal | null
-  /** The call has a connection already, in a transaction. */
+  /** The call already has a connection, in a transaction. */
   isHolding: boolean
   isBackground: boolean
 }
 
-/** Names whose statements read more than this each, in bytes and on average, are heavy. */
+/** Names whose statements read more than this many bytes on average are heavy. */
 const HEAVY = 256 << 10
-/** Connections of a heavy name. */
+/** Connections per heavy name. */
 const MOST_OF_HEAVY = 2
-/** The part of the average that the last connection makes up. */
+/** The weight of the latest connection in the average. */
 const LAST = 1 / 8
-/** Heavy names that are remembered. */
+/** Heavy names remembered. */
 const MOST_WEIGHED = 10_000
 
-/** Connections that a call in a transaction leaves to others when it needs one more. */
+/** Connections a call in a transaction leaves free when it needs another. */
 const LEFT_TO_OTHERS = 2
 
 /**
- * Gives out connections so that no name takes them all. A name gets a further one only while more are free than it has:
- * the first busy account gets half, the second a quarter, and a newcomer still finds one. A released connection goes to
- * the waiting name that has the fewest, and among equals to the one that has waited longest. A name that mostly reads
- * much gets two: the database and this thread would work on its results and nobody else's.
+ * Distributes connections so that no name takes all. A name gets another one only while more are free than it has: the
+ * first busy account gets half, the second a quarter, and a newcomer still finds one. A released connection goes to the
+ * waiting name with the fewest, then to the longest wait. A heavy reader gets two, so that the database and this thread
+ * aren't busy with its results alone.
  */
 export class Turns {
   readonly #options: TurnsOptions
   readonly #shares = new Map<string, Share>()
   readonly #waitingNames = new Set<string>()
-  /** Bytes that a connection of a name reads on average, where they are many. */
+  /** Average bytes read per connection, for heavy names. */
   readonly #weights = new Map<string, number>()
   #taken = 0
 
@@ -62,8 +62,8 @@ export class Turns {
   }
 
   /**
-   * A function that gives the turn back, at once where one is free. Refuses with 429 or 503 after its wait. A call that is
-   * in a transaction (`isHolding`) doesn't wait for its account's share: the share may be what waits for it.
+   * Returns a release function, synchronously if a connection is free. Throws 429 or 503 after the wait. A call in a
+   * transaction (`isHolding`) doesn't wait for its account's share, which may be waiting for it.
    */
   take({ name, signal, isHolding, isBackground }: Wish): (() => void) | Promise<() => void> {
     const share = this.#shareOf(name)
@@ -79,7 +79,7 @@ export class Turns {
     return share
   }
 
-  /** Counts what a name read with one connection. */
+  /** Counts the bytes a name read with one connection. */
   noteRead(name: string, bytes: number): void {
     const before = this.#weights.get(name) ?? 0
     const weight = before + (bytes - before) * LAST
@@ -162,7 +162,7 @@ const firstOf = ({ waiting }: Share): Waiter => waiting.values().next().value!
 const comesBefore = (one: Share, other: Share): boolean =>
   one.taken === other.taken ? firstOf(one).since < firstOf(other).since : one.taken < other.taken
 
-/** A name that has connections waits for itself; one without any waits for the others. */
+/** A name with connections waits for its own; one without waits for others. */
 const refusalOf = ({ taken }: Share): Refusal =>
   taken > 0
     ? new Refusal('concurrency_limited', {

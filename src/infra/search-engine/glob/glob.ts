@@ -7,26 +7,25 @@ import { InvalidGlob, SLASH, tokensOf } from './tokens.ts'
 export { InvalidGlob } from './tokens.ts'
 
 /**
- * Globs as ripgrep takes them (gitignore's, and braces): `*` and `?` stay within a name, `**` crosses folders, `[a-z]`,
- * `[!a-z]`, `{a,b}`, `\` before a character takes it as it is. Without a slash a glob names files at any depth, with one
- * it is matched against the whole path.
+ * Ripgrep globs (gitignore syntax plus braces): `*` and `?` stay within a name, `**` crosses folders, `[a-z]`,
+ * `[!a-z]`, `{a,b}`, `\` escapes. Without a slash, a glob matches names at any depth; with one, the whole path.
  */
 export interface Glob {
-  /** Takes steps up to the length of the globs times that of the path. Throws `InvalidGlob` when those are too many. */
+  /** Takes up to glob length × path length steps. Throws `InvalidGlob` if that is too many. */
   matches(path: string, work?: Work): boolean
-  /** A condition that every matching path meets, for SQL's `like`; `%` alone is none. */
+  /** A necessary condition for SQL `like`; `%` alone is none. */
   like: string
 }
 
 const MOST_GLOB = 1_000
-/** The steps for one path, some 10 to 20 ms. Twenty ordinary globs take a third of them for the longest path there can be. */
+/** Steps per path, 10 to 20 ms. Twenty ordinary globs need a third of them for the longest path. */
 export const MOST_PATH_STEPS = 1_000_000
 
 interface One {
   source: string
   not: boolean
   isAnchored: boolean
-  /** The characters behind a leading `*`, for the most common kind of glob. */
+  /** The text after a leading `*`, for the most common kind of glob. */
   ending: string | null
   machine: Machine
   like: string
@@ -35,7 +34,10 @@ interface One {
 export const compileGlob = (glob: string, options: { fold?: boolean } = {}): Glob =>
   globOf([parse(glob, options)], options)
 
-/** Several globs, ripgrep's way: the last that matches decides, `!` in front excludes; with only exclusions the rest is included. */
+/**
+ * Combines globs as ripgrep does: the last match decides, `!` excludes, and with only exclusions everything else is
+ * included.
+ */
 export function compileGlobs(globs: readonly string[], options: { fold?: boolean } = {}): Glob {
   return globOf(
     globs.map((glob) => ({ ...parse(glob.replace(/^!/, ''), options), not: glob.startsWith('!') })),
@@ -79,10 +81,12 @@ function globOf(all: readonly One[], { fold = false }: { fold?: boolean }): Glob
   }
 }
 
-/** False when the glob excludes the path or a folder that it is in; otherwise notes what it includes. Null: other globs decide. */
+/**
+ * False if the glob excludes the path or a parent folder; otherwise records what it includes. Null: other globs decide.
+ */
 function verdictOf(one: One, names: Names, work: Work): boolean | null {
   try {
-    // The last glob that matches decides, so an exclusion is final unless a later one included the same name.
+    // The last match decides, so an exclusion is final unless a later glob included the same name.
     if (one.not) return names.visit(one, work, (at) => !names.isIncluded(at)) ? false : null
     names.visit(one, work, (at) => {
       names.include(at)
@@ -98,7 +102,7 @@ function verdictOf(one: One, names: Names, work: Work): boolean | null {
   }
 }
 
-/** A path, and the names on the way to it: each of its folders where exclusions look at them, and itself. */
+/** A path and, if there are exclusions, its parent folders. */
 class Names {
   readonly length: number
   readonly foldersMatter: boolean
@@ -117,7 +121,7 @@ class Names {
     this.#included = new Uint8Array(length + 1)
   }
 
-  /** Whether a glob has included the path itself; null when none has. */
+  /** Whether a glob included the path itself, or null. */
   get included(): boolean | null {
     return this.#included[this.length] === 1 || null
   }
@@ -128,7 +132,7 @@ class Names {
     this.#included[at] = 1
   }
 
-  /** Calls `accept` with the end of each name that the glob matches, until that answers true. */
+  /** Calls `accept` with the end of each matching name until it returns true. */
   visit({ isAnchored, ending, machine }: One, work: Work, accept: (at: number) => boolean): boolean {
     const end = this.length
     const whole = this.foldersMatter ? accept : (at: number) => at === end && accept(at)

@@ -1,7 +1,7 @@
-/** Characters between two `%`: PostgreSQL compares each at every place of the path. */
+/** Characters between two `%`: PostgreSQL compares them at every position of the path. */
 const MOST_PIECE = 64
 
-/** The pattern of `like` for a glob: less exact, never narrower, and cheap for any path. */
+/** A `like` pattern for a glob: less exact, never narrower, and cheap for any path. */
 export function likeOf(glob: string, isAnchored: boolean): string {
   const pieces: string[] = isAnchored ? [] : ['%']
   let run = 0
@@ -10,7 +10,7 @@ export function likeOf(glob: string, isAnchored: boolean): string {
     run = 0
   }
   const one = (piece: string): void => {
-    // The glob itself checks the rest of a long run.
+    // The glob checks the rest of a long run.
     if (++run > MOST_PIECE && pieces.at(-1) !== '%') pieces.push('%')
     if (run <= MOST_PIECE) pieces.push(piece)
   }
@@ -32,7 +32,7 @@ export function likeOf(glob: string, isAnchored: boolean): string {
     else if (depth > 0) continue
     else if (char === '*') {
       any()
-      // `**/` may be nothing, its slash included.
+      // `**/` may match nothing, including its slash.
       if (chars[i + 1] === '*' && chars[i + 2] === '/') i += 2
     } else if (char === '?') one('_')
     else one((char === '\\' ? (chars[i] ?? '') : char).replace(/[\\%_]/, String.raw`\$&`))

@@ -2,13 +2,13 @@ import type { Work } from '#core/bounded/work.ts'
 import { SLASH, type Token } from './tokens.ts'
 
 /**
- * Matches a glob as a set of states: each character of a path costs at most the length of the glob. One run also says
- * which folders of the path match, so they need no run of their own.
+ * Simulates a glob as a set of states, so each character costs up to the glob's length. One run also reports matching
+ * parent folders.
  */
 export interface Machine {
   /**
-   * Runs over `path` from `from` to `to`. Calls `accept` at each `/` before which the glob matches and at the end if it
-   * matches there, until that answers true. Throws `TooMuchWork`.
+   * Runs over `path` from `from` to `to`. Calls `accept` at each `/` preceded by a match, and at the end, until it
+   * returns true. Throws `TooMuchWork`.
    */
   run(path: Int32Array, from: number, to: number, work: Work, accept: (at: number) => boolean): boolean
 }
@@ -18,11 +18,11 @@ export function machineOf(tokens: readonly Token[]): Machine {
   let here = new Int32Array(last + 1)
   let next = new Int32Array(last + 1)
   const stack = new Int32Array(tokens.reduce((sum, token) => sum + (token.on === 'split' ? token.to.length : 1), 2))
-  /** The round in which a state was opened last: nothing has to be cleared between characters. */
+  /** The round in which a state was last opened, so nothing needs clearing between characters. */
   const openedAt = new Uint32Array(last + 1)
   let round = 0
 
-  /** Adds a state and those that follow without a character to `set`; returns how many there are then. */
+  /** Adds a state and its empty transitions to `set`; returns the new count. */
   function open(set: Int32Array, count: number, first: number): number {
     let size = count
     let depth = 0

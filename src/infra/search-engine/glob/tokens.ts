@@ -1,4 +1,4 @@
-/** The glob is not valid, or too much work; the sentence says why. */
+/** The glob is invalid or too complex. The message says why. */
 export class InvalidGlob extends Error {
   override name = 'InvalidGlob'
 }
@@ -13,7 +13,7 @@ export type Token =
   | { on: 'split'; to: number[] }
   | { on: 'go'; to: number }
 
-// Reads a glob into tokens. Repeated stars become one, which means the same: `**/**/` is `**/`, `***` is `*`.
+// Parses a glob. Equivalent repetitions are collapsed: `**/**/` is `**/`, `***` is `*`.
 export const tokensOf = (glob: string): Token[] => new Reader(glob).read()
 
 class Reader {
@@ -61,11 +61,11 @@ class Reader {
     const whole = this.#at - from === 2 && (from === 0 || before === '/') && (after === undefined || after === '/')
     if (!whole) return void this.#tokens.push({ on: 'star' })
     if (after === undefined) {
-      // `a/**` names everything in `a`, not `a` itself.
+      // `a/**` matches everything in `a`, but not `a`.
       this.#tokens.push({ on: 'stars' })
       return
     }
-    // `**/` is nothing, or any number of folders.
+    // `**/` matches any number of folders, or none.
     this.#at++
     while (this.#isFoldersAgain()) this.#at += 3
     const start = this.#tokens.length

@@ -1,4 +1,4 @@
-/** File types by name, each as globs on the file's name; the names and globs are those of ripgrep 13 (`rg --type-list`). */
+/** File types with globs on file names, from ripgrep 13 (`rg --type-list`). */
 export const fileTypes: Readonly<Record<string, readonly string[]>> = {
   c: ['*.[chH]', '*.[chH].in', '*.cats'],
   clojure: ['*.clj', '*.cljc', '*.cljs', '*.cljx'],

@@ -2,14 +2,14 @@ import type { Work } from '#core/bounded/work.ts'
 import type { CharSet, Node } from './syntax.ts'
 
 /**
- * A pattern as a machine over the bytes of UTF-8 text, made deterministic while it runs (Thompson's construction, as in
- * RE2): one table look-up per byte, whatever the pattern. States that come up are kept, and dropped when there are too
- * many, so time is linear in the text and memory bounded.
+ * Runs a pattern over UTF-8 bytes as an automaton that is made deterministic lazily (Thompson's construction, as in
+ * RE2): one table lookup per byte for any pattern. States are cached and dropped if there are too many, so time is
+ * linear and memory bounded.
  */
 export interface Automaton {
   /**
-   * The end of the first line from `from` on in which the pattern matches (its line break, or `end`), or -1. `from` is the
-   * start of a line. A known byte costs an eighth of a step, a new one as many as it has states. Throws `TooMuchWork`.
+   * The end of the first matching line from `from` on (its line break, or `end`), or -1. `from` must be a line start. A
+   * cached byte costs an eighth of a step, a new one as many as its states. Throws `TooMuchWork`.
    */
   next(bytes: Uint8Array, from: number, end: number, work: Work): number
 }
@@ -23,10 +23,10 @@ type State =
 
 const MOST_STATES = 20_000
 const MOST_KEPT = 4_096
-/** All their members together: 4 MB. */
+/** State members in total: 4 MB. */
 const MOST_MEMBERS = 1 << 20
 
-/** Null when the pattern takes too many states, or holds sets of which only some characters beyond ASCII are members. */
+/** Null if the pattern needs too many states or has sets with only some characters beyond ASCII. */
 export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Automaton | null {
   const states: State[] = []
   function add(state: State): number {
@@ -46,7 +46,7 @@ export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Auto
     throw error
   }
 
-  /** Built from the end: the state that `node` begins in, if `to` comes after it. */
+  /** Built from the end: returns the start state of `node`, followed by `to`. */
   function build(one: Node, to: number): number {
     switch (one.kind) {
       case 'char':
@@ -98,7 +98,7 @@ export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Auto
 
 class TooHard extends Error {}
 
-/** The characters that stand for one when case does not matter. */
+/** Equivalent characters when ignoring case. */
 export function variants(code: number, fold: boolean): number[] {
   if (!fold) return [code]
   const forms = new Set([code])
@@ -119,16 +119,16 @@ const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
 const MATCHED = -2
 const UNKNOWN = -1
 const LINE_BREAK = 10
-/** The steps that a new state costs besides those of its members. */
+/** Steps per new state besides its members. */
 const STEP_COST = 16
 
-/** The kind of place by what comes before it: a line's start, a word character, another one. */
+/** The preceding context: line start, word character, other. */
 type Before = 0 | 1 | 2
 const START: Before = 0
 const WORD: Before = 1
 
 function run(states: readonly State[], first: number): Automaton {
-  // The deterministic states that came up: their members, and what stood before them.
+  // Cached deterministic states: their members and preceding context.
   let members: Int32Array[] = []
   let befores: Before[] = []
   let statesByKey = new Map<string, number>()
@@ -137,7 +137,7 @@ function run(states: readonly State[], first: number): Automaton {
   const visitedAt = new Uint32Array(states.length)
   let round = 0
   const stack = new Int32Array(states.reduce((sum, state) => sum + (state.on === 'split' ? state.to.length : 1), 1))
-  /** The members of the next state as bits, and as a sorted list behind what stands before it. */
+  /** The next state's members as bits, and as a sorted list after its context. */
   const after = new Uint32Array((states.length >> 5) + 1)
   const list = new Uint16Array(states.length + 1)
   const listBytes = Buffer.from(list.buffer)
@@ -152,7 +152,7 @@ function run(states: readonly State[], first: number): Automaton {
   }
   forget()
 
-  /** The number of the state with the first `count` members of the list. */
+  /** The index of the state with the list's first `count` members. */
   function keep(count: number, before: Before): number {
     list[0] = before
     const key = listBytes.toString('utf16le', 0, (count + 1) * 2)
@@ -171,7 +171,7 @@ function run(states: readonly State[], first: number): Automaton {
     return id
   }
 
-  /** Empties the bits into the list; returns how many there were. */
+  /** Moves the bits to the list; returns their number. */
   function listStates(): number {
     let count = 0
     for (let word = 0; word < after.length; word++) {
@@ -196,7 +196,7 @@ function run(states: readonly State[], first: number): Automaton {
     }
   }
 
-  /** The state after `byte`; a match may begin anywhere, so the first state joins in at every place. */
+  /** The state after `byte`. A match may start anywhere, so the first state is always added. */
   function step(from: number, byte: number, work: Work): number {
     const before = befores[from]!
     const inside = members[from]!
@@ -245,7 +245,7 @@ function run(states: readonly State[], first: number): Automaton {
           if (next === UNKNOWN) {
             const before = members
             next = step(state, byte, work)
-            // When all was forgotten meanwhile, the row that this belonged to is another's.
+            // If the cache was cleared meanwhile, this row belongs to another state.
             if (members === before) table[state * 256 + byte] = next
             here = table
           }
@@ -259,7 +259,7 @@ function run(states: readonly State[], first: number): Automaton {
         at++
       }
       work.spend(1 + ((at - from) >> 3))
-      // The end of the text ends its last line, unless that one is empty.
+      // The end of text ends its last line unless that is empty.
       if (end > from && bytes[end - 1] === LINE_BREAK) return -1
       return step(state, LINE_BREAK, work) === MATCHED ? end : -1
     },

@@ -1,7 +1,7 @@
 import { RE2JSSyntaxException } from 're2js'
 import { shorten } from '#core/text/shorten.ts'
 
-/** What to change, by the fault that the compiler names. */
+/** Advice per compiler error. */
 const causes: Readonly<Record<string, string>> = {
   'missing closing )': 'a `(` is never closed',
   'unexpected )': 'a `)` closes nothing',
@@ -24,7 +24,7 @@ const causes: Readonly<Record<string, string>> = {
 
 const LONGEST_EXCERPT = 40
 
-/** Why a pattern doesn't compile, in words that start after a colon. The compiler's own message is never passed on. */
+/** Why a pattern doesn't compile, as text after a colon. Never includes the compiler's message. */
 export function faultOf(error: unknown): string {
   if (!(error instanceof RE2JSSyntaxException)) return 'it can’t be compiled'
   const { error: code, input } = error as RE2JSSyntaxException & { error: string; input: string | null }

@@ -2,18 +2,18 @@ import { variants } from './automaton.ts'
 import type { Need } from './needs.ts'
 
 /**
- * Trigrams: three bytes of UTF-8 in a row, ASCII letters in lower case, as one number. A text holds a word only if it
- * holds the word's trigrams, so an index of them says which texts need not be read.
+ * Trigrams: three consecutive UTF-8 bytes as a number, ASCII letters in lower case. A text contains a word only if it
+ * contains its trigrams, so an index shows which texts to skip.
  */
 const MOST_GRAMS = 40_000
 const LF = 10
 const lower = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 65 && byte <= 90 ? byte + 32 : byte))
 
-/** Round by round: a place is taken when it holds this round's number, so it is never emptied. 64 MiB, once made. */
+/** A trigram is present if its mark equals the current round, so the table is never cleared. 64 MiB once allocated. */
 let roundMarks: Uint32Array | null = null
 let round = 0
 
-/** The distinct trigrams of a text, or null when there are so many that knowing them would narrow nothing. */
+/** A text's distinct trigrams, or null if there are too many to be useful. */
 export function gramsOf(bytes: Uint8Array): Int32Array | null {
   roundMarks ??= new Uint32Array(1 << 24)
   if (++round === 0xffff_ffff) {
@@ -22,7 +22,7 @@ export function gramsOf(bytes: Uint8Array): Int32Array | null {
   }
   const grams = new Int32Array(Math.min(MOST_GRAMS, bytes.length * 2) + 1)
   let count = gather(bytes, grams, 0)
-  // The two letters beyond ASCII that fold to one within it (U+017F, U+212A) are taken as those letters too.
+  // Two letters beyond ASCII fold to ASCII (U+017F, U+212A) and count as those letters too.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (count >= 0 && (buffer.includes('\u017f') || buffer.includes('\u212a')))
     count = gather(Buffer.from(buffer.toString().replaceAll('\u017f', 's').replaceAll('\u212a', 'k')), grams, count)
@@ -32,7 +32,7 @@ export function gramsOf(bytes: Uint8Array): Int32Array | null {
 function gather(bytes: Uint8Array, grams: Int32Array, count: number): number {
   const marks = roundMarks!
   let gram = 0
-  // The bytes since the last line break: a trigram never holds one, for words that are looked for do not.
+  // Bytes since the last line break: trigrams never span lines, because words don't.
   let run = 0
   for (const byte of bytes) {
     if (byte === LF) {
@@ -48,7 +48,7 @@ function gather(bytes: Uint8Array, grams: Int32Array, count: number): number {
   return count
 }
 
-/** The question to the index: trigrams that must all be there, or one of several such. Null asks for nothing. */
+/** An index query: trigrams that must all be present, or alternatives. Null: no condition. */
 export type GramQuery = null | { grams: number[] } | { all: GramQuery[] } | { any: GramQuery[] }
 
 export function gramQuery(need: Need, fold: boolean): GramQuery {
@@ -70,7 +70,7 @@ function* gramsOfWord(bytes: Uint8Array): Generator<number> {
       yield (lower[bytes[i - 2]!]! << 16) | (lower[bytes[i - 1]!]! << 8) | lower[bytes[i]!]!
 }
 
-/** A letter beyond ASCII may stand in the text in another form where case is ignored, so the word is parted there. */
+/** When ignoring case, letters beyond ASCII may have other forms, so words are split there. */
 function pieces(word: string, fold: boolean): string[] {
   if (!fold) return [word]
   const parts = ['']

@@ -3,13 +3,13 @@ import { faultOf } from './fault.ts'
 import { InvalidPattern } from './pattern.ts'
 import { MOST_STEPS, stepsOf } from './steps.ts'
 
-/** A pattern in RE2's own meaning that is looked for in single lines. */
+/** An RE2 pattern to search in single lines. */
 export interface LineSpec {
   line: string
   case: 'sensitive' | 'insensitive' | 'smart'
 }
 
-/** States of a pattern that is run over each line: time grows with them. */
+/** Maximum states of a per-line pattern, which determine its time. */
 const MOST_STATES = 2_000
 
 /** Throws `InvalidPattern`. */

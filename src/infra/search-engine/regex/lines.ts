@@ -8,8 +8,8 @@ const unlimitedWork = (): Work => new Work(Number.POSITIVE_INFINITY)
 type Take = (start: number, end: number) => boolean
 
 /**
- * Calls back with each line that matches, as where it begins and ends (without its break), until that answers false.
- * Throws `TooMuchWork`.
+ * Calls back with the start and end of each matching line (without its break) until it returns false. Throws
+ * `TooMuchWork`.
  */
 export function matchingLines(pattern: Pattern, bytes: Buffer, take: Take, work = unlimitedWork()): void {
   const onMatch: Take = (start, end) => {
@@ -33,7 +33,7 @@ export function matchingLines(pattern: Pattern, bytes: Buffer, take: Take, work 
   }
 }
 
-/** Jumps from one occurrence of the word to the next; `inLine` decides where the word alone is not the pattern. */
+/** Jumps between occurrences of the word; `inLine` decides if the word alone isn't the pattern. */
 function withWord(word: Buffer, bytes: Buffer, inLine: Take | null, onMatch: Take): void {
   for (let at = bytes.indexOf(word); at >= 0;) {
     const start = at === 0 ? 0 : bytes.lastIndexOf(LF, at - 1) + 1
@@ -53,12 +53,12 @@ function byRe2({ re2 }: Pattern, bytes: Buffer, onMatch: Take, work: Work): void
   }
 }
 
-/** Matches over lines: the lines that one runs over are one find, with those of matches that share a line with it. */
+/** Multiline matching: the lines of a match are one result, merged with matches sharing a line. */
 function matchingBlocks({ re2 }: Pattern, bytes: Buffer, onMatch: Take, work: Work): void {
   const text = bytes.toString()
   if (!holdsPattern(re2, text, work)) return
   const matcher = findsIn(re2, text, work)
-  // Places in the text are UTF-16 units; those in the bytes are counted on from the last one.
+  // Text offsets are UTF-16 units; byte offsets continue from the last one.
   let unit = 0
   let byte = 0
   const byteAt = (place: number): number => {
@@ -73,7 +73,7 @@ function matchingBlocks({ re2 }: Pattern, bytes: Buffer, onMatch: Take, work: Wo
     const ends = matcher.end()
     if (begins >= text.length && (text.endsWith('\n') || text === '')) break
     const first = begins === 0 ? 0 : text.lastIndexOf('\n', begins - 1) + 1
-    // A break that ends the match belongs to its line.
+    // A final line break belongs to the match's last line.
     const stop = text.indexOf('\n', Math.max(begins, ends - 1))
     const end = stop < 0 ? text.length : stop
     if (block !== null && first <= block.end) block.end = Math.max(block.end, end)
@@ -91,7 +91,7 @@ export function endOfLine(bytes: Buffer, from: number): number {
   return end < 0 ? bytes.length : end
 }
 
-/** Counts line breaks before places that only grow. */
+/** Counts line breaks before increasing offsets. */
 export function lineCounter(bytes: Buffer): (place: number) => number {
   let at = 0
   let line = 1
@@ -104,7 +104,7 @@ export function lineCounter(bytes: Buffer): (place: number) => number {
   }
 }
 
-/** The place in the line where the leftmost match begins: bytes, from 1, as ripgrep's `--column`. */
+/** The leftmost match's byte column, from 1, as in ripgrep's `--column`. */
 export function columnIn(
   { re2, literal, multiline }: Pattern,
   bytes: Buffer,

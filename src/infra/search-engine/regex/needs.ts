@@ -2,13 +2,13 @@ import { variants } from './automaton.ts'
 import type { Node } from './syntax.ts'
 
 /**
- * The words a text must hold for a pattern to match in it: the way of Russ Cox, "Regular Expression Matching with a
- * Trigram Index" (2012), with words where he has trigrams. `null` asks for nothing.
+ * Words a text must contain for a pattern to match: Russ Cox, "Regular Expression Matching with a Trigram Index"
+ * (2012), with words instead of trigrams. `null`: no condition.
  */
 export type Need = null | { word: string } | { all: Need[] } | { any: Need[] }
 
 interface NodeNeeds {
-  /** All texts that the pattern can match, if they are few. */
+  /** All matching texts, if there are few. */
   exact: string[] | null
   need: Need
 }
@@ -16,20 +16,20 @@ interface NodeNeeds {
 const MOST_EXACT = 16
 const MOST_LENGTH = 200
 
-/** The words are as in the pattern; a search that ignores case compares them in lower case. */
+/** Words are spelled as in the pattern; a case-insensitive search compares lower case. */
 export const needOf = (node: Node): Need => {
   const needs = look(node)
   return needs.exact === null ? needs.need : anyOf(needs.exact.map(wordOf))
 }
 
-/** Null where the word is too short to narrow anything. */
+/** Null if too short to narrow the search. */
 const wordOf = (word: string): Need => (Buffer.byteLength(word) >= 3 ? { word } : null)
 
 function allOf(needs: Need[]): Need {
   const active = needs.filter((need) => need !== null)
   return active.length === 0 ? null : active.length === 1 ? active[0]! : { all: active }
 }
-/** The need that any of these is met; a need that asks for nothing is always met. */
+/** Any of these; always met if one has no condition. */
 const anyOf = (needs: Need[]): Need =>
   needs.length === 0 || needs.includes(null) ? null : needs.length === 1 ? needs[0]! : { any: needs }
 
@@ -67,7 +67,7 @@ function look(node: Node): NodeNeeds {
   }
 }
 
-/** Words run together as long as there are few ways; what comes in between parts them. */
+/** Joins words while there are few combinations; other content separates them. */
 function sequence(parts: NodeNeeds[]): NodeNeeds {
   const needs: Need[] = []
   let run: string[] | null = ['']
@@ -89,7 +89,7 @@ function sequence(parts: NodeNeeds[]): NodeNeeds {
   return { exact: null, need: allOf(needs) }
 }
 
-/** The pattern as nothing but these characters, or null. */
+/** The pattern as plain text, or null. */
 export function literalOf(node: Node): string | null {
   if (node.kind === 'char') return String.fromCodePoint(node.code)
   if (node.kind !== 'cat' || node.of.length === 0) return null
@@ -97,7 +97,7 @@ export function literalOf(node: Node): string | null {
   return chars.includes(null) ? null : chars.join('')
 }
 
-/** A word that is in every line that matches: the longest there is. Null when there is none. */
+/** The longest word in every matching line, or null. */
 export function wordInAll(need: Need): string | null {
   if (need === null || 'any' in need) return null
   if ('word' in need) return need.word
@@ -106,6 +106,6 @@ export function wordInAll(need: Need): string | null {
     .reduce<string | null>((best, word) => (word !== null && word.length > (best?.length ?? 0) ? word : best), null)
 }
 
-/** Whether case is ignored by writing each letter in both ways. */
+/** Whether case-insensitivity can be expressed with both spellings of each letter. */
 export const foldable = (word: string): boolean =>
   Array.from(word).every((char) => variants(char.codePointAt(0)!, true).length === 1)

@@ -10,32 +10,32 @@ import { type Node, namesBreak, parsePattern, print } from './syntax.ts'
 export interface PatternSpec {
   /** RE2 syntax. */
   pattern: string
-  /** `smart`: sensitive when the pattern holds a capital letter (ripgrep's `-S`). */
+  /** `smart`: case-sensitive if the pattern has a capital letter (ripgrep's `-S`). */
   case: 'sensitive' | 'insensitive' | 'smart'
-  /** A match may run over several lines. */
+  /** Matches may span lines. */
   multiline: boolean
-  /** Characters as they are, no syntax. */
+  /** Plain text, no syntax. */
   fixed: boolean
 }
 
 /**
- * A pattern ready to search with. Every way is linear in the text: a plain word by memory search, most patterns by a
- * deterministic automaton over bytes, the rest by re2js. JavaScript's own RegExp never sees what users write.
+ * A compiled pattern. All methods are linear in the text: memory search for plain words, a deterministic byte automaton
+ * for most patterns, re2js for the rest. JavaScript's RegExp never runs user patterns.
  */
 export interface Pattern {
   multiline: boolean
   fold: boolean
-  /** The question to the index. */
+  /** The index query. */
   grams: GramQuery
   /** The whole pattern is this word. */
   literal: Buffer | null
-  /** Every line that matches holds this word as it is. */
+  /** Every matching line contains this word. */
   word: Buffer | null
   automaton(bytes: Uint8Array): Automaton | null
   re2: RE2JS
 }
 
-/** The pattern is not valid; the sentence says why. */
+/** The pattern is invalid. The message says why. */
 export class InvalidPattern extends Error {
   override name = 'InvalidPattern'
 }
@@ -88,8 +88,7 @@ const wordNode = (words: string): Node => ({
 })
 
 /**
- * The automata of a pattern, two at most: one for text that is all ASCII, where Unicode's classes are plain sets, and
- * one for the rest. Each is made when needed.
+ * Up to two automata, built on demand: one for ASCII text, where Unicode classes are plain sets, one for other text.
  */
 function automata(node: Node | null, fold: boolean): Pattern['automaton'] {
   const automata = new Map<boolean, Automaton | null>()
@@ -101,7 +100,7 @@ function automata(node: Node | null, fold: boolean): Pattern['automaton'] {
   }
 }
 
-/** Whether the pattern names a capital letter, as a pattern without letters is taken to; a class such as `\W` names none. */
+/** Whether the pattern names a capital letter. A class such as `\W` names none. */
 function hasCapital(node: Node | null, pattern: string): boolean {
   if (node === null) return /\p{Lu}/u.test(pattern.replace(/\\(?:[pP]\{[^}]*\}|.)/gu, '')) || !/\p{L}/u.test(pattern)
   let hasNames = false
@@ -113,7 +112,7 @@ function hasCapital(node: Node | null, pattern: string): boolean {
   const visit = (one: Node): void => {
     if (one.kind === 'char') see(String.fromCodePoint(one.code))
     else if (one.kind === 'set') {
-      // The ends of ranges are what was named.
+      // The ends of ranges are what the pattern names.
       for (const [, code] of one.set.across.matchAll(/\\x\{([0-9a-f]+)\}/g))
         if (!one.set.across.includes('\\p{')) see(String.fromCodePoint(Number.parseInt(code!, 16)))
     } else if (one.kind === 'repeat') visit(one.of)

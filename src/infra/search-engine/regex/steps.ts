@@ -1,21 +1,21 @@
-/** A pattern of more steps is refused before it is compiled: that takes 3 µs a step, and keeps everybody waiting. */
+/** Larger patterns are refused before compiling, which takes 3 µs per step and blocks the process. */
 export const MOST_STEPS = 20_000
 
 const TIMES = /\{(\d{1,4})(,(\d{0,4}))?\}/y
 
-/** A property is a table of hundreds of ranges, each of which is copied. */
+/** A Unicode property copies a table of hundreds of ranges. */
 const PROPERTY = 20
-/** Between ends beyond ASCII case is folded character by character. Of what is spelled out it is known how many they are. */
+/** Ranges with ends beyond ASCII fold case per character. Spelled-out ranges have a known size. */
 const WIDE_RANGE = 1_000
 const WIDE = /([^\0-\x7f]?)-(?:([^\0-\x7f])|\\x\{)/gu
 
 /**
- * The number of steps that re2js makes of a pattern, about and rather too many: `(ab){3}` has nine. What is dear to compile counts
- * for more. A pattern that is not valid has some number as well.
+ * Estimates re2js's program size, rather too high: `(ab){3}` has nine steps. Expensive constructs count more. Works for
+ * invalid patterns too.
  */
 export function stepsOf(pattern: string): number {
   const groups = [0]
-  /** The steps of what a repetition behind it repeats. */
+  /** Steps of the element a repetition applies to. */
   let last = 0
   const add = (steps: number): void => {
     last = steps
@@ -37,7 +37,7 @@ export function stepsOf(pattern: string): number {
       case '\\':
         switch (pattern[at + 1]) {
           case 'Q': {
-            // Up to its end everything is plain; what is repeated behind it is the last character.
+            // Plain up to `\E`; a following repetition applies to the last character.
             const end = pattern.indexOf('\\E', at)
             const stop = end < 0 ? pattern.length : end
             add(Math.max(0, stop - at - 2))
@@ -75,7 +75,7 @@ export function stepsOf(pattern: string): number {
   return groups.reduce((sum, steps) => sum + steps, 0)
 }
 
-/** The end of `{…}` behind a letter, if it is there. */
+/** The end of `{…}` after a letter, if present. */
 const endOfName = (pattern: string, letter: number): number =>
   pattern[letter + 1] === '{' ? Math.max(letter, pattern.indexOf('}', letter)) : letter
 
@@ -86,7 +86,7 @@ const costOfClass = (text: string): number =>
 const costOfRange = (from: string | undefined, to: string | undefined): number =>
   from && to ? Math.min(WIDE_RANGE, Math.max(1, to.codePointAt(0)! - from.codePointAt(0)!)) : WIDE_RANGE
 
-/** The end of a character class; its first character may be the bracket that would end it elsewhere. */
+/** The end of a character class, whose first character may be a bracket. */
 function endOfClass(pattern: string, start: number): number {
   const first = pattern[start + 1] === '^' ? start + 2 : start + 1
   for (let at = first; at < pattern.length; at++) {

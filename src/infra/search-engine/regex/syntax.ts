@@ -1,6 +1,6 @@
 /**
- * The syntax of RE2 (https://github.com/google/re2/wiki/Syntax) as a tree, as far as search needs to look into a pattern:
- * to know which words a line must hold, and to run it over bytes. What is not understood here is left to re2js, whole.
+ * Parses RE2 syntax (https://github.com/google/re2/wiki/Syntax) as far as search needs: for required words and the byte
+ * automaton. Other patterns are left to re2js.
  */
 export type Node =
   | { kind: 'char'; code: number }
@@ -11,21 +11,19 @@ export type Node =
   | { kind: 'at'; where: 'line start' | 'line end' | 'word edge' | 'no word edge' }
 
 export interface CharSet {
-  /** The ASCII characters, of 128, that the class names. */
+  /** The class's ASCII characters, of 128. */
   ascii: boolean[]
-  /** The class means whatever it does not name. */
+  /** The class is negated. */
   not: boolean
-  /** The characters beyond ASCII that the class names: none, all, or a set that only re2js knows. */
+  /** The class's characters beyond ASCII: none, all, or a set only re2js knows. */
   beyond: 'none' | 'all' | 'some'
-  /**
-   * The class as re2js takes it: `inLine` without a line break, for lines are searched one by one, `across` with it.
-   */
+  /** The class for re2js: `inLine` without line breaks, because lines are searched individually; `across` with them. */
   inLine: string
   across: string
 }
 
 const LF = 10
-/** Unicode’s word characters, digits and spaces (UTS #18, annex C), of which RE2 itself knows only the ASCII ones. */
+/** Unicode word characters, digits, and spaces (UTS #18, annex C); RE2 only knows the ASCII ones. */
 const WORD = String.raw`\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}`
 const DIGIT = String.raw`\p{Nd}`
 const SPACE = String.raw`\t\v\f\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}`
@@ -44,9 +42,9 @@ const classes: Record<string, { holds: (code: number) => boolean; source: string
 
 const escapes: Record<string, number> = { a: 7, t: 9, n: 10, v: 11, f: 12, r: 13 }
 
-/** Null when there is something in it that is not understood here. The pattern is one that re2js takes. */
+/** Null if unsupported here. Expects a pattern valid for re2js. */
 export function parsePattern(pattern: string): Node | null {
-  // Flags within, comments, named classes and quotes stay with re2js. `(?P<name>` and `(?:` are only brackets.
+  // Inline flags, comments, named classes, and quotes are left to re2js. `(?P<name>` and `(?:` are plain groups.
   if (/\(\?(?!:|P?<[A-Za-z])|\[\[[:.=]|\\[QpPCzAGE0-9]/.test(pattern)) return null
   const parser = new Parser(pattern)
   const node = parser.alternatives()
@@ -168,7 +166,7 @@ class Parser {
     return { kind: 'char', code: this.#code() }
   }
 
-  /** The character behind a backslash. */
+  /** The character after a backslash. */
   #code(): number {
     const char = this.#take()
     if (char === 'x') {
@@ -199,7 +197,7 @@ class Parser {
       const classSet = from === '\\' ? classes[this.#peek().toLowerCase()] : undefined
       if (classSet) {
         const neg = this.#peek() !== this.#take().toLowerCase()
-        // A complement within a set is more than re2js can say of Unicode: its ASCII meaning has to do.
+        // re2js can't express a Unicode complement within a set, so its ASCII meaning is used.
         source += neg ? `\\${String.fromCodePoint(this.#codes[this.#at - 1]!)}` : classSet.source
         for (let code = 0; code < 128; code++) if (classSet.holds(code) !== neg) ascii[code] = true
         some = true
@@ -235,7 +233,7 @@ class Parser {
 const hex = (code: number): string => `\\x{${code.toString(16)}}`
 const holdsBreak = (ascii: boolean[]): boolean => ascii[LF]!
 
-/** Ranges are written as `\x{a}-\x{b}`: the one around the line break is parted. */
+/** Ranges have the form `\x{a}-\x{b}`; one that contains the line break is split. */
 const withoutBreak = (source: string): string =>
   source.replace(/\\x\{([0-9a-f]+)\}-\\x\{([0-9a-f]+)\}/g, (range, from: string, to: string) => {
     const [low, high] = [Number.parseInt(from, 16), Number.parseInt(to, 16)]
@@ -243,7 +241,7 @@ const withoutBreak = (source: string): string =>
     return `${low < LF ? `${hex(low)}-${hex(9)}` : ''}${high > LF ? `${hex(11)}-${hex(high)}` : ''}`
   }) || hex(0x10ffff)
 
-/** The pattern again, for re2js: with Unicode's classes. */
+/** Prints the pattern for re2js, with Unicode classes. */
 export function print(node: Node, how: 'inLine' | 'across'): string {
   switch (node.kind) {
     case 'char':
@@ -273,7 +271,7 @@ export function print(node: Node, how: 'inLine' | 'across'): string {
   }
 }
 
-/** Whether the pattern can match a line break, which only multiline search allows. */
+/** Whether the pattern can match a line break, which requires multiline search. */
 export const namesBreak = (node: Node): boolean =>
   node.kind === 'char'
     ? node.code === LF

@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { likeliest, unmarkedUtf16 } from './detect.ts'
 
 /**
- * Returns the encoding of a text as the WHATWG Encoding Standard names it, or null for binary data. A byte order mark wins,
- * then `named` by the sender, then UTF-8 if the bytes are valid, then `within` the document, then the likeliest encoding.
- * Reading, grep, search and downloads use this one function. `cut`: more bytes came after these.
+ * Returns a text's encoding by its WHATWG name, or null for binary data. Precedence: byte order mark, `label` from the
+ * sender, valid UTF-8, `within` the document, detection. Used for reading, grep, search, and downloads. `isCut`: more
+ * bytes follow.
  */
 export function charsetOf(
   bytes: Uint8Array,
@@ -19,7 +19,7 @@ export function charsetOf(
   return labelOf(within) ?? (isMostlyUtf8(bytes) ? 'utf-8' : likeliest(bytes))
 }
 
-/** Whether bytes are text in some encoding, without the search for which. */
+/** Whether bytes are text in any encoding, without detecting which. */
 export function isText(bytes: Uint8Array, isCut: boolean): boolean {
   if (charsetOfMark(bytes) !== null) return true
   if (hasNul(bytes)) return unmarkedUtf16(bytes, isCut) !== null
@@ -29,7 +29,7 @@ export function isText(bytes: Uint8Array, isCut: boolean): boolean {
 const LOOKED_AT = 8_192
 const hasNul = (bytes: Uint8Array): boolean => bytes.subarray(0, LOOKED_AT).includes(0)
 
-/** Bytes → text, by `charsetOf`; what is no text comes out as windows-1252. */
+/** Decodes by `charsetOf`; binary data as windows-1252. */
 export function decode(bytes: Uint8Array, label?: string, within?: string): string {
   return new TextDecoder(charsetOf(bytes, { label, within }) ?? 'windows-1252').decode(bytes)
 }
@@ -50,7 +50,7 @@ export function charsetOfMark(bytes: Uint8Array): string | null {
   return null
 }
 
-/** UTF-8, where the last character may be cut in two. */
+/** Valid UTF-8, possibly with a truncated last character. */
 export function isUtf8Up(head: Uint8Array, isCut: boolean): boolean {
   if (isUtf8(head)) return true
   if (!isCut) return false
@@ -65,14 +65,14 @@ const hasControls = (bytes: Uint8Array): boolean =>
 
 const ESCAPE = String.fromCharCode(27)
 
-/** ISO-2022-JP: seven bits, and an escape before each change of letters. */
+/** ISO-2022-JP: seven-bit with escape sequences. */
 function isStateful(bytes: Uint8Array): boolean {
   if (!bytes.includes(27)) return false
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 65_536)).toString('latin1')
   return head.split(ESCAPE).some((part) => /^\$[@B][!-~]{2}/.test(part)) && !/[\u0080-\u00ff]/.test(head)
 }
 
-/** A damaged byte among much that is right makes a text no other encoding. */
+/** With this many valid characters, a damaged byte doesn't suggest another encoding. */
 const LEAST_RIGHT = 20
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   let right = 0
@@ -89,7 +89,7 @@ function isMostlyUtf8(bytes: Uint8Array): boolean {
   return right > wrong * LEAST_RIGHT
 }
 
-/** The charset that a page names in its first kilobytes (`<meta charset>`, `<?xml encoding?>`). */
+/** The charset declared in a page's first kilobytes (`<meta charset>`, `<?xml encoding?>`). */
 export function charsetWithin(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 4_096)).toString('latin1')
   return /<meta[^>]{0,200}charset\s*=\s*["']?([\w:.-]{2,40})|^<\?xml[^>]{0,200}encoding\s*=\s*["']([\w:.-]{2,40})/i

@@ -1,12 +1,11 @@
 import { ALPHABETS, IDEOGRAPHS, LATIN } from './letters.ts'
 
 /**
- * Finds the encoding of bytes that aren't UTF-8: each encoding of the WHATWG Encoding Standard is decoded, and the text that
- * is most likely in one of the known languages wins. Detectors that count bytes need far more than the few letters of a short
- * file. Pure.
+ * Detects the encoding of non-UTF-8 text: decodes it in each WHATWG encoding and picks the most likely text in a known
+ * language. Byte-counting detectors need far more text than a short file has. Pure.
  */
 
-/** The encodings and what speaks against them beforehand: rare ones must fit better. Of equals the first wins. */
+/** Encodings with a prior penalty: rare ones must fit better. The first wins ties. */
 const CANDIDATES: readonly [label: string, against: number][] = [
   ['windows-1252', 0],
   ['windows-1250', 0.5],
@@ -43,12 +42,15 @@ const CANDIDATES: readonly [label: string, against: number][] = [
 ]
 const MOST_BYTES = 1_024
 
-/** Natural logarithms of how likely a sign is. */
+/** Natural logarithms of probabilities. */
 const RARE = -9
 const FOREIGN = -11
 const IMPOSSIBLE = -25
 const PUNCTUATION = -4.5
-/** A capital behind a small letter, letters of two scripts side by side, accents side by side, a sign within a word. */
+/**
+ * Penalties: a capital after a lower-case letter, adjacent letters of two scripts, adjacent accents, a sign within a
+ * word.
+ */
 const CAPITAL = -1
 const CAPITAL_INSIDE = -4
 const MIXED = -5
@@ -56,14 +58,14 @@ const ACCENTS_TOGETHER = -2.5
 const SIGN_INSIDE = -3
 const STANDS_ALONE = -3
 const ODD_NEIGHBOR = -3
-/** More accents than a third of the letters are not natural, but in Vietnamese. */
+/** More accented letters than a third is unnatural except in Vietnamese. */
 const CROWDED = -5
 const MOST_ACCENTED = 0.34
 const ONE_CASE = -1.5
 
 type Profile = (letter: string) => number
 
-/** Zipf's law: the n-th most frequent is 1/n as frequent as the first. */
+/** Zipf's law: the n-th most frequent has 1/n of the first's frequency. */
 function profileOf(letters: Iterable<string>, mass: number, rest: Profile): Profile {
   const ranks = new Map<string, number>()
   for (const letter of letters) if (!ranks.has(letter)) ranks.set(letter, ranks.size)
@@ -91,14 +93,14 @@ const [vietnamese, sami] = ['ế', 'ŧ'].map((letter) => languages.find(({ lette
 const SMALL_LANGUAGE = 2
 
 const languagesByScript = new Map<string, Language[]>()
-/** The languages all of whose letters an encoding has. */
+/** Languages whose letters an encoding covers. */
 function languagesOf(label: string): Language[] {
   const before = languagesByScript.get(label)
   if (before !== undefined) return before
   const decoder = new TextDecoder(label)
   const signs = new Set(Array.from({ length: 128 }, (_, i) => decoder.decode(Uint8Array.of(i + 128))))
   const isKnown = (letter: string): boolean => letter < '\x80' || signs.has(letter)
-  // Vietnamese is written with a tone behind its letter.
+  // Vietnamese writes tones after the letter.
   const has = (letter: string): boolean => {
     const [base = '', ...marks] = letter.normalize('NFD')
     return (
@@ -115,7 +117,7 @@ function languagesOf(label: string): Language[] {
   return able
 }
 
-/** The signs of the first level of a double-byte set: those that are in common use. */
+/** Level 1 of a double-byte set: characters in common use. */
 function level(label: string, leads: [number, number], from = 0xa1): ReadonlySet<string> {
   const decoder = new TextDecoder(label)
   const signs = new Set<string>()
@@ -133,7 +135,7 @@ const KATAKANA =
   'ンースルトリラクイアタシレロドジフマプテメサコカキデバムニナチグオウエツミハワモケセヤソパビボポピベペネヒホヘノユヨッャュョァィェォヴガギゲゴザズゼゾダヅヌ'
 
 let ideographic: Record<string, Profile> | null = null
-/** Made when it is needed first: most files are UTF-8. */
+/** Built on demand, because most files are UTF-8. */
 function ideographs(): Record<string, Profile> {
   if (ideographic !== null) return ideographic
   const of = (common: string, mass: number, signs: ReadonlySet<string>, first: Profile | null = null): Profile => {
@@ -157,7 +159,7 @@ function ideographs(): Record<string, Profile> {
   })
 }
 
-/** What the signs around a letter say of it, whatever the language. */
+/** The likelihood of a letter between its neighbors, independent of language. */
 function contextOf(before: string, letter: string, after: string): number {
   const isLatin = /\p{Script=Latin}/u.test(letter)
   let sum = 0
@@ -169,7 +171,7 @@ function contextOf(before: string, letter: string, after: string): number {
   const alone = !/[\p{L}\p{M}]/u.test(before) && !/[\p{L}\p{M}]/u.test(after)
   if (alone && !/[àáéèíóúåäöøæ]/i.test(letter)) sum += STANDS_ALONE
   if (/[þð]/i.test(letter) && /[td]/i.test(before)) sum += ODD_NEIGHBOR
-  // Forms of the end of a word.
+  // Final forms.
   if (/[ךםןףץς]/.test(letter) && /\p{L}/u.test(after)) sum += CAPITAL_INSIDE
   if (letter === 'σ' && !/\p{L}/u.test(after)) sum += CAPITAL_INSIDE / 2
   return sum
@@ -183,7 +185,7 @@ function signValue(before: string, sign: string, after: string): number {
   return (SIGNS.has(sign) ? PUNCTUATION : RARE - 1) + (inside ? SIGN_INSIDE : 0)
 }
 
-/** How likely a text is, by the language that fits it best. */
+/** A text's likelihood in its best-fitting language. */
 export function likelihood(text: string, label: string): number {
   const own = ideographs()[label]
   const signs = Array.from(text.normalize('NFC'))
@@ -226,7 +228,7 @@ export function likelihood(text: string, label: string): number {
   )
 }
 
-/** Of a long line the part from its first byte beyond ASCII, up to one that no character of two bytes can end before. */
+/** For a long line, starts at the first byte beyond ASCII and avoids splitting double-byte characters. */
 function partOf(line: Uint8Array): Uint8Array {
   const from = Math.max(0, line.findIndex((byte) => byte >= 0x80) - 1)
   let to = Math.min(line.length, from + MOST_BYTES)
@@ -234,7 +236,7 @@ function partOf(line: Uint8Array): Uint8Array {
   return line.subarray(from, to)
 }
 
-/** Lines with bytes beyond ASCII, so many that the encoding shows. */
+/** Enough lines with bytes beyond ASCII to identify the encoding. */
 function sampleOf(bytes: Uint8Array): Uint8Array {
   const lines: Uint8Array[] = []
   let size = 0
@@ -257,7 +259,7 @@ function decoderOf(label: string): InstanceType<typeof TextDecoder> {
   return decoder
 }
 
-/** The likeliest encoding of text that is neither marked nor UTF-8. */
+/** The likeliest encoding of unmarked text that isn't UTF-8. */
 export function likeliest(bytes: Uint8Array): string {
   const sample = sampleOf(bytes)
   let best = { label: 'windows-1252', value: -Infinity }
@@ -272,7 +274,7 @@ export function likeliest(bytes: Uint8Array): string {
 const LEAST_ALIKE = 0.95
 const MOST_DOUBTED = -8.5
 
-/** UTF-16 without a mark: text of one script, or ideographs that are in use, whatever the order of bytes. */
+/** UTF-16 without a byte order mark: text of one script or common ideographs, in either byte order. */
 export function unmarkedUtf16(bytes: Uint8Array, isCut: boolean): 'utf-16le' | 'utf-16be' | null {
   if (bytes.length < 4 || (bytes.length % 2 === 1 && !isCut)) return null
   const sample = bytes.subarray(0, Math.min(bytes.length & ~1, MOST_BYTES * 2))
@@ -290,7 +292,7 @@ const SCRIPTS = ['Latin', 'Cyrillic', 'Greek', 'Hebrew', 'Arabic', 'Thai', 'Deva
   (script) => new RegExp(String.raw`[\p{Script=${script}}\x00-\x7f\p{M}]`, 'gu'),
 )
 
-/** The share of a text that is of one script, or null where it is no text. */
+/** The share of a text in its main script, or null if it isn't text. */
 function wholeness(text: string): number | null {
   const signs = Array.from(text)
   const shares = SCRIPTS.map((script) => (text.match(script) ?? []).length / signs.length)

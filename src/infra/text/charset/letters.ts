@@ -1,6 +1,6 @@
 /**
- * Letters by language, the most frequent first: what tells one encoding of a short text from another. Of languages in
- * Latin letters only those outside of ASCII. Those after `|` are rare.
+ * Letters by language, most frequent first, for identifying the encoding of short texts. Latin-script languages list
+ * only non-ASCII letters; those after `|` are rare.
  */
 export const LATIN: readonly string[] = [
   'éàèêçùîôâûëïœæüÿ', // French
@@ -48,7 +48,7 @@ export const ALPHABETS: readonly string[] = [
   'านรอกเ่งมยล้วดทสตะปบคหัิแจพชีขใุไโูถผซณืภศธฟฉญฐำ็์ษๆฎฮฯ๊ฤ๋ฆฬฏฌ', // Thai
 ]
 
-/** The most frequent signs of languages with thousands of them. */
+/** The most frequent characters of languages with thousands of them. */
 export const IDEOGRAPHS = {
   gb18030:
     '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产或新己制身果加西斯月话合回特代内信表化老给世位次度门任常先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活尔更别打女变四神总何电数安少报才结反受目太量再感建务做接必场件计管期市直德资命山金指克许统区保至队形社便空决治展马科司五基眼书非则听白却界达光放强即像难且权思王象完设式色路记南品住告类求据程北边死张该交规万取拉格望觉术领共确传师观清今切院让识候带导争运笔服料备注册请您谢图快送货款价单号码店元件议存箱纸铅红绿蓝黑茶饭肉鱼果苹梨橙',

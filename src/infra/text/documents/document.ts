@@ -1,18 +1,17 @@
 import { shorten } from '#core/text/shorten.ts'
 
-/** The kinds that documents are read as. */
 export type DocumentKind = 'html' | 'pdf' | 'docx' | 'xlsx' | 'pptx' | 'text'
 
 export interface DocumentInput {
   kind: DocumentKind
   bytes: Uint8Array
-  /** The address it was found at: relative links become absolute, and some sites are read by rules of their own. */
+  /** The document's URL: makes relative links absolute and selects site-specific rules. */
   url?: string
-  /** The character set that the sender named. A byte order mark counts more than it, a page's own word less. */
+  /** Declared by the sender. A byte order mark overrides it; it overrides the page's own declaration. */
   charset?: string
 }
 
-/** The words of a document, as Markdown where it has a structure, else as plain text. */
+/** A document's text, as Markdown if it has structure. */
 export interface DocumentText {
   text: string
   title: string | null
@@ -21,11 +20,11 @@ export interface DocumentText {
   site: string | null
   language: string | null
   published: string | null
-  /** Pages, sheets or slides; null for what has none. */
+  /** Pages, sheets, or slides, or null. */
   parts: number | null
-  /** The document held more than may be read of one. */
+  /** Content above the limits was dropped. */
   truncated: boolean
-  /** Text that a person sees is missing: all of it (a scan), or of some pages. */
+  /** Visible text is missing: all of it (a scan), or on some pages. */
   missing: 'no_text' | 'incomplete' | null
 }
 
@@ -43,7 +42,7 @@ export const plainRead = (text: string, more: Partial<DocumentText> = {}): Docum
   ...more,
 })
 
-/** Why a document could not be read; the sentence is safe to show. */
+/** Why a document couldn't be read. The message is safe to show. */
 export type UnreadableReason = 'damaged' | 'encrypted' | 'too_large' | 'too_slow' | 'busy' | 'binary'
 
 export class Unreadable extends Error {
@@ -55,13 +54,13 @@ export class Unreadable extends Error {
   }
 }
 
-/** Characters of text that are kept of one document. */
+/** Characters kept per document. */
 export const MOST_TEXT = 8_000_000
 
 export const clip = (text: string): { text: string; truncated: boolean } =>
   text.length <= MOST_TEXT ? { text, truncated: false } : { text: shorten(text, MOST_TEXT), truncated: true }
 
-/** The kind that a content type or a file name stands for, or null for what holds no text that can be read. */
+/** The kind for a content type or file name, or null if it has no readable text. */
 export function kindOf(type: string | null, name: string): DocumentKind | null {
   const media = type?.split(';')[0]!.trim().toLowerCase() ?? ''
   const kind = byType[media]
@@ -91,8 +90,5 @@ const byEnding: Record<string, DocumentKind> = {
   pptx: 'pptx',
 }
 
-/**
- * Counts up when documents or encodings are read better: what an older reader read, or gave up, is read again when it's
- * needed next.
- */
+/** Increment when reading improves: documents read or failed with an older version are read again on demand. */
 export const READER_VERSION = 2

@@ -6,24 +6,24 @@ import { unescapeMarkdown } from './unescape.ts'
 import { type Bounds, overAt } from './markup.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The most HTML that is parsed, for more takes seconds. The rest is left out, and the reader is told. */
+/** Maximum HTML parsed, because more takes seconds. The result says that the rest is missing. */
 const MOST_HTML = 4_000_000
 const LEAST_WORDS = 5
-/** Every element takes a part of a millisecond; what is behind the last of them is left out as well. */
+/** Elements take a fraction of a millisecond each; those above the limit are dropped too. */
 const MOST: Bounds = { elements: 20_000, attributes: 100_000, attributesOfOne: 500, depth: 200, tables: 6 }
 
-/** The article of a page as Markdown: headings, lists, tables, code; menus and footers go, links are absolute. */
+/** A page's main article as Markdown: headings, lists, tables, code, absolute links; without menus and footers. */
 export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<DocumentText> {
   const all = decode(bytes, charset, charsetWithin(bytes))
   const within = all.length > MOST_HTML ? shorten(all, MOST_HTML) : all
   const html = within.slice(0, overAt(within, MOST, { elements: 0, attributes: 0 }, 'html') ?? undefined)
   const article = await distill(html, url)
-  // Pages that are only a list or a form have no article; then all that they show is read.
+  // A page that is only a list or form has no article, so everything visible is read.
   const bestArticle = article.wordCount >= LEAST_WORDS ? article : await distill(html, url, 'body')
   const page = bestArticle.content.trim() === '' ? article : bestArticle
   const { text, truncated } = clip(unescapeMarkdown(page.content.trim() || (await markdownOf(html))))
   return plainRead(text, {
-    // The library's own title leaves out what it takes for the name of the site, and is sometimes that name.
+    // The library's title omits what it considers the site's name, and is sometimes only that name.
     title: words(parseHTML(html).document.title) ?? words(page.title),
     description: words(page.description),
     author: words(page.author),
@@ -34,7 +34,7 @@ export async function readHtml({ bytes, charset, url }: DocumentInput): Promise<
   })
 }
 
-/** The Markdown of a page without an article. The library takes the first heading for a title that is shown elsewhere. */
+/** Markdown of a page without an article. The library drops the first heading as a title. */
 async function markdownOf(html: string): Promise<string> {
   const { document } = parseHTML(`<!doctype html><html><body><h1>-</h1>${html}</body></html>`)
   for (const element of document.querySelectorAll('script, style, template, noscript, title')) element.remove()
@@ -54,7 +54,7 @@ async function markdownOf(html: string): Promise<string> {
 
 function distill(html: string, url: string | undefined, contentSelector?: string) {
   const { document } = parseHTML(html)
-  // `useAsync: false`: the library would call other sites by itself.
+  // `useAsync: false`: otherwise the library requests other sites.
   const options = { markdown: true, useAsync: false, ...(contentSelector !== undefined && { contentSelector }) }
   return Defuddle(document, url, options)
 }

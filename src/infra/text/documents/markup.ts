@@ -1,13 +1,13 @@
 import { Unreadable } from './document.ts'
 
-/** The markup that one document may hold. Its libraries take time and memory for each element, and more for each level. */
+/** Markup limits of a document: libraries need time and memory per element, and more per level. */
 export interface Bounds {
   elements: number
   attributes: number
-  /** The most attributes of one element. */
+  /** Attributes per element. */
   attributesOfOne: number
   depth: number
-  /** Tables within tables: the time for them doubles with each. */
+  /** Nested tables double the time per level. */
   tables: number
 }
 
@@ -16,26 +16,26 @@ export interface TagCounts {
   attributes: number
 }
 
-/** Never closed, or closed by what follows (HTML, 13.1.2): their depth says nothing. */
+/** Elements without an end tag or with an optional one (HTML, 13.1.2) don't count as depth. */
 const unclosedTag =
   /^(area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|p|li|dt|dd|option|optgroup|colgroup|caption|thead|tbody|tfoot|tr|td|th|rb|rt|rtc|rp|html|head|body)$/i
 const table = /^([\w-]+:)?(table|tbl)$/i
 
 /**
- * The place where markup comes over its bounds, counting on from before; null: it stays within them. Each `<` with
- * a name behind it counts as an element, also within comments and values: what a parser makes of it is never more.
+ * Where markup exceeds its limits, continuing earlier counts, or null. Counts each `<` with a name, even in comments
+ * and values, because no parser produces more elements.
  */
 export function overAt(markup: string, bounds: Bounds, counts: TagCounts, language: 'html' | 'xml'): number | null {
   let depth = 0
   let tables = 0
-  /** The end of the tag before. */
+  /** The previous tag's end. */
   let end = 0
   for (let at = markup.indexOf('<'); at >= 0; at = markup.indexOf('<', at + 1)) {
     const closes = markup.charCodeAt(at + 1) === SLASH
     const name = nameAt(markup, closes ? at + 2 : at + 1)
     if (name === '') continue
     if (!closes && ++counts.elements > bounds.elements) return at
-    // Within the tag before, as part of a value.
+    // Inside the previous tag's attribute value.
     if (at < end) continue
     const leaf = language === 'html' && unclosedTag.test(name)
     if (closes) {
@@ -68,7 +68,7 @@ function nameAt(markup: string, at: number): string {
   return naming.exec(markup)?.[0] ?? ''
 }
 
-/** The rest of a tag: its attributes, one word each, and where it ends. Quotes count behind `=` only, as parsers have it. */
+/** A tag's attributes, counted as words, and its end. As in parsers, quotes count only after `=`. */
 function tagAt(markup: string, from: number, most: number): { attributes: number; end: number; closed: boolean } {
   let attributes = 0
   let within = false
@@ -93,7 +93,7 @@ function tagAt(markup: string, from: number, most: number): { attributes: number
   return { attributes, end: at, closed: last === SLASH }
 }
 
-/** Refuses the parts of an Office file that hold more markup than one may. */
+/** Refuses Office files whose parts exceed the markup limits. */
 export function checkParts(parts: ReadonlyMap<string, Buffer>, bounds: Bounds): void {
   const counts: TagCounts = { elements: 0, attributes: 0 }
   for (const [name, part] of parts)

@@ -4,19 +4,19 @@ import { extractText, getDocumentProxy, getMeta } from 'unpdf'
 import { shorten } from '#core/text/shorten.ts'
 import { type DocumentInput, type DocumentText, Unreadable, clip, plainRead } from './document.ts'
 
-/** The package with the predefined CMaps (ISO 32000-1, 9.7.5.2) and the metrics of the standard fonts. */
+/** The package with predefined CMaps (ISO 32000-1, 9.7.5.2) and standard font metrics. */
 const packageDir = dirname(fileURLToPath(import.meta.resolve('pdfjs-dist/package.json')))
-// Paths, for the library reads them as files.
+// File paths, as the library expects.
 const places = {
   cMapUrl: `${packageDir}/cmaps/`,
   cMapPacked: true,
   standardFontDataUrl: `${packageDir}/standard_fonts/`,
 }
 
-/** Warnings of the library about text that it leaves out. */
+/** Library warnings about missing text. */
 const LOSSES = /CMap|translateFont|loadFont|getTextContent|font file|Page \d|error during/i
 
-/** Pages apart by an empty line; hyphenation and columns as the file has them. */
+/** Pages separated by an empty line; hyphenation and columns unchanged. */
 export async function readPdf({ bytes }: DocumentInput): Promise<DocumentText> {
   const warnings = listen()
   try {
@@ -41,7 +41,7 @@ export async function readPdf({ bytes }: DocumentInput): Promise<DocumentText> {
   }
 }
 
-/** The library says on the console what it couldn't read. This process reads one document at a time. */
+/** The library reports unreadable text on the console. This process reads one document at a time. */
 function listen(): { lost(): boolean; end(): void } {
   const { log, warn } = console
   let isLost = false

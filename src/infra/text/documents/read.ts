@@ -9,29 +9,29 @@ declare module '../../postgres/tables.ts' {
   }
 }
 
-/** The days in which nobody tries again what took too long, unless the reader is another one. */
+/** Days until a too expensive document is tried again, unless the reader's version changes. */
 const DAYS = 7
 
 export interface ReadRequest {
-  /** The account whose turn it takes. */
+  /** The account whose turn it uses. */
   account: string
   kind: DocumentKind
-  /** The digest of its bytes, hexadecimal. */
+  /** Hex digest of the bytes. */
   sha256: string
   load: () => DocumentInput | Promise<DocumentInput>
   signal?: AbortSignal
 }
 
 /**
- * Reads a document in the account's turn. One that took too long or too much is remembered by its bytes, for all
- * processes, so that it does so once. Throws `Unreadable`.
+ * Reads a document in the account's turn. Documents that exceed limits are remembered by hash for all processes, so
+ * they fail only once. Throws `Unreadable`.
  */
 export async function readDocument(
   { documents, postgres: { db } }: { documents: DocumentReader; postgres: Postgres },
   { account, kind, sha256, load, signal }: ReadRequest,
 ): Promise<DocumentText> {
   await checkSlow(db, sha256, kind)
-  // Asked again when its turn has come: the same bytes may have been tried meanwhile.
+  // Checked again at its turn, because the same bytes may have failed meanwhile.
   const begin = async (): Promise<DocumentInput> => {
     await checkSlow(db, sha256, kind)
     return load()
@@ -63,7 +63,7 @@ async function remember(
   await sql`delete from slow_documents where at < now() - make_interval(days => ${DAYS})`.execute(db)
 }
 
-/** A caller who leaves does not wait for the end of what has begun; its end is remembered all the same. */
+/** A caller who leaves doesn't wait for work in progress, but its outcome is still recorded. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error)

@@ -4,11 +4,11 @@ import { Busy } from '../../confined/turns.ts'
 import type { Outcome } from '../../confined/worker.ts'
 import { type DocumentInput, type DocumentText, Unreadable, type UnreadableReason } from './document.ts'
 
-/** Reads documents in processes of their own, so that a hostile one can neither stop this server nor eat its memory. */
+/** Reads documents in sandboxed processes: a hostile one can neither crash this server nor exhaust its memory. */
 export interface DocumentReader extends AsyncDisposable {
   /**
-   * Reads a document in its account's turn; `given` loads it then. `heavy` is told of a document that took too long or
-   * too much, and is waited for before the turn is given on. Throws `Unreadable`.
+   * Reads a document in its account's turn, after calling `load`. Awaits `heavy` for documents that exceed limits,
+   * before releasing the turn. Throws `Unreadable`.
    */
   read(
     account: string,

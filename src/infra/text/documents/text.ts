@@ -3,11 +3,11 @@ import { type DocumentInput, type DocumentText, Unreadable, plainRead, clip } fr
 
 const LOOKED_AT = 8_192
 
-/** A NUL byte near the start of what isn't UTF-16: no text, by the same rule as grep's. */
+/** Binary if there is a NUL byte near the start and it isn't UTF-16, the same rule as grep's. */
 export const looksBinary = (bytes: Uint8Array): boolean =>
   bytes.subarray(0, LOOKED_AT).includes(0) && !charsetOf(bytes)?.startsWith('utf-16')
 
-/** Plain text, Markdown, CSV, code, JSON: as it is, in UTF-8, without a byte order mark. */
+/** Plain text, Markdown, CSV, code, JSON: unchanged, as UTF-8 without a byte order mark. */
 export function readText({ bytes, charset }: DocumentInput): DocumentText {
   if (looksBinary(bytes)) throw new Unreadable('binary', 'The content is binary data.')
   const { text, truncated } = clip(decode(bytes, charset, charsetWithin(bytes)))

@@ -1,11 +1,10 @@
-/** Characters that a writer of Markdown puts a backslash before. */
+/** Characters that Markdown writers escape. */
 const ESCAPED = /\\([\\`*_{}[\]()#+\-.!|>~=<])/g
 const SPAN = /(`+)(?!`)[^]*?[^`]\1(?!`)/g
 const FENCE = /^ {0,3}(`{3,}|~{3,})/
 
 /**
- * The author's characters instead of Markdown's: people search for and copy `MAX_UPLOAD_SIZE`, not `MAX\_UPLOAD\_SIZE`. In
- * code nothing was escaped. Pure.
+ * Removes Markdown escapes outside code: people search for and copy `MAX_UPLOAD_SIZE`, not `MAX\_UPLOAD\_SIZE`. Pure.
  */
 export function unescapeMarkdown(markdown: string): string {
   let fence: string | null = null
@@ -31,7 +30,7 @@ function unescapeLine(line: string): string {
   let at = 0
   let text = ''
   for (const span of line.matchAll(SPAN)) {
-    // An escaped mark opens no code.
+    // An escaped backtick doesn't start code.
     if (line[span.index - 1] === '\\') continue
     text += line.slice(at, span.index).replace(ESCAPED, '$1') + span[0]
     at = span.index + span[0].length

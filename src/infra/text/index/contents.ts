@@ -11,10 +11,10 @@ import { readDocument } from '../documents/read.ts'
 import { looksBinary } from '../documents/text.ts'
 import { gramsOf } from '../../search-engine/regex/grams.ts'
 
-/** Text that is longer is not looked at; so much is in memory for one file at a time. */
+/** Longer text isn't indexed; one file at a time is in memory. */
 const MOST_PLAIN = 32 << 20
 const MOST_DOCUMENT = 64 << 20
-/** A document that failed for no reason of its own is tried again so often. */
+/** Attempts for documents that fail through no fault of their own. */
 const MOST_ATTEMPTS = 5
 
 interface Learnt {
@@ -23,11 +23,11 @@ interface Learnt {
   text: string | null
   title: string | null
   grams: Int32Array | null
-  /** The encoding of text, as WHATWG calls it; null for what is none. */
+  /** WHATWG name, or null if it isn't text. */
   charset: string | null
 }
 
-/** The sources of the text of files: their bytes and rows, and what reads documents. */
+/** File bytes and rows, and the document reader. */
 export interface TextSources {
   blobs: Blobs
   postgres: Postgres
@@ -35,24 +35,23 @@ export interface TextSources {
   log: Log
 }
 
-/** A file's content: its hash, and how its bytes are to be read. */
+/** A file's content hash and how to read its bytes. */
 export interface ContentOf {
   sha256: string
   mime_type: string | null
   name: string
   size_bytes: bigint
-  /** The account that is served when a document is read: the one that waits for it, or that brought it. */
+  /** The account whose turn is used: the one waiting for the document, or its uploader. */
   account: string
 }
 
-/** The words of bytes, by their hash: the text of a document, or they themselves where they are text, up to a length. */
+/** Text by content hash: of documents, or of text files up to a length. */
 export type TextByHash = Map<string, { text: string; title: string | null }>
 
 /**
- * Learns the text of bytes, once for all files that hold them: which lines can be searched, by which trigrams, and what
- * a document says. Answers the hashes that are left: documents, unless they are asked for, and what failed for now; and
- * the first `most` bytes of what turned out to be text, so that nobody reads them a second time. Throws `Unreadable`,
- * `busy`, when too many documents wait.
+ * Indexes the text of content, once for all files with the same bytes: searchability by line, trigrams, and document
+ * text. Returns the hashes still pending (documents unless requested, and temporary failures) and the first `most`
+ * bytes of plain text, to save another read. Throws `Unreadable` `busy` if too many documents wait.
  */
 export async function learnContents(
   engine: TextSources,
@@ -107,13 +106,13 @@ interface Waiting {
   place: string
 }
 
-/** Loads bytes once, when the turn comes: only what is being read is in memory, what waits is not. */
+/** Loads bytes once, when needed, so that waiting work holds none in memory. */
 function once(load: () => Promise<Buffer>): () => Promise<Buffer> {
   let bytes: Promise<Buffer> | null = null
   return () => (bytes ??= load())
 }
 
-/** Larger files come in parts, which need no second copy of the whole while it is read. */
+/** Larger files are read in parts, to avoid a second copy. */
 const READ_WHOLE = 256 << 10
 
 async function bytesAt({ blobs }: Pick<TextSources, 'blobs'>, place: string, size: number): Promise<Buffer> {
@@ -127,7 +126,7 @@ async function bytesAt({ blobs }: Pick<TextSources, 'blobs'>, place: string, siz
   return Buffer.concat(parts)
 }
 
-/** A character cut in two at the end becomes a replacement character. */
+/** A truncated last character becomes a replacement character. */
 const textOf = (bytes: Buffer): string => bytes.toString().replaceAll('\0', '')
 
 const AT_ONCE = 16
@@ -140,7 +139,7 @@ const isDocument = ({ mime_type, name }: ContentOf): boolean => {
 const keep = async ({ postgres }: TextSources, learnt: readonly [string, Learnt][]): Promise<void> =>
   void (await postgres.pool.query({
     name: 'contents_keep',
-    // In the order of their hashes, for batches that hold the same bytes are kept at the same time.
+    // In hash order, because concurrent batches may have the same bytes.
     text: `with held as materialized (select sha256 from contents where sha256 = any($1::bpchar[]) order by sha256 for update)
       update contents c set indexed_at = now(), plain = x.plain, reason = x.reason, text = x.text, title = x.title, grams = x.grams::int4[], charset = x.charset, reader = ${READER_VERSION}
       from unnest($1::bpchar[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) x(sha256, plain, reason, text, title, grams, charset)
@@ -179,11 +178,11 @@ async function look(
     } else {
       const bytes = await load()
       const text = reading.text.replaceAll('\0', '')
-      // A page is searched line by line as it was written, and by its words as it reads.
+      // HTML is searched by line in its source, and by word in its text.
       const plain = kind === 'html' && isUtf8(bytes) && !looksBinary(bytes)
       const charset = kind === 'html' ? charsetOf(bytes, { within: charsetWithin(bytes) }) : null
       const reason = kind === 'html' ? null : (reading.missing ?? (reading.truncated ? 'incomplete' : null))
-      // A document that lacks text is listed by every grep, whatever its pattern.
+      // A document without text is listed by every grep.
       const grams = reason === null ? gramsOf(plain ? bytes : Buffer.from(text)) : null
       return { plain, reason, text, title: reading.title, grams, charset }
     }
@@ -199,13 +198,13 @@ async function look(
   return { plain: false, reason: null, text, title: null, grams: gramsOf(Buffer.from(text)), charset }
 }
 
-/** UTF-16 with a byte order mark. That of UTF-8 may stay: ripgrep leaves it out as well, and so does this. */
+/** UTF-16 with a byte order mark. UTF-8's may stay: ripgrep and this search ignore it. */
 const startsMarked = (bytes: Uint8Array): boolean =>
   (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) ||
   (bytes[0] === 0xff && bytes[1] === 0xfe) ||
   (bytes[0] === 0xfe && bytes[1] === 0xff)
 
-/** The words of files, by their hashes. A file that says nothing is left out. */
+/** Texts of files by hash. Files without text are missing. */
 export async function textsOf(engine: TextSources, hashes: readonly string[], most: number): Promise<TextByHash> {
   if (hashes.length === 0) return new Map()
   const { rows } = await sql<{

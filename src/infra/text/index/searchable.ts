@@ -3,37 +3,37 @@ import type { Jobs } from '../../jobs/jobs.ts'
 import type { DeliveredEvent } from '../../outbox/deliveries.ts'
 import type { TextSources } from './contents.ts'
 
-/** A document that search finds, as its area tells of it. */
+/** A search document, as provided by its module. */
 export interface SearchDocument {
   type: 'file' | 'note' | 'repository' | 'chat' | 'message' | 'agent' | 'computer'
   id: Id
-  /** The resource whose workspace and status decide who may find it: its own row in the register, or its chat's. */
+  /** The resource that determines access: its own register row, or its chat's. */
   resource_id: Id
   parent_id: Id | null
   title: string
-  /** Words that count like those of the body but are not shown, such as a path. */
+  /** Words that count like the body's but aren't shown, such as a path. */
   keywords: string
   body: string
   created_at: Date
   updated_at: Date
 }
 
-/** The means by which an area reads its documents; those that take long are left to a job. */
+/** What modules may use to read documents; slow reads are left to a job. */
 export interface SearchSources extends TextSources {
   jobs: Jobs
 }
 
-/** An area's things, as search indexes and finds them. */
+/** A module's searchable documents. */
 export interface Searchable {
-  /** The first word of the events that tell of its things: `chat` of `chat.updated`. */
+  /** Event prefixes of its resources: `chat` of `chat.updated`. */
   kinds: readonly string[]
-  /** The ids of the documents that an event may have changed. */
+  /** IDs of documents the events may have changed. */
   findChanged(sources: SearchSources, events: readonly DeliveredEvent[]): Promise<Id[]>
-  /** The documents of these that are to be found now. One that is left out is taken from the index. */
+  /** Current documents among these IDs. Missing ones are removed from the index. */
   read(sources: SearchSources, ids: readonly Id[]): Promise<SearchDocument[]>
-  /** All ids after this one, in order, for indexing anew. */
+  /** IDs after this one, in order, for reindexing. */
   all(sources: SearchSources, after: Id | null, limit: number): Promise<Id[]>
 }
 
-/** The characters of a text that are searched by its words. */
+/** Characters indexed per text. */
 export const MOST_BODY = 100_000

@@ -1,11 +1,11 @@
 import { shorten } from '#core/text/shorten.ts'
 
 /**
- * Numbers of a spreadsheet as its reader sees them: dates and times in the form of ISO 8601, durations, percentages. All
- * other numbers stay as they are. Pure.
+ * Formats spreadsheet numbers as displayed: ISO 8601 dates and times, durations, percentages. Other numbers stay
+ * unchanged. Pure.
  */
 
-/** The built-in formats that aren't plain numbers (ECMA-376, part 1, 18.8.30). */
+/** Built-in formats that aren't plain numbers (ECMA-376, part 1, 18.8.30). */
 const BUILT_IN: Readonly<Record<number, string>> = {
   9: '0%',
   10: '0.00%',
@@ -21,7 +21,7 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   45: 'mm:ss',
   46: '[h]:mm:ss',
   47: 'mmss.0',
-  // Of East Asian languages: dates, and times.
+  // East Asian dates and times.
   27: 'yyyy-m',
   28: 'm-d',
   29: 'm-d',
@@ -37,7 +37,7 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   54: 'm-d',
   57: 'yyyy-m',
   58: 'm-d',
-  // A date in some of these languages, a time in others: the value tells.
+  // A date in some of these languages, a time in others: the value decides.
   34: '',
   35: '',
   55: '',
@@ -60,11 +60,11 @@ const BUILT_IN: Readonly<Record<number, string>> = {
 const BY_VALUE = new Set([34, 35, 55, 56])
 
 export interface Format {
-  /** What is shown of a date or time. */
+  /** Whether date or time is shown. */
   date: boolean
   time: boolean
   seconds: boolean
-  /** Digits of parts of a second. */
+  /** Fractional-second digits. */
   digits: number
   /** A duration in its largest unit, such as hours beyond a day. */
   elapsed: 'h' | 'm' | 's' | null
@@ -83,7 +83,7 @@ const PLAIN: Format = {
 }
 const formatCache = new Map<string, Format[]>()
 
-/** The sections of a format, of which the sign of the number takes one. */
+/** A format's sections; the number's sign selects one. */
 export function formatsOf(id: number, code: string | undefined): Format[] {
   if (code === undefined && BY_VALUE.has(id)) return [{ ...PLAIN, byValue: true }]
   const text = code ?? BUILT_IN[id]
@@ -95,7 +95,7 @@ export function formatsOf(id: number, code: string | undefined): Format[] {
   return formats
 }
 
-/** Without quoted and escaped text, padding and fill characters. */
+/** Removes quoted and escaped text, padding, and fill characters. */
 const sectionsOf = (code: string): string[] =>
   shorten(code, 1_000)
     .replace(/"[^"]*"?|[\\_*]./gs, ' ')
@@ -103,7 +103,7 @@ const sectionsOf = (code: string): string[] =>
 
 function formatOf(section: string): Format {
   const elapsed = /\[(h|m|s)+\]/i.exec(section)?.[1]!.toLowerCase() as 'h' | 'm' | 's' | undefined
-  // Colors, conditions, currencies and languages; a scientific number has an E of its own.
+  // Colors, conditions, currencies, and languages. Scientific notation contains an E.
   const bare = section.replace(/\[[^\]]*\]/g, '').replace(/E[+-]/gi, '')
   if (/general/i.test(bare)) return PLAIN
   const letters = bare.replace(/AM\/PM|A\/P|上午\/下午|午前\/午後|오전\/오후/gi, 'h').toLowerCase()
@@ -122,7 +122,7 @@ function formatOf(section: string): Format {
 }
 
 const DAY_MS = 86_400_000
-/** The last day that there is: 9999-12-31. */
+/** The last valid day: 9999-12-31. */
 const LAST_DAY = 2_958_465
 const DAYS_TO_1904 = 1_462
 
@@ -145,10 +145,10 @@ export function formatNumber(rawValue: string, formats: readonly Format[], from1
   return [...(date ? [dayOf(day)] : []), ...(time ? [clockOf(ms % DAY_MS, format)] : [])].join(' ')
 }
 
-/** As many digits as a spreadsheet keeps. */
+/** Spreadsheet precision. */
 const plain = (value: number): string => String(Number(value.toPrecision(15)))
 
-/** Day 60 is the 29th of February 1900, which never was but is counted; day 0 is before the first. */
+/** Day 60 is the nonexistent 29 February 1900, which spreadsheets count; day 0 precedes the first. */
 function dayOf(day: number): string {
   if (day === 60) return '1900-02-29'
   if (day === 0) return '1900-01-00'

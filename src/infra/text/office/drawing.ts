@@ -10,7 +10,7 @@ import {
   textIn,
 } from './package.ts'
 
-/** The text of drawings, which all Office files share: paragraphs, tables, charts, diagrams (ECMA-376, part 1, 20 and 21). */
+/** Text of drawings, common to all Office files: paragraphs, tables, charts, diagrams (ECMA-376, part 1, 20 and 21). */
 export function paragraphOf(paragraph: Node): string {
   return childrenOf(paragraph)
     .map((part): string => {
@@ -23,7 +23,7 @@ export function paragraphOf(paragraph: Node): string {
         case 'oMath':
         case 'oMathPara':
           return formulaOf(part)
-        // The wrapper of a formula in slides, called as a matrix is.
+        // The wrapper of a formula in slides, which has the same name as a matrix.
         case 'm':
           return childrenOf(part).map(formulaOf).join('')
         default:
@@ -34,7 +34,7 @@ export function paragraphOf(paragraph: Node): string {
     .replace(/\v|_x000B_/gi, '\n')
 }
 
-/** The lines of a text body; empty ones are left out. */
+/** A text body's non-empty lines. */
 export const linesIn = (body: Node | undefined): string[] =>
   childrenNamed(body, 'p')
     .map(paragraphOf)
@@ -42,7 +42,7 @@ export const linesIn = (body: Node | undefined): string[] =>
 
 export const inOneLine = (lines: readonly string[]): string => lines.join(' ').replace(/\s+/g, ' ').trim()
 
-/** A row of a table is one line, its cells apart by tabs. */
+/** One line per table row, with cells separated by tabs. */
 const rowsOf = (table: Node): string[] =>
   childrenNamed(table, 'tr').map((row) =>
     childrenNamed(row, 'tc')
@@ -51,7 +51,7 @@ const rowsOf = (table: Node): string[] =>
       .trimEnd(),
   )
 
-/** All text of a drawing, shape by shape. `part` names the part that it's in, whose relationships it uses. */
+/** A drawing's text, shape by shape. `part`: the part that contains it, for relationships. */
 export function describeDrawing(file: OfficePackage, part: string, node: Node): string[] {
   return childrenOf(node).flatMap((one): string[] => {
     switch (one.name) {
@@ -88,7 +88,7 @@ function propertiesOf(shape: Node): Node | undefined {
   return undefined
 }
 
-/** What the author wrote for those who don't see the picture. */
+/** Alternative text. */
 function describeShape(shape: Node): string[] {
   const text = propertiesOf(shape)?.attributes.descr?.trim()
   return text ? [text] : []
@@ -104,7 +104,7 @@ const diagramLines = (tree: Node): string[] => [...below(tree, 'pt')].flatMap((p
 
 const MOST_POINTS = 1_000
 
-/** The title of a chart, and a table of its series: a line of categories, then a line each. */
+/** A chart's title and its series as a table: a line of categories, then one line each. */
 function chartLines(_: string, tree: Node): string[] {
   const titles = [...below(tree, 'title')].flatMap((title) => [...below(title, 'rich')].flatMap(linesIn))
   const pointsOf = (node: Node | undefined): string[] =>

@@ -1,6 +1,6 @@
 import { type Node, attribute, child, childrenNamed, childrenOf, textIn } from './package.ts'
 
-/** A formula of Office (ECMA-376, part 1, 22.1) in one line: `x^2`, `(a+b)/2`, `√(x)`, `∑_(i=1)^n i`. */
+/** An Office formula (ECMA-376, part 1, 22.1) on one line: `x^2`, `(a+b)/2`, `√(x)`, `∑_(i=1)^n i`. */
 export function formulaOf(node: Node): string {
   const of = (name: string): string => {
     const element = child(node, name)

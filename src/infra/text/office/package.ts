@@ -4,16 +4,16 @@ import { Unreadable } from '../documents/document.ts'
 import type { Bounds } from '../documents/markup.ts'
 import { type Parts, openParts } from '../documents/zip.ts'
 
-/** An element with its children in their order. Names come without their prefix, attributes with it. */
+/** An element with ordered children. Element names have no prefix, attribute names do. */
 export interface Node {
   name: string
   attributes: Readonly<Record<string, string>>
   children: Node[]
-  /** Of text; elements have none. */
+  /** Text nodes only. */
   text: string
 }
 
-/** How the library writes elements where their order counts. */
+/** The library's format for ordered elements. */
 type Raw = Record<string, unknown>
 
 const parser = new XMLParser({
@@ -23,7 +23,7 @@ const parser = new XMLParser({
   parseTagValue: false,
   parseAttributeValue: false,
   trimValues: false,
-  // Numeric character references are read with those of HTML only.
+  // Required for numeric character references.
   htmlEntities: true,
 })
 
@@ -44,13 +44,13 @@ export function attribute(node: Node, name: string): string | undefined {
   return key === undefined ? undefined : node.attributes[key]
 }
 
-/** The id of a relationship: it has a prefix, which tells it from an id of the element itself. */
+/** A relationship ID, which has a prefix, unlike the element's own ID. */
 export function relationOf(node: Node, name = 'id'): string | undefined {
   const key = Object.keys(node.attributes).find((one) => one.endsWith(`:${name}`))
   return key === undefined ? undefined : node.attributes[key]
 }
 
-/** The children, where of alternatives (ECMA-376, part 3, 7.5) one is taken: the first with text in it. */
+/** Children, choosing among alternatives (ECMA-376, part 3, 7.5) the first with text. */
 export function childrenOf(node: Node): Node[] {
   if (!node.children.some(({ name }) => name === 'AlternateContent')) return node.children
   return node.children.flatMap((child) => {
@@ -72,7 +72,7 @@ export const child = (node: Node | undefined, ...path: string[]): Node | undefin
 export const childrenNamed = (node: Node | undefined, name: string): Node[] =>
   node === undefined ? [] : childrenOf(node).filter((one) => one.name === name)
 
-/** All elements of this name below a node, in their order, but none within another one. */
+/** Descendants with this name in order, excluding those nested in another one. */
 export function* below(node: Node, name: string): Generator<Node> {
   for (const one of childrenOf(node))
     if (one.name === name) yield one
@@ -83,12 +83,12 @@ export const textIn = (node: Node): string => node.text + node.children.map(text
 
 export interface Relation {
   type: string
-  /** The name of a part, or an address outside. */
+  /** A part's name, or an external address. */
   target: string
   external: boolean
 }
 
-/** An Office file as the standard has it: parts that name each other by relationships (ECMA-376, part 2). */
+/** An Office file: parts connected by relationships (ECMA-376, part 2). */
 export class OfficePackage {
   readonly #parts: Parts
   readonly #trees = new Map<string, Node>()
@@ -110,13 +110,13 @@ export class OfficePackage {
     return [...this.#parts.keys()]
   }
 
-  /** The part that the file is about. */
+  /** The main part. */
   main(expected: string): string {
     const mainPart = [...this.relations('').values()].find(({ type }) => type === 'officeDocument')?.target
     return mainPart !== undefined && this.#parts.has(mainPart) ? mainPart : expected
   }
 
-  /** The root element of a part. */
+  /** A part's root element. */
   tree(part: string): Node | undefined {
     const before = this.#trees.get(part)
     if (before !== undefined) return before
@@ -144,7 +144,7 @@ export class OfficePackage {
     return relations
   }
 
-  /** The parts that another one names, by the kind of relationship, in their order. */
+  /** Related parts by relationship type, in order. */
   findRelated(part: string, type: string): string[] {
     return [...this.relations(part).values()]
       .filter((one) => one.type === type && !one.external && this.#parts.has(one.target))

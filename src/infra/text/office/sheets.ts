@@ -6,10 +6,10 @@ import { describeDrawing } from './drawing.ts'
 import type { Bounds } from '../documents/markup.ts'
 import { OfficePackage } from './package.ts'
 
-/** The limits of a workbook: some hundred thousand cells. */
+/** Workbook limits: some hundred thousand cells. */
 const MOST: Bounds = { elements: 1_000_000, attributes: 2_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
 
-/** An element of a sheet: `@name` is an attribute, the rest are elements, each name a list. Their order doesn't count. */
+/** A sheet element: `@name` is an attribute, all else are lists of elements without order. */
 type Element = Record<string, unknown>
 
 const parser = new XMLParser({
@@ -19,7 +19,7 @@ const parser = new XMLParser({
   parseTagValue: false,
   parseAttributeValue: false,
   trimValues: false,
-  // Numeric character references are read with those of HTML only.
+  // Required for numeric character references.
   htmlEntities: true,
   isArray: (_, __, ___, isAttribute) => !isAttribute,
 })
@@ -48,24 +48,26 @@ const words = (value: unknown): string =>
       ? value
       : (((value as Element | null)?.['#text'] as string | undefined) ?? '')
 
-/** The text of a string, plain or in runs; how it's pronounced isn't a part of it. */
+/** A string's text, plain or in runs, without phonetic hints. */
 const textOf = (item: Element): string => unescapeText([...all(item, 't'), ...all(item, 'r', 't')].map(words).join(''))
 
-/** Characters that XML can't hold are written as `_x000D_`; `_x005F_` is the underscore of such a text (22.9.2.19). */
+/** Characters not allowed in XML are written as `_x000D_`; `_x005F_` is an escaped underscore (22.9.2.19). */
 const unescapeText = (text: string): string =>
   text.replace(/_x([0-9A-F]{4})_/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
 
-/** A cell stays in its row and column. */
+/** Keeps a cell in its row and column. */
 const inCell = (text: string): string => text.replace(/\r\n|[\t\n\v\f\r\u0085\u2028\u2029]/g, ' ')
 
 interface Book {
   shared: readonly string[]
-  /** By the number of a style. */
+  /** By style index. */
   formats: readonly Format[][]
   from1904: boolean
 }
 
-/** Reads a workbook: each sheet under its name, a line per row, cells apart by tabs. Formulas show their last value. */
+/**
+ * Reads a workbook: each sheet under its name, one line per row, tabs between cells. Formulas show their last value.
+ */
 export async function readXlsx({ bytes }: DocumentInput): Promise<DocumentText> {
   const file = await OfficePackage.open(bytes, MOST)
   const main = file.main('xl/workbook.xml')
@@ -79,7 +81,7 @@ export async function readXlsx({ bytes }: DocumentInput): Promise<DocumentText> 
     from1904: all(workbook, 'workbookPr').some((one) => /^(1|true|on)$/.test(String(one['@date1904']))),
   }
   const sheets = all(workbook, 'sheets', 'sheet')
-  // A cell of one letter may stand for a long text, or far to the right: what is written is bounded as it grows.
+  // A one-letter cell may expand to long text or be far to the right, so output is limited as it grows.
   let text = ''
   for (const sheet of sheets) {
     if (text.length > MOST_TEXT) break
@@ -94,7 +96,7 @@ export async function readXlsx({ bytes }: DocumentInput): Promise<DocumentText> 
   return plainRead(clip(text).text, { parts: sheets.length, truncated: clip(text).truncated })
 }
 
-/** What lies over the cells of a sheet: text boxes, charts, notes. */
+/** Content over a sheet's cells: text boxes, charts, notes. */
 function besides(file: OfficePackage, sheet: string): string[] {
   const drawings = file.findRelated(sheet, 'drawing').flatMap((part) => {
     const tree = file.tree(part)
@@ -143,7 +145,7 @@ function rowOf(row: Element, book: Book): string {
   return line.trimEnd()
 }
 
-/** A cell of each type (18.18.11). A formula without a value is shown itself. */
+/** A cell's value by type (18.18.11). A formula without a value is shown as such. */
 function valueOf(cell: Element, { shared, formats, from1904 }: Book): string {
   const value = words(all(cell, 'v')[0] ?? '')
   const formula = words(all(cell, 'f')[0] ?? '')
@@ -169,7 +171,7 @@ function valueOf(cell: Element, { shared, formats, from1904 }: Book): string {
   }
 }
 
-/** `AB12` → 27; null for what lies beyond the last column that there can be. */
+/** `AB12` → 27; null beyond the last valid column. */
 function columnOf(reference: string): number | null {
   const letters = /^[A-Z]{1,3}/.exec(reference)?.[0]
   if (letters === undefined) return null

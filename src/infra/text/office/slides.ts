@@ -3,12 +3,12 @@ import { describeDrawing, linesIn } from './drawing.ts'
 import type { Bounds } from '../documents/markup.ts'
 import { type Node, OfficePackage, below, child, childrenNamed, relationOf, textIn } from './package.ts'
 
-/** The limits of a set of slides: some thousand of them. */
+/** Presentation limits: some thousand slides. */
 const MOST: Bounds = { elements: 500_000, attributes: 1_000_000, attributesOfOne: 1_000, depth: 200, tables: 20 }
 
 /**
- * Reads the slides of a presentation in its order, each under its number, a line per paragraph, then its notes and
- * comments. Slides that the presentation doesn't list are left out: they are deleted.
+ * Reads slides in presentation order, each under its number: one line per paragraph, then notes and comments. Slides
+ * not listed by the presentation are deleted ones.
  */
 export async function readPptx({ bytes }: DocumentInput): Promise<DocumentText> {
   const file = await OfficePackage.open(bytes, MOST)
@@ -39,7 +39,7 @@ function slidesOf(file: OfficePackage): string[] {
       return target !== undefined && file.bytes(target) !== undefined ? [target] : []
     })
   }
-  // A file without its main part is read by the numbers of its slides.
+  // A file without a main part is read by slide number.
   return file
     .names()
     .filter((name) => /^ppt\/slides\/[^/]+\.xml$/.test(name))
@@ -48,14 +48,14 @@ function slidesOf(file: OfficePackage): string[] {
 
 const numberIn = (name: string): number => Number(/(\d+)\.xml$/.exec(name)?.[1] ?? 0)
 
-/** What the presenter wrote: not the number, date, header and footer of the page. */
+/** Speaker notes without page number, date, header, and footer. */
 const notesOf = (notes: Node): string[] =>
   [...below(notes, 'sp')].flatMap((shape) => {
     const type = child(shape, 'nvSpPr', 'nvPr', 'ph')?.attributes.type
     return /^(sldNum|dt|hdr|ftr|sldImg)$/.test(type ?? '') ? [] : linesIn(child(shape, 'txBody'))
   })
 
-/** Of both kinds: with plain text, and with paragraphs. */
+/** Both kinds: plain text and paragraphs. */
 const commentsOf = (comments: Node): string[] =>
   [...below(comments, 'cm')].flatMap((comment) => [
     ...childrenNamed(comment, 'text').map(textIn),

@@ -1,4 +1,4 @@
-/** Characters of fonts whose codes aren't Unicode: Symbol (Adobe's encoding of it), and common ones of Wingdings. */
+/** Characters of non-Unicode fonts: Symbol (Adobe's encoding) and common ones of Wingdings. */
 const SYMBOL = ' !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧ∆ΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼'
 const SYMBOL_UPPER = '€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑'
 const WINGDINGS: Readonly<Record<number, string>> = {
@@ -23,7 +23,7 @@ const WINGDINGS: Readonly<Record<number, string>> = {
   0x2a: '✉',
 }
 
-/** The character of a symbol by its font and code, hexadecimal. */
+/** A symbol's character by font and hex code. */
 export function symbolOf(font: string, code: string): string {
   const number = parseInt(code, 16)
   if (!Number.isInteger(number) || number > 0xffff) return ''

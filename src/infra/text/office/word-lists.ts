@@ -1,15 +1,15 @@
 import { type Node, attribute, child, childrenNamed } from './package.ts'
 
-/** What styles and numberings say of a paragraph: its level as a heading, and its number in a list. */
+/** A paragraph's heading level and list number, from styles and numberings. */
 export interface Styles {
   headingOf(style: string | undefined): number | null
-  /** The numbering that a style gives. */
+  /** The numbering of a style. */
   listOf(style: string | undefined): Node | undefined
 }
 
 export function stylesOf(tree: Node | undefined): Styles {
   const styles = new Map(childrenNamed(tree, 'style').map((style) => [attribute(style, 'styleId') ?? '', style]))
-  /** The first answer of a style or one that it's based on. */
+  /** The first answer of a style or its base styles. */
   const ask = <T>(id: string | undefined, answer: (style: Node, id: string) => T | undefined): T | undefined => {
     for (let steps = 0, at = id; at !== undefined && steps < 20; steps++) {
       const style = styles.get(at)
@@ -49,7 +49,7 @@ interface Level {
   start: number
 }
 
-/** Counts the paragraphs of lists, as their numbers are shown. */
+/** Counts list paragraphs as displayed. */
 export class Numbering {
   readonly #lists = new Map<string, { abstractId: string; levels: ReadonlyMap<number, Level> }>()
   readonly #counts = new Map<string, number[]>()
@@ -65,7 +65,7 @@ export class Numbering {
     }
   }
 
-  /** What stands before the paragraph, such as `- ` or `2.1. `; nothing where it's in no list. */
+  /** The paragraph's prefix, such as `- ` or `2.1. `; empty outside lists. */
   label(numbering: Node | undefined): string {
     const id = child(numbering, 'numId')
     const level = child(numbering, 'ilvl')

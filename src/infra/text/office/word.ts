@@ -16,12 +16,12 @@ import {
 import { symbolOf } from './symbols.ts'
 import { Numbering, type Styles, stylesOf } from './word-lists.ts'
 
-/** The limits of a document: some thousand pages. */
+/** Document limits: some thousand pages. */
 const MOST: Bounds = { elements: 300_000, attributes: 600_000, attributesOfOne: 1_000, depth: 200, tables: 6 }
 
 /**
- * Reads everything on the pages of a document in its order: headers, paragraphs, tables, text boxes, formulas, footers,
- * then notes and comments. Characters are the author's; headings, lists, tables and links are marked as in Markdown.
+ * Reads a document's content in order: headers, paragraphs, tables, text boxes, formulas, footers, then notes and
+ * comments. Headings, lists, tables, and links are marked as in Markdown.
  */
 export async function readDocx({ bytes }: DocumentInput): Promise<DocumentText> {
   const file = await OfficePackage.open(bytes, MOST)
@@ -30,12 +30,12 @@ export async function readDocx({ bytes }: DocumentInput): Promise<DocumentText> 
   if (body === undefined) throw new Unreadable('damaged', 'The DOCX file can’t be read.')
   const reader = new WordReader(file, main)
   const { text, truncated } = clip(reader.read(body))
-  // A document inside this one, which Word shows in its place.
+  // An embedded document, which Word shows in its place.
   const [inner] = below(body, 'altChunk')
   return plainRead(text, { truncated, missing: inner === undefined ? null : 'incomplete' })
 }
 
-/** Elements around text that say nothing of it. Left out is what was deleted or moved away. */
+/** Elements that only wrap text. Deleted or moved text is omitted. */
 const WRAPPERS = new Set(['sdt', 'sdtContent', 'customXml', 'smartTag', 'ins', 'moveTo', 'dir', 'bdo', 'fldSimple'])
 const BREAK = '\n'
 
@@ -44,9 +44,9 @@ class WordReader {
   readonly #main: string
   readonly #styles: Styles
   readonly #numbering: Numbering
-  /** The part that is being read: its relationships count. */
+  /** The current part, for relationships. */
   #part: string
-  /** Text boxes of the paragraph that is being read. */
+  /** Text boxes of the current paragraph. */
   #boxes: string[] = []
   #length = 0
 
@@ -102,7 +102,7 @@ class WordReader {
     return this.#file.findRelated(this.#main, type).flatMap((part) => {
       this.#part = part
       const notes = childrenNamed(this.#file.tree(part), name).flatMap((note) => {
-        // Separators are notes as well, with a type.
+        // Separators are typed notes.
         if (/separator|continuationNotice/i.test(attribute(note, 'type') ?? '')) return []
         const text = this.#blocks(note).join(' ').trim()
         return text === '' ? [] : [`[^${mark}${attribute(note, 'id') ?? ''}]: ${text}`]
@@ -123,11 +123,11 @@ class WordReader {
     return comments.length === 0 ? [] : ['Comments:', ...comments]
   }
 
-  /** Paragraphs and tables, with the text boxes that hang on them. */
+  /** Paragraphs and tables with their text boxes. */
   #blocks(node: Node): string[] {
     const blocks: string[] = []
     for (const one of childrenOf(node)) {
-      // What is written is bounded as it grows.
+      // Output is limited as it grows.
       if (this.#length > MOST_TEXT * 2) break
       if (WRAPPERS.has(one.name)) blocks.push(...this.#blocks(one))
       else if (one.name === 'p') blocks.push(...this.#paragraph(one))
@@ -158,7 +158,7 @@ class WordReader {
     )
   }
 
-  /** A row is one line, also where a cell has several paragraphs or a table of its own. */
+  /** One line per row, even if a cell has several paragraphs or a table. */
   #table(table: Node): string {
     const [first, ...rest] = this.#rows(table).map((cells) => ({
       line: `| ${cells.join(' | ')} |`,
@@ -256,7 +256,7 @@ class WordReader {
       .join('')
   }
 
-  /** Text boxes come behind the paragraph; a picture says what its author wrote about it. */
+  /** Text boxes follow the paragraph; pictures show their alternative text. */
   #picture(picture: Node): string {
     const boxes = [...below(picture, 'txbxContent')].flatMap((box) => this.#blocks(box))
     const art = [...below(picture, 'textpath')].flatMap((path) => attribute(path, 'string') ?? [])

@@ -1,4 +1,4 @@
-/** The process in which documents of strangers are read: it holds no keys, and may neither write files nor start programs. */
+/** The sandboxed process that reads untrusted documents. It has no keys and may not write files or start programs. */
 import { type DocumentInput, type DocumentText, Unreadable } from '../documents/document.ts'
 
 const readers: Record<

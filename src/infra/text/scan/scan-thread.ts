@@ -1,4 +1,4 @@
-/** A thread that searches files: it reads them by itself, so that many small ones cost no more than their reading. */
+/** A thread that searches files and reads them itself, so that many small ones cost no more than reading them. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -14,15 +14,15 @@ import type { ScanRequest, ScanTask, ScanResult } from './scan.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 const MOST_LINE = 10_000
-/** A pattern may keep some 20 MB of states. */
+/** A pattern may keep about 20 MB of states. */
 const MOST_COMPILED = 4
 const patternOf = memoize<PatternSpec, Pattern>(compile)
 const linePatternOf = memoize<LineSpec, RE2JS>(compileLine)
 const sharedState = workerData as Int32Array
 
-/** How much less than the server's own thread this one counts, in steps of `nice`. */
+/** This thread's lower priority, in `nice` steps. */
 const BEHIND = 5
-// Linux gives each thread a priority of its own (setpriority(2)); elsewhere this would be the whole server's.
+// Linux has priorities per thread (setpriority(2)); elsewhere this would affect the whole server.
 if (process.platform === 'linux') setPriority(Math.min(19, getPriority() + BEHIND))
 
 class CanceledError extends Error {}
@@ -36,7 +36,7 @@ function checkStop(): void {
   if (Atomics.load(sharedState, STOP) !== 0) throw new CanceledError()
 }
 
-/** The work for one file, or one set of lines. */
+/** The work limit for one file or set of lines. */
 function workFor({ steps, cpuMs: most }: ScanLimits): Work {
   const until = cpuMs() + most
   return new Work(steps, () => {
@@ -58,7 +58,7 @@ function memoize<Spec, Compiled>(make: (spec: Spec) => Compiled): (spec: Spec) =
 
 let room = Buffer.allocUnsafeSlow(1 << 20)
 
-/** The bytes of a file; they hold until the next is read. */
+/** A file's bytes, valid until the next read. */
 function readWhole(path: string): Buffer {
   const file = openSync(path, 'r')
   try {
@@ -146,7 +146,7 @@ function aroundOf(
   return { text: display(bytes, start, end), before: above, after: below }
 }
 
-/** Searches until the slice is over: the first file always, so that every turn gets on. */
+/** Searches until the time slice ends, but always one file, so that every turn makes progress. */
 function scanAll(task: ScanTask, limits: ScanLimits): ScanResult[] {
   const until = cpuMs() + limits.sliceMs
   const results: ScanResult[] = []

@@ -1,29 +1,29 @@
-/** The requests to a scanning thread, and its answers. */
+/** Requests and replies of a scan thread. */
 import type { GramQuery } from '../../search-engine/regex/grams.ts'
 import type { LineSpec } from '../../search-engine/regex/line-pattern.ts'
 import type { PatternSpec } from '../../search-engine/regex/pattern.ts'
 
 export interface ScanFile {
-  /** The file's place in the order of the call. */
+  /** The file's index in the call. */
   index: number
-  /** The path of its bytes on this machine, or the bytes. */
+  /** A local path, or the bytes. */
   source: { path: string } | { bytes: Uint8Array }
-  /** The bytes were looked at before and are UTF-8 text. */
+  /** Known to be UTF-8 text. */
   plain: boolean
-  /** The digest of the file: a pattern that was too slow for its content is not tried again. */
+  /** A pattern that was too slow for this content isn't tried again. */
   sha256: string
 }
 
 export interface ScanTask {
   spec: PatternSpec
   files: ScanFile[]
-  /** `lines` answers them, `count` how many there are, `any` stops at the first. */
+  /** `lines` returns them, `count` only their number, `any` stops at the first. */
   want: 'lines' | 'count' | 'any'
   before: number
   after: number
-  /** Lines of one file at most, of those behind `afterLine`. */
+  /** Maximum lines per file after `afterLine`. */
   mostLines: number
-  /** Counts on when that many lines are there. */
+  /** Continues counting beyond `mostLines`. */
   countAll: boolean
 }
 
@@ -41,25 +41,25 @@ export interface ScanResult {
   lines: ScanLine[]
   /** Whether the file has more lines than `mostLines`. */
   more: boolean
-  /** The reason why the file was not searched. */
+  /** Why the file wasn't searched. */
   skipped: 'binary' | 'gone' | 'too_slow' | null
 }
 
-/** Compiles the pattern, searches files, or says of each line whether the pattern is in it. */
+/** Compiles the pattern, searches files, or tests lines. */
 export type ScanRequest =
   | { prepare: PatternSpec }
   | { files: ScanTask; limits: ScanLimits }
   | { lines: readonly string[]; spec: LineSpec; limits: ScanLimits }
 
 export interface ScanLimits {
-  /** The steps and the processor time of one file, or of one request for lines. */
+  /** Steps and CPU time per file or set of lines. */
   steps: number
   cpuMs: number
-  /** After so much processor time the rest of the files waits for another turn. */
+  /** CPU time after which remaining files wait for another turn. */
   sliceMs: number
 }
 
-/** Fewer answers than files: the rest was not reached. Fewer hits than lines: the rest was too much work. */
+/** Fewer results than files: the rest wasn't reached. Fewer hits than lines: the rest was too much work. */
 export type ScanReply =
   | { grams: GramQuery }
   | { invalid: string }
@@ -67,6 +67,6 @@ export type ScanReply =
   | { hits: boolean[] }
   | { canceled: true }
 
-/** Places of the memory that a thread shares with the server: whether to stop, and the file that it is at. */
+/** Slots of the memory shared with a thread: the stop flag and the current file. */
 export const STOP = 0
 export const AT_FILE = 1

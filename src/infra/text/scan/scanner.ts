@@ -8,25 +8,22 @@ import { createSlowPatterns } from './slow-patterns.ts'
 import { type Thread, startThread } from './thread.ts'
 
 /**
- * Runs the searches of callers in threads, accounts in turn: a turn is a slice of a task, and one thread is always free for
- * another account. A call ends when its `signal` fires, and may throw `Busy`.
+ * Searches in threads with turns per account: a turn is a slice of a task, and one thread is always free for another
+ * account. Calls end with `signal` and may throw `Busy`.
  */
 export interface Scanner extends AsyncDisposable {
-  /** The number of tasks of one account that run at the same time. */
+  /** Concurrent tasks per account. */
   width: number
-  /** Compiles a pattern and returns what to ask of the index. Throws `InvalidPattern`. */
+  /** Compiles a pattern and returns its index query. Throws `InvalidPattern`. */
   prepare(account: string, spec: PatternSpec, signal?: AbortSignal): Promise<GramQuery>
-  /** Every file of the task has one answer. The task is loaded when its turn has come. */
+  /** Loads the task at its turn. Returns one result per file. */
   scan(account: string, load: () => Promise<ScanTask>, signal?: AbortSignal): Promise<ScanResult[]>
-  /**
-   * Says of each line whether the pattern is in it; fewer answers than lines when that is too much work. Throws
-   * `InvalidPattern`.
-   */
+  /** Tests each line; fewer results than lines if that is too much work. Throws `InvalidPattern`. */
   hits(account: string, spec: LineSpec, lines: readonly string[], signal?: AbortSignal): Promise<boolean[]>
 }
 
 const LIMITS: ScanLimits = { steps: 100_000_000, cpuMs: 4_000, sliceMs: 250 }
-/** A thread stops by itself long before this, except while it compiles a pattern or reads a file. */
+/** A thread stops long before this, except while it compiles a pattern or reads a file. */
 const HARD_MS = 30_000
 const WIDTH = Math.max(3, Math.min(8, availableParallelism()))
 
@@ -45,14 +42,14 @@ export function createScanner(overrides: Partial<ScanLimits & TurnLimits> = {}):
     alive.delete(thread)
   }
 
-  /** A thread for as long as a turn is held. A thread that was lost is replaced by the next turn. */
+  /** Provides a thread for a turn, replacing a lost one. */
   async function withThread<T>(signal: AbortSignal | undefined, work: (thread: Thread) => Promise<T>): Promise<T> {
     const thread = idle.pop() ?? startThread(HARD_MS, leave)
     alive.add(thread)
     try {
       return await work(thread)
     } finally {
-      // The turn is over when the thread has stopped, also for a caller who left.
+      // The turn lasts until the thread stops, even if the caller left.
       await thread.waitUntilStopped(signal)
       if (alive.has(thread)) idle.push(thread)
     }
@@ -103,6 +100,6 @@ export function createScanner(overrides: Partial<ScanLimits & TurnLimits> = {}):
   }
 }
 
-/** Names a search of one content: the same key always takes the same work. */
+/** Identifies a search of one content: equal keys need equal work. */
 const keyOf = ({ spec, want, countAll }: ScanTask, sha256: string): string =>
   JSON.stringify([spec, want, countAll, sha256])

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 const MOST_KNOWN = 10_000
 
 /**
- * The searches that took too much work, by pattern and content, until this process ends. Each server process learns by
- * itself: another one tries once as well, with the same limits and the same result.
+ * Remembers too expensive searches by pattern and content. Per process: another one tries once with the same limits and
+ * result.
  */
 export function createSlowPatterns() {
   const keys = new Set<string>()

@@ -5,14 +5,14 @@ import { AT_FILE, STOP, type ScanReply, type ScanRequest } from './scan.ts'
 
 const program = join(import.meta.dirname, 'scan-thread.ts')
 const IDLE_MS = 60_000
-/** The time that a thread has to notice that its caller has left. */
+/** How long a thread may take to notice that its caller left. */
 const LEAVE_MS = 500
 
-/** A thread that answers one request at a time. */
+/** Answers one request at a time. */
 export interface Thread {
-  /** `lost`: the thread had to be ended at this file. Throws `InvalidPattern`, and the signal's reason at once. */
+  /** `lost`: the thread was killed at this file. Throws `InvalidPattern`, and the signal's reason immediately. */
   ask(request: ScanRequest, signal?: AbortSignal): Promise<ScanReply | { lost: number }>
-  /** Resolves when nothing runs in it any more; it is ended if it does not stop for a caller who left. */
+  /** Resolves when the thread is idle; kills it if it doesn't stop for a departed caller. */
   waitUntilStopped(signal?: AbortSignal): Promise<void>
   end(): Promise<void>
 }
@@ -29,7 +29,7 @@ export function startThread(hardMs: number, onExit: (thread: Thread) => void): T
   let idle: NodeJS.Timeout | undefined
   let hasEnded = false
   const { promise: exit, resolve: goes } = Promise.withResolvers<'gone'>()
-  // Out of memory, most likely: what it was asked is too much for it.
+  // Usually out of memory: the request is too large.
   worker.on('error', () => void end())
   worker.on('exit', () => void end())
 
