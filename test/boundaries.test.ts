@@ -10,13 +10,13 @@ const root = join(import.meta.dirname, '..')
 const FULL = 16
 const imports = readImports(root)
 
-test('every import goes where the house allows it', () => {
+test('every import follows the boundary rules', () => {
   assert.ok(imports.length > 1000, 'the imports were read')
   const violations = imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} → ${to}`)
   assert.deepEqual(violations, [])
 })
 
-test('imports run down: no circle of files or of folders, no folder too full, no file or test too long', () => {
+test('imports have no cycles, and folders, files and tests stay within their size limits', () => {
   const { circlesOfFiles, circlesOfFolders, folders, lines } = measure(root)
   assert.deepEqual(circlesOfFiles, [], 'circles of files')
   assert.deepEqual(circlesOfFolders, [], 'circles of folders; sh bin/run tools/rooms.ts names the imports that run up')
@@ -32,7 +32,7 @@ for (const [name, expected] of [
   ['rooms', table()],
   ['imports', diagram(imports.map(({ from, to }) => [roomOf(from), roomOf(to)] as const))],
 ] as const)
-  test(`the ${name} in docs/architecture.md are drawn from what is enforced`, () => {
+  test(`the ${name} in docs/architecture.md match the enforced rules`, () => {
     const path = join(root, 'docs/architecture.md')
     const text = readFileSync(path, 'utf8')
     const marks = new RegExp(`(<!-- ${name} -->\n)([\\s\\S]*?)(<!-- /${name} -->)`)

@@ -60,7 +60,7 @@ for (const item of list(await loadContracts())) {
       })
     const callerFor = (): Caller => (endpoint.auth === 'session' ? alice : key)
 
-    test('carries a request id and a version', async () => {
+    test('has a request ID and a version', async () => {
       const answer = await request(server.stranger, item, newId(), {})
       assert.match(answer.headers.get('x-request-id') ?? '', /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
       assert.equal(answer.headers.get('x-service-version'), '2026-11-21')
@@ -114,12 +114,12 @@ for (const item of list(await loadContracts())) {
         })
       }
       if (pathNames(endpoint.path).some((word) => !endpoint.params?.[word]))
-        test('an id of another shape is 404', async () => {
+        test('a malformed ID is 404', async () => {
           const answer = await request(callerFor(), item, 'not-an-id', validBody(endpoint), requiredFields(endpoint))
           assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'])
         })
       if (pathNames(endpoint.path).length > 0 && !endpoint.params?.[pathNames(endpoint.path)[0]!])
-        test('an unknown id is 404', async () => {
+        test('an unknown ID is 404', async () => {
           const answer = await request(callerFor(), item, newId(), validBody(endpoint), requiredFields(endpoint))
           assert.deepEqual([answer.status, answer.body.error.type], [404, 'not_found'], answer.text)
         })
@@ -127,7 +127,7 @@ for (const item of list(await loadContracts())) {
 
     const make = endpoint.on === undefined ? undefined : makers[endpoint.on]
     if (endpoint.on !== undefined) {
-      test('another account’s is 404', async () => {
+      test('another account’s resource is 404', async () => {
         assert.ok(make, `test/makers.ts makes no ${endpoint.on}`)
         const id = await make(alice)
         const stranger = endpoint.auth === 'session' ? bob : await bob.key()
@@ -138,7 +138,7 @@ for (const item of list(await loadContracts())) {
 
     const numbers = extremeNumbers(endpoint)
     if (numbers.length > 0 && !isOpen(endpoint))
-      test('an extreme number that its schema accepts is no fault of the server', async () => {
+      test('an extreme but valid number causes no server fault', async () => {
         // An administrator has no balance and is refused some of it earlier.
         const by = make ? callerFor() : endpoint.auth === 'session' ? bob : bobsKey
         const id = make ? await make(alice) : newId()
@@ -152,7 +152,7 @@ for (const item of list(await loadContracts())) {
     const { reply } = endpoint
     const listable = endpoint.method === 'GET' && !isOpen(endpoint) && (reply.kind === 'one' || reply.kind === 'page')
     if (listable && (pathNames(endpoint.path).length === 0 || (make && pathNames(endpoint.path).length === 1)))
-      test('its answer matches its schema, field by field', async () => {
+      test('its response matches its schema, field by field', async () => {
         const id = make ? await make(alice) : newId()
         const answer = await request(callerFor(), item, id, undefined, requiredFields(endpoint))
         if (answer.status === 403 || answer.status === 404 || answer.status === 409) return

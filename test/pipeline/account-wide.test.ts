@@ -34,7 +34,7 @@ const verdicts: Record<string, string> = {
   'realtime.heartbeat': 'the workspace of its channel',
 }
 
-test('each endpoint that writes belongs to the account or is judged', () => {
+test('each endpoint that writes is account-level or listed as an exception', () => {
   const names = unplacedEndpoints.filter(({ endpoint }) => !endpoint.ofAccount).map(({ name }) => name)
   assert.deepEqual(names.toSorted(), Object.keys(verdicts).toSorted())
   assert.ok(ofAccount.length >= 8)
@@ -84,7 +84,7 @@ const cases: Record<string, () => Promise<[Person, Caller]>> = {
   },
 }
 for (const [title, arrange] of Object.entries(cases))
-  test(`${title} changes nothing of the account`, async () => {
+  test(`${title} can’t change the account`, async () => {
     const [person, key] = await arrange()
     const state = await stateOf(person)
     for (const { name, endpoint } of ofAccount) {
@@ -95,7 +95,7 @@ for (const [title, arrange] of Object.entries(cases))
     assert.deepEqual(await stateOf(person), state)
   })
 
-test('a key to all of an account, and a session, are let in', async () => {
+test('sessions and keys for the whole account are allowed', async () => {
   for (const who of [alice, await alice.key()])
     for (const { name, endpoint } of ofAccount) {
       const path = pathOf(endpoint, newId()) + requiredFields(endpoint)
@@ -104,7 +104,7 @@ test('a key to all of an account, and a session, are let in', async () => {
     }
 })
 
-test('an agent at work in a workspace changes nothing of the account either', async () => {
+test('an agent working in a workspace can’t change the account', async () => {
   const names = ofAccount.filter(({ endpoint }) => endpoint.consent === undefined).map(({ name }) => name)
   assert.ok(names.length > 0)
   const allowPolicies = tools(Object.fromEntries(names.map((name) => [name, 'allow'])))
@@ -126,7 +126,7 @@ test('an agent at work in a workspace changes nothing of the account either', as
   assert.deepEqual(await stateOf(alice), state)
 })
 
-test('what a held key makes without naming a place is of its workspace alone', async () => {
+test('resources created by a workspace-bound key without naming a workspace belong to its workspace', async () => {
   const key = await alice.key({ workspace_id: team })
   const provider = {
     name: 'Ours',

@@ -38,7 +38,7 @@ const post = ({ origin, headers }: Caller, path: string, body: object, wait: num
     ...(signal && { signal }),
   })
 
-test('on every way in a key is as good as another’s, its rate is told, and nobody is told to sign in where only keys are heard', async () => {
+test('every interface accepts any valid key, reports its rate limit, and suggests signing in only where sessions work', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_READS: '500', UK_LIMIT_INFERENCE: '500' } })
   const alice = await server.person('Alice')
   const key = await alice.key()
@@ -54,7 +54,7 @@ test('on every way in a key is as good as another’s, its rate is told, and nob
   }
 })
 
-test('calls in flight are counted by key on every way in: a stream of one leaves no room for itself, and takes none of another', async () => {
+test('calls in flight are counted per key on every interface, including streams', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_IN_FLIGHT: '1' } })
   const alice = await server.person('Alice')
   const [busy, free] = [await alice.key(), await alice.key()]
@@ -77,7 +77,7 @@ test('calls in flight are counted by key on every way in: a stream of one leaves
 })
 
 for (const [stream, open] of Object.entries(streams))
-  test(`a key that is revoked before its stream says anything has none: ${stream}`, async () => {
+  test(`a key revoked before its stream starts gets no events: ${stream}`, async () => {
     await using server = await testServer()
     const alice = await server.person('Alice')
     const key = await alice.key()

@@ -100,7 +100,7 @@ const countHandled = () =>
   )
 
 for (const { name, endpoint } of writing)
-  test(`${name}: what is deleted meanwhile is not there, and that is no fault`, async () => {
+  test(`${name}: a concurrently deleted resource is a 404 and not a server fault`, async () => {
     const before = errors().length
     const id = await makers[endpoint.on!]!(alice)
     const { status, text } = await whileDeleting(endpoint.on!, id, () =>
@@ -110,7 +110,7 @@ for (const { name, endpoint } of writing)
     assert.deepEqual(errors().slice(before), [])
   })
 
-test('an event whose receiver is deleted meanwhile is told to all others', async () => {
+test('an event still reaches other receivers if one is deleted concurrently', async () => {
   const before = errors().length
   const receiver = { workspace_id: alice.workspaceId, name: 'Ours', url: slow, events: ['agent.created'] }
   const [deletedId, keptId] = await Promise.all(
@@ -126,7 +126,7 @@ test('an event whose receiver is deleted meanwhile is told to all others', async
   assert.deepEqual(errors().slice(before), [])
 })
 
-test('endpoints of providers and of webhooks that are deleted at once after they were made, or tested, leave no fault behind', async () => {
+test('deleting provider and webhook endpoints right after creating or testing them causes no server fault', async () => {
   const before = errors().length
   const kinds = {
     '/ai-gateway/provider-endpoints': () => ({

@@ -22,7 +22,7 @@ const ways: Record<string, (origin: string, headers: Record<string, string>) => 
 }
 
 for (const { read, environment } of READERS)
-  test(`what is one too many says its code on every way in, ${read}`, async () => {
+  test(`the first request over the limit gets its error code on every interface, ${read}`, async () => {
     const one = { UK_LIMIT_READS: '1', UK_LIMIT_SEARCHES: '1', UK_LIMIT_INFERENCE: '1', ...environment }
     await using server = await testServer({ environment: one })
     const alice = await server.person('Alice')
@@ -55,7 +55,7 @@ for (const { read, environment } of READERS)
     ])
   })
 
-test('one request too many in flight says `concurrency_limited`', async () => {
+test('too many requests in flight get `concurrency_limited`', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_IN_FLIGHT: '1' } })
   const alice = await server.person('Alice')
   const leaving = new AbortController()

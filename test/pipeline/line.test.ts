@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-test('a key beats a cookie; two keys that differ are refused; either header will do', async () => {
+test('a key beats a cookie, either header works, and two different keys are refused', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bob = await server.person('Bob')
@@ -17,7 +17,7 @@ test('a key beats a cookie; two keys that differ are refused; either header will
   assert.deepEqual([two.status, two.body.error.code], [401, 'invalid_api_key'])
 })
 
-test('refusals come in the order of the contract', async () => {
+test('refusals follow the contract’s order', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const bare = await alice.key({ scopes: [] })
@@ -30,7 +30,7 @@ test('refusals come in the order of the contract', async () => {
   assert.equal((await bare.patch('/settings', { nonsense: 1 })).body.error.code, 'missing_scope')
 })
 
-test('reads beyond the quota are 429 with the time to wait, and say what is left before', async () => {
+test('reads over the quota get 429 with the time to wait, and earlier ones report what remains', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_READS: '3' } })
   const alice = await server.person('Alice')
   const key = await alice.key()
@@ -43,7 +43,7 @@ test('reads beyond the quota are 429 with the time to wait, and say what is left
   assert.equal(refusal.headers.get('ratelimit-policy'), '"reads";q=3;w=60')
 })
 
-test('bodies that are too large, too deep or no JSON are refused by name', async () => {
+test('bodies that are too large, too deep or not JSON get specific errors', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const large = await alice.patch('/settings', { locale: 'x'.repeat(1 << 20) })
@@ -56,7 +56,7 @@ test('bodies that are too large, too deep or no JSON are refused by name', async
   assert.deepEqual([wrong.body.error.code, wrong.body.error.param], ['invalid_parameter', 'theme'])
 })
 
-test('an entity tag answers 304 to who has it, and 412 to who changes what has changed', async () => {
+test('a matching entity tag gets 304, and an outdated one gets 412', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const first = await alice.get('/settings')
@@ -67,7 +67,7 @@ test('an entity tag answers 304 to who has it, and 412 to who changes what has c
   assert.equal((await alice.get('/settings', { 'if-none-match': etag })).status, 200)
 })
 
-test('a page goes on where the last one ended, also when rows come and go; a cursor is bound to its list', async () => {
+test('pages continue after inserts and deletes, and a cursor is bound to its list', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   for (let i = 0; i < 5; i++) await alice.key({ name: `key ${i}` })
@@ -92,7 +92,7 @@ test('a page goes on where the last one ended, also when rows come and go; a cur
   assert.equal((await alice.get('/auth/sessions?cursor=garbage')).body.error.code, 'invalid_cursor')
 })
 
-test('an older version of the contract is lifted on its way in and lowered on its way out', async () => {
+test('requests and responses of an older contract version are converted', async () => {
   await using server = await testServer({
     versions: [
       { date: '2026-11-21' },
@@ -146,7 +146,7 @@ test('a revoked key is refused at once here, and then by another process', async
   assert.equal((await there()).body.error.code, 'revoked_api_key')
 })
 
-test('a rotated key works on for its overlap, keeps name and scopes, and the old secret ends', async () => {
+test('a rotated key keeps its name and scopes, and the old secret works during the overlap', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key({ name: 'ci', scopes: ['settings:read'] })
@@ -160,7 +160,7 @@ test('a rotated key works on for its overlap, keeps name and scopes, and the old
   assert.equal((await key.get('/settings')).status, 401)
 })
 
-test('an expired key is refused by that name', async () => {
+test('an expired key gets its own error code', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const expiring = (ms: number) => alice.key({ expires_at: new Date(Date.now() + ms).toISOString() })
@@ -175,7 +175,7 @@ test('an expired key is refused by that name', async () => {
   assert.deepEqual(statuses, ['expired', 'active'])
 })
 
-test('a host name that is not ours is 421 where a cookie would be read, and all the same to a key', async () => {
+test('an unknown host gets 421 with a cookie and works with a key', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key()
@@ -190,7 +190,7 @@ test('a host name that is not ours is 421 where a cookie would be read, and all 
   )
 })
 
-test('path forms are exact, preflights are answered, HEAD is GET without a body', async () => {
+test('paths match exactly, preflights are answered, and HEAD is GET without a body', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const key = await alice.key()
@@ -206,7 +206,7 @@ test('path forms are exact, preflights are answered, HEAD is GET without a body'
   assert.deepEqual([head.status, head.text], [200, ''])
 })
 
-test('a client’s own request id is echoed when it is plain', async () => {
+test('a plain client request ID is echoed', async () => {
   await using server = await testServer()
   const answer = await server.stranger.get('/me', { 'x-client-request-id': 'mine-1' })
   assert.equal(answer.headers.get('x-client-request-id'), 'mine-1')
@@ -214,7 +214,7 @@ test('a client’s own request id is echoed when it is plain', async () => {
   assert.equal(odd.headers.get('x-client-request-id'), null)
 })
 
-test('the thousand-and-first key is refused', async () => {
+test('the 1,001st key is refused', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
   await server.app.engine.postgres.pool.query(

@@ -7,7 +7,7 @@ import { notesService } from '../mcp/notes.ts'
 import { readableLog } from './readable-log.ts'
 import { testServer } from '#test/server.ts'
 
-test('a fault is logged under the request id of the answer and the one that the client gave', async () => {
+test('a server fault is logged with its request ID and the client’s', async () => {
   const { log, lines } = readableLog()
   {
     await using server = await testServer({ log, services: [notesService().service] })
@@ -25,7 +25,7 @@ const waits = area(
   { wait: endpoint('POST /waits', { summary: 'Wait until the caller leaves', scope: null, reply: none }) },
 )
 
-test('a caller that leaves the agent tool is not logged as a fault', async () => {
+test('a caller who leaves the agent tool isn’t logged as a fault', async () => {
   const { log, lines } = readableLog()
   const waiting = Promise.withResolvers<void>()
   const service = implement(waits, {

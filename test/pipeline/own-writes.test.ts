@@ -261,7 +261,7 @@ const rights: Record<string, () => Promise<Scenario>> = {
 }
 
 for (const [title, make] of Object.entries(rights))
-  test(`${title} holds in another process at once`, async () => {
+  test(`${title} applies in another process at once`, async () => {
     // Several in a row: a process that hears of a change in time now and then isn't enough.
     for (let time = 0; time < 3; time += 1) {
       const { there, use, give, refused } = await make()
@@ -275,7 +275,7 @@ for (const [title, make] of Object.entries(rights))
     }
   })
 
-test('strangers who are refused share one look at what changed, and look nobody up again', async () => {
+test('concurrent refused strangers share one read of changes and cause no lookups', async () => {
   await using bus = await connectBus(twin.app.engine.postgres, twin.app.engine.log)
   await using connections = connectPostgres(twin.database.connection, () => {})
   let statements = 0

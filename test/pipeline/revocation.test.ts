@@ -33,7 +33,7 @@ async function follow(origin: string, { headers }: Caller, path: string, body: o
   return { ended, text: () => text }
 }
 
-test('a key that is revoked in one process loses its streams in another', async () => {
+test('revoking a key in one process ends its streams in another', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   const alice = await server.person('Alice')
@@ -48,7 +48,7 @@ test('a key that is revoked in one process loses its streams in another', async 
   assert.match(streams[0].text(), /event: run\.failed\ndata: .*"code":"revoked_api_key"/)
 })
 
-test('a process that is cut off does not know who was locked out: after 5 s it serves nobody, and back again it knows', async () => {
+test('a process without the database serves no one after 5 s, and knows all revocations once reconnected', async () => {
   await using database = await testDatabase()
   using way = await wayToDatabase(database.connection)
   await using near = await testServer({
@@ -87,7 +87,7 @@ test('a process that is cut off does not know who was locked out: after 5 s it s
   assert.equal((await key.get('/me')).body.error.code, 'revoked_api_key')
 })
 
-test('a process that stood still for six seconds serves what waited for it, and not the key that was revoked meanwhile', async () => {
+test('a process paused for six seconds serves waiting calls, but not a key revoked meanwhile', async () => {
   await using database = await testDatabase()
   await using far = await testServer({ database })
   const alice = await far.person('Alice')

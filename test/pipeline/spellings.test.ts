@@ -179,7 +179,7 @@ function spellings(text: string, inHeader: boolean): string[] {
 
 let askCount = 0
 for (const [title, arrange] of Object.entries(cases))
-  test(`${title} counts as it was handed out`, async () => {
+  test(`${title} is accepted only in its issued spelling`, async () => {
     const { given, inHeader = false, ask } = await arrange()
     const acceptedSpellings: string[] = []
     for (const text of spellings(given, inHeader)) {

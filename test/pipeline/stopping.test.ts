@@ -56,7 +56,7 @@ async function world(drainSeconds: string, environment: Record<string, string>) 
 }
 
 for (const { read, environment } of READERS) {
-  test(`a server that stops lets answers of models run to their end, ${read}`, async () => {
+  test(`a stopping server finishes model responses, ${read}`, async () => {
     const { server, chat, message, inference } = await world('10', environment)
     const messages = words(8, 100)
     const streams = await Promise.all([chat(messages), message(messages), inference(messages)])
@@ -68,7 +68,7 @@ for (const { read, environment } of READERS) {
     await stop
   })
 
-  test(`what outlasts the time that a stopping server has is told so, each in its own way, ${read}`, async () => {
+  test(`calls that exceed the drain time end with an error in their format, ${read}`, async () => {
     const { server, alice, openai, anthropic, chat, message, inference } = await world('1', environment)
     const messages = words(600, 100)
     const body = { model: 'sim/script', messages }

@@ -47,7 +47,7 @@ function ticks(
 const waitForAbort = ({ signal }: Context): Promise<void> =>
   new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())))
 
-test('a server that stops lets a call run to its end, and ends who only follows', async () => {
+test('a stopping server finishes calls and ends followed streams', async () => {
   const working = Promise.withResolvers<AbortSignal>()
   const rest = Promise.withResolvers<void>()
   const contract = area(
@@ -81,7 +81,7 @@ test('a server that stops lets a call run to its end, and ends who only follows'
   await stop
 })
 
-test('HEAD of a stream is answered, and does not follow it', async () => {
+test('HEAD of a stream is answered without following it', async () => {
   let followCount = 0
   const { service } = ticks(async function* (ctx) {
     followCount++
@@ -95,7 +95,7 @@ test('HEAD of a stream is answered, and does not follow it', async () => {
   assert.equal(followCount, 0)
 })
 
-test('a key that is revoked while its stream is prepared does not get to keep it', async () => {
+test('a key revoked while its stream is prepared loses the stream', async () => {
   const prepared = Promise.withResolvers<void>()
   const { service, started } = ticks(async function* (ctx) {
     yield { event: 'tick', data: { words: '1' } }
@@ -112,7 +112,7 @@ test('a key that is revoked while its stream is prepared does not get to keep it
   await answer
 })
 
-test('a stream keeps no event that was sent', async () => {
+test('a stream doesn’t retain sent events', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const early: WeakRef<object>[] = []
@@ -135,7 +135,7 @@ test('a stream keeps no event that was sent', async () => {
   assert.ok(keptCount >= 0 && keptCount < 10, `${keptCount} of 100 events were kept`)
 })
 
-test('who follows a feed keeps nothing of the call that it began with', async () => {
+test('a follower retains nothing of its initial call', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const attached = Promise.withResolvers<Sink>()
@@ -170,7 +170,7 @@ test('who follows a feed keeps nothing of the call that it began with', async ()
   assert.equal((await answer).status, 200)
 })
 
-test('a stream lasts as long as its session, which lasts longer when it is used', async () => {
+test('a stream lasts as long as its session, including extensions', async () => {
   const following = Promise.withResolvers<void>()
   const { service } = ticks(async function* (ctx) {
     following.resolve()
@@ -198,7 +198,7 @@ test('a stream lasts as long as its session, which lasts longer when it is used'
   assert.ok(durationMs > 7_800, `${durationMs} ms`)
 })
 
-test('events that come faster than they are read all arrive; who reads nothing is cut off', async () => {
+test('events sent faster than they are read all arrive, and a reader that stops is disconnected', async () => {
   const words = 'x'.repeat(1 << 20)
   let count = 0
   const cut = Promise.withResolvers<void>()

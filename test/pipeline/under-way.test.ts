@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { testServer } from '../server.ts'
 
-test('bob is removed while a file of his is still coming: it is refused at its last byte, and is not in the workspace', async () => {
+test('an upload whose sender is removed from the workspace is refused at its last byte and not stored', async () => {
   await using server = await testServer()
   const [alice, bob] = [await server.person('Alice'), await server.person('Bob')]
   const { id: team } = (await alice.post('/workspaces', { name: 'Team' })).body.data

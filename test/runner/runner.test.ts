@@ -77,7 +77,7 @@ test('a file that fails twice fails the run', async () => {
   assert.match(output, /Error: always/)
 })
 
-test('a file that fails once passes the run, and is listed as flaky', async () => {
+test('a file that fails once passes and is listed as flaky', async () => {
   for (const body of [FAILS_ONCE, CRASHES_ONCE]) {
     const { status, counts, flaky, starts } = await runFixtures({ good: PASSES, shaky: body }, ['--retry-failed'])
     assert.equal(status, 0)
@@ -90,7 +90,7 @@ test('a file that fails once passes the run, and is listed as flaky', async () =
   }
 })
 
-test('a flaky file does not hide one that fails twice', async () => {
+test('a flaky file doesn’t hide one that fails twice', async () => {
   const { status, counts, flaky } = await runFixtures({ bad: FAILS, shaky: FAILS_ONCE }, ['--retry-failed'])
   assert.equal(status, 1)
   assert.deepEqual(counts, { passed: 3, failed: 1, skipped: 0 })
@@ -118,7 +118,7 @@ test('without the option a file that fails once fails the run', async () => {
   assert.equal(starts.length, 2)
 })
 
-test('failed types, lint or format make the run red, and the last line keeps its form', () => {
+test('failed types, lint or format fail the run, and the last line keeps its format', () => {
   const counts = { passed: 5, failed: 0, skipped: 1 }
   assert.deepEqual(summaryOf(counts, true), { text: '\n5 passed, 0 failed, 1 skipped\n', status: 0 })
   const { text, status } = summaryOf(counts, false)
@@ -150,7 +150,7 @@ test('--help shows the usage, and unknown options and words are errors; neither 
   assert.ok(!existsSync(join(folder, 'ran')))
 })
 
-test('the merge check gives a second run, npm test does not', () => {
+test('the merge check retries failed files, npm test doesn’t', () => {
   const ci = readFileSync(join(root, '.ci/run'), 'utf8')
   assert.match(ci, /^export UK_TEST_ALL=1$/m)
   assert.match(ci, /\nnpm test -- --retry-failed\n$/)

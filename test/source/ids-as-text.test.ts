@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { testDatabase } from '../database.ts'
 
-test('the database of the tests refuses to compare an ID with a text', async () => {
+test('the test database refuses to compare an ID with text', async () => {
   await using database = await testDatabase()
   const client = new pg.Client(database.connection)
   await client.connect()

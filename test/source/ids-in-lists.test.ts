@@ -6,7 +6,7 @@ import { test } from 'node:test'
 const root = join(import.meta.dirname, '../..')
 
 // What the outbox tells of (`resource_id`) may be of any kind, and is text in its table too. Elsewhere a `text` is not looked up in an index of ids: PostgreSQL turns the column to text, and reads the whole table.
-test('ids that come to a statement in a list of records are ids there, not text', () => {
+test('IDs in record lists of statements are typed as IDs, not text', () => {
   const lists = globSync('src/{modules,authz}/**/*.ts', { cwd: root }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/recordset\([^`]*?\bas \w+\(([^()]*)\)/g)].map(
       ([, columns]) => ({ file, columns: columns!.split(',').map((column) => column.trim().split(/\s+/)) }),

@@ -42,7 +42,7 @@ const SENDS =
 /** It only hands on what others send. */
 const passing = ['src/gateway/providers/dispatch.ts']
 
-test('whoever sends something out says on whose connections', () => {
+test('every file that sends outbound requests declares its connection’s owner', () => {
   const files = globSync('src/**/*.ts', { cwd: root }).filter(
     (file) =>
       !/\.(test|long)\.ts$|^src\/infra\/http-client\//.test(file) &&

@@ -27,7 +27,7 @@ function isFixed(argumentText: string, source: string): boolean {
   return name !== undefined && new RegExp(`^(?:export )?const (?:${name}\\b|\\[[^\\]]*\\b${name}\\b)`, 'm').test(source)
 }
 
-test('sql.raw is given words of the source and never a value', () => {
+test('sql.raw receives only constants from the source, never values', () => {
   let calls = 0
   const wrong: string[] = []
   for (const path of globSync('src/**/*.ts', { cwd: root })) {

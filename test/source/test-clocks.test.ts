@@ -60,7 +60,7 @@ const faultsOf = (file: string, text: string): string[] =>
     files && !files.test(file) ? [] : matches(text).map((match) => `${file}: ${match}\n  ${what}`),
   )
 
-test('the rules find what they are for', () => {
+test('the rules detect their examples', () => {
   const faults = [
     'const begun = performance.now()\nassert.ok(performance.now() - begun < 5_000, `x`)',
     'const since = stopwatch()\nassert.ok(since() < 1_000)',
@@ -88,7 +88,7 @@ test('the rules find what they are for', () => {
   for (const line of right) assert.deepEqual(faultsOf('test/web/x.test.ts', line), [])
 })
 
-test('no test asserts how long something took, waits by a clock of its own, or reads a page once', () => {
+test('no test asserts durations, waits by its own clock, or reads a page only once', () => {
   const files = globSync('{src,test,bench,tools,web/src}/**/*.test.ts', { cwd: root }).filter(
     (file) => !file.includes('node_modules') && file !== 'test/source/test-clocks.test.ts',
   )

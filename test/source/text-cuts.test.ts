@@ -54,7 +54,7 @@ function cutsIn(file: SourceFile, path: string, checker: Checker): string[] {
   return cuts
 }
 
-test('text with a longest length is cut by shorten(), which never cuts inside a character', () => {
+test('text with a maximum length is cut by shorten(), which never splits a character', () => {
   const api = new API({ cwd: root })
   const cuts: string[] = []
   let files = 0

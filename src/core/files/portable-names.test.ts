@@ -43,7 +43,7 @@ function names(count: number): string[] {
   ).filter((name) => name !== '.' && name !== '..' && name.trim() !== '' && Buffer.byteLength(name) <= 255)
 }
 
-test('every name that the drive takes becomes one that Windows and macOS take, and good names stay', () => {
+test('every valid drive name becomes one that Windows and macOS accept, and portable names stay unchanged', () => {
   for (const name of [...PIECES, ...names(3_000)].filter((one) => one.trim() !== '' && !/^\.\.?$/.test(one)))
     assert.equal(
       brokenRule(
@@ -85,7 +85,7 @@ test('the entries of an archive have different paths on systems that ignore case
   for (const key of foldings) assert.equal(new Set(paths.map(key)).size, paths.length)
 })
 
-test('files stay in their folder, also where the folder was renamed', () => {
+test('files stay in their folder even if it is renamed', () => {
   const pathFor = portablePaths('why?')
   assert.deepEqual(
     [
@@ -109,7 +109,7 @@ test('files stay in their folder, also where the folder was renamed', () => {
   )
 })
 
-test('many names that become one are numbered in one pass', () => {
+test('many colliding names are numbered in one pass', () => {
   const pathFor = portablePaths('x')
   const paths = Array.from({ length: 4_096 }, (_, bits) =>
     pathFor(`x/${[...'abcdefghijkl'].map((one, at) => (bits & (1 << at) ? one.toUpperCase() : one)).join('')}`, 'file'),

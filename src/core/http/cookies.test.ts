@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cookieIn } from './cookies.ts'
 
-test('a cookie is found under exactly its name, and two different values are refused', () => {
+test('a cookie is found only under its exact name, and two different values are refused', () => {
   const cases: [header: string | undefined, value: string | null | 'refused'][] = [
     [undefined, null],
     ['', null],
@@ -26,7 +26,7 @@ test('a cookie is found under exactly its name, and two different values are ref
     else assert.equal(cookieIn(header, 'uk_session'), value, header)
 })
 
-test('no character but a space or tab before a name leaves it the same name', () => {
+test('only spaces and tabs before a name are ignored', () => {
   // Browsers refuse `__Host-` names of other hosts, but not those that begin with another character.
   for (let code = 0; code < 256; code += 1) {
     const mark = String.fromCharCode(code)

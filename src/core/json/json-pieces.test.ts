@@ -5,7 +5,7 @@ import { jsonPieces } from './json-pieces.ts'
 
 const piecesOf = (value: object, size?: number): string[] => [...jsonPieces(value, size)]
 
-test('pieces joined are the text of JSON.stringify for any value and size', () => {
+test('joined pieces equal the output of JSON.stringify for any value and size', () => {
   const leaf = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.string({ unit: fc.constantFrom('\ud83d', '\ude00', 'a', '"', '\\', '\n', '\u2028'), maxLength: 60 }),
@@ -30,7 +30,7 @@ test('pieces joined are the text of JSON.stringify for any value and size', () =
   )
 })
 
-test('a piece is as long as it may be and little longer, for long strings, long lists and long objects', () => {
+test('pieces stay close to their maximum size for long strings, lists and objects', () => {
   const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`name${n}`, n]))
   for (const value of [
     { text: 'x'.repeat(4 << 20) },

@@ -30,7 +30,7 @@ test('a media type is accepted by its name, by a wildcard, and without a header'
     assert.deepEqual([accepts(header, JSON_TYPE), accepts(header, EVENTS)], [json, events], String(header))
 })
 
-test('the most specific range decides how much a type is wanted', () => {
+test('the most specific range decides the preference for a type', () => {
   const header = 'text/*;q=0.3, text/html;q=0.7, */*;q=0.5'
   assert.deepEqual(
     ['text/html', 'text/plain', 'image/jpeg'].map((type) => qualityOf(header, type)),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nearWord } from './near-word.ts'
 
-test('the nearest known word is the one with a letter too many, too few, wrong or swapped; what is far is not guessed at', () => {
+test('the nearest word has an added, missing, wrong or swapped letter, and distant words aren’t suggested', () => {
   const fields = ['title', 'model', 'workspace_id', 'instructions', 'tools', 'name', 'id']
   for (const [input, target] of [
     ['titel', 'title'],

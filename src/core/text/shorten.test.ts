@@ -17,7 +17,7 @@ const CHARACTERS = {
 }
 
 for (const [name, character] of Object.entries(CHARACTERS))
-  test(`a ${name} at the cut is kept whole or left out`, () => {
+  test(`a ${name} at the cut is kept whole or dropped`, () => {
     for (const before of ['', 'x', 'x'.repeat(63), 'x'.repeat(64), 'x'.repeat(200), '😀'.repeat(50), '🇫🇷'.repeat(101)])
       for (let inside = 0; inside <= character.length; inside++) {
         const text = `${before}${character} and more`
@@ -31,7 +31,7 @@ for (const [name, character] of Object.entries(CHARACTERS))
       }
   })
 
-test('a text within the limit stays as it is, and a limit of 0 leaves nothing', () => {
+test('text within the limit stays unchanged, and a limit of 0 returns nothing', () => {
   assert.equal(shorten('😀', 2), '😀')
   assert.equal(shortenBytes('😀', 4), '😀')
   assert.equal(shorten('😀', 0), '')

@@ -6,7 +6,7 @@ import { isSigned, newWebhookSecret, signWebhook } from './standard-webhooks.ts'
 
 const now = new Date(Math.floor(Date.now() / 1000) * 1000)
 
-test('the library of Standard Webhooks takes our signatures, and we take its own, under either of two secrets', () => {
+test('the Standard Webhooks library accepts our signatures and we accept its, with either of two secrets', () => {
   const secrets = [newWebhookSecret(), newWebhookSecret()]
   fc.assert(
     fc.property(fc.uuid(), fc.json(), fc.nat(1), (id, body, which) => {
@@ -20,7 +20,7 @@ test('the library of Standard Webhooks takes our signatures, and we take its own
   )
 })
 
-test('a signature holds for its bytes alone, and for five minutes', () => {
+test('a signature is valid only for its bytes, and for five minutes', () => {
   const secret = newWebhookSecret()
   const body = Buffer.from([0x7b, 0xff, 0x7d])
   const headers = signWebhook([secret], { id: 'one', at: now, body: '' })

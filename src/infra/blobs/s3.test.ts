@@ -24,7 +24,7 @@ const configOf = (environment: Record<string, string>) => ({
   environment,
 })
 
-test('the signature of the tests is the one that the vendor publishes as an example', () => {
+test('the test server’s signature matches AWS’s published example', () => {
   // “Example: GET Object” of the page that test/vendors/s3/s3.md names.
   const signature = signatureOf({
     method: 'GET',
@@ -44,7 +44,7 @@ test('the signature of the tests is the one that the vendor publishes as an exam
   assert.equal(signature, 'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41')
 })
 
-test('files live in a bucket: in parts, by ranges, once per content, and gone after the sweep', async () => {
+test('a bucket stores files in parts, serves ranges, stores equal content once, and is swept', async () => {
   await using s3 = await startS3()
   await using server = await testServer({ environment: environmentOf(s3) })
   const alice = await server.person('Alice')
@@ -107,7 +107,7 @@ test('files live in a bucket: in parts, by ranges, once per content, and gone af
   assert.equal((await put(Buffer.from('tried again'), 'c')).status, 201, 'what S3 asks to try again is tried again')
 })
 
-test('a file in a bucket is sent on where it broke off, read by lines, grepped, found, packed and copied', async () => {
+test('a file in a bucket can be resumed, read by lines, searched, packed and copied', async () => {
   await using s3 = await startS3()
   await using server = await testServer({ environment: environmentOf(s3) })
   await using twin = await server.twin()
@@ -155,7 +155,7 @@ test('a file in a bucket is sent on where it broke off, read by lines, grepped, 
   assert.deepEqual(sizes, { 'Pantry/tea.txt': words.length })
 })
 
-test('a wrong secret or an unknown bucket keeps the server from starting, and says which', async () => {
+test('a wrong secret or unknown bucket stops the server’s start with a specific error', async () => {
   await using s3 = await startS3()
   const right = environmentOf(s3)
   await assert.rejects(
@@ -168,7 +168,7 @@ test('a wrong secret or an unknown bucket keeps the server from starting, and sa
   await assert.rejects(Array.fromAsync(blobs.read('nothing')), /missing in the store/)
 })
 
-test('with the vendor itself every part carries its checksum, and what is read back is held against it', async () => {
+test('with AWS, every part has a checksum, and reads are verified', async () => {
   await using s3 = await startS3()
   const { UK_S3_ENDPOINT: endpoint, ...environment } = environmentOf(s3)
   process.env.AWS_ENDPOINT_URL_S3 = endpoint
@@ -187,7 +187,7 @@ test('with the vendor itself every part carries its checksum, and what is read b
   }
 })
 
-test('the S3 of the tests takes nothing that is not signed as it came', async () => {
+test('the S3 test server refuses requests that don’t match their signature', async () => {
   await using s3 = await startS3()
   const stamp = (ago: number): string => new Date(Date.now() - ago).toISOString().replace(/[-:]|\.\d+/g, '')
   const put = async (

@@ -11,7 +11,7 @@ function body(size: number): Buffer {
   return bytes
 }
 
-test('a body is whole however its pieces come and however large it may be', () => {
+test('a body is complete however its pieces arrive and whatever its maximum', () => {
   for (const size of [0, 1, 65_536, MIB - 1, MIB, MIB + 1, 4 * MIB, 4 * MIB + 1, 9 * MIB + 7, 32 * MIB])
     for (const pieceSize of [65_536, 300_001, 5 * MIB])
       for (const most of [size, 32 * MIB]) {
@@ -22,14 +22,14 @@ test('a body is whole however its pieces come and however large it may be', () =
       }
 })
 
-test('a sender who announces much and sends little takes little', () => {
+test('announcing a large body and sending little allocates little', () => {
   const pieces = new BodyPieces(32 * MIB)
   const before = process.memoryUsage().arrayBuffers
   for (let n = 0; n < 7; n++) pieces.add(Buffer.alloc(MIB))
   assert.ok(process.memoryUsage().arrayBuffers - before < 8 * MIB)
 })
 
-test('a dropped body holds nothing', () => {
+test('a dropped body frees its memory', () => {
   const pieces = new BodyPieces(2 * MIB)
   pieces.add(Buffer.alloc(2 * MIB))
   pieces.clear()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readTurns } from './read-turns.ts'
 
-test('long sources go on a few per turn of the event loop, the accounts one after the other', async () => {
+test('a few long sources continue per event-loop turn, alternating between accounts', async () => {
   const resumeOrder: string[] = []
   const source = (account: string) => ({ pause: () => {}, resume: () => void resumeOrder.push(account) })
   for (let n = 0; n < 100; n++) readTurns.pace(source('many'), 'many')

@@ -7,7 +7,7 @@ import { connectBus } from './bus.ts'
 import { createLog } from '../log.ts'
 import { connectPostgres } from '../postgres/client.ts'
 
-test('after its database was away the bus listens once, not once per attempt', async () => {
+test('after a database outage the bus listens once, not once per attempt', async () => {
   await using database = await testDatabase()
   using way = await wayToDatabase(database.connection)
   await using postgres = connectPostgres(database.connection, () => {})

@@ -4,7 +4,7 @@ import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 import { startRounds } from './rounds.ts'
 
-test('a wake leads to a round at whichever moment it comes, also in the very one in which a round ends', async () => {
+test('a wake-up causes a round whenever it arrives, even as a round ends', async () => {
   await using server = await testServer()
   const { bus } = server.app.engine
   let startCount = 0

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextPiece } from './slices.ts'
 
-test('one piece of all long work begins per turn of the event loop, the accounts one after the other', async () => {
+test('one piece of long work starts per event-loop turn, alternating between accounts', async () => {
   const starts: string[] = []
   const work = async (account: string, pieces: number): Promise<void> => {
     for (let n = 0; n < pieces; n++) {

@@ -4,7 +4,7 @@ import { createTurns } from './turns.ts'
 
 const limits = { atOnce: 3, each: 2, waitingEach: 4, waiting: 7 }
 
-test('accounts are served in turn, two at most in progress each, however many of one wait', async () => {
+test('accounts take turns with up to two calls each in progress', async () => {
   using turns = createTurns(limits)
   const order: string[] = []
   const holds: Disposable[] = []
@@ -25,7 +25,7 @@ test('accounts are served in turn, two at most in progress each, however many of
   assert.deepEqual(order, ['a', 'a', 'b', 'a', 'b', 'c', 'a', 'a'])
 })
 
-test('where the line is full, who has the most in it gives one up for who has less; nobody is kept out by a few', async () => {
+test('when the queue is full, the account with the most calls loses one to an account with fewer', async () => {
   using turns = createTurns({ ...limits, atOnce: 1, waiting: 6 })
   const hold = await turns.take('a')
   const outcomes: Promise<string>[] = ['a', 'a', 'a', 'a', 'b', 'b', 'c', 'd', 'e', 'f', 'g'].map((who) =>
@@ -45,7 +45,7 @@ test('where the line is full, who has the most in it gives one up for who has le
   )
 })
 
-test('the lines are bounded, each and all; who leaves makes room, and at the end nobody waits any more', async () => {
+test('queues are bounded per account and in total, and leaving callers free their place', async () => {
   const turns = createTurns({ ...limits, atOnce: 1 })
   const first = await turns.take('a')
   const leaving = new AbortController()

@@ -29,7 +29,7 @@ const ends: Record<string, 'UK_ANSWER_TIMEOUT' | 'UK_ANSWER_TOO_LARGE' | 'UK_NO_
   'events without end': 'UK_ANSWER_TOO_LARGE',
 }
 
-test('no answer holds a connection for ever, in whatever way it does not end', async () => {
+test('no response holds a connection forever, however it fails to end', async () => {
   await using server = await startEndless()
   // An answer that ends by its time gets little of it, one that ends by itself a lot: neither does the other's work.
   const policy = addressPolicy(['127.0.0.0/8'])

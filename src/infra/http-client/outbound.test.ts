@@ -33,7 +33,7 @@ test('private, local and reserved addresses are refused in every form', () => {
   for (const address of rejectedAddresses) assert.equal(permits(address), false, address)
 })
 
-test('a policy opens what it lists and nothing beside it', () => {
+test('a policy allows only what it lists', () => {
   const policy = addressPolicy([
     'gpu.local:8000',
     '127.0.0.1:9000',
@@ -113,7 +113,7 @@ function ask(outbound: Outbound, send: Partial<Send>): Promise<{ status: number;
   })
 }
 
-test('names and literals that lead to a private address are refused before anything is sent', async () => {
+test('names and literals of private addresses are refused before anything is sent', async () => {
   await using outbound = createOutbound(none)
   hits = 0
   for (const host of ['localhost', '127.0.0.1', '127.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]'])
@@ -125,7 +125,7 @@ test('names and literals that lead to a private address are refused before anyth
   assert.equal(hits, 0)
 })
 
-test('an allowed address is reached, and so is a private one where the administrator said so', async () => {
+test('allowed addresses are reachable, and private ones if the administrator allows them', async () => {
   await using outbound = createOutbound(addressPolicy([`127.0.0.0/8:${port}`]))
   assert.equal((await ask(outbound, {})).text, 'hello')
   await using strict = createOutbound(none)
@@ -137,19 +137,19 @@ test('an allowed address is reached, and so is a private one where the administr
   )
 })
 
-test('a redirect is an answer, not a way', async () => {
+test('a redirect is returned, not followed', async () => {
   await using outbound = createOutbound(none)
   hits = 0
   assert.equal((await ask(outbound, { mayBePrivate: true, path: '/moved' })).status, 302)
   assert.equal(hits, 1)
 })
 
-test('a server that never answers is left after the time', async () => {
+test('a server that never answers times out', async () => {
   await using outbound = createOutbound(none, { headMs: 100 })
   await assert.rejects(ask(outbound, { mayBePrivate: true, path: '/hang' }), { code: 'UK_ANSWER_TIMEOUT' })
 })
 
-test('a request that nobody waits for any more is not sent', async () => {
+test('a canceled request isn’t sent', async () => {
   await using outbound = createOutbound(none)
   hits = 0
   const options = { mostBytes: 1_000, timeoutMs: 1_000, hops: 0, mayBePrivate: true, credential: '', party: 'anybody' }
@@ -161,7 +161,7 @@ test('a request that nobody waits for any more is not sent', async () => {
   assert.equal(hits, 1)
 })
 
-test('a body that is too large to be held is sent as it is read, and one of another length than announced breaks the request', async () => {
+test('a large body is sent while it is read, and a wrong length fails the request', async () => {
   const requests: { length: string | undefined; size: number }[] = []
   await using server = createServer((request, response) => {
     let size = 0

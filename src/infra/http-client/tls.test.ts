@@ -77,7 +77,7 @@ function pieces(
 
 const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-test('what came over TLS stays what it was, whoever reads beside it, and the next connection of the same party takes the session up', async () => {
+test('TLS data stays intact with concurrent readers, and the party’s next connection resumes the session', async () => {
   await using server = await secureServer()
   const origin = `https://localhost:${server.port}`
   const certificates = getCACertificates()
@@ -96,7 +96,7 @@ test('what came over TLS stays what it was, whoever reads beside it, and the nex
   }
 })
 
-test('a server without a trusted certificate, or with one of another name, is not spoken to', async () => {
+test('a server with an untrusted or mismatched certificate is refused', async () => {
   await using server = await secureServer()
   await using outbound = createOutbound(addressPolicy(['127.0.0.1/32', '::1/128']))
   await assert.rejects(pieces(outbound, `https://localhost:${server.port}`), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
@@ -110,7 +110,7 @@ test('a server without a trusted certificate, or with one of another name, is no
   }
 })
 
-test('a server that takes a connection and says nothing is given up in time', async () => {
+test('a server that accepts a connection but stays silent times out', async () => {
   const mute = createTcpServer((socket) => void socket.on('error', () => {}).resume())
   await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
   await using outbound = createOutbound(addressPolicy(['127.0.0.1/32']), { connectMs: 100 })
@@ -119,7 +119,7 @@ test('a server that takes a connection and says nothing is given up in time', as
   mute.close()
 })
 
-test('an answer that comes together with another one, each in a record of its own, is the last of its connection', async () => {
+test('a response followed by another one in a separate TLS record is the connection’s last', async () => {
   const answer = (body: string): string => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   let connections = 0
   const server = createTlsServer({ key: KEY, cert: CERTIFICATE, noDelay: true }, (socket) => {

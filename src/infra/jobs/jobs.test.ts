@@ -34,7 +34,7 @@ async function instance(t: TestContext) {
   }
 }
 
-test('a job is done once its transaction is committed, never when that is rolled back, and again when it fails', async (t) => {
+test('a job runs after its transaction commits, never after a rollback, and again on failure', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process()
   const runs: { n: number; attempt: number; lastAttempt: boolean }[] = []
@@ -60,7 +60,7 @@ test('a job is done once its transaction is committed, never when that is rolled
   ])
 })
 
-test('jobs are announced to the worker, and one key is one waiting job', async (t) => {
+test('jobs are announced to the worker, and a key has one waiting job', async (t) => {
   const { postgres, process } = await instance(t)
   // Nobody looks into this queue by the clock: only an announcement brings a job.
   const { jobs } = await process(3_600_000)
@@ -92,7 +92,7 @@ test('jobs are announced to the worker, and one key is one waiting job', async (
   }
 })
 
-test('every connection of the queue is cut, again and again, while jobs begin, fail and end: each is done, and those that come later', async (t) => {
+test('all jobs run even if the queue’s connections are cut repeatedly', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process()
   const finishedRuns = new Set<number>()
@@ -147,7 +147,7 @@ async function waitFor(pool: pg.Pool, waiting: number, words: string): Promise<v
   )
 }
 
-test('a queue whose connection is cut before it knows the names of its jobs does them all the same', async (t) => {
+test('a queue disconnected before it knows its task names still runs its jobs', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process(TURN_MS)
   const done = Promise.withResolvers<void>()
@@ -164,7 +164,7 @@ test('a queue whose connection is cut before it knows the names of its jobs does
   await done.promise
 })
 
-test('jobs whose ends were cut off together are done again, and what comes after them too', async (t) => {
+test('jobs whose completions were cut off run again, and later jobs run too', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process()
   const runs: number[] = []
@@ -222,7 +222,7 @@ test('a queue that waits long for the database keeps its jobs', async (t) => {
   await next.promise
 })
 
-test('a schedule comes again after each end, also after a failure, and stopping tells a job to stop', async (t) => {
+test('a schedule repeats after each run, also after failures, and stopping aborts a running job', async (t) => {
   const { postgres, process } = await instance(t)
   const { jobs } = await process()
   const waiting = Promise.withResolvers<void>()
@@ -255,7 +255,7 @@ test('a schedule comes again after each end, also after a failure, and stopping 
   assert.equal(isStopped, true)
 })
 
-test('a schedule goes by the clock of the database, and comes also when that was set back', async (t) => {
+test('a schedule follows the database clock, also when it is set back', async (t) => {
   const { postgres, process } = await instance(t)
   let rounds = 0
   let next = Promise.withResolvers<void>()
@@ -282,7 +282,7 @@ test('a schedule goes by the clock of the database, and comes also when that was
   assert.equal(rounds, 2)
 })
 
-test('the jobs that a killed process was doing or held go to a living one', async (t) => {
+test('jobs of a killed process move to a live one', async (t) => {
   const { database, process } = await instance(t)
   const child = spawn(
     globalThis.process.execPath,
@@ -310,7 +310,7 @@ test('the jobs that a killed process was doing or held go to a living one', asyn
   assert.equal(oneLease?.fence, 3n)
 })
 
-test('a lease that somebody took is lost to its holder', async (t) => {
+test('a lease taken by another process is lost to its holder', async (t) => {
   const { postgres, process } = await instance(t)
   const { leases } = await process()
   const lease = (await leases.acquire('two', 1))!

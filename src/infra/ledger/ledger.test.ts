@@ -53,7 +53,7 @@ async function instance(t: TestContext) {
 const refusedWith = (code: string) => (error: unknown) =>
   error instanceof Refusal && error.status === 402 && error.code === code
 
-test('money that is held is given back when a call settles for less, and the lines sum up to the balance', async (t) => {
+test('a reservation is returned when its call settles for less, and ledger lines sum up to the balance', async (t) => {
   const { ledger: start, postgres, balance, lines, kinds, record, open } = await instance(t)
   const ledger = await start()
   const by = payer({ chatId: newId() })
@@ -86,7 +86,7 @@ test('money that is held is given back when a call settles for less, and the lin
   assert.equal(await open(), 0n)
 })
 
-test('a call is refused nothing for a hold that was given back while its refusal was on its way', async (t) => {
+test('a reservation returned during a refusal doesn’t cause that refusal', async (t) => {
   const { database, stack } = await instance(t)
   // Longer than what has ended waits to be written.
   let late = 0
@@ -103,7 +103,7 @@ test('a call is refused nothing for a hold that was given back while its refusal
   assert.equal(await ledger.reserve(call(by), 100n), 100n)
 })
 
-test('a budget that is first spent from while others wait for a second one holds nobody up', async (t) => {
+test('the first use of a budget doesn’t block calls waiting for a second budget', async (t) => {
   const { ledger: start, postgres, held } = await instance(t)
   const ledgers = [await start(), await start(), await start(), await start()] as const
   const [fresh, old] = [newId(), newId()]
@@ -136,7 +136,7 @@ test('a budget that is first spent from while others wait for a second one holds
   assert.deepEqual([await held(fresh), await held(old)], [300n, 300n])
 })
 
-test('two processes that settle the same calls at once record each of them once', async (t) => {
+test('two processes settling the same calls concurrently record each once', async (t) => {
   const { ledger: start, postgres, balance, lines, record, open } = await instance(t)
   const messages: string[] = []
   const recordingLog = Object.assign(createLog('silent'), {
@@ -162,7 +162,7 @@ test('two processes that settle the same calls at once record each of them once'
   assert.equal(Math.round(cost_usd * 1e9), 1_000_000 - Number(await balance(by)))
 })
 
-test('a call that can do with less holds what is left of balance and cap, but never less than it needs', async (t) => {
+test('a call that accepts less reserves what balance and cap have left, but never less than its minimum', async (t) => {
   const { ledger: start, postgres, balance, held, lines } = await instance(t)
   const ledger = await start()
   const by = payer({ key: { id: newId(), cap: { nano: 500n, period: 'day' } } })
@@ -191,7 +191,7 @@ test('a call that can do with less holds what is left of balance and cap, but ne
   assert.equal(await lines(by), 0n)
 })
 
-test('a provider’s charge beyond the reserve is borne by the instance', async (t) => {
+test('the instance bears a provider’s charge above the reservation', async (t) => {
   const { ledger: start, postgres, balance, lines, kinds, record } = await instance(t)
   const ledger = await start()
   const by = payer({ key: { id: newId(), cap: { nano: 500n, period: 'day' } } })
@@ -206,7 +206,7 @@ test('a provider’s charge beyond the reserve is borne by the instance', async 
   assert.equal((await record(one.id)).overrun_nano, 50n)
 })
 
-test('the unlimited tier and the own provider key are charged nothing, recorded, and held to caps', async (t) => {
+test('the unlimited tier and own provider keys are recorded and capped but not charged', async (t) => {
   const { ledger: start, record } = await instance(t)
   const ledger = await start()
   const key = { id: newId(), cap: { nano: 100n, period: 'month' as const } }
@@ -231,7 +231,7 @@ test('the unlimited tier and the own provider key are charged nothing, recorded,
   assert.equal((await record(free.id)).cost_nano, null)
 })
 
-test('a budget is refused by its own name, and a period that is over leaves room', async (t) => {
+test('an exhausted budget has its own error code, and a new period resets it', async (t) => {
   const { ledger: start } = await instance(t)
   const ledger = await start()
   const goal = newId()
@@ -247,7 +247,7 @@ test('a budget is refused by its own name, and a period that is over leaves room
   )
 })
 
-test('a workspace is counted before it has a budget, a chat that is only counted is never refused', async (t) => {
+test('a workspace is counted before it has a budget, and a count-only chat is never refused', async (t) => {
   const { ledger: start } = await instance(t)
   const ledger = await start()
   const [workspaceId, chat] = [newId(), newId()]
@@ -280,7 +280,7 @@ test('a workspace is counted before it has a budget, a chat that is only counted
   await ledger.reserve(call(heldPayer), 10n)
 })
 
-test('no concurrency crosses a cap, a budget or a balance, whichever process asks', async (t) => {
+test('concurrent calls from several processes never exceed a cap, budget or balance', async (t) => {
   const { ledger: start, postgres, balance, lines, held } = await instance(t)
   const ledgers = [await start(), await start()]
   const amount = fc.integer({ min: 0, max: 20_000 })

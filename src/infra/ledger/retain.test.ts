@@ -5,7 +5,7 @@ import { testDatabase } from '#test/database.ts'
 import { connectPostgres } from '../postgres/client.ts'
 import { retainSpends } from './retain.ts'
 
-test('sums of runs that ended go, those of runs that go on, of keys, and of what is held stay', async (t) => {
+test('sums of ended runs are deleted, and those of active runs, keys and reservations are kept', async (t) => {
   const database = await testDatabase()
   const postgres = connectPostgres(database.connection, () => {})
   t.after(async () => {

@@ -6,7 +6,7 @@ import { textLine } from './text-line.ts'
 const format = (line: object): string =>
   stripVTControlCharacters(textLine(JSON.stringify({ level: 'warn', time: '2026-11-27T09:30:00.123Z', ...line })))
 
-test('a line of the log reads as text', () => {
+test('a log line reads as text', () => {
   assert.equal(format({ msg: 'it is slow' }), '09:30:00 warn   it is slow\n')
   assert.equal(
     format({ msg: 'it failed', request_id: '01KA', count: 2, why: null, words: 'two words', list: ['a'] }),
@@ -24,7 +24,7 @@ test('a line of the log reads as text', () => {
   )
 })
 
-test('nothing in a line can move the cursor of a terminal or look like another line', () => {
+test('a log line can’t move a terminal’s cursor or imitate another line', () => {
   const hostile = 'a\u001b[2J\r\n09:30:00 error  forged\u009b1A\u202eb'
   for (const line of [
     { msg: hostile },

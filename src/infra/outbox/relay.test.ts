@@ -92,7 +92,7 @@ const changesOf = async (postgres: Postgres, channel: string): Promise<Change[]>
     )
   ).rows
 
-test('transactions that commit in the reverse order of their ids lose nothing, and each channel has its own order without gaps', async (t) => {
+test('transactions that commit out of order lose no events, and each channel’s order has no gaps', async (t) => {
   const { postgres, bus, relay } = await instance(t)
   await relay()
   await relay()
@@ -122,7 +122,7 @@ test('transactions that commit in the reverse order of their ids lose nothing, a
   assert.equal((await postgres.pool.query('select 1 from outbox')).rowCount, 0)
 })
 
-test('of many at once every event is carried exactly once, also when the relay changes hands', async (t) => {
+test('every concurrent event is relayed exactly once, even when the relay changes hands', async (t) => {
   const { postgres, bus, relay } = await instance(t)
   const one = await relay()
   await relay()
@@ -152,7 +152,7 @@ test('of many at once every event is carried exactly once, also when the relay c
   assert.equal(new Set(rows.map(({ type }) => type)).size, 600)
 })
 
-test('a relay whose lease another has taken carries nothing more, and again when that one’s time is over', async (t) => {
+test('a relay that lost its lease stops, and resumes when the other lease ends', async (t) => {
   const { postgres, bus, relay } = await instance(t)
   const other = await startProcess({ postgres, log })
   t.after(() => other[Symbol.asyncDispose]())
@@ -188,7 +188,7 @@ test('a relay whose lease another has taken carries nothing more, and again when
   )
 })
 
-test('consumers get their types in order, and again what they failed at', async (t) => {
+test('consumers get their event types in order, and failed events again', async (t) => {
   const { postgres, relay } = await instance(t)
   const events: DeliveredEvent[] = []
   const done = Promise.withResolvers<void>()
@@ -219,7 +219,7 @@ test('consumers get their types in order, and again what they failed at', async 
   )
 })
 
-test('changes are kept for a day and 10,000 a channel, whichever keeps more', async (t) => {
+test('changes are kept for a day or the last 10,000 per channel, whichever is more', async (t) => {
   const { postgres } = await instance(t)
   await postgres.pool.query(`insert into channels (name, epoch, "offset") values ('old', $1, 10005), ('few', $1, 3)`, [
     newId(),

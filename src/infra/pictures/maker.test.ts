@@ -32,7 +32,7 @@ const children = (): string[] =>
 const peak = (): number =>
   Math.max(0, ...children().map((status) => Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024))
 
-test('a picture of few bytes and many pixels is not unpacked: plain, interlaced and of 16 bits a sample', async () => {
+test('a small file with many pixels isn’t decoded: plain, interlaced and 16-bit', async () => {
   await using maker = createPictureMaker()
   const pictures = {
     plain: await plain(9_900, 9_900),
@@ -51,7 +51,7 @@ test('a picture of few bytes and many pixels is not unpacked: plain, interlaced 
   assert.ok('said' in photo && 'bytes' in photo.said, JSON.stringify(photo))
 })
 
-test('a picture that takes more memory than it may ends its own process only, and the next is made', async () => {
+test('an image that exceeds its memory ends only its process, and the next one works', async () => {
   await using maker = createPictureMaker({ memoryMb: 150, atOnce: 1 })
   const bytes = await plain(3_900, 3_900, { progressive: true })
   assert.deepEqual(await draw(maker, 'alice', bytes), { lost: 'too_large' })
@@ -59,7 +59,7 @@ test('a picture that takes more memory than it may ends its own process only, an
   assert.ok('said' in next && 'bytes' in next.said, JSON.stringify(next))
 })
 
-test('alice has sixty large pictures made small; bob’s pixel is there before her sixth', async () => {
+test('sixty large images of one account don’t delay another account’s pixel', async () => {
   await using maker = createPictureMaker()
   const noise = await sharp({
     create: {
@@ -85,7 +85,7 @@ test('alice has sixty large pictures made small; bob’s pixel is there before h
   await hers
 })
 
-test('a picture is not at fault when the server stops, or when a service manager or a terminal stops all its processes', async () => {
+test('an image isn’t blamed when the server or a service manager stops its process', async () => {
   const bytes = await plain(3_900, 3_900, { progressive: true })
   const ends: Record<string, (maker: ReturnType<typeof createPictureMaker>, pid: number) => unknown> = {
     dispose: (maker) => maker[Symbol.asyncDispose](),

@@ -46,7 +46,7 @@ async function apply(pool: pg.Pool, functions: ReturnType<typeof functionsIn>): 
   }
 }
 
-test('a server of an older version goes on with its own functions beside a newer one, and comes back to them', async (t) => {
+test('a server of an older version keeps its own functions beside a newer one, and finds them again later', async (t) => {
   const pool = await database(t)
   const [older, newer] = [version(t, 1), version(t, 2)]
   const answer = async (text: string): Promise<unknown> => (await pool.query(`select ${text} as it`)).rows[0].it
@@ -58,7 +58,7 @@ test('a server of an older version goes on with its own functions beside a newer
   assert.equal(await apply(pool, older), false, 'both are there')
 })
 
-test('versions that nobody runs any more go, and one of them that starts again is made again', async (t) => {
+test('unused versions are dropped and recreated when started again', async (t) => {
   const pool = await database(t)
   const versions = Array.from({ length: 11 }, (_, i) => version(t, i + 1))
   for (const each of versions) assert.equal(await apply(pool, each), true)
@@ -75,7 +75,7 @@ test('versions that nobody runs any more go, and one of them that starts again i
   assert.equal(await apply(pool, versions[0]!), true)
 })
 
-test('a version that servers came back to stays, however many are tried out after it', async (t) => {
+test('a version in use again is kept, however many others are tried afterwards', async (t) => {
   const pool = await database(t)
   const [good, ...attempts] = Array.from({ length: 20 }, (_, i) => version(t, i + 1))
   await apply(pool, good!)
@@ -87,7 +87,7 @@ test('a version that servers came back to stays, however many are tried out afte
   }
 })
 
-test('two servers that start at once make the functions once', async (t) => {
+test('two servers starting concurrently create the functions once', async (t) => {
   const pool = await database(t)
   await pool.query(`drop schema ${ledgerFunctions.schema} cascade`)
   await Promise.all([migrate(pool), migrate(pool), migrate(pool)])

@@ -5,7 +5,7 @@ import { sequencesOf, tablesOf } from '../backup/database.ts'
 import { testDatabase } from '#test/database.ts'
 import { ownNames } from './own-names.ts'
 
-test('every table and sequence of a new database is known as one of ours', async () => {
+test('every table and sequence of a new database is known as ours', async () => {
   await using database = await testDatabase()
   const client = new pg.Client(database.connection)
   await client.connect()

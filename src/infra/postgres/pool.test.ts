@@ -18,7 +18,7 @@ async function withPool(work: (pool: pg.Pool) => Promise<void>): Promise<void> {
   }
 }
 
-test('a burst of short statements takes turns on few connections', () =>
+test('a burst of short statements shares few connections', () =>
   withPool(async (pool) => {
     await pool.query('select 1')
     const burst = Promise.all(Array.from({ length: 6 }, () => pool.query('select 1')))
@@ -28,7 +28,7 @@ test('a burst of short statements takes turns on few connections', () =>
     await burst
   }))
 
-test('whoever waits while all are taken gets a further one, up to the most; the next has to wait', () =>
+test('waiting callers get new connections up to the maximum, then wait', () =>
   withPool(async (pool) => {
     const clients = await Promise.all(Array.from({ length: MOST }, () => pool.connect()))
     assert.equal(pool.totalCount, MOST)
@@ -39,7 +39,7 @@ test('whoever waits while all are taken gets a further one, up to the most; the 
     for (const client of clients.slice(1)) client.release()
   }))
 
-test('a connection that cannot be opened is told, and keeps no other from being opened', async () => {
+test('a connection that can’t be opened is reported and doesn’t block others', async () => {
   await using database = await testDatabase()
   const pool = createPool({ ...database.connection, database: 'not_there', max: MOST })
   const ends = await Promise.allSettled(Array.from({ length: 2 * MOST }, () => pool.query('select 1')))

@@ -33,7 +33,7 @@ const spec: fc.Arbitrary<PatternSpec> = fc.oneof(
   }),
 )
 
-test('the index of trigrams never keeps from a search what it would find', () => {
+test('the trigram index never hides a match', () => {
   let narrowedCount = 0
   let matchCount = 0
   fc.assert(
@@ -55,7 +55,7 @@ test('the index of trigrams never keeps from a search what it would find', () =>
   assert.ok(matchCount > 400 && narrowedCount > 200, `${matchCount} finds, ${narrowedCount} texts left out`)
 })
 
-test('what is asked of the database before a glob is held against a path lets every path pass that the glob names', () => {
+test('the database prefilter passes every path that matches the glob', () => {
   const piece = fc.constantFrom(
     '*',
     '**',

@@ -78,7 +78,7 @@ const flagsOf = ({ case: how, multiline, fixed }: PatternSpec): string[] => [
 
 const rgIs = needs(spawnSync('rg', ['--version']).status === 0, 'ripgrep')
 
-test('lines, their numbers and columns are those of ripgrep', rgIs, () => {
+test('lines, line numbers and columns match ripgrep', rgIs, () => {
   fc.assert(
     fc.property(
       tree,
@@ -102,7 +102,7 @@ test('lines, their numbers and columns are those of ripgrep', rgIs, () => {
   )
 })
 
-test('plain words are those of ripgrep', rgIs, () => {
+test('plain words match as in ripgrep', rgIs, () => {
   fc.assert(
     fc.property(
       tree,
@@ -122,7 +122,7 @@ test('plain words are those of ripgrep', rgIs, () => {
   )
 })
 
-test('matches over several lines are those of ripgrep', rgIs, () => {
+test('multiline matches are those of ripgrep', rgIs, () => {
   // Of `^` the test below says: ripgrep takes the end of its last match for the beginning of a line.
   const across = fc.tuple(pattern, pattern).map(([a, b]) => `${a.replace(/^\^|\$$/g, '')}\\n${b.replace('^', '')}`)
   const numbered = (rows: string[]): string[] => rows.map((row) => row.replace(/^(.*?:\d+):\d+:/, '$1:'))
@@ -141,7 +141,7 @@ test('matches over several lines are those of ripgrep', rgIs, () => {
   )
 })
 
-test('globs name the files that ripgrep lists', rgIs, () => {
+test('globs select the files that ripgrep lists', rgIs, () => {
   const piece = fc.constantFrom(
     '*',
     // `?` is a character here, and a byte to ripgrep: it meets only ASCII.
@@ -194,7 +194,7 @@ test('globs name the files that ripgrep lists', rgIs, () => {
   )
 })
 
-test('types name the files that ripgrep takes for them', rgIs, () => {
+test('types select the same files as in ripgrep', rgIs, () => {
   const files: Tree = Object.fromEntries(
     Object.values(fileTypes).flatMap((globs) =>
       globs.map(
@@ -221,7 +221,7 @@ test('types name the files that ripgrep takes for them', rgIs, () => {
   })
 })
 
-test('a match over several lines begins where a line begins, wherever the search goes on', () => {
+test('a multiline match starts at a line start, wherever the search resumes', () => {
   const spec = { pattern: '^\\n(?:\\W{2,}|\\w){1,3}', case: 'sensitive' as const, multiline: true, fixed: false }
   assert.deepEqual(
     ours({ 'a.ts': '\nFoo\n" s\n' }, spec).map((row) => row.replace(/^(.*?:\d+):\d+:/, '$1:')),

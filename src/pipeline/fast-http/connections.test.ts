@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { LARGE, openHeldPair, open, pair, post, turn } from '#test/pipeline/wire/fast-http.ts'
 import { FastReply } from './reply.ts'
 
-test('an answer that nobody reads holds up the next request, and the rest comes when it is read', async () => {
+test('an unread response delays the next request, and continues when read', async () => {
   await using both = await pair()
   const socket = open(both.fronted)
   socket.pause()
@@ -22,7 +22,7 @@ test('an answer that nobody reads holds up the next request, and the rest comes 
   socket.destroy()
 })
 
-test('a request that comes slowly is handed over with what has come of it', async () => {
+test('a slow request is handed over with its received bytes', async () => {
   await using both = await pair()
   const socket = open(both.fronted)
   const request = post('/one', '{"a":1}')
@@ -36,7 +36,7 @@ test('a request that comes slowly is handed over with what has come of it', asyn
   socket.destroy()
 })
 
-test('who leaves is heard of at once; what closes waits for its answers and takes no more', async () => {
+test('leaving clients are noticed at once, and a closing server finishes its responses', async () => {
   await using both = await openHeldPair()
   const leaver = both.open()
   leaver.write(post('/one', '{}'))
@@ -77,7 +77,7 @@ test('who leaves is heard of at once; what closes waits for its answers and take
   assert.match(String(await late), /\r\nConnection: close\r\n\r\nok$/)
 })
 
-test('an answer that is over cannot end the connection under the next one', async () => {
+test('a finished response can’t end the connection under the next one', async () => {
   await using both = await openHeldPair()
   const socket = both.open()
   socket.write(post('/one', '{}').repeat(2))
@@ -92,7 +92,7 @@ test('an answer that is over cannot end the connection under the next one', asyn
   assert.match(String(Buffer.concat(parts)), /\r\n\r\nok$/)
 })
 
-test('of a connection that is gone nothing more is read', async () => {
+test('nothing more is read from a lost connection', async () => {
   await using both = await pair((reply, request) => {
     const socket = request.socket as Socket
     socket.destroy()
@@ -105,7 +105,7 @@ test('of a connection that is gone nothing more is read', async () => {
   assert.equal(both.fast, 1)
 })
 
-test('an answer of another length than it promised is the last of its connection', async () => {
+test('a response with a wrong length is the connection’s last', async () => {
   for (const words of ['short', 'too long']) {
     await using both = await pair((reply) => void reply.writeHead(200, ['content-length', '6']).end(words))
     const socket = open(both.fronted)
@@ -116,7 +116,7 @@ test('an answer of another length than it promised is the last of its connection
   }
 })
 
-test('who was told to wait is told to go on, whatever was written meanwhile', async () => {
+test('a blocked writer gets `drain`, whatever was written meanwhile', async () => {
   const leaving: (() => void)[] = []
   const socket = new Writable({
     highWaterMark: 65_536,
@@ -144,7 +144,7 @@ test('who was told to wait is told to go on, whatever was written meanwhile', as
   assert.equal(reply.writableNeedDrain, false)
 })
 
-test('no header can hold another one', async () => {
+test('no header can contain another one', async () => {
   await using both = await openHeldPair()
   const socket = both.open()
   socket.write(post('/one', '{}'))

@@ -78,7 +78,7 @@ const ending = [
   'nonsense\r\n\r\n',
 ]
 
-test('what comes back is byte for byte what Node’s server answers, whatever is asked and wherever it is cut', async () => {
+test('responses equal those of Node’s server byte for byte, however requests are split', async () => {
   await using both = await pair()
   const requests = fc.array(
     fc.oneof({ weight: 3, arbitrary: ordinary }, { weight: 1, arbitrary: fc.constantFrom(...unusual) }),
@@ -98,7 +98,7 @@ test('what comes back is byte for byte what Node’s server answers, whatever is
   assert.ok(both.fast > 50, `${both.fast} requests came the short way`)
 })
 
-test('each unusual request is Node’s to answer, alone and after an ordinary one', async () => {
+test('unusual requests go to Node’s server, alone and after an ordinary one', async () => {
   await using both = await pair()
   const first = post('/one', '{"a":1}')
   const output = await exchange(both.bare, [Buffer.from(first + LAST)])
@@ -114,20 +114,20 @@ test('each unusual request is Node’s to answer, alone and after an ordinary on
 
 const RULES = { paths: PATHS, elsewhere: (host: string) => host.startsWith('p5173-') }
 
-test('what is asked of another origin than the API’s is not read the short way', () => {
+test('requests for other origins than the API don’t use the fast path', () => {
   const head = post('/one', '', '')
   assert.ok(readFastHead(head, RULES))
   assert.equal(readFastHead(head.replace(/host: .*/i, 'Host: p5173-x.localhost'), RULES), null)
 })
 
-test('what changes the protocol is not read the short way', () => {
+test('protocol changes don’t use the fast path', () => {
   for (const more of ['Upgrade: h2c\r\n', 'Connection: upgrade\r\n', 'Connection: keep-alive, close\r\n']) {
     const head = post('/one', '', more)
     assert.equal(readFastHead(head, RULES), null, more)
   }
 })
 
-test('a connection remembers its last head, unless that is a long one', () => {
+test('a connection caches its last head unless it is long', () => {
   for (const [more, isRemembered] of [
     ['', true],
     [`x-long: ${'x'.repeat(8_000)}\r\n`, false],

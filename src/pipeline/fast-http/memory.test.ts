@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { BodyMemory } from './body-memory.ts'
 import { readAgain, readInto } from './read-into.ts'
 
-test('memory that was given back is used again, by one at a time, and no more of it is kept than was said', () => {
+test('returned memory is reused by one request at a time, up to the pool’s limit', () => {
   const lengths = fc.array(fc.record({ length: fc.nat(300_000), back: fc.boolean() }), { maxLength: 60 })
   fc.assert(
     fc.property(lengths, (takes) => {
@@ -32,7 +32,7 @@ test('memory that was given back is used again, by one at a time, and no more of
   assert.equal(memory.take(8_000), piece)
 })
 
-test('an accepted connection is read into memory of ours, until it has its `data` again', async () => {
+test('an accepted connection is read into our memory until `data` events are restored', async () => {
   const room = Buffer.alloc(8)
   const told: string[] = []
   const server = createServer().listen(0, '127.0.0.1')

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { sendJson, sendLargeJson } from './write.ts'
 
-test('a large answer has the head of a small one: its length, its entity tag, no body for HEAD or where the caller has it', async () => {
+test('a large response has the headers of a small one: length, entity tag, and no body for HEAD or 304', async () => {
   const answer = { data: { text: 'é"'.repeat(400_000) } }
   const body = JSON.stringify(answer)
   const server = createServer((request, response) => {

@@ -58,7 +58,7 @@ async function exchange(socket: WebSocket, words: string): Promise<string> {
   return String(bytes)
 }
 
-test('a key opens a socket where it may, and is refused before the handshake where it may not', async () => {
+test('a key opens allowed sockets and is refused before the handshake otherwise', async () => {
   const key = await alice.key()
   const socket = open(key.headers, `${path}?from=7`)
   assert.equal(await exchange(socket, 'hello'), `again 7 hello ${alice.id}`)
@@ -79,7 +79,7 @@ test('a key opens a socket where it may, and is refused before the handshake whe
   assert.deepEqual(await refusal(key.headers, path.replace('again', 'refused')), [409, 'computer_offline'])
 })
 
-test('a session opens one from pages of its own origin alone', async () => {
+test('a session opens sockets only from pages of its own origin', async () => {
   const { cookie } = alice.headers as { cookie: string }
   const own = open({ cookie, origin: server.origin })
   assert.equal(await exchange(own, 'x'), `again 0 x ${alice.id}`)
@@ -89,7 +89,7 @@ test('a session opens one from pages of its own origin alone', async () => {
   assert.deepEqual(await refusal({ cookie, origin: server.origin, host: 'evil.example' }), [421, 'misdirected_request'])
 })
 
-test('a socket ends within seconds of the right to it', async () => {
+test('a socket closes within seconds after access ends', async () => {
   const key = await alice.key()
   const socket = open(key.headers)
   await once(socket, 'open')
@@ -99,7 +99,7 @@ test('a socket ends within seconds of the right to it', async () => {
   assert.equal(code, 1008)
 })
 
-test('a server that stops closes them so that they are opened elsewhere', async () => {
+test('a stopping server closes sockets so that clients reconnect elsewhere', async () => {
   const other = await server.twin()
   const key = await alice.key()
   const socket = new WebSocket(`${other.origin.replace('http', 'ws')}${path}`, { headers: key.headers })

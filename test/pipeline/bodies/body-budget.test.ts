@@ -19,7 +19,7 @@ const refusalOf = (work: () => void): Refusal | null => {
   }
 }
 
-test('an account and a process hold so many bytes and no more, until requests end', () => {
+test('body bytes are limited per account and per process until requests end', () => {
   const bodies = new ReceivedBodies({ account: 4 << 20, process: 6 << 20 })
   using alice = bodies.share('alice')
   alice.add(3 << 20)
@@ -35,7 +35,7 @@ test('an account and a process hold so many bytes and no more, until requests en
   bodies.share('bob').add(3 << 20)
 })
 
-test('large bodies of one account are read one after the other, and nobody else waits for them', async () => {
+test('large bodies of one account are read one at a time without delaying other accounts', async () => {
   const bodies = new ReceivedBodies({ account: 1 << 30, process: 1 << 30 })
   const order: string[] = []
   const read = (account: string, name: string, bytes: number): Promise<void> => {
@@ -51,7 +51,7 @@ test('large bodies of one account are read one after the other, and nobody else 
   assert.deepEqual(order.slice(3), ['a2', 'a3'])
 })
 
-test('connections that send 31 of 32 MiB are refused beyond 128 MiB; others are served, and room is there again after them', async () => {
+test('connections sending 31 of 32 MiB are refused beyond 128 MiB, while others are served', async () => {
   await using server = await testServer()
   // The first may call without credits.
   const bob = await (await server.person('Bob')).key()
@@ -86,7 +86,7 @@ test('connections that send 31 of 32 MiB are refused beyond 128 MiB; others are 
   assert.deepEqual([again.status, again.body.error.param], [400, 'model'], 'the body is read again')
 })
 
-test('a large body counts until its answer has ended, on every surface', async () => {
+test('a large body counts until its response ends, on every surface', async () => {
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
   await using vendor = await startOpenAI()
   const alice = await (await server.person('Alice')).key()
@@ -123,7 +123,7 @@ test('a large body counts until its answer has ended, on every surface', async (
   }
 })
 
-test('connections that send as fast as they can bring a bounded number of bytes in each turn of the event loop', async () => {
+test('fast senders deliver a bounded number of bytes per event-loop turn', async () => {
   await using server = await testServer()
   const alice = await (await server.person('Alice')).key()
   const { host, port } = new URL(server.origin)

@@ -42,7 +42,7 @@ for (const [coding, bytes] of Object.entries({
   zstd: zstdCompressSync(plain),
   'GZIP, br': brotliCompressSync(gzipSync(plain)),
 }))
-  test(`a webhook sent as ${coding} reaches the agent as its text`, async () => {
+  test(`a webhook encoded as ${coding} reaches the agent as text`, async () => {
     const answer = await fire(bytes, { 'content-type': 'application/json', 'content-encoding': coding.trim() })
     assert.equal(answer.status, 202, answer.text)
     assert.equal(await payloadOf(answer), TEXT)
@@ -59,13 +59,13 @@ for (const [charset, bytes, text] of [
   ['utf-16le', utf16('é'), 'é'],
   ['UTF-8', Buffer.from('é'), 'é'],
 ] as const)
-  test(`a webhook in ${charset} reaches the agent as its text`, async () => {
+  test(`a webhook in ${charset} reaches the agent as text`, async () => {
     const answer = await fire(bytes, { 'content-type': `application/json; charset=${charset}` })
     assert.equal(answer.status, 202, answer.text)
     assert.equal(await payloadOf(answer), text)
   })
 
-test('webhooks that cannot be decoded are refused with the accepted encodings', async () => {
+test('webhooks that can’t be decoded are refused with the accepted encodings', async () => {
   const json = { 'content-type': 'application/json' }
   const unknown = await fire(plain, { ...json, 'content-encoding': 'compress' })
   assert.deepEqual([unknown.status, unknown.headers.get('accept-encoding')], [415, 'gzip, deflate, br, zstd'])
@@ -76,7 +76,7 @@ test('webhooks that cannot be decoded are refused with the accepted encodings', 
   assert.equal((await fire(plain, { 'content-type': 'application/json; charset=klingon' })).status, 415)
 })
 
-test('a small body that decodes to more than a webhook may hold is refused', async () => {
+test('a small body that decodes to more than the webhook limit is refused', async () => {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
   const bomb = await fire(gzipSync(Buffer.alloc(200 << 20)), headers)
   assert.deepEqual([bomb.status, bomb.body.error.details.limit_bytes], [413, 1 << 20])
@@ -87,12 +87,12 @@ test('a small body that decodes to more than a webhook may hold is refused', asy
   assert.equal(twice.status, 413)
 })
 
-test('a stranger is refused before the body is decoded', async () => {
+test('unauthorized callers are refused before the body is decoded', async () => {
   const answer = await fire(plain, { authorization: `Bearer ukw_${'a'.repeat(43)}`, 'content-encoding': 'compress' })
   assert.deepEqual([answer.status, answer.body.error.code], [401, 'invalid_signature'])
 })
 
-test('every other route that takes a body refuses a coded one', async () => {
+test('all other routes refuse encoded bodies', async () => {
   const key = await alice.key()
   const routes = list(await loadContracts()).filter(
     ({ endpoint }) =>
@@ -116,7 +116,7 @@ test('every other route that takes a body refuses a coded one', async () => {
   assert.deepEqual(wrong, [])
 })
 
-test('files are not stored in a coding: forms and tus parts that name one are refused', async () => {
+test('forms and tus parts with a content encoding are refused', async () => {
   const { body, headers } = form([
     ['workspace_id', alice.workspaceId],
     ['file', Buffer.from('x'), 'x.txt'],

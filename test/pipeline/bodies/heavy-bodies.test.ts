@@ -38,7 +38,7 @@ const refuses = (text: string, deepest: number): boolean => {
   }
 }
 
-test('large JSON of nothing but depth or small values is refused unparsed wherever large JSON is taken', async (t) => {
+test('large JSON that only has depth or tiny values is refused without parsing on every route', async (t) => {
   await using server = await testServer()
   const key = await (await server.person('Alice')).key()
   const own = list(await loadContracts()).filter(({ endpoint }) => (endpoint.bodyLimit ?? 0) > 2 * SIZE)
@@ -79,7 +79,7 @@ test('large JSON of nothing but depth or small values is refused unparsed wherev
   }
 })
 
-test('the shape of any JSON is told without parsing it', () => {
+test('the shape of JSON is checked without parsing it', () => {
   const odd = fc.string({ unit: fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', 'x', 'é'), maxLength: 40 })
   const { tree } = fc.letrec((tie) => ({
     tree: fc.oneof({ depthSize: 'medium' }, odd, fc.integer(), fc.array(tie('tree')), fc.dictionary(odd, tie('tree'))),

@@ -27,7 +27,7 @@ const assertRefused = async (caller: Caller, path: string, body: string, field: 
   assert.ok(answer.text.includes(`\`${field}\` holds more than ${most} elements.`), `${path}: ${answer.text}`)
 }
 
-test('the gateways name the list that is too long and its limit: messages, their parts, tools, anything else', async () => {
+test('the gateways name the list that is too long and its limit', async () => {
   await using server = await testServer()
   const key = await (await server.person('Alice')).key()
   assert.ok(chatPaths.length >= 8, chatPaths.join())
@@ -45,7 +45,7 @@ test('the gateways name the list that is too long and its limit: messages, their
   }
 })
 
-test('endpoints of the platform name a list that is longer than their contract allows', async () => {
+test('platform endpoints name a list that exceeds their contract', async () => {
   await using server = await testServer()
   const session = await server.person('Alice')
   const key = await session.key()
@@ -69,7 +69,7 @@ test('endpoints of the platform name a list that is longer than their contract a
   await assertRefused(key, '/inference/text', messages, 'messages', 10_000)
 })
 
-test('bodies of very many fields and models with very long names are refused in a few words, wherever they are sent', async () => {
+test('bodies with too many fields or very long model names get a short refusal on every route', async () => {
   await using server = await testServer()
   const key = await (await server.person('Alice')).key()
   const fields = Array.from({ length: 90_000 }, (_, n) => `"f${n}":0`).join()

@@ -64,7 +64,7 @@ async function mostWritten(work: Promise<unknown>): Promise<{ most: number; tota
   }
 }
 
-test('lists and exports of one account are written a piece or two in each turn of the event loop', async () => {
+test('large lists and exports of one account are written in one or two pieces per event-loop turn', async () => {
   await using server = await testServer()
   const alice = await (await server.person('Alice')).key()
   const chat = await importChat(alice, 10, (n) => `${n} ${'é'.repeat(75_000)}`)
@@ -85,7 +85,7 @@ test('lists and exports of one account are written a piece or two in each turn o
   }
 })
 
-test('a large answer has its length and is what a small one would be', async () => {
+test('a large response has a length and the same content as a small one', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const chat = await importChat(alice, 2, (n) => `${n} ${'"\\é\n'.repeat(50_000)}`)
@@ -99,7 +99,7 @@ test('a large answer has its length and is what a small one would be', async () 
   )
 })
 
-test('callers who leave in the middle of large answers leave nothing behind that others wait for', async () => {
+test('callers who leave during large responses don’t block others', async () => {
   await using server = await testServer()
   const alice = await (await server.person('Alice')).key()
   const bob = await (await server.person('Bob')).key()

@@ -88,7 +88,7 @@ async function startMoody() {
 }
 
 for (const { read, environment } of READERS)
-  test(`no caller’s bytes are in another’s call, whatever becomes of it, ${read}`, async () => {
+  test(`no call contains another caller’s bytes, however it ends, ${read}`, async () => {
     await using moody = await startMoody()
     await using server = await testServer({
       environment: { UK_UPSTREAM_ALLOW: '127.0.0.0/8', UK_LIMIT_INFERENCE: '0', ...environment },

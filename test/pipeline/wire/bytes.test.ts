@@ -23,12 +23,12 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-test('every endpoint of the registry, whoever asks and by whatever method', async (t) => {
+test('every endpoint of the registry, for each caller and method', async (t) => {
   const bob = await server.person('Bob')
   await walks(t, server.origin, await registryCases(key, bob.headers), byNode)
 })
 
-test('REST in each of its statuses: made, in the background, unchanged, in parts, too large, expected, streamed', async (t) => {
+test('REST responses of each status: created, background, unchanged, partial, too large, expected, streamed', async (t) => {
   const [seen] = await walks(t, server.origin, await restCases(person, key), byNode)
   for (const status of [200, 201, 202, 204, 206, 304, 400, 401, 404, 412, 413, 415, 416, 429])
     assert.ok(seen!.statuses.has(status), `nothing was answered ${status}`)
@@ -41,6 +41,6 @@ test('pages, probes, signed bytes and the agent tool', async (t) => {
   await walks(t, server.origin, pageCases(key, [url.slice(new URL(url).origin.length)]), byNode)
 })
 
-test('every path of every surface, whoever asks and by whatever method', async (t) => {
+test('every path of every surface, for each caller and method', async (t) => {
   await walks(t, server.origin, surfaceCases(key), byNode)
 })

@@ -7,7 +7,7 @@ import { until } from '../../until.ts'
 import { READERS } from './readers.ts'
 
 for (const { read, environment } of READERS) {
-  test(`one connection carries calls of models, large and small, beside everything else, each answered in its turn, ${read}`, async () => {
+  test(`one connection carries small and large model calls and other requests, each answered in order, ${read}`, async () => {
     await using server = await testServer({ environment })
     const alice = await server.person('Alice')
     const { key } = await alice.key()
@@ -50,7 +50,7 @@ for (const { read, environment } of READERS) {
     assert.equal([...text.matchAll(/\r\nx-request-id: [0-9A-Z]{26}\r\n/gi)].length, 8)
   })
 
-  test(`a streamed answer ends with one last chunk, and its connection is silent until the next request, ${read}`, async () => {
+  test(`a streamed response ends with one final chunk, and its connection stays silent until the next request, ${read}`, async () => {
     await using server = await testServer({ environment })
     const { key } = await (await server.person('Alice')).key()
     const body = '{"model":"sim/echo","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"one two"}]}'

@@ -139,7 +139,7 @@ for (const { read, environment } of READERS)
       })
     })
 
-    test('curl finds nothing behind an answer and keeps its connection', async () => {
+    test('curl finds no extra bytes after a response and keeps its connection', async () => {
       const before = acceptCount
       const authorization = `authorization: ${headers.authorization}`
       const how = ['-s', '-v', '-N', '-H', authorization, '-H', 'content-type: application/json']

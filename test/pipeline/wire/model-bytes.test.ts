@@ -45,11 +45,11 @@ before(async () => {
 })
 after(() => stack.disposeAsync())
 
-test('calls of models on every surface, passed through, translated and simulated, whole, streamed and broken, read by Node', async (t) => {
+test('model calls on every surface, passed through, translated and simulated, whole, streamed and broken, read by Node', async (t) => {
   await walks(t, world.server.origin, modelCases(key, providers), byNode)
 })
 
-test('the same calls, read the short way', async (t) => {
+test('the same calls on the fast path', async (t) => {
   const before = nodes
   const cases = modelCases(key, providers).filter(({ body }) => body!.length < 200_000)
   await walks(
@@ -61,7 +61,7 @@ test('the same calls, read the short way', async (t) => {
   assert.equal(nodes, before, 'Node read some of them')
 })
 
-test('the same calls, where the short way is switched off', async (t) => {
+test('the same calls with the fast path disabled', async (t) => {
   await using twin = await world.server.twin({ UK_FAST_HTTP: 'off' })
   let readCount = 0
   twin.app.door.server.on('request', () => readCount++)

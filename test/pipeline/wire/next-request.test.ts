@@ -38,7 +38,7 @@ const BOUNDARY = 'b0undary'
 const FORM_HEAD = `--${BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n`
 const SIZE = 900_000
 
-test('an upload that is answered early, whoever lets go of it and when, leaves its connection to the next request', async () => {
+test('an upload answered early leaves its connection usable, whenever its reader stops', async () => {
   const service = implement(contract, { raw: takeSome, form: takeSome })
   await using server = await testServer({ services: [service] })
   const alice = await server.person('Alice')

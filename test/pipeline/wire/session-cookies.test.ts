@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 
-test('a page of another host or port can set no session: two cookies are refused, and so is a name that only looks the same', async () => {
+test('a page on another host or port can’t set a session: two cookies and lookalike names are refused', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const mallory = await server.person('Mallory')

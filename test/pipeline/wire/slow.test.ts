@@ -16,7 +16,7 @@ function speedUpClock(from: number): Disposable {
   return { [Symbol.dispose]: () => void (globalThis.setTimeout = wait) }
 }
 
-test('who never ends a body is left: in a minute once it is answered, in ten where it is read', async () => {
+test('a body that never ends is dropped one minute after its response, or after ten while being read', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const { key } = await alice.key()
@@ -50,7 +50,7 @@ function hastenTimeouts(): Disposable {
   return { [Symbol.dispose]: () => void (globalThis.setInterval = each) }
 }
 
-test('a stream that has nothing to say says so each 15 seconds', async () => {
+test('an idle stream sends a heartbeat every 15 seconds', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const chat = (await alice.post('/chats', { model: 'sim/script' })).body.data.id
@@ -93,7 +93,7 @@ function answersOf(path: string) {
   return { found: responses, [Symbol.dispose]: () => void unsubscribe('http.server.request.start', hear) }
 }
 
-test('a follower that reads nothing more and loses its right is gone soon, with what waits for it', async () => {
+test('a follower that stops reading and loses access is disconnected soon, with its backlog', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0' } })
   const alice = await server.person('Alice')
   const key = await alice.key()

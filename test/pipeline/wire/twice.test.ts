@@ -16,7 +16,7 @@ const shapes = {
 const fields = ['Host', 'Authorization', 'X-Api-Key', 'Content-Length'] as const
 
 for (const { read, environment } of READERS)
-  test(`a header that may stand once and stands twice is 400 at every way in, in its own words, alike or not, ${read}`, async (t) => {
+  test(`a repeated single-value header is a 400 on every interface, in its format, ${read}`, async (t) => {
     await using server = await testServer({ environment })
     const { key } = await (await server.person('Alice')).key()
     const values = { Host: '127.0.0.1', Authorization: `Bearer ${key}`, 'X-Api-Key': key, 'Content-Length': '2' }

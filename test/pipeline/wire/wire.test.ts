@@ -34,7 +34,7 @@ function send(origin: string, ...parts: (string | Buffer)[]): Promise<RawAnswer>
 
 const closing = 'host: localhost\r\nconnection: close\r\n'
 
-test('every answer names its request and the version, whatever was asked and however badly', async () => {
+test('every response has a request ID and a version, even for malformed requests', async () => {
   await using server = await testServer()
   const get = (path: string) => `GET ${path} HTTP/1.1\r\n${closing}\r\n`
   const requests: [string, number][] = [
@@ -84,7 +84,7 @@ test('every answer names its request and the version, whatever was asked and how
   }
 })
 
-test('a transfer coding other than `chunked` is 501 on every surface, and its body reaches nobody', async () => {
+test('a transfer coding other than `chunked` is a 501 on every surface, and its body is discarded', async () => {
   await using server = await testServer()
   const chunks = 'content-type: application/json\r\nx-uk-csrf: 1\r\n'
   for (const path of [
@@ -105,7 +105,7 @@ test('a transfer coding other than `chunked` is 501 on every surface, and its bo
     }
 })
 
-test('who uploads too much and closes afterwards still reads why it was refused', async () => {
+test('a client that uploads too much and then closes still receives the reason', async () => {
   await using server = await testServer()
   const head = `POST /v1/auth/sign-in HTTP/1.1\r\n${closing}x-uk-csrf: 1\r\ncontent-type: application/json\r\n`
   const megabytes = Buffer.alloc(16 << 20, 'a')
@@ -122,7 +122,7 @@ test('who uploads too much and closes afterwards still reads why it was refused'
   assert.equal(JSON.parse(chunkedReply.text).error.type, 'payload_too_large')
 })
 
-test('settings are changed only as they were seen, and a weak tag proves nothing', async () => {
+test('settings change only if unchanged since read, and weak tags don’t match', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const etag = (await alice.get('/settings')).headers.get('etag')!
@@ -140,7 +140,7 @@ test('settings are changed only as they were seen, and a weak tag proves nothing
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 412])
 })
 
-test('a parameter of any name is read as one, and text is UTF-8', async () => {
+test('parameters can have any name, and text is UTF-8', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   for (const name of ['__proto__', 'constructor', 'toString', 'nothing']) {
@@ -161,7 +161,7 @@ test('a parameter of any name is read as one, and text is UTF-8', async () => {
   assert.deepEqual([answer.status, JSON.parse(answer.text).error.code], [400, 'malformed_json'])
 })
 
-test('the bare address leads to the app', async () => {
+test('the root address redirects to the app', async () => {
   await using server = await testServer()
   for (const method of ['GET', 'HEAD']) {
     const root = await fetch(`${server.origin}/`, { method, redirect: 'manual' })

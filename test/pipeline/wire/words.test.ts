@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testServer } from '../../server.ts'
 
-test('what is wrong with a value is said in plain words, and what would be right', async () => {
+test('errors say in plain words what is wrong with a value and what is allowed', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const messageOf = async (method: string, path: string, body?: object) => {
@@ -51,7 +51,7 @@ test('what is wrong with a value is said in plain words, and what would be right
   assert.equal(await endpoint({ headers: { 'a b': 'c' } }), '`headers.a b` must be the name of an HTTP header.')
 })
 
-test('a field that is misspelt is told the one that was meant, wherever it stands', async () => {
+test('a misspelled field gets a suggestion, at any depth', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const messageOf = async (method: string, path: string, body?: object) => {
@@ -79,7 +79,7 @@ test('a field that is misspelt is told the one that was meant, wherever it stand
   assert.deepEqual(await messageOf('POST', '/chats', { [long]: 1 }), unknownField(long, null))
 })
 
-test('what is not there is named by its kind and id, the same for a stranger as for whoever made it up', async () => {
+test('missing resources are named by kind and ID, identically for strangers and made-up IDs', async () => {
   await using server = await testServer()
   const [alice, mallory] = [await server.person('Alice'), await server.person('Mallory')]
   const messageOf = async (who: typeof alice, path: string) => {

@@ -38,7 +38,7 @@ function splitAt(bytes: Buffer, places: readonly number[]): Buffer[] {
 const chunkedBody = (parts: readonly string[]): string =>
   `${parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n`
 
-test('an answer reads the same however the network cuts it', () => {
+test('a response parses the same however the network splits it', () => {
   const text = fc.string({ unit: 'binary-ascii', maxLength: 60 })
   fc.assert(
     fc.property(
@@ -72,7 +72,7 @@ test('an answer reads the same however the network cuts it', () => {
   )
 })
 
-test('heads that come before the answer are told, and answers without a body end with their head', () => {
+test('interim heads are reported, and responses without a body end with their head', () => {
   const answer = read(whole('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n'))
   assert.deepEqual(
     answer.heads.map(([status]) => status),
@@ -83,7 +83,7 @@ test('heads that come before the answer are told, and answers without a body end
   assert.ok(read(whole('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n'), { method: 'HEAD' }).ended)
 })
 
-test('a connection is kept when both sides mean it', () => {
+test('a connection is kept only if both sides allow it', () => {
   const keepsAlive = (head: string): boolean => read(whole(`${head}\r\nContent-Length: 0\r\n\r\n`)).keepAlive
   assert.equal(keepsAlive('HTTP/1.1 200 OK'), true)
   assert.equal(keepsAlive('HTTP/1.1 200 OK\r\nConnection: Keep-Alive'), true)
@@ -92,7 +92,7 @@ test('a connection is kept when both sides mean it', () => {
   assert.equal(keepsAlive('HTTP/1.0 200 OK\r\nConnection: keep-alive'), true)
 })
 
-test('bytes behind an answer end the connection and do not answer the next request', () => {
+test('bytes after a response end the connection and don’t answer the next request', () => {
   const answer = read(
     whole('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother'),
   )
@@ -101,7 +101,7 @@ test('bytes behind an answer end the connection and do not answer the next reque
   assert.equal(answer.keepAlive, false)
 })
 
-test('an answer that two readers could understand in two ways is refused', () => {
+test('an ambiguous response is refused', () => {
   for (const head of [
     'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6',
     'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked',
@@ -140,7 +140,7 @@ test('an answer that two readers could understand in two ways is refused', () =>
     )
 })
 
-test('a head without an end is given up, byte by byte too', () => {
+test('a head without an end is abandoned, even byte by byte', () => {
   const line = `X-Long: ${'x'.repeat(1000)}\r\n`
   const endless = Array.from({ length: 80 }, () => Buffer.from(line))
   assert.throws(() => read([Buffer.from('HTTP/1.1 200 OK\r\n'), ...endless]), { code: 'UK_NO_HTTP' })
@@ -154,7 +154,7 @@ test('a head without an end is given up, byte by byte too', () => {
   )
 })
 
-test('an answer that breaks off is not whole', () => {
+test('a truncated response is incomplete', () => {
   assert.equal(read(whole('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'), { closes: true }).ended, false)
   assert.equal(
     read(whole('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'), { closes: true }).ended,
@@ -163,7 +163,7 @@ test('an answer that breaks off is not whole', () => {
   assert.equal(read(whole('HTTP/1.1 200'), { closes: true }).ended, false)
 })
 
-test('a header that is called like what every object has is a header', () => {
+test('a header named like an object property is an ordinary header', () => {
   const text = 'HTTP/1.1 200 OK\r\nconstructor: a\r\n__proto__: b\r\ncontent-length: 0\r\n\r\n'
   let answer: Record<string, unknown> = {}
   const parser = new AnswerParser({ head: (_, headers) => void (answer = headers), data() {}, end() {} })

@@ -68,7 +68,7 @@ function ask(send: Partial<Send>, to = outbound): Promise<{ status: number; text
   })
 }
 
-test('many calls at once each get their own answer, over connections that are used again', async () => {
+test('concurrent calls each get their own response over reused connections', async () => {
   const call = async (bytes: Buffer, body: Buffer | string): Promise<void> => {
     const { text } = await ask({ body })
     assert.equal(text, createHash('sha256').update(bytes).digest('hex'))
@@ -83,7 +83,7 @@ test('many calls at once each get their own answer, over connections that are us
   assert.ok(sockets.size <= 40, `${sockets.size} connections`)
 })
 
-test('an answer that comes before the request was sent whole is read, and the next call is answered too', async () => {
+test('a response before the end of its request is read, and the next call works', async () => {
   for (let i = 0; i < 3; i++) {
     const early = await ask({ path: '/early', body: Buffer.alloc(8 << 20) }).catch((error: Error) => error)
     // The other side may reset the connection under the body; then that is what is told.
@@ -92,7 +92,7 @@ test('an answer that comes before the request was sent whole is read, and the ne
   }
 })
 
-test('nothing of a request leaves once the end of its answer was told: its memory may be somebody else’s by then', async () => {
+test('no request byte is sent after the end of its response, because its memory may be reused', async () => {
   let came = 0
   let foreign = 0
   // It answers at the head, and reads the body only when all that is to come has had time to come.
@@ -124,7 +124,7 @@ test('nothing of a request leaves once the end of its answer was told: its memor
   early.close()
 })
 
-test('a reader that pauses holds the sender back, and one that leaves ends the connection', async () => {
+test('a paused reader applies back pressure, and a leaving reader closes the connection', async () => {
   let bytes = 0
   let pauseCount = 0
   await new Promise<void>((resolve) => {
@@ -152,7 +152,7 @@ test('a reader that pauses holds the sender back, and one that leaves ends the c
   })
 })
 
-test('a server that hangs up is told as such, before its answer and in the midst of it', async () => {
+test('a server that closes before or during its response is reported as such', async () => {
   const answers = [
     '',
     'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf',
@@ -168,7 +168,7 @@ test('a server that hangs up is told as such, before its answer and in the midst
   rude.close()
 })
 
-test('headers and paths that would be read as more than they are do not leave', async () => {
+test('headers and paths that would inject lines aren’t sent', async () => {
   const invalidSends: Partial<Send>[] = [
     { path: '/a b' },
     { path: '/a\r\nX: y' },
@@ -181,7 +181,7 @@ test('headers and paths that would be read as more than they are do not leave', 
   for (const send of invalidSends) await assert.rejects(async () => ask(send), TypeError, JSON.stringify(send))
 })
 
-test('nobody can be connected to: who waits beyond the most connections is told so too', async () => {
+test('an unreachable server fails all waiting calls, including those above the connection limit', async () => {
   let attempts = 0
   const lane = new Lane('127.0.0.1:9', {
     mostConnections: 2,
@@ -215,7 +215,7 @@ test('nobody can be connected to: who waits beyond the most connections is told 
   assert.equal(attempts, 7)
 })
 
-test('a connection that was given up for being idle carries nothing more', async () => {
+test('an abandoned idle connection carries no more requests', async () => {
   const before = sockets.size
   const { hostname, port, protocol, host } = new URL(origin)
   const lane = new Lane(host, {
@@ -247,7 +247,7 @@ test('a connection that was given up for being idle carries nothing more', async
   lane.destroy()
 })
 
-test('calls that were given up while they waited cost no connection', async () => {
+test('calls canceled while waiting open no connection', async () => {
   const own = createOutbound(addressPolicy(['127.0.0.1/32']))
   const before = sockets.size
   const leave = (): Promise<string> =>
@@ -267,7 +267,7 @@ test('calls that were given up while they waited cost no connection', async () =
   await own[Symbol.asyncDispose]()
 })
 
-test('who still holds a connection of an answer that is over cannot touch the call that has it next', async () => {
+test('the controller of a finished response can’t affect the connection’s next call', async () => {
   const own = createOutbound(addressPolicy(['127.0.0.1/32']))
   let dispatchController: Dispatcher.DispatchController | undefined
   await new Promise<void>((resolve, reject) =>
@@ -287,7 +287,7 @@ test('who still holds a connection of an answer that is over cannot touch the ca
   await own[Symbol.asyncDispose]()
 })
 
-test('a reader that fails at the end of an answer is told of it', async () => {
+test('a reader that throws at the end of a response gets its error', async () => {
   const error = await new Promise<Error>((resolve) =>
     outbound.dispatch(
       { origin, path: '/', method: 'POST', headers: [], body: 'x', credential: '', party: 'anybody' },

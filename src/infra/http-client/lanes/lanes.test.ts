@@ -17,7 +17,7 @@ const get = async (outbound: Pick<Outbound, 'dispatch'>, url: string, whose: Exc
     await retrieve(outbound, { url: new URL(url), mostBytes: 1_000, timeoutMs: 5_000, hops: 0, ...whose })
   ).bytes.toString()
 
-test('a connection is used again by who used it, and by nobody with another credential or for another party', async () => {
+test('a connection is reused only with the same credential and party', async () => {
   const requestsBySocket = new Map<Socket, string[]>()
   await using server = await startRaw(({ path }, socket) => {
     requestsBySocket.set(socket, [...(requestsBySocket.get(socket) ?? []), path])
@@ -34,7 +34,7 @@ test('a connection is used again by who used it, and by nobody with another cred
   )
 })
 
-test('a connection on which something comes that nobody asked for is closed, and carries nothing more', async () => {
+test('a connection that receives unrequested bytes is closed', async () => {
   const sockets: Socket[] = []
   await using server = await startRaw((_, socket) => {
     if (!sockets.includes(socket)) sockets.push(socket)
@@ -51,7 +51,7 @@ test('a connection on which something comes that nobody asked for is closed, and
   assert.equal(await get(outbound, server.origin, whose), '1')
 })
 
-test('lanes and idle connections are bounded; the ones that were unused longest go', async () => {
+test('lanes and idle connections are bounded, and the least recently used are closed', async () => {
   let open = 0
   await using server = await startRaw((_, socket) => writeAnswer(socket, { body: '{}' }))
   const lanes = new Lanes(

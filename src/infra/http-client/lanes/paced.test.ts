@@ -47,7 +47,7 @@ function read(
   )
 }
 
-test('answers that come as fast as they can bring a bounded number of bytes in each turn of the event loop', async () => {
+test('fast responses deliver a bounded number of bytes per event-loop turn', async () => {
   const count = 12
   let bytes = 0
   const all = Promise.all(
@@ -63,7 +63,7 @@ test('answers that come as fast as they can bring a bounded number of bytes in e
   assert.ok(most > 0 && most <= 512 << 10, `${most} bytes in one turn`)
 })
 
-test('a reader that pauses is never resumed by its turn, and nothing is lost', async () => {
+test('a paused reader is never resumed by its turn, and no data is lost', async () => {
   let isPaused = false
   let early = 0
   const size = await read('anybody', (controller) => {

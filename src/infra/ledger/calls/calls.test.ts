@@ -11,7 +11,7 @@ import { createLedger } from '../create-ledger.ts'
 import { callsPage, costsOf } from './calls.ts'
 import { sumDays, totalOf } from './usage-days.ts'
 
-test('calls are paged newest first, filtered, and summed up per model, provider, key, day, chat and run', async (t) => {
+test('calls are paged newest first, filtered, and summed per model, provider, key, day, chat and run', async (t) => {
   await using stack = new AsyncDisposableStack()
   const database = stack.use(await testDatabase())
   const postgres = stack.use(connectPostgres(database.connection, () => {}))

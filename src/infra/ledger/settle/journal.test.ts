@@ -9,7 +9,7 @@ import { createLog } from '../../log.ts'
 import { settleItem, sharedBy } from './item.ts'
 import { createJournal, journalsIn } from './journal.ts'
 
-test('a file that has grown gives way to the next, which knows the calls that are under way', (t) => {
+test('a large journal is replaced by a new one with the open calls', (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'ukiyo-journal-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const mine = newId()
@@ -55,7 +55,7 @@ test('a file that has grown gives way to the next, which knows the calls that ar
   assert.equal(readdirSync(dir).length, 1, 'a call is under way')
 })
 
-test('a disk that was full is written to again when there is room, with the calls that are under way', (t) => {
+test('after a full disk, writing resumes with the open calls', (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'ukiyo-journal-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const mine = newId()

@@ -54,7 +54,7 @@ async function instance(t: TestContext) {
 const refusedWith = (code: string) => (error: unknown) =>
   error instanceof Refusal && error.status === 402 && error.code === code
 
-test('calls of a process that was killed are settled when they were sent, and released when not', async (t) => {
+test('calls of a killed process are settled if they were sent and released otherwise', async (t) => {
   const { ledger: start, database, postgres, balance, lines, held, record, open } = await instance(t)
   const by = payer({ key: { id: newId(), cap: { nano: 5_000n, period: 'total' } } })
   await (await start()).grant(postgres.db, by.accountId, 10_000n, '', null)
@@ -87,7 +87,7 @@ test('calls of a process that was killed are settled when they were sent, and re
   assert.equal(await record(unsent!), undefined)
 })
 
-test('calls that nothing held are known after their process was killed, as they ended or as interrupted', async (t) => {
+test('unreserved calls of a killed process are recorded as ended or interrupted', async (t) => {
   const { ledger: start, database, postgres, record } = await instance(t)
   const dir = join(database.dataDir, 'calls')
   const by = payer({ tier: 'unlimited', key: { id: newId(), cap: null } })
@@ -157,7 +157,7 @@ test('calls that nothing held are known after their process was killed, as they 
   )
 })
 
-test('a call that no column can hold is refused to its caller alone, and an absurd bill is recorded as far as it goes', async (t) => {
+test('an unstorable call is refused only to its caller, and an absurd cost is recorded up to the limit', async (t) => {
   const { ledger: start, postgres, open, held, record } = await instance(t)
   const ledger = await start()
   const [rich, poor] = [payer(), payer()]
@@ -180,7 +180,7 @@ test('a call that no column can hold is refused to its caller alone, and an absu
   assert.equal(await open(), 1n)
 })
 
-test('one record that cannot be stored does not keep the others from being settled', async (t) => {
+test('one unstorable record doesn’t block the settlement of others', async (t) => {
   const { ledger: start, record } = await instance(t)
   const ledger = await start()
   const by = payer({ tier: 'unlimited' })

@@ -81,29 +81,25 @@ for (const rate of [8_000, 16_000, 22_050, 24_000])
     assert.deepEqual(await at.left(), [])
   })
 
-test(
-  'what was made is heard as it was: a decoder finds the same length and loudness, and no fault',
-  skipOptions,
-  async () => {
-    await using at = await converting()
-    const original = Buffer.concat(await all(tone().bytes))
-    for (const format of at.converter.formats) {
-      if (format === 'pcm') continue
-      const bytes = Buffer.concat(await all(at.converter.fromPcm(tone(), format, { account, comment: 'Simulated' })))
-      const pcm = execFileSync(
-        ffmpeg!,
-        ['-v', 'error', '-xerror', '-i', 'pipe:0', '-f', 's16le', '-ar', String(sampleRate), '-ac', '1', 'pipe:1'],
-        { input: bytes },
-      )
-      const length = pcm.length / 2 / sampleRate
-      assert.ok(Math.abs(length - seconds) < 0.15, `${format}: ${length} s`)
-      assert.ok(Math.abs(power(pcm) / power(original) - 1) < 0.15, `${format}: ${power(pcm)} of ${power(original)}`)
-      if (format === 'opus' || format === 'flac') assert.ok(bytes.includes('Simulated'), `${format} says what it is`)
-    }
-  },
-)
+test('encoded sound decodes to the same length and loudness without errors', skipOptions, async () => {
+  await using at = await converting()
+  const original = Buffer.concat(await all(tone().bytes))
+  for (const format of at.converter.formats) {
+    if (format === 'pcm') continue
+    const bytes = Buffer.concat(await all(at.converter.fromPcm(tone(), format, { account, comment: 'Simulated' })))
+    const pcm = execFileSync(
+      ffmpeg!,
+      ['-v', 'error', '-xerror', '-i', 'pipe:0', '-f', 's16le', '-ar', String(sampleRate), '-ac', '1', 'pipe:1'],
+      { input: bytes },
+    )
+    const length = pcm.length / 2 / sampleRate
+    assert.ok(Math.abs(length - seconds) < 0.15, `${format}: ${length} s`)
+    assert.ok(Math.abs(power(pcm) / power(original) - 1) < 0.15, `${format}: ${power(pcm)} of ${power(original)}`)
+    if (format === 'opus' || format === 'flac') assert.ok(bytes.includes('Simulated'), `${format} says what it is`)
+  }
+})
 
-test('parts come while the sound is still being made, and joined they are one file', async () => {
+test('parts arrive while the sound is being made, and joined they are one file', async () => {
   await using at = await converting(null)
   for (const format of ['mp3', 'opus'] as const) {
     let [requestCount, first] = [0, null as number | null]
@@ -129,7 +125,7 @@ test('parts come while the sound is still being made, and joined they are one fi
 })
 
 test(
-  'sound of other formats is read by ffmpeg; a playlist reads no file of this machine, and what is no sound is an error',
+  'ffmpeg decodes other formats, a playlist can’t read local files, and non-audio is an error',
   skipOptions,
   async () => {
     await using at = await converting()
@@ -156,7 +152,7 @@ test(
   },
 )
 
-test('the conversion for a caller who leaves ends, and nothing of it stays', skipOptions, async () => {
+test('a conversion ends when its caller leaves, without leftovers', skipOptions, async () => {
   await using at = await converting()
   const endless = (): Pcm => ({
     sampleRate,
@@ -175,7 +171,7 @@ test('the conversion for a caller who leaves ends, and nothing of it stays', ski
   assert.ok((await at.facts(mp3)).durationSeconds! > 2, 'the next is made')
 })
 
-test('a format that cannot be made here says what to install', async () => {
+test('an unavailable format says what to install', async () => {
   await using at = await converting(null)
   assert.deepEqual(at.converter.formats, ['pcm', 'wav', 'mp3', 'opus'])
   assert.throws(() => at.converter.fromPcm(tone(), 'aac', { account }), {
@@ -185,7 +181,7 @@ test('a format that cannot be made here says what to install', async () => {
   assert.throws(() => at.converter.toPcm(tone().bytes, 16_000, { account }), { name: 'FormatNotMade' })
 })
 
-test('samples that come in any parts are read whole, and at another rate keep their shape', () => {
+test('samples are read completely from any parts and keep their shape at another rate', () => {
   const reader = new SampleReader()
   const bytes = Buffer.from([1, 0, 2, 0, 0xff, 0xff, 3, 0x80])
   const outputs = [

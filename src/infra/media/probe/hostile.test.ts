@@ -53,7 +53,7 @@ const spoilt = (files: readonly Buffer[]): fc.Arbitrary<Buffer> =>
       return bytes
     })
 
-test('whatever is done to a file, it is read within its bounds or refused in words, and the next one is read', async () => {
+test('any damaged file is read within limits or refused with a message, and the next one is read', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'uk-hostile-'))
   await using probe = createMediaProbe({ timeMs: 10_000 })
   try {

@@ -39,7 +39,7 @@ async function probing() {
   }
 }
 
-test('pictures, sound and video are known by their bytes: kind, type, size and length', async () => {
+test('images, audio and video are recognized by their bytes: kind, type, size and length', async () => {
   await using probe = await probing()
   for (const [format, type, extension] of [
     ['png', 'image/png', 'png'],
@@ -71,7 +71,7 @@ test('pictures, sound and video are known by their bytes: kind, type, size and l
   assert.deepEqual([sound.kind, sound.type, sound.extension, sound.durationSeconds], ['audio', 'audio/wav', 'wav', 2])
 })
 
-test('a picture of a camera that lay on its side has the size that it is seen in', async () => {
+test('a rotated camera image has its displayed size', async () => {
   await using probe = await probing()
   const lying = await sharp({ create: { width: 300, height: 200, channels: 3, background: '#369' } })
     .jpeg()
@@ -81,7 +81,7 @@ test('a picture of a camera that lay on its side has the size that it is seen in
   assert.deepEqual([width, height], [200, 300])
 })
 
-test('a file that is empty, of another kind, cut off or damaged is refused as such', async () => {
+test('empty, foreign, truncated and damaged files get specific errors', async () => {
   await using probe = await probing()
   const png = await drawPicture({ ...scene, format: 'png', transparent: false })
   const jpeg = await drawPicture({ ...scene, format: 'jpeg', transparent: false })
@@ -101,7 +101,7 @@ test('a file that is empty, of another kind, cut off or damaged is refused as su
   assert.match(await probe.why(Buffer.concat([headOnly, Buffer.alloc(5_000)])), /^damaged:/)
 })
 
-test('a WAV file that was streamed claims two gigabytes, and lasts as long as its samples', async () => {
+test('a streamed WAV file claiming two gigabytes has the length of its samples', async () => {
   await using probe = await probing()
   const bytes = wave(3)
   bytes.writeUInt32LE(0x7fff_f000, 40)
@@ -109,7 +109,7 @@ test('a WAV file that was streamed claims two gigabytes, and lasts as long as it
   assert.equal(durationSeconds, 3)
 })
 
-test('pixels and hours beyond all measure are refused, and nothing is unpacked for it', async () => {
+test('excessive dimensions and durations are refused without decoding', async () => {
   await using probe = await probing()
   assert.match(await probe.why(hugePng(12_000, 12_000)), /^too_large: It has 12000 × 12000 pixels/)
   const video = Buffer.from(await drawVideo({ ...scene, seconds: 1, fps: 10 }))
@@ -119,7 +119,7 @@ test('pixels and hours beyond all measure are refused, and nothing is unpacked f
   assert.match(await probe.why(video), /^(too_large: Its duration is|damaged)/)
 })
 
-test('a picture that is sent on says nothing of where it was taken, and is seen as before', async () => {
+test('a stripped image has no location and looks the same', async () => {
   await using probe = await probing()
   const photo = await sharp({ create: { width: 60, height: 40, channels: 3, background: '#a52' } })
     .jpeg()

@@ -23,7 +23,7 @@ async function webm(packets: number, apart: number): Promise<Buffer> {
   return Buffer.from(target.buffer!)
 }
 
-test('sound whose container says that it is short lasts as long as its packets; a WAV file with more behind its end is refused', async () => {
+test('sound longer than declared has the length of its packets, and a WAV file with extra data is refused', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sound-length-'))
   await using probe = createMediaProbe()
   const facts = async (bytes: Buffer) => {

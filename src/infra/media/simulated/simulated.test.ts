@@ -15,7 +15,7 @@ import { drawVideo } from './video.ts'
 const ffmpeg = await findProgram('ffmpeg')
 const scene = { width: 640, height: 360, words: 'two boats' }
 
-test('a simulated picture has the size and format asked, is the same twice, and another for other words', async () => {
+test('a simulated image has the requested size and format and depends only on its words', async () => {
   for (const format of ['png', 'jpeg', 'webp'] as const) {
     const bytes = await drawPicture({ ...scene, format, transparent: false })
     assert.deepEqual(bytes, await drawPicture({ ...scene, format, transparent: false }), format)
@@ -29,7 +29,7 @@ test('a simulated picture has the size and format asked, is the same twice, and 
   assert.equal(clear[3], 0, 'no sky')
 })
 
-test('the word in a picture is drawn as lines: no font is asked for, and it stands out from its ground', async () => {
+test('the label of an image is drawn as lines without fonts and stands out from its background', async () => {
   const svg = sceneOf({ ...scene, transparent: false })
   assert.doesNotMatch(svg, /<text|font/)
   const [with_, without] = await Promise.all(
@@ -45,7 +45,7 @@ test('the word in a picture is drawn as lines: no font is asked for, and it stan
 })
 
 test(
-  'a simulated video is the same twice; a decoder shows as many frames as asked, the picture, and a bar that grows',
+  'a simulated video is deterministic and decodes to the requested frames with an image and a growing bar',
   {
     ...needs(ffmpeg !== null, 'ffmpeg'),
   },
@@ -81,7 +81,7 @@ test(
   },
 )
 
-test('a simulated sound is as long as its text takes, and is heard', async () => {
+test('simulated sound is audible and as long as its text takes', async () => {
   const parts: Uint8Array[] = []
   for await (const part of toneOf('hello', 1.25)) parts.push(part)
   const sound = Buffer.concat(parts)
@@ -92,7 +92,7 @@ test('a simulated sound is as long as its text takes, and is heard', async () =>
   assert.equal(secondsOf('x'.repeat(150), 2), 5)
 })
 
-test('simulated words begin by saying so, and fill the time without a gap', () => {
+test('simulated words start with a notice and fill the time without gaps', () => {
   const segments = simulatedWords('abc', 10)
   const words = segments.flat()
   assert.equal(

@@ -25,7 +25,7 @@ async function collect(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
 /** Somebody speaks: it is neither silence nor one tone. */
 const isLoud = (pcm: Buffer): boolean => new Set(new Int16Array(pcm.buffer, pcm.byteOffset, pcm.length >> 1)).size > 500
 
-test('a text is cut into pieces that people would pause at; the first is short, and nothing is lost', () => {
+test('text is split into pieces at natural pauses, the first one short, without losing anything', () => {
   const text =
     'This first sentence is long enough that nobody would want to wait until all of it is spoken, is it not? Yes. No. ' +
     'Dr. Smith paid 3.50 for it.\n\nA new paragraph. ' +
@@ -45,7 +45,7 @@ test('a text is cut into pieces that people would pause at; the first is short, 
   assert.equal(plain('Café “naïve” — 東京'), 'Cafe "naive"  -    ')
 })
 
-test('flite speaks each of its voices, a word without a blank too, faster where that is asked', async () => {
+test('flite speaks with each voice, also words without spaces and at higher speed', async () => {
   await using flite = createFlite()
   for (const { name } of flite.voices) {
     const { sampleRate, bytes } = await flite.speak('Hello.', optionsOf({ voice: name }))
@@ -67,7 +67,7 @@ test('flite speaks each of its voices, a word without a blank too, faster where 
     await assert.rejects(flite.speak(unread, optionsOf()), { name: 'NoSuchVoice', param: 'input' })
 })
 
-test('alice has a book read; bob’s word is spoken before her second page, and who leaves is not spoken to', async () => {
+test('one account’s book doesn’t delay another’s word, and speech stops for a departed caller', async () => {
   await using flite = createFlite()
   const leaving = new AbortController()
   const book = 'It was a dark and stormy night, and the rain fell in torrents upon the roofs of the town. '.repeat(200)
@@ -85,7 +85,7 @@ test('alice has a book read; bob’s word is spoken before her second page, and 
   assert.ok(isLoud(await collect((await flite.speak('Once more.', optionsOf())).bytes)))
 })
 
-test('the voices of espeak-ng are read from its table: English first, tags of BCP 47, none twice', () => {
+test('espeak-ng’s voice table is parsed: English first, BCP 47 tags, no duplicates', () => {
   const table = [
     'Pty Language       Age/Gender VoiceName          File                 Other Languages',
     ' 5  af              --/M      Afrikaans          gmw/af',
@@ -111,7 +111,7 @@ test('the voices of espeak-ng are read from its table: English first, tags of BC
 })
 
 test(
-  'espeak-ng speaks many languages; the text is never among the arguments, and who leaves ends its process',
+  'espeak-ng speaks many languages, never gets text as an argument, and ends when its caller leaves',
   {
     ...needs(program !== null, 'espeak-ng'),
   },

@@ -11,7 +11,7 @@ import { type Caller, asCaller } from './callers.ts'
 const caller = (name: string): Caller => ({ name, signal: null, reads: false })
 const LONG = `select repeat('x', 100000) as text from generate_series(1, 30)`
 
-test('long results bring a bounded number of bytes in each turn of the event loop, and come whole', async () => {
+test('long results deliver a bounded number of bytes per event-loop turn and arrive complete', async () => {
   await using database = await testDatabase()
   await using connections = openConnections(database.connection, () => {})
   const { pool } = connections.postgres
@@ -42,7 +42,7 @@ test('long results bring a bounded number of bytes in each turn of the event loo
   assert.ok(most > 0 && most <= 2 << 20, `${most} bytes in one turn`)
 })
 
-test('an account that mostly reads long results reads two at the same time, until it reads short ones again', async () => {
+test('an account that mostly reads long results reads two at a time until its results are short again', async () => {
   await using database = await testDatabase()
   await using connections = openConnections(database.connection, () => {})
   const { pool } = connections.postgres

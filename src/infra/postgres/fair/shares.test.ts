@@ -49,7 +49,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
   )
 
-test('an account whose statements are slow gets half of the connections, and leaves the others theirs', () =>
+test('an account with slow statements gets half of the connections and leaves the rest to others', () =>
   world({}, async (world) => {
     const first = Array.from({ length: 60 }, () => codeOf(slow(world, caller('a'))))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts / 2)
@@ -63,7 +63,7 @@ test('an account whose statements are slow gets half of the connections, and lea
     assert.deepEqual(new Set(await Promise.all([...first, ...second])), new Set(['done']))
   }))
 
-test('an account that waits too long for itself is told so, and not that the database is away', () =>
+test('an account that waits too long for its own share gets a specific error', () =>
   world({ waitMs: 1 }, async (world) => {
     const holders = Array.from({ length: CONNECTIONS.accounts / 2 }, () => slow(world, caller('a')))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts / 2)
@@ -77,7 +77,7 @@ test('an account that waits too long for itself is told so, and not that the dat
     await Promise.all(holders)
   }))
 
-test('what the server does for itself, rights, leases and the ledger go on while accounts hold all they can get', () =>
+test('the server’s own work, permissions, leases and ledger continue while accounts hold all they can get', () =>
   world({}, async (world) => {
     const { connections } = world
     const holders = Array.from({ length: CONNECTIONS.accounts }, (_, n) => slow(world, caller(`a${n}`)))
@@ -99,7 +99,7 @@ test('what the server does for itself, rights, leases and the ledger go on while
     await Promise.all([...holders, ...own])
   }))
 
-test('calls that need a second connection within a transaction get one where their account has its share', () =>
+test('a call in a transaction gets a second connection even if its account has its share', () =>
   world({}, async (world) => {
     const { db, pool } = world.connections.postgres
     const everyoneIn = Promise.withResolvers<void>()
@@ -148,7 +148,7 @@ for (const kind of ['a statement', 'a transaction'] as const) {
       await quick(world, caller('a', { reads: true }))
     }))
 
-  test(`${kind} of a change is let run when its caller leaves`, () =>
+  test(`${kind} of a change finishes when its caller leaves`, () =>
     world({ readMs: 30 }, async (world) => {
       const leaving = new AbortController()
       const change = codeOf(run(world, caller('a', { signal: leaving.signal })))
@@ -160,7 +160,7 @@ for (const kind of ['a statement', 'a transaction'] as const) {
     }))
 }
 
-test('a transaction limits its statements by itself, and no parameter of a connection start does', () =>
+test('transactions limit their statements without connection startup parameters', () =>
   world({}, async ({ connections: { postgres } }) => {
     const limitOf = (who: Caller | null): Promise<string> => {
       const ask = (): Promise<string> =>
@@ -180,7 +180,7 @@ test('a transaction limits its statements by itself, and no parameter of a conne
     assert.equal(rows[0]!.source, 'session', 'set on the connection of our own, after its start')
   }))
 
-test('a caller who leaves while it waits for a connection waits no more', () =>
+test('a caller who leaves while waiting for a connection stops waiting', () =>
   world({}, async (world) => {
     const holders = Array.from({ length: CONNECTIONS.accounts / 2 }, () => slow(world, caller('a')))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts / 2)

@@ -37,7 +37,7 @@ const path = fc.oneof(
   fc.integer({ min: 1, max: 255 }).map((length) => 'a'.repeat(length)),
 )
 
-test('the steps for a path grow with its length times that of the globs, with exclusions too', () => {
+test('steps per path grow with path length × glob length, also with exclusions', () => {
   fc.assert(
     fc.property(fc.array(hostile, { minLength: 1, maxLength: 8 }), path, (globs, name) => {
       const work = new Work(Number.POSITIVE_INFINITY)
@@ -68,7 +68,7 @@ test('exclusions cost no more than inclusions, because a path is matched once fo
   assert.equal(work.with.spent, work.without.spent)
 })
 
-test('globs that would take too long for a path are refused by name', () => {
+test('globs that would take too long are refused by name', () => {
   const long = 'a'.repeat(250)
   const name = Array.from({ length: 16 }, () => long).join('/')
   const glob = `**/${'*a'.repeat(450)}b`

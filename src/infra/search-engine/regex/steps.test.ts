@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { MOST_STEPS, stepsOf } from './steps.ts'
 
-test('the steps of a pattern are known before it is compiled', () => {
+test('a pattern’s steps are estimated before compiling', () => {
   for (const [pattern, steps] of [
     ['abc', 3],
     ['(ab){3}', 9],
@@ -26,7 +26,7 @@ test('the steps of a pattern are known before it is compiled', () => {
     assert.equal(stepsOf(pattern), steps, pattern)
 })
 
-test('a pattern that is dear to compile is refused before', () => {
+test('an expensive pattern is refused before compiling', () => {
   for (const pattern of [
     '(a?){1000}'.repeat(90),
     `\\Q[\\E(?:${'ab.'.repeat(300)}){1000}`,
@@ -38,7 +38,7 @@ test('a pattern that is dear to compile is refused before', () => {
     assert.ok(stepsOf(pattern) > MOST_STEPS, pattern)
 })
 
-test('a compiled pattern of re2js is not much larger than was foretold', () => {
+test('a compiled re2js pattern isn’t much larger than estimated', () => {
   const pattern = fc.letrec((tie) => ({
     one: fc.oneof(
       { maxDepth: 4 },

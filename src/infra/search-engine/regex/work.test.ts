@@ -45,7 +45,7 @@ for (const [way, of] of Object.entries(ways)) {
     assert.ok(work.spent < 40_000, `${work.spent} steps`)
   })
 
-  test(`${way}: a search whose caller left ends within some ten thousand steps`, { skip: way === 'word' }, () => {
+  test(`${way}: a search ends within some ten thousand steps after its caller leaves`, { skip: way === 'word' }, () => {
     const reason = new Error('left')
     const work = new Work(Number.POSITIVE_INFINITY, () => {
       throw reason

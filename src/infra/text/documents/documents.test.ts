@@ -14,7 +14,7 @@ const assertRefused = (kind: DocumentKind, bytes: Uint8Array | string, reason: U
     { name: 'Unreadable', reason },
   )
 
-test('a word processor’s file becomes Markdown: headings, lists, tables', async () => {
+test('a word processor file becomes Markdown: headings, lists, tables', async () => {
   const paragraph = (text: string, style = ''): string =>
     `<w:p>${style && `<w:pPr><w:pStyle w:val="${style}"/></w:pPr>`}<w:r><w:t>${text}</w:t></w:r></w:p>`
   const cell = (text: string): string => `<w:tc>${paragraph(text)}</w:tc>`
@@ -28,7 +28,7 @@ test('a word processor’s file becomes Markdown: headings, lists, tables', asyn
   assert.match(text, /1.*2/s)
 })
 
-test('sheets are read row by row under their names, shared and inline words alike', async () => {
+test('sheets are read by row under their names, with shared and inline strings', async () => {
   const rows =
     '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1"><v>42.5</v></c></row><row r="2"><c r="B2" t="inlineStr"><is><t>inline</t></is></c><c r="C2" t="b"><v>1</v></c></row>'
   const result = await read('xlsx', await xlsxOf({ Kettles: rows, Empty: '' }, ['steel &lt;1l']))
@@ -36,14 +36,14 @@ test('sheets are read row by row under their names, shared and inline words alik
   assert.equal(result.parts, 2)
 })
 
-test('slides are read in their order, the tenth after the ninth', async () => {
+test('slides are read in order, the tenth after the ninth', async () => {
   const { text, parts } = await read('pptx', await pptxOf(Array.from({ length: 10 }, (_, i) => `Title ${i + 1}\nline`)))
   assert.ok(text.startsWith('# Slide 1\nTitle 1\nline'))
   assert.ok(text.indexOf('Title 9') < text.indexOf('Title 10'))
   assert.equal(parts, 10)
 })
 
-test('text comes out as it was meant, whatever its encoding', async () => {
+test('text is decoded correctly in any encoding', async () => {
   assert.equal((await read('text', 'grün')).text, 'grün')
   assert.equal((await read('text', Buffer.from('grün', 'latin1'))).text, 'grün')
   assert.equal((await read('text', Buffer.from('\ufeffgrün', 'utf16le'))).text, 'grün')
@@ -58,7 +58,7 @@ test('text comes out as it was meant, whatever its encoding', async () => {
   assert.match((await read('pdf', pdfOf(['One', 'Two']))).text, /One\s+Two/)
 })
 
-test('a damaged file, one that is not a document, or a bomb is refused by name, and the next is read', async () => {
+test('damaged files, other files and zip bombs get specific errors, and the next one is read', async () => {
   await assertRefused('pdf', 'nothing', 'damaged')
   await assertRefused('docx', 'nothing', 'damaged')
   await assertRefused('xlsx', await zipOf({ 'a.txt': 'x' }), 'damaged')
@@ -76,7 +76,7 @@ test('a damaged file, one that is not a document, or a bomb is refused by name, 
   assert.equal((await read('text', 'still here')).text, 'still here')
 })
 
-test('a document that takes too long or too much memory costs its own process only', async () => {
+test('a document that exceeds time or memory ends only its process', async () => {
   const slow = createDocumentReader({ atOnce: 1, timeMs: 300 })
   const deep = `${'<div>'.repeat(60_000)}x`
   await assert.rejects(

@@ -21,7 +21,7 @@ before(() =>
 )
 
 for (const [kind, ways] of Object.entries(attacks) as [keyof typeof attacks, (typeof attacks)['pdf']][])
-  test(`${kind}: mallory sends everything that is slow or large at once; each ends, and bob’s small file is read meanwhile`, async (t) => {
+  test(`${kind}: slow and large files of one account each end, and another account’s small file is read meanwhile`, async (t) => {
     const files = await Promise.all(Object.entries(ways).map(async ([way, make]) => ({ way, bytes: await make() })))
     // Two of hers are read at a time, and his needs no more than a third process.
     const bobs: ReturnType<typeof small>[] = []

@@ -9,7 +9,7 @@ import { testServer } from '#test/server.ts'
 import { readDocument } from './read.ts'
 import { createDocumentReader } from './reader.ts'
 
-test('a document that took too long is tried once: all processes know its bytes for a week, until another reader comes', async () => {
+test('a document that took too long is tried once by all processes for a week or until the reader changes', async () => {
   await using server = await testServer()
   await using twin = await server.twin()
   await using documents = createDocumentReader({ timeMs: 200 })
@@ -42,7 +42,7 @@ test('a document that took too long is tried once: all processes know its bytes 
   assert.equal(loadCount, turns + 2)
 })
 
-test('mallory has forty slow documents read; bob’s small one is answered before her third', async () => {
+test('forty slow documents of one account don’t delay another account’s small one', async () => {
   await using server = await testServer({ environment: { UK_LIMIT_WRITES: '0', UK_LIMIT_READS: '0' } })
   const [mallory, bob] = [await server.person('Mallory'), await server.person('Bob')]
   const his = (await upload(bob, { workspace_id: bob.workspaceId }, pdfOf(['Hello Bob']), 'a.pdf')).body.data.id

@@ -97,13 +97,13 @@ const own: [code: string, value: number, text: string][] = [
   ['0.1', 0.3, '0.3'],
 ]
 
-test('formats of the workbook are read like the built-in ones', async () => {
+test('custom formats are read like built-in ones', async () => {
   for (const [code, value, text] of own) assert.equal(await display(value, code), text, code)
   // 0.1 + 0.2 in binary.
   assert.equal(await display('0.30000000000000004', 0), '0.3')
 })
 
-test('both date systems count their days, with the 29th of February 1900 that never was', async () => {
+test('both date systems count their days, including the nonexistent 29 February 1900', async () => {
   for (const [serial, date] of [
     [1, '1900-01-01'],
     [59, '1900-02-28'],
@@ -118,7 +118,7 @@ test('both date systems count their days, with the 29th of February 1900 that ne
   assert.equal(await display(44_651, 14, true), '2026-04-01')
 })
 
-test('cells of each type are read, and each stays in its row and column', async () => {
+test('cells of each type are read and stay in their row and column', async () => {
   const shared = [
     '<t>Caf&#233; &amp; bar</t>',
     '<t>left_x000D_right</t>',
@@ -151,7 +151,7 @@ test('cells of each type are read, and each stays in its row and column', async 
   )
 })
 
-test('sheets come in the order of the workbook, whatever their parts are called', async () => {
+test('sheets follow the workbook’s order, whatever their parts are named', async () => {
   const sheet = (text: string): string =>
     `<worksheet ${main}><sheetData><row><c t="str"><v>${text}</v></c></row></sheetData></worksheet>`
   const bytes = await partsOf({

@@ -37,7 +37,7 @@ async function deck(
 }
 const paragraph = (content: string): string => `<a:p>${content}</a:p>`
 
-test('slides come in the order of the presentation, without deleted ones, each with the notes that it names', async () => {
+test('slides follow the presentation’s order, without deleted ones, each with its notes', async () => {
   const text = await deck(
     {
       slide1: { xml: slide(shape(paragraph(run('Caf&#233; &#x2014; hours')))) },
@@ -110,7 +110,7 @@ const shapes: [name: string, xml: string, text: string][] = [
   ],
 ]
 
-test('everything that a paragraph or a slide can hold is read', async () => {
+test('all content of paragraphs and slides is read', async () => {
   const parts = {
     'deck/charts/c.xml': chart,
     'deck/diagrams/d.xml': `<dgm:dataModel xmlns:dgm="d" ${drawing}><dgm:ptLst><dgm:pt><dgm:t>${paragraph(run('Plan'))}</dgm:t></dgm:pt><dgm:pt><dgm:t>${paragraph(run('Do'))}</dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>`,

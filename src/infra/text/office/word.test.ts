@@ -90,7 +90,7 @@ const inline: [name: string, xml: string, text: string][] = [
   ['function', math(`<m:func><m:fName>${mr('sin')}</m:fName><m:e>${mr('x')}</m:e></m:func>`), 'sin x'],
 ]
 
-test('everything that may hold text in a paragraph is read', async () => {
+test('all text in a paragraph is read', async () => {
   for (const [name, xml, text] of inline) assert.equal(await read(p(xml)), text, name)
 })
 
@@ -104,7 +104,7 @@ const level = (depth: number, format: string, text: string): string =>
 const listItem = (depth: number, list = 1): string =>
   `<w:numPr><w:ilvl w:val="${depth}"/><w:numId w:val="${list}"/></w:numPr>`
 
-test('headers, footers, notes, comments and charts are read, by the relationships that name them', async () => {
+test('headers, footers, notes, comments and charts are read through their relationships', async () => {
   const separator = `<w:footnote w:type="separator" w:id="-1">${p(r('—'))}</w:footnote>`
   const text = await read(
     p(`${r('Text')}<w:r><w:footnoteReference w:id="1"/></w:r><w:r><w:endnoteReference w:id="1"/></w:r>`) + sections,
@@ -129,7 +129,7 @@ test('headers, footers, notes, comments and charts are read, by the relationship
   assert.equal(await read(p(drawing('<c:chart r:id="pie"/>')), { pie: ['chart', chart] }), '\tMay\nNorth\t12')
 })
 
-test('a row of a table is one line, with several paragraphs, controls and tables inside', async () => {
+test('a table row is one line, even with several paragraphs, controls and nested tables', async () => {
   const inner = tbl(tr(p(r('Lid')), p(r('Base'))))
   const body = tbl(
     tr(p(r('Article')), p(r('Pieces'))),
@@ -140,7 +140,7 @@ test('a row of a table is one line, with several paragraphs, controls and tables
   assert.equal(await read(body), '| Article | Pieces |\n| --- | --- |\n| two lines | 40 |\n| Case Lid Base | 5 |')
 })
 
-test('headings and numbers of lists are read as the page shows them', async () => {
+test('headings and list numbers are read as displayed', async () => {
   const numbering = `<w:numbering><w:abstractNum w:abstractNumId="7">${level(0, 'decimal', '%1.')}${level(1, 'lowerLetter', '%1.%2)')}</w:abstractNum><w:abstractNum w:abstractNumId="8">${level(0, 'bullet', '')}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="8"/></w:num></w:numbering>`
   const styles =
     '<w:styles><w:style w:styleId="Kop2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="Mine"><w:basedOn w:val="Kop2"/></w:style></w:styles>'

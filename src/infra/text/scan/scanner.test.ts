@@ -35,7 +35,7 @@ const load = (pattern: string, ...files: Content[]) => {
   return () => Promise.resolve(taskOf(pattern, files))
 }
 
-test('another account is served while one account fills its turns with endless searches, and a caller who leaves frees its thread', async () => {
+test('one account’s endless searches don’t block another account, and a leaving caller frees its thread', async () => {
   await using scanner = createScanner({ ...ENDLESS, atOnce: 3, each: 2 })
   const text = hostileText(4 << 20)
   const leaving = new AbortController()
@@ -79,7 +79,7 @@ test('another account is served while one account fills its turns with endless s
   )
 })
 
-test('a long task gives its turn back after each slice, so another account waits for one slice, not for the task', async () => {
+test('a long task yields after each slice, so another account waits for one slice', async () => {
   await using scanner = createScanner({ atOnce: 1, each: 1, sliceMs: -1 })
   const order: string[] = []
   const many = Array.from({ length: 6 }, (_, i) => small(`${i}`))
@@ -90,7 +90,7 @@ test('a long task gives its turn back after each slice, so another account waits
   assert.deepEqual(order, ['bob', 'alice 6'])
 })
 
-test('a file on which a pattern takes too much work is skipped alone, and not tried again with that pattern', async () => {
+test('a file that is too expensive for a pattern is skipped and not tried again with it', async () => {
   await using scanner = createScanner({ steps: 200_000 })
   const slow = { sha256: 'slow', bytes: hostileText(100_000) }
   const search = async (pattern: string, ...files: Content[]) =>
@@ -125,7 +125,7 @@ test('on Linux a search has a lower priority than the server', { skip: process.p
   assert.equal((after[Math.min(19, own + 5)] ?? 0) - (before[Math.min(19, own + 5)] ?? 0), 1)
 })
 
-test('lines are matched until their work is used up, and invalid patterns are refused', async () => {
+test('lines are matched until the work is used up, and invalid patterns are refused', async () => {
   await using scanner = createScanner({ steps: 2_000 })
   assert.deepEqual(await scanner.hits('alice', { line: 't.a', case: 'sensitive' }, ['tea', 'milk']), [true, false])
   const lines = Array.from({ length: 10 }, () => 'b'.repeat(1_000))
