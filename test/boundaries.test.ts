@@ -6,7 +6,7 @@ import { measure, readImports } from '../tools/rooms.ts'
 import { isAllowed, diagram, roomOf, table } from './boundaries.ts'
 
 const root = join(import.meta.dirname, '..')
-/** Files that may lie in one folder: what a newcomer reads at one look. */
+/** Maximum files per folder. */
 const FULL = 16
 const imports = readImports(root)
 

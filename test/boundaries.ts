@@ -1,16 +1,16 @@
 /**
- * The rooms of the house and who may import whom, as data: `test/boundaries.test.ts` reads every import against this
- * table and draws it into `docs/architecture.md`. Paths are globs below `src/`.
+ * The import rules between folders, as data. `test/boundaries.test.ts` checks every import against this table and
+ * `docs/architecture.md` shows it. Paths are globs below `src/`.
  */
 import { matchesGlob } from 'node:path'
 
 export interface Room {
-  /** The files whose imports this row rules: the first row that matches a file is its row. */
+  /** The files this row applies to: the first matching row wins. */
   files: string
   is: string
-  /** The rooms that these files may import from besides their own. */
+  /** Folders these files may import from, besides their own. */
   may: readonly string[]
-  /** The reach of their own room: null where only `may` holds, as for contracts. Else the row's own folder. */
+  /** Null: only `may` applies, as for contracts. Default: imports within the row's folder are allowed. */
   own?: null
 }
 
@@ -127,9 +127,9 @@ export const ROOMS: readonly Room[] = [
 const below = (path: string): string => (path.startsWith('src/') ? path.slice(4) : `../${path}`)
 const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matchesGlob(below(path), files))
 
-/** The first folder under `src/`, or the file itself; the app, and what is published beside the server. */
+/** The first folder under `src/`, or the file itself; also the app and published packages. */
 export const roomOf = (path: string): string => /^(web|packages)\//.exec(path)?.[1] ?? path.split('/')[1]!
-/** The folder in which a file may import freely: its area, or its room. */
+/** Where a file may import freely: its module or top-level folder. */
 const homeOf = (path: string): string => /^src\/modules\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
 const isContract = (path: string): boolean => /^src\/modules\/[^/]+\/contract[^/]*\.ts$/.test(path)
 
@@ -140,7 +140,7 @@ export function isAllowed(from: string, to: string): boolean {
   return row.may.some((glob) => matchesGlob(below(to), glob))
 }
 
-/** The table of `docs/architecture.md`. */
+/** The table in `docs/architecture.md`. */
 export function table(): string {
   const plain = (glob: string): string => glob.replaceAll('/**', '').replace('../', '')
   const rows = ROOMS.map(({ files, is, may }) => {
@@ -151,7 +151,7 @@ export function table(): string {
   return `| files of \`src\` | contents | also import from |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
-/** A Mermaid drawing of the rooms: an arrow for every import that there is. */
+/** A Mermaid diagram with an arrow per import between folders. */
 export function diagram(edges: readonly (readonly [string, string])[]): string {
   const name = (room: string): string => room.replace('.ts', '')
   const arrows = new Set(

@@ -1,9 +1,9 @@
-/** `npm run check`: types, lint, format and what nobody uses, all at once. Each tool's own output is shown as it ends. */
+/** `npm run check`: types, lint, format and unused code in parallel. Prints each tool's output when it ends. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
-/** What was found of a file is kept until it changes, or what it imports. */
+/** Results are cached until a file or its imports change. */
 const types = (project: string): string[] => [
   'node_modules/typescript/bin/tsc',
   '-p',

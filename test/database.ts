@@ -8,28 +8,28 @@ import { migrate } from '#infra/postgres/migrate.ts'
 import { startPostgres } from '#infra/postgres/embedded/supervisor.ts'
 import { roomForRun } from './room.ts'
 
-/** A migrated database of its own, and a data dir beside it. */
+/** A separate migrated database with a data directory. */
 export interface TestDatabase extends AsyncDisposable {
   connection: pg.PoolConfig
   dataDir: string
 }
 
 /**
- * The PostgreSQL of a test run: one for all files when `test/run.ts` started it and says so in `UKIYO_TEST_POSTGRES`,
- * else one of this process. A database is a copy of a migrated template, which takes some 50 ms.
+ * The PostgreSQL of a test run: shared by all files if `test/run.ts` set `UKIYO_TEST_POSTGRES`, otherwise one per
+ * process. Databases are copied from a migrated template, which takes about 50 ms.
  */
 let server: ReturnType<typeof startTestPostgres> | undefined
 let inUse = 0
 let idle: NodeJS.Timeout | undefined
 const TEMPLATE = 'ukiyo_template'
-/** Hooks of a file run in the order they were made, so the server goes when its last database has been gone for a moment. */
+/** Hooks run in creation order, so the server stops a moment after its last database was dropped. */
 const IDLE_MS = 150
-/** Nobody keeps these databases: what makes one survive a crash is tested on PostgreSQLs of their own. */
+/** These databases are temporary. Crash safety is tested with separate PostgreSQL servers. */
 const UNSAFE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', autovacuum: 'off' }
-/** PostgreSQL names each statement that it refuses, for `refuseIdsComparedAsText`. */
+/** Makes PostgreSQL log refused statements, for `refuseIdsComparedAsText`. */
 const VERBOSE = { log_min_messages: 'error', log_min_error_statement: 'error' }
 
-/** `like`: a database that nobody uses any more, to begin as it is. */
+/** `like`: an unused database to copy. */
 export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
   inUse += 1
   clearTimeout(idle)
@@ -51,7 +51,7 @@ export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
   }
 }
 
-/** One without tables, as a first start finds it. */
+/** Without tables, as on first start. */
 export async function bareDatabase(): Promise<TestDatabase> {
   const database = await testDatabase()
   const client = new pg.Client(database.connection)
@@ -65,7 +65,7 @@ export async function bareDatabase(): Promise<TestDatabase> {
   return database
 }
 
-/** As `DATABASE_URL` names it. */
+/** As in `DATABASE_URL`. */
 export function databaseUrl({ connection: { user, password, host, port, database } }: TestDatabase): string {
   const url = new URL('postgresql://localhost')
   url.username = String(user)
@@ -89,7 +89,7 @@ async function stopIdle(): Promise<void> {
   await (await stopping)?.stop()
 }
 
-/** Starts a PostgreSQL in a temporary folder and makes the template. */
+/** Starts a PostgreSQL in a temporary folder and creates the template. */
 export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; stop: () => Promise<void> }> {
   await using stack = new AsyncDisposableStack()
   const dataDir = mkdtempSync(join(roomForRun(), 'ukiyo-postgres-'))
@@ -102,7 +102,7 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
   }
   const { connection } = stack.use(await startPostgres({ dataDir, log, settings: { ...UNSAFE, ...VERBOSE } }))
   await admin(connection, async (client) => {
-    // Both sides work out a password's 4,096 rounds at each connection, and there are thousands.
+    // Both sides would compute 4,096 rounds per connection, and there are thousands of connections.
     await client.query('set scram_iterations = 1')
     await client.query(`alter role ${connection.user} password '${connection.password}'`)
     await client.query(`create database ${TEMPLATE}`)
@@ -110,7 +110,7 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
   const pool = new pg.Pool({ ...connection, database: TEMPLATE, max: 2 })
   try {
     await migrate(pool)
-    // The tables of the jobs are made here, so that not every server of a test makes them again.
+    // Creates the job tables once, instead of in every server.
     pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
     await runMigrations({ pgPool: pool })
     await refuseIdsComparedAsText(pool)
@@ -122,7 +122,7 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
     connection,
     async stop() {
       await running.disposeAsync()
-      // Also those of jobs, whose failures no test hears of.
+      // Also covers jobs, whose failures tests don't see.
       if (comparisons.length > 0)
         throw new Error(`IDs were compared as text, which reads whole tables:\n${[...new Set(comparisons)].join('\n')}`)
     },
@@ -130,10 +130,10 @@ export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; 
 }
 
 /**
- * Makes every test fail whose statement compares an ID column (`ulid`, a `char(26)`) with a `text`. PostgreSQL would cast
- * the column and read the whole table, at any size, because its index holds IDs. An operator without a function is refused
- * while a statement is parsed, so it takes neither rows nor a plan to find one: `operator is only a shell`. Cast the other
- * side, as in `id = any(${ids}::ulid[])`.
+ * Fails every test with a statement that compares an ID column (`ulid`, a `char(26)`) with `text`. PostgreSQL would
+ * cast the column and scan the whole table, because its index has IDs. An operator without a function is refused at
+ * parse time, so neither rows nor a plan are needed: `operator is only a shell`. Cast the other side: `id =
+ * any(${ids}::ulid[])`.
  */
 async function refuseIdsComparedAsText(pool: pg.Pool): Promise<void> {
   for (const operator of ['=', '<>', '<', '<=', '>', '>='])

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import type { Caller } from './server.ts'
 
-/** A server-sent event as a reader gets it. */
+/** A received server-sent event. */
 export interface SentEvent {
   id: string
   event: string
-  // Tests look into answers freely.
+  // Untyped, because tests inspect responses freely.
   data: any
 }
 
-/** Reads a stream as it comes; to stop reading is to leave. */
+/** Reads a stream; stopping the iteration disconnects. */
 export async function* readEvents(
   { origin, headers: credentials }: Caller,
   path: string,
@@ -35,7 +35,6 @@ export async function* readEvents(
   }
 }
 
-/** All of a stream. */
 export const allEvents = (...of: Parameters<typeof readEvents>): Promise<SentEvent[]> =>
   Array.fromAsync(readEvents(...of))
 

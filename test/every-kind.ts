@@ -6,7 +6,7 @@ const Thing = z
   .meta({ id: 'Thing' })
 const Option = z.object({ mark: z.string(), times: z.number().default(2) }).meta({ id: 'Option' })
 
-/** An area with an endpoint of every kind: what the tests of the faces read where no real area has that kind yet. */
+/** A module with one endpoint per kind, for interface tests where no real module has that kind. */
 export const things = c.area(
   'things',
   { title: 'Things', summary: 'Every kind of <endpoint> & `reply`.' },

@@ -1,9 +1,8 @@
 import type { Answer, Caller, Person } from './server.ts'
 
-/** The maker: a person, or a key of theirs. */
 type Maker = Caller & Pick<Person, 'workspaceId'>
 
-/** Makes one of each kind that a path can name, for the derived tests, in a workspace or the personal one. Answers its id. */
+/** Creates one resource per kind in a workspace (default: personal) and returns its ID, for the derived tests. */
 export const makers: Record<string, (person: Maker, workspaceId?: string) => Promise<string>> = {
   workspace: (person) => create(person, '/workspaces', { name: 'Team' }),
   agent: (person, workspace_id = person.workspaceId) => create(person, '/agents', { name: 'Helper', workspace_id }),
@@ -60,7 +59,7 @@ export const makers: Record<string, (person: Maker, workspaceId?: string) => Pro
     }),
 }
 
-/** Values for fields whose schema takes more than a guess. */
+/** Values for fields that need more than a default guess. */
 export const values: Record<string, unknown> = {
   kind: 'webhook',
   schedule: '0 9 * * 1-5',
@@ -86,7 +85,7 @@ export const values: Record<string, unknown> = {
   preferences: [{ type: 'message', channel: 'email', enabled: true }],
 }
 
-/** A machine that was paired, as its daemon would do it, and has not connected. */
+/** A paired machine that has never connected. */
 export async function pairedComputer(
   person: Caller,
   { allows, ...pairing }: { workspace_id?: string | undefined; name?: string; allows?: readonly string[] } = {},
@@ -102,7 +101,7 @@ export async function pairedComputer(
       protocol: 1,
       ...(allows && { allows }),
     })
-    // Where many are paired at once on a slow machine, one may wait too long for a connection to the database.
+    // Many concurrent pairings on a slow machine may exceed the wait for a database connection.
     return answer.status === 429 ? pair() : answer
   }
   const answer = await pair()
@@ -110,7 +109,7 @@ export async function pairedComputer(
   return { id: answer.body.data.computer.id, credential: answer.body.data.credential }
 }
 
-/** A workspace of the owner's with these people in it. */
+/** A workspace of the owner with these members. */
 export async function teamOf(owner: Person, people: readonly (readonly [Person, string])[]): Promise<string> {
   const { id } = (await owner.post('/workspaces', { name: 'Team' })).body.data
   for (const [person, role] of people) {

@@ -1,6 +1,6 @@
 /**
- * The machine must have what a test needs: `test('…', needs(canMount, 'the right to mount'), …)`. Else the test
- * is skipped; with `UK_TEST_ALL=1`, as the merge check sets it, that is a failure of its own.
+ * Skips a test if the machine lacks something: `test('…', needs(canMount, 'the right to mount'), …)`. With
+ * `UK_TEST_ALL=1`, as in the merge check, that is a failure.
  */
 export function needs(there: boolean, what: string): { skip?: string } {
   if (there) return {}

@@ -5,10 +5,10 @@ import { roomForRun } from './room.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** The server as a person starts it: `bin/run src/main.ts`, in a process of its own. */
+/** The server as a user starts it: `bin/run src/main.ts`, in a child process. */
 export interface Program extends AsyncDisposable {
   child: ChildProcess
-  /** The part of the output that `ready` named. Rejects when the program ends before it is ready. */
+  /** The address from `ready`. Rejects if the program ends first. */
   ready: Promise<string>
   output(): { stdout: string; stderr: string }
   exited: Promise<number | null>
@@ -24,7 +24,7 @@ export function startProgram(environment: Record<string, string>): Program {
       UK_PORT: '0',
       OLLAMA_HOST: 'off',
       UK_LOCAL_ENGINES: 'off',
-      // As root they would leave a folder outside the data dir.
+      // As root they would leave a folder outside the data directory.
       UK_COMPUTER_DRIVERS: 'off',
       UK_DRAIN_SECONDS: '5',
       ...environment,
@@ -63,7 +63,7 @@ export function temporaryDir(prefix = 'ukiyo-program-', place = roomForRun()): D
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** Signals each of these processes that is still there: the end of one may be that of others. */
+/** Signals processes that still exist; ending one may end others. */
 export function signalAll(pids: Iterable<number>, signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {

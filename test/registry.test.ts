@@ -1,6 +1,6 @@
 /**
- * Rules that hold for every endpoint, derived from the registry and asked over HTTP: nobody who adds an endpoint writes
- * them, and nobody can forget them.
+ * Rules for every endpoint, derived from the registry and checked over HTTP, so that new endpoints are covered
+ * automatically.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -17,7 +17,7 @@ import { type Caller, type Person, type TestServer, testServer } from './server.
 let server: TestServer
 let alice: Person
 let bob: Person
-/** Alice's key with every scope, and one that grants nothing but `user:read`. */
+/** A key with all scopes, and one with only `user:read`. */
 let key: Caller & { key: string }
 let bare: Caller & { key: string }
 let bobsKey: Caller
@@ -32,7 +32,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** With the least that its schema needs in the query, so that what is refused is what the test sends. */
+/** Includes required query fields, so that only the tested part is refused. */
 const request = (
   caller: Caller,
   { endpoint }: ListedEndpoint,
@@ -139,7 +139,7 @@ for (const item of list(await loadContracts())) {
     const numbers = extremeNumbers(endpoint)
     if (numbers.length > 0 && !isOpen(endpoint))
       test('an extreme but valid number causes no server fault', async () => {
-        // An administrator has no balance and is refused some of it earlier.
+        // An administrator has no balance and is refused earlier for some endpoints.
         const by = make ? callerFor() : endpoint.auth === 'session' ? bob : bobsKey
         const id = make ? await make(alice) : newId()
         for (const [field, value] of numbers) {
@@ -165,7 +165,7 @@ for (const item of list(await loadContracts())) {
   })
 }
 
-/** The fields of a body that take numbers, each with the extreme ones that its schema accepts. */
+/** Numeric body fields with their extreme valid values. */
 function extremeNumbers(endpoint: AnyEndpoint): [field: string, value: number][] {
   const { body } = inputSchemas(endpoint)
   return Object.entries(body?.shape ?? {}).flatMap(([field, schema]) =>
@@ -175,7 +175,7 @@ function extremeNumbers(endpoint: AnyEndpoint): [field: string, value: number][]
   )
 }
 
-/** The same schema with no room for fields that it does not name. */
+/** The same schema without unknown fields. */
 const strictly = (schema: z.ZodType): z.ZodType =>
   schema instanceof z.ZodObject
     ? schema.strict()

@@ -1,6 +1,6 @@
 /**
- * `npm test`: types, lint and format beside the `*.test.ts`, all on one PostgreSQL of this run. Its options are in
- * `test/runner/options.ts`, and `npm test -- --help` shows them.
+ * `npm test`: types, lint, and format in parallel with `*.test.ts`, on one PostgreSQL. Options are in
+ * `test/runner/options.ts`; see `npm test -- --help`.
  */
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -16,14 +16,14 @@ import { noteTimes } from './runner/times.ts'
 const root = join(import.meta.dirname, '..')
 const { words, long, folder, ...options } = optionsOrExit()
 const matches = filesOrExit()
-// Only a full run checks types, lint, format and unused code, and leaves out what takes long.
+// Only a full run checks types, lint, format, and unused code, and skips slow tests.
 const all = !long && words.length === 0 && folder === undefined
 const thorough = (file: string): boolean => readFileSync(resolve(root, file), 'utf8').startsWith('// Thorough')
 const files = all && process.env.UK_TEST_ALL !== '1' ? matches.filter((file) => !thorough(file)) : matches
 
-// The tools need neither database nor app, and in a fresh clone both of those leave a processor idle.
+// The checks need neither database nor app, and both leave a CPU idle in a fresh clone.
 const checking = all ? check() : Promise.resolve(true)
-// In a fresh clone every server that a test starts would start to build the app, and be stopped before the build ends.
+// In a fresh clone, every test server would otherwise start to build the app and be stopped first.
 const [{ environment, stop }] = await Promise.all([database(), all && buildApp(tmpdir())])
 const [counts, checksPassed] = await Promise.all([long ? runLong(files, environment) : run(), checking])
 await stop()
@@ -36,7 +36,7 @@ process.stdout.write(text)
 process.exit(status)
 
 async function run(): Promise<Counts> {
-  // The workers end by themselves when this process does.
+  // Workers end with this process.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void stop().finally(() => process.exit(1)))
   const result = await runShort(files, environment, options.retryFailed ? checking : undefined)
@@ -73,14 +73,14 @@ function exit(message: string): never {
   process.exit(2)
 }
 
-/** A run that a test starts uses the PostgreSQL of the run that it is part of. */
+/** A run started by a test uses the outer run's PostgreSQL. */
 async function database(): Promise<{ environment: Record<string, string>; stop: () => Promise<void> }> {
   if (process.env.UKIYO_TEST_POSTGRES !== undefined) return { environment: {}, stop: async () => {} }
   const { connection, stop: end } = await startTestPostgres()
   return { environment: { UKIYO_TEST_POSTGRES: JSON.stringify(connection) }, stop: end }
 }
 
-/** Beside the tests; what the tools print is shown when all have ended. */
+/** Runs in parallel with tests; prints the output at the end. */
 async function check(): Promise<boolean> {
   const child = spawn(process.execPath, [join(root, 'test/check.ts')], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

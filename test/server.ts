@@ -8,28 +8,27 @@ import type { Service } from '#core/implement.ts'
 import type { Version } from '#pipeline/version.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
-/** A real server on a database of its own. `await using server = await testServer()` */
+/** A real server on a separate database: `await using server = await testServer()`. */
 export interface TestServer extends AsyncDisposable {
   origin: string
   app: App
   database: TestDatabase
-  /** Signs up; the first person is the administrator, tier unlimited. */
+  /** Signs up. The first person is an administrator with the unlimited tier. */
   person(name: string): Promise<Person>
-  /** Nobody in particular. */
+  /** An unauthenticated caller. */
   stranger: Caller
-  /** A second server process on the same database. */
+  /** Another server process on the same database. */
   twin(environment?: Record<string, string>, more?: Pick<TestOptions, 'programRoot'>): Promise<TestServer>
 }
 
 export interface Answer {
   status: number
   headers: Headers
-  // Tests look into answers freely.
+  // Untyped, because tests inspect responses freely.
   body: any
   text: string
 }
 
-/** Somebody who calls, with a key, a session, or nothing. */
 export interface Caller {
   origin: string
   headers: Record<string, string>
@@ -40,14 +39,13 @@ export interface Caller {
   delete(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
 }
 
-/** A signed-in person. */
 export interface Person extends Caller {
   id: string
   email: string
   name: string
   password: string
   workspaceId: string
-  /** A key of this person's, as its holder. */
+  /** A caller with a new key of this person. */
   key(more?: {
     scopes?: string[]
     workspace_id?: string
@@ -66,7 +64,7 @@ export interface TestOptions {
   /** Newest first. */
   rootKeys?: readonly string[]
   log?: Log
-  /** The clone whose program for computers is given out. */
+  /** The clone whose daemon program is served. */
   programRoot?: string
 }
 

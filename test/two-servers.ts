@@ -8,11 +8,11 @@ export interface TwoServers {
   alice: Person
   /** Alice at the twin. */
   beyond: Caller
-  /** Once what calls cost is in the ledger. */
+  /** Resolves when call costs are in the ledger. */
   settled(): Promise<unknown>
 }
 
-/** Two servers for all tests of a file, which go when it has ended. */
+/** Two servers for all tests of a file, stopped at its end. */
 export async function twoServers(options: TestOptions = {}): Promise<TwoServers> {
   const stack = new AsyncDisposableStack()
   after(() => stack.disposeAsync())

@@ -3,12 +3,14 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * The one limit of everything that waits in a test, here and in the browser. It only ends what would never come true, so
- * it is far above what a busy machine needs, and below the limit of a whole test (`test/runner/crew.ts`).
+ * The limit of every wait in tests, including the browser. It only ends hopeless waits, so it is far above a busy
+ * machine's needs and below a test's limit (`test/runner/crew.ts`).
  */
 export const PATIENCE_MS = 180_000
 
-/** Repeats `ask` until its answer holds, and returns that answer. After `PATIENCE_MS` it throws with the last answer. */
+/**
+ * Repeats `ask` until its result satisfies `holds`, and returns it. After `PATIENCE_MS` throws with the last result.
+ */
 export async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
   const end = performance.now() + PATIENCE_MS
   for (;;) {
@@ -19,7 +21,7 @@ export async function until<T>(ask: () => Promise<T>, holds: (answer: T) => bool
   }
 }
 
-/** Repeats `ask` until its answer equals `expected` or matches it. For states that follow an act a moment later. */
+/** Repeats `ask` until its result equals or matches `expected`. For states that follow an action with a delay. */
 export async function becomes<T>(ask: () => Promise<T> | T, expected: T | RegExp): Promise<void> {
   const holds = (answer: T): boolean =>
     expected instanceof RegExp ? expected.test(String(answer)) : isDeepStrictEqual(answer, expected)
@@ -31,19 +33,19 @@ export async function becomes<T>(ask: () => Promise<T> | T, expected: T | RegExp
     )
   } catch (error) {
     if (!last || holds(last.answer)) throw error
-    // It says what differs.
+    // Its message shows the difference.
     if (expected instanceof RegExp) assert.match(String(last.answer), expected)
     else assert.deepEqual(last.answer, expected)
   }
 }
 
-/** Counts the milliseconds that this process had from now on: those that it stood still, for want of a processor, are none. */
+/** Counts milliseconds this process actually had, excluding pauses for lack of CPU. */
 export function stopwatch(): () => number {
   ticking ??= setInterval(had, TURN_MS).unref()
   const from = had()
   return () => had() - from
 }
-/** One clock for all stopwatches of the process. */
+/** One timer for all stopwatches of the process. */
 let ticking: NodeJS.Timeout | undefined
 let sum = 0
 let last = performance.now()
@@ -53,12 +55,12 @@ function had(): number {
   last = now
   return sum
 }
-/** Resolves once this process has had so many milliseconds, by a stopwatch. Keeps nothing from ending. */
+/** Resolves after this much stopwatch time. Doesn't keep the process alive. */
 export async function given(milliseconds: number): Promise<void> {
   const since = stopwatch()
   while (since() < milliseconds) await sleep(TURN_MS, undefined, { ref: false })
 }
 
-/** The time between two looks at the clock; if it was more than `MOST_MS`, it was not a time of this process. */
+/** The clock's interval; a longer gap than `MOST_MS` was a pause of the process. */
 const TURN_MS = 10
 const MOST_MS = 50

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createBatches } from './batches.ts'
 
-/** Answers each item with itself, and keeps what went together. */
+/** Returns each item and records the batches. */
 function createRecorder(pace?: Parameters<typeof createBatches>[2]) {
   const batches: string[] = []
   const ask = createBatches(

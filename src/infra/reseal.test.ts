@@ -37,7 +37,7 @@ test('large secrets are re-encrypted one at a time to limit memory', async () =>
   const { rows } = await postgres.pool.query<{ id: string; sealed: string }>('select id, sealed from model_requests')
   assert.deepEqual(rows.map(({ id }) => id).toSorted(), ids.toSorted())
   for (const { id, sealed } of rows) assert.equal(only.open(sealed, id), words)
-  // Nothing is read whole that is sealed by the newest key.
+  // Values encrypted with the newest key aren't read completely.
   largest = 0
   await resealAll(engine, places, new AbortController().signal)
   assert.ok(largest < 10_000, `${largest} characters at once`)

@@ -7,7 +7,7 @@ test('a server on all addresses names one that it answers at', async () => {
   await using server = await testServer({ environment: { UK_HOST: '0.0.0.0' } })
   assert.match(server.origin, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
   assert.equal(server.app.engine.origin(), server.origin)
-  // Under the name 0.0.0.0 no cookie would be read: 421.
+  // Under the name 0.0.0.0, a cookie would get 421.
   assert.equal((await server.stranger.get('/auth/session')).body.error.code, 'missing_credentials')
 })
 

@@ -1,4 +1,4 @@
-/** A server process whose calls nothing holds: one ended, one is under way, one was never sent; then it hangs until it is killed. */
+/** A server process with one ended, one open, and one unsent call, all unreserved. Waits to be killed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLedger } from '#infra/ledger/create-ledger.ts'
 import type { Payer } from '#infra/ledger/ledger.ts'
@@ -17,7 +17,7 @@ const [endedCall, open, unsent] = [call(payer), call(payer), call(payer)]
 for (const each of [endedCall, open, unsent]) ledger.markSent(each)
 ledger.settle(endedCall, outcome(300n, { finishReason: 'a\tword\nof theirs' }))
 ledger.release(unsent)
-// Longer than a line waits, shorter than a settlement does.
+// Longer than a journal line waits, shorter than a settlement.
 await sleep(20)
 process.stdout.write(`${JSON.stringify([endedCall, open, unsent].map(({ id }) => id))}\n`)
 Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

@@ -1,4 +1,4 @@
-/** A server process that reserves three calls, sends one of them, says so, and waits to be killed. */
+/** A server process that reserves three calls, sends one, reports it, and waits to be killed. */
 import { createLedger } from '#infra/ledger/create-ledger.ts'
 import type { Payer } from '#infra/ledger/ledger.ts'
 import { createLog } from '#infra/log.ts'

@@ -16,7 +16,7 @@ import { call, outcome, payer } from '#test/infra/ledger-calls.ts'
 
 const names = migrationNames()
 const earlier = join(import.meta.dirname, '../../src/infra/postgres/earlier-migrations')
-/** The parts of a schema, a line each, but for the order of columns. */
+/** A schema as lines, ignoring column order. */
 const shape = `with mine as (
     select oid from pg_namespace where nspname = 'public' or nspname ~ '^ledger_[0-9a-f]{12}$'
   )
@@ -41,17 +41,16 @@ const shape = `with mine as (
     where pronamespace in (select * from mine) and prolang <> (select oid from pg_language where lanname = 'c')
   order by 1`
 
-/** An empty database beside the one of the test. */
 async function emptyDatabase(): Promise<AsyncDisposable & { pool: pg.Pool; connection: pg.PoolConfig }> {
   const beside = await testDatabase()
   const database = `t_${randomBytes(6).toString('hex')}`
-  // Not a pool: the end of one is not waited for by its connections, and the drop of their database breaks them.
+  // Not a pool: `end` doesn't wait for its connections, and dropping the database breaks them.
   const admin = new pg.Client(beside.connection)
   await admin.connect()
   await admin.query(`create database ${database}`)
   const connection = { ...beside.connection, database }
   const pool = new pg.Pool({ ...connection, max: 1 })
-  // Its end is not waited for by those whose connections the drop breaks.
+  // Dropping the database breaks connections that `end` didn't wait for.
   pool.on('error', () => {})
   return {
     pool,
@@ -65,7 +64,7 @@ async function emptyDatabase(): Promise<AsyncDisposable & { pool: pg.Pool; conne
   }
 }
 
-/** Columns that may be empty only where others are not. */
+/** Columns that may be null only together with others. */
 const together: Record<string, Record<string, string>> = {
   automations: { schedule: '0 8 * * *', time_zone: 'UTC' },
   shares: { email: 'a@example.com' },
@@ -78,9 +77,8 @@ const countOf = async (pool: pg.Pool, table: string): Promise<number> =>
   Number((await pool.query<{ count: bigint }>(`select count(*) from ${table}`)).rows[0]!.count)
 
 /**
- * A further row in every table that the schema has at this point, in whatever order their references allow. Columns that
- * may be empty or have a default are left so: what a migration demands of old rows shows on the barest of them. Answers
- * how many rows each table then has.
+ * Inserts another row into every current table, in reference order. Nullable columns and defaults are left out, to show
+ * what migrations require of minimal rows. Returns row counts.
  */
 async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
   const { rows } = await pool.query<{
@@ -104,7 +102,7 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
        and c.table_name <> 'migrations' order by c.ordinal_position`,
   )
   const tables = Map.groupBy(rows, ({ name }) => name)
-  // The values in the row of each table, by column.
+  // The inserted values by table and column.
   const tableContents = new Map<string, Map<string, unknown>>()
   while (tableContents.size < tables.size) {
     const ready = [...tables].filter(
@@ -115,7 +113,7 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
       const id = newId()
       const values = columns.map(({ column, type, check, to, to_column: key }) => {
         if (to !== null && key !== null) return tableContents.get(to)!.get(key)
-        // A file needs bytes, a folder none.
+        // A file needs bytes, a folder doesn't.
         if (name === 'files' && column === 'kind') return 'folder'
         if (column === 'owner_id') return '0'.repeat(26)
         if (type === 'ulid') return column === 'id' ? id : newId()
@@ -136,18 +134,17 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
         `insert into ${name} (${names.map((column) => `"${column}"`).join(', ')}) values (${values.map((_, i) => `$${i + 1}`).join(', ')}) on conflict do nothing returning *`,
         values,
       )
-      // A trigger may have been quicker, or there is only one such row.
+      // A trigger may have inserted it, or only one row is allowed.
       const row = rows[0] ?? (await pool.query<Record<string, unknown>>(`select * from ${name} limit 1`)).rows[0]!
       tableContents.set(name, new Map(Object.entries(row)))
     }
   }
-  // Triggers may have made more than one.
+  // Triggers may have inserted several.
   const counts = new Map<string, number>()
   for (const name of tableContents.keys()) counts.set(name, await countOf(pool, name))
   return counts
 }
 
-/** Every row of every table, as text, by table. */
 async function rowsOf(pool: pg.Pool): Promise<Map<string, string[]>> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'migrations'`,
@@ -174,7 +171,7 @@ test('rows that were written in every older schema are all there in the newest, 
     assert.deepEqual(await migrate(pool, name), [name])
     for (const [table, count] of counts) assert.equal(await countOf(pool, table), count, `${table}, by ${name}`)
     if (i === names.length - 1) break
-    // In one go: every commit waits for the disk.
+    // One transaction, because each commit waits for the disk.
     await pool.query('begin')
     counts = await fill(pool, name)
     await pool.query('commit')
@@ -184,7 +181,7 @@ test('rows that were written in every older schema are all there in the newest, 
   assert.deepEqual(await shapeOf(pool), newest)
 })
 
-/** A database as the last commit before the folding made and filled it. */
+/** A database created and filled by the last commit before the migrations were folded. */
 async function databaseFromBefore(): Promise<Awaited<ReturnType<typeof emptyDatabase>>> {
   const database = await emptyDatabase()
   const dump = readFileSync(join(import.meta.dirname, 'fixtures/before-folding.sql.gz'))
@@ -193,7 +190,7 @@ async function databaseFromBefore(): Promise<Awaited<ReturnType<typeof emptyData
   return database
 }
 
-/** The parts of a row that were there before, as the newer schema has them. */
+/** Old rows without columns added later. */
 const withoutNewColumns = (rows: Map<string, string[]>, before: Map<string, string[]>): Map<string, string[]> =>
   new Map(
     [...before].map(([table, [first]]) => {
@@ -213,7 +210,7 @@ test('a database from before the folding keeps every row, gets the schema of a f
   await migrate(pool)
   assert.deepEqual(withoutNewColumns(await rowsOf(pool), before), withoutNewColumns(before, before))
   assert.deepEqual(await migrate(pool), [])
-  // The functions of the program from before stay for servers that still run it.
+  // The previous version's functions stay for servers that still use them.
   const ours = (await shapeOf(fresh.pool)).filter((line) => !/ledger_[0-9a-f]{12}/.test(line))
   assert.deepEqual(
     (await shapeOf(pool)).filter((line) => !/ledger_[0-9a-f]{12}/.test(line)),

@@ -1,5 +1,5 @@
-// A server process in small, for tests that kill it: locks a data dir, starts its PostgreSQL, says so in one JSON line.
-// Arguments: the folder of the supervisor's source, the data dir.
+// A minimal server process for kill tests: locks a data directory, starts PostgreSQL, and prints one JSON line.
+// Arguments: the supervisor's source folder, the data directory.
 import type { lockDataDir as Lock } from '../../src/infra/postgres/embedded/datadir.ts'
 import type { startPostgres as Start } from '../../src/infra/postgres/embedded/supervisor.ts'
 
@@ -8,7 +8,7 @@ const { lockDataDir }: { lockDataDir: typeof Lock } = await import(`${source}/em
 const { startPostgres }: { startPostgres: typeof Start } = await import(`${source}/embedded/supervisor.ts`)
 
 const logLines: string[] = []
-// First of all: a signal that comes during the start must not leave a postgres behind.
+// First, so that a signal during the start can't orphan postgres.
 const request = Promise.withResolvers<void>()
 process.once('SIGTERM', request.resolve)
 try {

@@ -14,14 +14,14 @@ import { startPostgres, type EmbeddedPostgres } from '../../src/infra/postgres/e
 export const source = fileURLToPath(new URL('../../src/infra/postgres', import.meta.url))
 const program = fileURLToPath(new URL('postgres-child.ts', import.meta.url))
 
-/** A folder that everyone may pass through, as a home for data dirs; removed at the end. */
+/** A world-traversable folder for data directories, removed at the end. */
 export function tempDir(): Disposable & { path: string; dir: string } {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'uk-pg-')))
   spawnSync('chmod', ['755', path])
   return { path, dir: join(path, 'data'), [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** Lock and database in this process, as `app.ts` takes them. */
+/** Takes the lock and starts the database in this process, as `app.ts` does. */
 export async function start(dataDir: string, logLines: string[] = []): Promise<EmbeddedPostgres> {
   const data = lockDataDir(dataDir)
   try {
@@ -40,13 +40,12 @@ export async function start(dataDir: string, logLines: string[] = []): Promise<E
 export interface Child {
   process: ChildProcess
   connection: EmbeddedPostgres['connection']
-  /** Of the postmaster. */
   pid: number
   logged: string[]
   refused?: string
 }
 
-/** The same in a process of its own: what it says when it is ready, or refused. `wrap` is put before the command. */
+/** The same in a child process: returns its ready or refused message. `wrap` precedes the command. */
 export async function startChild(
   dataDir: string,
   how: { source?: string; uid?: number; wrap?: string[]; env?: NodeJS.ProcessEnv } = {},
@@ -56,7 +55,7 @@ export async function startChild(
   return { process: child, ...JSON.parse(line) }
 }
 
-// A test that fails leaves its servers to us.
+// Killed here if a test fails.
 const children: ChildProcess[] = []
 after(() => children.map((child) => child.kill()))
 
@@ -77,7 +76,6 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM
   await once(child, 'exit')
 }
 
-/** The rows of one statement on a connection of its own. */
 export async function query(connection: EmbeddedPostgres['connection'], text: string): Promise<unknown[]> {
   const client = new Client(connection)
   await client.connect()
@@ -88,12 +86,12 @@ export async function query(connection: EmbeddedPostgres['connection'], text: st
   }
 }
 
-/** A clone in `dir` as npm leaves it with its scripts blocked: our source, and the package without its library links. */
+/** A clone as npm leaves it with blocked scripts: our source, and the package without library links. */
 export function clone(dir: string): { source: string; native: string } {
   const there = { source: join(dir, 'src/infra/postgres'), root: join(dir, 'node_modules', findPackageName()) }
   cpSync(dirname(source), join(dir, 'src/infra'), { recursive: true })
   mkdirSync(dirname(there.root), { recursive: true })
-  // Hard links: 60 MB that need no copying.
+  // Hard links save copying 60 MB.
   const { root } = findPackage()
   if (spawnSync('cp', ['-al', root, there.root]).status !== 0) spawnSync('cp', ['-a', root, there.root])
   const libraries = join(there.root, 'native/lib')

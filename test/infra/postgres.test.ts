@@ -68,7 +68,7 @@ test('the first start creates a database and the second start finds its rows', a
     if (isRoot) assert.notEqual(uidOf(first.pid), 0)
     const wrong = { ...first.connection, password: 'guessed' }
     await assert.rejects(query(wrong, 'select 1'), /password authentication failed/)
-    // Letters of all languages count in similarity search.
+    // Similarity search supports letters of all languages.
     await query(first.connection, 'create extension pg_trgm')
     assert.deepEqual(await query(first.connection, `select similarity('Привет', 'приве́т') > 0, 'ÉTÉ' ilike 'été'`), [
       true,
@@ -132,7 +132,7 @@ test('an unexpected postgres exit is reported, and a surviving backend doesn’t
   busy.on('error', () => {})
   await busy.connect()
   const [backend] = (await busy.query('select pg_backend_pid() pid')).rows
-  // Computes without ever waiting, so it does not notice that the postmaster is gone.
+  // Computes without waiting, so it doesn't notice the missing postmaster.
   const rejection = assert.rejects(
     busy.query('select count(*) from generate_series(1, 1e12::bigint) g where g % 7 = 9'),
   )
@@ -186,7 +186,7 @@ test('a second instance on the same data directory is refused with its name and 
   const message = `the data directory ${temp.dir} is in use by process ${first.process.pid}. Only one server can use it at a time`
   assert.throws(() => lockDataDir(temp.dir), { name: 'StartRefused', message })
   assert.equal((await startChild(temp.dir)).refused, `StartRefused: ${message}`)
-  // A process that forgets the lock does not get to stop the other's database either.
+  // Even without the lock, a process can't stop the other's database.
   await assert.rejects(startPostgres({ dataDir: temp.dir, log: assert.fail }), {
     name: 'StartRefused',
     message: /in use by process/,
@@ -208,7 +208,7 @@ test(
   async () => {
     using temp = tempDir()
     const { source, native } = clone(temp.path)
-    // The package belongs to root, and this server runs as somebody else.
+    // The package belongs to root, and this server runs as another user.
     mkdirSync(temp.dir)
     chownSync(temp.dir, nobody, nobody)
     const plain = await startChild(temp.dir, { source, uid: nobody })
@@ -221,7 +221,7 @@ test(
     assert.deepEqual(await query(plain.connection, 'select 1'), [1])
     await end(plain.process)
     assert.ok(!existsSync(join(native, 'lib/libicui18n.so.60')))
-    // Root may write it. The database stays with the account that made it.
+    // Root may write to it. The database stays with its original account.
     rmSync(
       readdirSync(temp.dir)
         .filter((name) => name.startsWith('postgres-'))
@@ -257,7 +257,7 @@ test(
       )
       await query(first.connection, 'create table notes (text text)')
       await end(first.process)
-      // The clone moves; the link in the data dir still leads to its database. A copy of it may not run at the same time.
+      // After moving the clone, the link still leads to its database. A copy can't run at the same time.
       const movedPath = join(temp.path, 'moved')
       renameSync(temp.dir, movedPath)
       cpSync(movedPath, temp.dir, { recursive: true, verbatimSymlinks: true })
@@ -265,13 +265,13 @@ test(
       assert.deepEqual(await query(second.connection, 'select count(*)::int from notes'), [0])
       assert.match((await startChild(temp.dir, { source })).refused!, /is in use by process \d+/)
       await end(second.process)
-      // The data dir is thrown away: a new one is empty, and the old database is not deleted.
+      // After deleting the data directory, a new one starts empty and the old database is kept.
       rmSync(temp.dir, { recursive: true })
       const fresh = await startChild(temp.dir, { source })
       assert.deepEqual(await query(fresh.connection, `select to_regclass('notes')`), [null])
       assert.match(fresh.logged.join('\n'), /was moved to \/var\/lib\/ukiyo\//)
       await end(fresh.process)
-      // The database is thrown away, the data dir not: that is an accident, and not the moment to start empty.
+      // Deleting only the database is an accident, so the server doesn't start empty.
       rmSync(join(home, 'postgres'), { recursive: true })
       assert.match((await startChild(temp.dir, { source })).refused!, /is missing: .* is a broken link/)
     } finally {
@@ -290,7 +290,7 @@ test('postgres runs as nobody if no user can be created', needsMounts, async () 
   assert.equal(server.refused, undefined)
   assert.equal(uidOf(server.pid), nobody)
   await end(server.process)
-  // The user exists again: the database stays with the account that made it.
+  // The user exists again: the database stays with its original account.
   await using later = await start(temp.dir)
   assert.equal(uidOf(later.pid), nobody)
 })

@@ -1,4 +1,4 @@
-/** A server process with a lease and a job under way; says so and waits to be killed. */
+/** A server process with a lease and a running job. Waits to be killed. */
 import { createLeases } from '#infra/processes/leases.ts'
 import { createLog } from '#infra/log.ts'
 import { connectPostgres } from '#infra/postgres/client.ts'

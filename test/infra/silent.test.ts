@@ -16,7 +16,7 @@ test('when the database connection dies silently, waiting callers get answers an
   using way = await wayToDatabase(database.connection)
   await using near = await testServer({
     database: { ...database, connection: way.connection },
-    // The break is logged, as it should be.
+    // The failure is logged as expected.
     log: createLog('silent'),
   })
   await using far = await testServer({ database })
@@ -27,7 +27,7 @@ test('when the database connection dies silently, waiting callers get answers an
   assert.equal((await elsewhere.post('/invitations/accept', { token: invitation.body.data.token })).status, 200)
   const events = readEvents(alice, `/realtime/subscribe?channels=custom:${teamId}:room`)
   assert.equal((await events.next()).value!.event, 'subscribed')
-  // Several connections, so that several go dead.
+  // Several connections, so that several die.
   await Promise.all(Array.from({ length: 8 }, () => alice.get('/chats')))
 
   way.swallow()

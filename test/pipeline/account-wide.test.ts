@@ -1,6 +1,6 @@
 /**
- * A change of the account is not for a caller held to one of its workspaces: every endpoint that writes, and that names
- * neither a thing of a workspace nor the workspace, is judged here.
+ * Callers bound to one workspace can't change the account. Covers every writing endpoint that names neither a workspace
+ * nor a resource in one.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -18,7 +18,7 @@ const unplacedEndpoints = all.filter(({ endpoint: { auth = 'any', method, scope,
 })
 const ofAccount = unplacedEndpoints.filter(({ endpoint }) => endpoint.ofAccount)
 
-/** Endpoints that change nothing of the account, and why. */
+/** Endpoints that don't change the account, with reasons. */
 const verdicts: Record<string, string> = {
   'shares.create': 'the workspace of the resource it names',
   'shares.update': 'the workspace of the resource it names',
@@ -59,7 +59,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** Everything of an account that could have been changed. */
+/** The account's changeable state. */
 async function stateOf(person: Person): Promise<string[]> {
   const subjects = [
     '/settings',
@@ -69,7 +69,7 @@ async function stateOf(person: Person): Promise<string[]> {
   ]
   const texts = await Promise.all(subjects.map(async (path) => (await person.get(path)).text))
   const { data } = (await person.get('/workspaces')).body
-  // Not what was spent there: an agent at work pays for its words.
+  // Excludes spending: a working agent pays for its calls.
   return [...texts.map((text) => text.replace(/"unread_count":\d+/, '')), ...data.map(({ id }: { id: string }) => id)]
 }
 

@@ -7,7 +7,7 @@ const words = { messages: [{ role: 'user', content: 'x' }] }
 const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 const asks = { accept: 'application/json, text/event-stream' }
 
-/** A call on each way in. */
+/** One call per interface. */
 const ways: Record<string, (caller: Caller) => Promise<{ status: number; body: any; headers: Headers }>> = {
   'REST, a read': (caller) => caller.get('/me'),
   'REST, a model': (caller) => caller.post('/inference/text', { model: 'sim/echo', ...words }),
@@ -23,7 +23,7 @@ const lasting = (...first: object[]) =>
     turns: [[...first, ...Array.from({ length: 300 }, () => [{ text: 'on ' }, { delay_ms: 100 }]).flat()]],
   })
 
-/** Streams of a key that last half a minute unless they are ended; `wait` before anything is said. */
+/** Streams that last half a minute unless ended; `wait` precedes the first event. */
 const streams: Record<string, (caller: Caller, wait: number, signal?: AbortSignal) => Promise<Response>> = {
   REST: (caller, wait, signal) => post(caller, '/v1/inference/text/stream', { model: 'sim/script' }, wait, signal),
   'a gateway': (caller, wait, signal) =>
@@ -81,7 +81,7 @@ for (const [stream, open] of Object.entries(streams))
     await using server = await testServer()
     const alice = await server.person('Alice')
     const key = await alice.key()
-    // Longer than the test waits for anything: only the revocation ends it before.
+    // Longer than any wait in the test, so only the revocation ends it.
     const opening = open(key, 2 * PATIENCE_MS)
     await new Promise((resolve) => setTimeout(resolve, 500))
     assert.equal((await alice.delete(`/api-keys/${key.keyId}`)).status, 200)

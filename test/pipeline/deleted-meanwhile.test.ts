@@ -1,6 +1,6 @@
 /**
- * A write to anything, while somebody else deletes that very thing for good: it is found, and gone by the time of the
- * write. The other deletion is held open until somebody waits for it, so that each run meets the moment.
+ * Writes to resources that are permanently deleted at the same moment. The deletion is held open until the write waits
+ * for it.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ import { until } from '../until.ts'
 const writing = list(await loadContracts()).filter(
   ({ endpoint: { on, method } }) => on !== undefined && method !== 'GET',
 )
-/** The table of a kind that has its own row; all others are resources. */
+/** Kinds with their own table; all others are resources. */
 const tables: Record<string, string> = {
   workspace: 'workspaces',
   upload: 'uploads',
@@ -56,7 +56,7 @@ before(async () => {
   deleter = new pg.Client(server.database.connection)
   await deleter.connect()
   stack.defer(() => deleter.end())
-  // A vendor, and a receiver of webhooks, that answers after the caller who asked has gone on.
+  // A provider and webhook receiver that answers after its caller has continued.
   const vendor = createServer((request, response) => {
     request.resume()
     void sleep(30).then(() => response.end(JSON.stringify({ data: [{ id: `m${Math.random()}` }] })))
@@ -70,7 +70,7 @@ before(async () => {
 })
 after(() => stack.disposeAsync())
 
-/** Does something while the thing is being deleted, which ends once the work waits for it, or is over. */
+/** Runs `work` during a deletion, which commits once the work waits for it or ends. */
 async function whileDeleting<T>(kind: string, id: string, work: () => Promise<T>): Promise<T> {
   const { rows } = await deleter.query<{ pid: number }>('select pg_backend_pid() as pid')
   await deleter.query('begin')
@@ -89,7 +89,7 @@ async function whileDeleting<T>(kind: string, id: string, work: () => Promise<T>
   return working
 }
 
-/** Once nothing waits any more that parts of the server are to be told of. */
+/** Waits until no event is pending. */
 const countHandled = () =>
   until(
     () =>

@@ -1,4 +1,4 @@
-/** The least that an endpoint can be asked with, read off its contract. */
+/** Derives the minimal request of an endpoint from its contract. */
 import assert from 'node:assert/strict'
 import { z } from 'zod'
 import type { AnyEndpoint } from '#core/contract.ts'
@@ -6,11 +6,11 @@ import { newId } from '#core/ids.ts'
 import { inputSchemas } from '#core/registry.ts'
 import { values } from '../makers.ts'
 
-/** Its path with this id for each that it names. */
+/** The path with this ID for each parameter. */
 export const pathOf = ({ path, params }: AnyEndpoint, id: string): string =>
   path.replace(/:(\w+)/g, (_: string, name: string) => (params?.[name] ? (values[name] ?? 'x') : id))
 
-/** The query parameters without which an endpoint cannot be asked at all. */
+/** The required query parameters. */
 export function requiredFields(endpoint: AnyEndpoint): string {
   const query = inputSchemas(endpoint).query
   const requiredEntries = Object.entries(query.shape).filter(
@@ -20,7 +20,7 @@ export function requiredFields(endpoint: AnyEndpoint): string {
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs as [string, string][]).toString()}`
 }
 
-/** The least body that an endpoint takes, so that what is refused is the id. */
+/** The minimal valid body, so that only the ID can be refused. */
 export function validBody(endpoint: AnyEndpoint): Record<string, unknown> | undefined {
   const { body } = inputSchemas(endpoint)
   if (body === null) return undefined

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { READERS } from '#test/pipeline/wire/readers.ts'
 import { testServer } from '#test/server.ts'
 
-/** The second call of each is one too many; each surface says so in its own shape. */
+/** The second call exceeds the limit. Each surface reports that in its format. */
 const ways: Record<string, (origin: string, headers: Record<string, string>) => Promise<Response>> = {
   'a read': (origin, headers) => fetch(`${origin}/v1/me`, { headers }),
   'a write': (origin, headers) =>

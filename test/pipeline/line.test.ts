@@ -227,7 +227,7 @@ test('the 1,001st key is refused', async () => {
   assert.equal(both.find((answer) => answer.status === 409)!.body.error.code, 'limit_reached')
 })
 
-/** A request whose `Host` fetch would not let us choose. */
+/** A request with a custom `Host`, which fetch doesn't allow. */
 function raw(origin: string, head: string): Promise<{ status: number }> {
   const { hostname, port } = new URL(origin)
   return new Promise((resolve, reject) => {

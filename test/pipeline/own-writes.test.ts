@@ -1,6 +1,6 @@
 /**
- * Rights that one server process gave hold in another at once: each is made through one and used through the other without
- * a wait in between, and the other has refused the same call before, so it knows the caller without the right.
+ * Access granted through one server process applies in another at once. The other process has refused the same call
+ * before, so it knows the caller without the access.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -27,7 +27,7 @@ interface Scenario {
   there: Caller
   use(there: Caller): Promise<Answer>
   give(): Promise<unknown>
-  /** Null: nothing can be asked before there is the right. */
+  /** Null: nothing can be requested without access. */
   refused: number[] | null
 }
 
@@ -235,7 +235,7 @@ const rights: Record<string, () => Promise<Scenario>> = {
         ok(await alice.patch(`/computers/${id}/exposures/${workspace}`, { capabilities: ['fs_read', 'exec'] })),
       use: async (there) => {
         const answer = await there.post(`/computers/${id}/exec`, { command: 'true' })
-        // It isn't connected, which only those hear who may use it.
+        // Offline is reported only to callers with access.
         return answer.body?.error?.code === 'computer_offline' ? { ...answer, status: 200 } : answer
       },
       refused: [403],
@@ -262,7 +262,7 @@ const rights: Record<string, () => Promise<Scenario>> = {
 
 for (const [title, make] of Object.entries(rights))
   test(`${title} applies in another process at once`, async () => {
-    // Several in a row: a process that hears of a change in time now and then isn't enough.
+    // Repeated, because success by chance isn't enough.
     for (let time = 0; time < 3; time += 1) {
       const { there, use, give, refused } = await make()
       await there.get('/me')
@@ -295,6 +295,6 @@ test('concurrent refused strangers share one read of changes and cause no lookup
   statements = 0
   const principals = await Promise.all(Array.from({ length: 500 }, () => authority.renew(principal)))
   assert.equal(new Set(principals).size, 1)
-  // Changes are also read by a timer, and a busy machine may meet it here.
+  // Changes are also polled by a timer, which may run here on a busy machine.
   assert.ok(statements < 20, `${statements} statements`)
 })

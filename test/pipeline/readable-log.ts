@@ -3,7 +3,7 @@ import { type Log, logScope } from '#infra/log.ts'
 
 type Line = Record<string, unknown>
 
-/** A log as the server keeps it, from warnings on, whose lines the test can read. */
+/** A server log from warnings on, readable by the test. */
 export function readableLog(): { log: Log; lines: Line[]; errors(): Line[] } {
   const lines: Line[] = []
   const log = pino(

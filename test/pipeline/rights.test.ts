@@ -1,6 +1,6 @@
 /**
- * Every endpoint that finds something, asked by its maker in each place that a maker can come to: the answer is judged by
- * rule from the contract. Having made a thing that lives in a workspace gives no right to it.
+ * Calls every endpoint with a resource as its creator in each possible role, and derives the expected result from the
+ * contract. Creating a workspace resource grants no lasting access.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -15,7 +15,7 @@ import { type Answer, type Caller, type Person, type TestServer, testServer } fr
 const all = list(await loadContracts())
 const finding = all.filter(({ endpoint }) => endpoint.on !== undefined)
 
-/** The kinds that belong to an account, wherever they came from. */
+/** Kinds that belong to an account. */
 const ofAccount = new Set(['notification', 'push_subscription'])
 const shareable = new Set(['agent', 'chat', 'file'])
 
@@ -27,7 +27,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** The answer that `permit` must give: it lets the call in, or refuses with this status and code. */
+/** The expected result of `permit`: admitted, or refused with this status and code. */
 type Verdict = 'in' | readonly [status: number, code: string]
 const hidden = [404, 'not_found'] as const
 const role = [403, 'insufficient_role'] as const
@@ -37,23 +37,23 @@ const state = [409, 'invalid_state'] as const
 const scopeOn = ({ onScope, scope }: AnyEndpoint) => onScope ?? scope
 const roleOn = (endpoint: AnyEndpoint): Role =>
   endpoint.role ?? (uses(endpoint) ? 'member' : scopeOn(endpoint) === null ? 'viewer' : roleFor(scopeOn(endpoint)!))
-/** What needs a capability acts on a machine, also where it only looks: viewers have none, and an archived workspace neither. */
+/** Endpoints with a capability act on a machine, even if they only read: viewers and archived workspaces have none. */
 const uses = ({ capability, errors }: AnyEndpoint): boolean =>
-  // Which one `POST …/fs` needs depends on what is done.
+  // The capability of `POST …/fs` depends on the operation.
   capability !== undefined || errors?.includes('capability_denied') === true
 const reads = (endpoint: AnyEndpoint): boolean =>
   !uses(endpoint) && (endpoint.method === 'GET' || scopeOn(endpoint)?.endsWith(':read') === true)
 
 type Change = (team: Team, things: Thing[]) => Promise<unknown>
 interface Situation {
-  /** The change of the maker, or of the thing, once it is made. */
+  /** A change after creation, to the creator or the resource. */
   change?: Change
   caller?: (team: Team) => Promise<Caller>
-  /** Of the things that live in a workspace. */
+  /** For workspace resources. */
   judge: (endpoint: AnyEndpoint) => Verdict
-  /** Of those that belong to an account; they stay theirs. */
+  /** For account resources, which stay accessible. */
   judgeOwn?: (endpoint: AnyEndpoint) => Verdict
-  /** Nothing that was made may show in any list or search. */
+  /** The resource must not appear in any list or search. */
   unseen?: true
   kinds?: ReadonlySet<string>
 }
@@ -64,7 +64,7 @@ interface Team {
 interface Thing {
   item: ListedEndpoint
   id: string
-  /** The workspace that it was made in. */
+  /** The workspace it was created in. */
   team: Team
 }
 
@@ -74,7 +74,7 @@ const regrant =
     ok(await owner.patch(`/workspaces/${id}/members/${maker.id}`, grant))
 const remove: Change = async ({ id, maker }) => ok(await owner.delete(`/workspaces/${id}/members/${maker.id}`))
 
-/** The answer that a share leaves: 404 where there is none, 403 for more than it gives. */
+/** The result with only a share: 404 without one, 403 for more than it grants. */
 const byShare =
   (access: 'view' | 'edit') =>
   (endpoint: AnyEndpoint): Verdict => {
@@ -100,7 +100,7 @@ const share =
     ])
     await remove(team, things)
   }
-/** A key of one workspace hears of what came from there, and changes nothing of the account. */
+/** A workspace-bound key sees notifications from that workspace and can't change the account. */
 const ofKey = (endpoint: AnyEndpoint): Verdict => (endpoint.on === 'notification' ? hidden : denied)
 const trash: Change = async (_, things) => {
   for (const { item, id } of things) {
@@ -145,7 +145,7 @@ const situations: Record<string, Situation> = {
   'in an archived workspace everything is read-only': {
     change: async ({ id }) => ok(await owner.post(`/workspaces/${id}/archive`)),
     judge: (endpoint) =>
-      // Who may not do it at all hears that first.
+      // Lacking the role is reported first.
       !atLeast('admin', roleOn(endpoint))
         ? role
         : reads(endpoint) || endpoint.inArchivedWorkspace || endpoint.on === 'workspace'
@@ -193,7 +193,7 @@ for (const [title, situation] of Object.entries(situations))
       const unchangedThings = new Map<string, Thing>()
       for (const item of targets) {
         const on = item.endpoint.on!
-        // A call that is let in may change its thing, or its workspace: each has its own. The others share one.
+        // An admitted call may change its resource or workspace, so each gets its own. The others share one.
         const changes = expectedOf(item) === 'in' && item.endpoint.method !== 'GET'
         const cachedThing = changes ? undefined : unchangedThings.get(on)
         const team = on === 'workspace' && changes ? await teamOf(maker) : sharedTeam
@@ -236,7 +236,7 @@ for (const [title, situation] of Object.entries(situations))
         const caller = (await situation.caller?.(team)) ?? maker
         const wrong: unknown[] = []
         for (const { endpoint, name, area } of all) {
-          // A notification that somebody was told while they had a place there stays told.
+          // Notifications sent during a membership remain.
           if (area.name === 'notifications' && situation.judgeOwn === undefined) continue
           const lists = endpoint.on === undefined && endpoint.method === 'GET' && endpoint.auth === undefined
           if (!lists || endpoint.reply.kind === 'stream') continue
@@ -246,7 +246,7 @@ for (const [title, situation] of Object.entries(situations))
             for (const [key, value] of Object.entries(within)) if (key in (endpoint.query ?? {})) query.set(key, value)
             if ('q' in (endpoint.query ?? {})) query.set('q', 'Helper Talk Report hello Team')
             const answer = await caller.get(`${endpoint.path}?${query.toString()}`)
-            // People's own calls stay in their own usage, with the ID of the workspace they were made in and nothing else of it.
+            // A person's own calls stay in their usage, with the workspace's ID but no other data.
             const isOwnUsage = name === 'ai_gateway.usage_export' && situation.judgeOwn === undefined
             for (const id of ids)
               if (answer.status < 300 && answer.text.includes(id) && !(isOwnUsage && id === team.id))
@@ -260,7 +260,7 @@ for (const [title, situation] of Object.entries(situations))
       })
   })
 
-/** A workspace of the owner's with this maker as an admin. */
+/** A workspace with this creator as admin. */
 async function teamOf(maker: Person): Promise<Team> {
   const { id } = ok(await owner.post('/workspaces', { name: 'Team of many' })).body.data
   const invitation = ok(await owner.post(`/workspaces/${id}/invitations`, { email: maker.email, role: 'admin' }))
@@ -284,9 +284,9 @@ function fits({ status, body }: Answer, { path, on }: AnyEndpoint, expected: Ver
   const error = body?.error ?? {}
   const code = error.code ?? error.type
   if (expected !== 'in') return status === expected[0] && code === expected[1]
-  // A handler's answer to a call that was let in is its own story.
+  // The handler's response to an admitted call doesn't matter here.
   if (status === 401 || status === 403) return false
   if (status === 404) return error.param !== pathNames(path)[0]
-  // Of an archived workspace itself some things are changed; which, its own area says.
+  // Some settings of an archived workspace itself can be changed, as its module defines.
   return on === 'workspace' || !(code === 'invalid_state' && error.details?.allowed?.includes('unarchive'))
 }

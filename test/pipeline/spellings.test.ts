@@ -1,8 +1,5 @@
 // Thorough: run by the merge check, or by name.
-/**
- * Every secret and signature that the server verifies, in every other spelling of the same bytes: only the text that was
- * handed out counts.
- */
+/** Every secret and signature is tried in all other spellings of the same bytes: only the issued text is accepted. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { make } from '../automations/hooks.ts'
@@ -12,7 +9,7 @@ import { type Answer, type Person, type TestServer, caller, testServer } from '.
 
 interface VerificationCase {
   given: string
-  /** Headers carry no space around what they hold, so there is nothing to refuse. */
+  /** Header values have no surrounding space, so there is nothing to refuse. */
   inHeader?: true
   ask(text: string): Promise<Answer>
 }
@@ -136,7 +133,7 @@ const cases: Record<string, () => Promise<VerificationCase>> = {
     }
   },
   async 'the token that confirms an address'() {
-    // Of its own: any process of an instance sends what waits.
+    // A separate instance, because any process of an instance sends queued email.
     const mailing = await testServer({ environment: { UK_LIMIT_WRITES: '0', SMTP_URL: mail.url } })
     after(() => mailing[Symbol.asyncDispose]())
     const there = await mailing.person('Carol')
@@ -148,7 +145,7 @@ const cases: Record<string, () => Promise<VerificationCase>> = {
 
 const base64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** The spellings that a lenient reader of base64, base64url, hex, numbers or lines would take for the same. */
+/** Spellings a lenient parser of base64, base64url, hex, numbers, or lines would accept. */
 function spellings(text: string, inHeader: boolean): string[] {
   const bare = text.replace(/=+$/, '')
   const last = [...`${base64}-_+/`].map((end) => bare.slice(0, -1) + end)

@@ -27,7 +27,7 @@ const contract = area(
   },
 )
 
-/** A stream that lasts until its reader leaves; how it is prepared and what it tells is the test's. */
+/** A stream until its reader leaves, with configurable preparation and events. */
 function ticks(
   tell: (ctx: Context) => AsyncIterable<{ event: string; data: { words: string } }>,
   prepared?: Promise<void>,
@@ -108,7 +108,7 @@ test('a key revoked while its stream is prepared loses the stream', async () => 
   await started
   await alice.delete(`/api-keys/${key.keyId}`)
   prepared.resolve()
-  // Its body ends, although its source would go on.
+  // The body ends although its source would continue.
   await answer
 })
 
@@ -122,7 +122,7 @@ test('a stream doesn’t retain sent events', async () => {
       const event = { event: 'tick', data: { words: 'x'.repeat(100) } }
       if (i < 100) early.push(new WeakRef(event.data))
       yield event
-      // A turn of the loop, after which weak references are let go.
+      // Weak references are released after an event-loop turn.
       await new Promise((resolve) => setImmediate(resolve))
     }
     collect()
@@ -160,7 +160,7 @@ test('a follower retains nothing of its initial call', async () => {
   const answer = alice.get('/ticks')
   const sink = await attached.promise
   const turn = () => new Promise((resolve) => setTimeout(resolve, 10))
-  // A look at it keeps it until the next turn of the loop.
+  // Dereferencing keeps it until the next turn.
   for (let isKept = true; isKept; isKept = call!.deref() !== undefined) {
     await turn()
     collect()
@@ -204,7 +204,7 @@ test('events sent faster than they are read all arrive, and a reader that stops 
   const cut = Promise.withResolvers<void>()
   const { service } = ticks(async function* (ctx) {
     try {
-      // More than any socket buffers, without a breath in between.
+      // More than any socket buffers, without yielding.
       for (let n = 0; n < 16; n++) yield { event: 'tick', data: { words } }
       for (; ctx.caller.userAgent === 'sleeper'; count++) yield { event: 'tick', data: { words } }
     } finally {

@@ -1,4 +1,3 @@
-/** Bytes that are under way when their sender loses the right to send them. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -28,7 +27,7 @@ test('an upload whose sender is removed from the workspace is refused at its las
     )
   })
   clientRequest.write(form(''))
-  // Known to be in: another call of the same key has been answered since.
+  // Ensures arrival: a later call of the same key has been answered.
   assert.equal((await bob.get('/me')).status, 200)
   assert.equal((await alice.delete(`/workspaces/${team}/members/${bob.id}`)).status, 200)
   clientRequest.end(' and more\r\n--x--\r\n')

@@ -1,6 +1,6 @@
 /**
- * Runs test files in a few processes that each take one file after another: most of what a file used to cost was
- * loading the server, and running it before the engine had compiled it.
+ * Runs test files in a few long-lived processes: most of a file's time was loading the server and running it before it
+ * was compiled.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -11,27 +11,26 @@ import { estimateSeconds, readTimes } from './times.ts'
 import type { Outcome } from './worker.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** These always run. */
+/** Always running. */
 const STEADY_WORKERS = availableParallelism()
 /**
- * These take a file only while the processors are idle, which is when the other tests wait for something. On a busy
- * machine they would slow the others more than they get done: with five workers on two processors where a new page of
- * memory is slow, 78 tests took 93 s; with two they took 63 s.
+ * Only take files while the CPUs are idle, when other tests are waiting. On a busy machine they slow the others more
+ * than they achieve: with slow memory pages, 78 tests took 93 s with five workers on two CPUs and 63 s with two.
  */
 const EXTRA_WORKERS = 3
-/** A process that holds more gives way to a new one. */
+/** A process above this is replaced. */
 const MOST_BYTES = 900 << 20
-/** They end what hangs. A busy machine needs several times what a quiet one does, so no test comes near them. */
+/** Ends hanging tests. A busy machine needs several times as long as a quiet one, so no test comes near it. */
 const TEST_MS = 600_000
 const FILE_MS = 1_800_000
 
-/** A file that changes what all of its process share, or measures the process, gets a fresh one for itself. */
+/** Files that change process-wide state or measure the process run alone. */
 const ALONE =
   /process\.(memoryUsage|cpuUsage|chdir|umask|on\()|process\.env\.\w+ = |delete process\.env|setFlagsFromString|globalThis\.set(Timeout|Interval) = |mock\.timers|PerformanceObserver/
 
 /**
- * Chromium breaks off what it loads when an address of the machine changes (`ERR_NETWORK_CHANGED`), as containers with
- * a bridge do: a file that opens a browser and one that makes such containers never run at the same time.
+ * Chromium aborts loads when the machine's addresses change (`ERR_NETWORK_CHANGED`), as containers with a bridge cause,
+ * so browser tests and such containers never overlap.
  */
 const NETWORK: readonly [uses: 'changes' | 'watches', text: RegExp][] = [
   ['changes', /startPodman\(/],
@@ -45,7 +44,7 @@ interface Waiting {
   network: 'changes' | 'watches' | undefined
 }
 
-/** Runs the files, those first that take long; tells of each as it ends. */
+/** Runs the files, slowest first, and reports each when it ends. */
 export async function runFiles(
   files: readonly string[],
   environment: Record<string, string>,
@@ -59,7 +58,7 @@ export async function runFiles(
       const seconds = estimateSeconds(times, file, text)
       return { file, alone: ALONE.test(text), seconds, network }
     })
-    // What is begun last is waited for: it should be short. What many may not run beside is over before they begin.
+    // The last started should be short. Files with few allowed neighbors finish before they start.
     .toSorted((a, b) => Number(b.network === 'changes') - Number(a.network === 'changes') || b.seconds - a.seconds)
   const processors = new ProcessorWatch()
   const running = new Set<Waiting>()
@@ -98,7 +97,7 @@ export async function runFiles(
   )
 }
 
-/** Runs one file in a process of its own. */
+/** Runs one file in a separate process. */
 export async function runAlone(file: string, environment: Record<string, string>): Promise<Outcome> {
   const worker = startWorker(environment)
   const outcome = await worker.run(file)
@@ -139,7 +138,7 @@ function startWorker(environment: Record<string, string>): Worker {
     },
     usable: () => child.connected && isFit,
     async end() {
-      // Nothing of its files is open any more. (After a `disconnect` of ours its `close` would never be told.)
+      // Its files are closed. (After our own `disconnect`, `close` would never fire.)
       child.kill('SIGKILL')
       await closed
     },

@@ -1,11 +1,11 @@
 /**
- * `node:test` watches every promise of the process, to tell of a stray fault which test it belongs to: an `await` costs
- * forty times as much by it. Here it watches all else (a suite is found by that), and a stray fault fails its file.
+ * `node:test` tracks every promise to attribute stray errors, which makes `await` forty times as expensive. This tracks
+ * everything else (needed to find suites); a stray error fails its file.
  */
 import hooks from 'node:async_hooks'
 
 const { createHook } = hooks
-// Known to Node 24, not yet to its types.
+// Supported by Node 24 but missing in its types.
 const light = { trackPromises: false }
 hooks.createHook = (callbacks) => createHook({ ...callbacks, ...light })
 export const { run } = await import('node:test')

@@ -1,6 +1,6 @@
 /**
- * The last figures of `npm run test:long`: raw in `test/long-runs.json`, as a table in `docs/long-runs.md`. A reporter
- * of node:test: passed as `--test-reporter`, it answers a JSON line per test.
+ * Stores the results of `npm run test:long`: raw in `test/long-runs.json`, as a table in `docs/long-runs.md`. As a
+ * node:test reporter (`--test-reporter`), prints a JSON line per test.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,6 @@ interface LongRun {
   title: string
   passed: boolean
   seconds: number
-  /** UTC. */
   day: string
   figures: string[]
 }
@@ -39,14 +38,14 @@ export default async function* longFigures(source: AsyncIterable<TestEvent>): As
             }
           : null
     }
-    // A test's words about itself come behind it; the runner's words at its end belong to no file.
+    // A test's diagnostics follow it; the runner's final ones have no file.
     if (type === 'test:diagnostic' && data.file !== undefined && last && relative(root, data.file) === last.file)
       last.figures.push(data.message)
   }
   if (last) yield `${JSON.stringify(last)}\n`
 }
 
-/** Each in a process of its own, one at a time: what takes long wants the machine for itself. */
+/** Sequentially in separate processes, because long tests need the whole machine. */
 export async function runLong(
   files: readonly string[],
   environment: Record<string, string>,
@@ -82,7 +81,7 @@ export async function runLong(
   return { passed: count('pass'), failed: failed || Number(status !== 0), skipped: count('skipped') }
 }
 
-/** Puts these in place of what was known of the same tests. */
+/** Replaces earlier results of the same tests. */
 function keepFigures(lines: string): void {
   const fresh = lines
     .split('\n')

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util'
 
 export interface Options {
-  /** Only files with one of these in their path; all files when empty. */
+  /** Path filters; all files if empty. */
   words: string[]
   help: boolean
   long: boolean
   noteTimes: boolean
   retryFailed: boolean
-  /** An absolute path. Its test files run instead of the project's. */
+  /** An absolute path whose test files run instead of the project's. */
   folder: string | undefined
 }
 
@@ -36,7 +36,7 @@ const FLAGS = {
   folder: { type: 'string' },
 } as const
 
-/** Throws an `Error` for options that don't exist or don't go together. */
+/** Throws for unknown or conflicting options. */
 export function readOptions(args: string[]): Options {
   const { values, positionals } = parseArgs({ args, options: FLAGS, allowPositionals: true, strict: true })
   if (values.long && values['retry-failed'])

@@ -1,9 +1,9 @@
-/** Watches how busy the machine's processors are. */
+/** Measures CPU load. */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const INTERVAL_MS = 1_500
-/** The share of all processor time in which nothing may run for a machine to count as idle. */
+/** The idle share of CPU time from which a machine counts as idle. */
 const IDLE_SHARE = 0.3
 
 export class ProcessorWatch {
@@ -14,7 +14,7 @@ export class ProcessorWatch {
     void this.#watch()
   }
 
-  /** Resolves for one caller at a time, so that each change shows before the next caller adds its own work. */
+  /** Resolves one caller at a time, so that each one's load shows first. */
   async becomeIdle(): Promise<void> {
     if (this.#stopped.signal.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -22,7 +22,7 @@ export class ProcessorWatch {
     await promise
   }
 
-  /** Lets every caller continue: there is no more work to hold back. */
+  /** Releases all callers. */
   stop(): void {
     this.#stopped.abort()
     for (const resolve of this.#waiting.splice(0)) resolve()

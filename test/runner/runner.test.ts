@@ -9,7 +9,7 @@ import { summaryOf } from './short-run.ts'
 const root = join(import.meta.dirname, '../..')
 const LAST_LINE = /^(\d+) passed, (\d+) failed, (\d+) skipped$/
 
-/** Bodies of fixture files; each runs inside a test. `first` is true in the first run of the file. */
+/** Bodies of fixture files; each runs inside a test. `first` is true in the file's first run. */
 const PASSES = ''
 const FAILS = `throw new Error('always')`
 const FAILS_ONCE = `if (first) throw new Error('only at first')`
@@ -19,9 +19,9 @@ interface Result {
   status: number
   output: string
   counts: { passed: number; failed: number; skipped: number }
-  /** The names under `flaky:`. */
+  /** Names listed under `flaky:`. */
   flaky: string[]
-  /** Name and process of each start of a fixture, in order. */
+  /** Each start of a fixture with its process, in order. */
   starts: { name: string; pid: string }[]
 }
 
@@ -83,7 +83,7 @@ test('a file that fails once passes and is listed as flaky', async () => {
     assert.equal(status, 0)
     assert.deepEqual(counts, { passed: 4, failed: 0, skipped: 0 })
     assert.deepEqual(flaky, ['shaky'])
-    // The second run is the last one, in a process that ran nothing before.
+    // The second run comes last, in a new process.
     assert.deepEqual(starts.map(({ name }) => name).toSorted(), ['good', 'shaky', 'shaky'])
     assert.equal(starts.at(-1)!.name, 'shaky')
     assert.ok(!starts.slice(0, -1).some(({ pid }) => pid === starts.at(-1)!.pid))

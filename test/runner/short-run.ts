@@ -1,10 +1,10 @@
-/** Runs test files, prints each as it ends, and gives those that failed a second run if the caller asks for it. */
+/** Runs test files, prints each when it ends, and optionally retries failed ones. */
 import { runAlone, runFiles } from './crew.ts'
 import type { Outcome } from './worker.ts'
 
-/** More than these and the run fails: with so many, a fault of the product looks like chance. */
+/** More flaky files fail the run: with so many, a product fault looks like chance. */
 const MOST_FLAKY = 3
-/** With more failed files than these, something is broken for all of them, and second runs would only take long. */
+/** With more failures, something general is broken, and retries would only take time. */
 const MOST_RETRIED = 10
 
 export interface Counts {
@@ -13,7 +13,7 @@ export interface Counts {
   skipped: number
 }
 
-/** `retryAfter`: failed files run once more, alone, when it has resolved. Without it there is no second run. */
+/** `retryAfter`: when to retry failed files, each alone. Omit to disable retries. */
 export async function runShort(
   files: readonly string[],
   environment: Record<string, string>,
@@ -40,7 +40,7 @@ export async function runShort(
   const flaky = failures.filter(({ file }) => second.has(file) && !isFailed(second.get(file)!))
   const isTolerated = flaky.length <= MOST_FLAKY
   const outcomes = first.map((outcome) => (isTolerated ? (second.get(outcome.file) ?? outcome) : outcome))
-  // Repeats failures at the end, where the reader looks. A flaky file's first run is the only one with a reason.
+  // Repeats failures at the end. Only a flaky file's first run has a reason.
   for (const outcome of failures) process.stdout.write(`\n✖ ${outcome.file}\n${partsOf(outcome).failures}\n`)
   if (flaky.length > 0) process.stdout.write(`\nflaky:\n${flaky.map(({ file }) => `  ${file}\n`).join('')}`)
   if (!isTolerated)
@@ -56,7 +56,7 @@ export async function runShort(
   return { outcomes, counts }
 }
 
-/** Programs read the last line: it has this form whatever failed, and its count of failures is 0 only in a green run. */
+/** Tools parse the last line: its format is fixed, and its failure count is 0 only in a green run. */
 export function summaryOf({ passed, failed, skipped }: Counts, checksPassed: boolean): { text: string; status: 0 | 1 } {
   const failures = failed + Number(!checksPassed)
   const checks = checksPassed ? '' : '\n✖ types, lint, format or unused code, counted as one failure (see above)\n'
@@ -76,7 +76,7 @@ function print(outcome: Outcome): void {
   )
 }
 
-/** The lines of the tests, indented, and why some failed. The counts between them are added up for the whole run. */
+/** Splits output into indented test lines and failures. Counts are summed for the run. */
 function partsOf({ text }: Outcome): { lines: string; failures: string } {
   const [lines = '', counts = ''] = text.split(/^ℹ tests \d+\n/m)
   return { lines: lines.trimEnd().replace(/^/gm, '  '), failures: counts.replace(/^ℹ .*\n/gm, '').trim() || lines }

@@ -1,6 +1,6 @@
 /**
- * How long files of tests took when `npm test -- --note-times` ran last, with the others beside them: the order of a run
- * is made of it. Files below `NOTED_S` are not noted.
+ * Durations from the last `npm test -- --note-times`, under parallel load, used for ordering. Files below `NOTED_S`
+ * aren't recorded.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,13 +8,13 @@ import type { Outcome } from './worker.ts'
 
 export interface Time {
   seconds: number
-  /** Of processors, in the process of the file and in those that it started. */
+  /** CPU seconds of the file's process and its children. */
   processor: number
 }
 
 const path = join(import.meta.dirname, 'times.json')
 const NOTED_S = 5
-/** Of a file that nobody has timed: about what a story of so many letters takes. */
+/** Estimate for unknown files. */
 const LETTERS_PER_SECOND = 4_000
 
 export const readTimes = (): Record<string, Time> => JSON.parse(readFileSync(path, 'utf8')) as Record<string, Time>

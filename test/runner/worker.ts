@@ -1,4 +1,4 @@
-/** Runs test files in this process, one after another, as `test/runner/crew.ts` names them. */
+/** Runs test files in this process, one after another, on behalf of `test/runner/crew.ts`. */
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
@@ -11,24 +11,24 @@ const { spec } = await import('node:test/reporters')
 
 export interface Outcome {
   file: string
-  /** As the spec reporter says it: a line per test, the counts, then what failed and why. */
+  /** Spec reporter output: a line per test, counts, then failures. */
   text: string
   passed: number
   failed: number
   skipped: number
   seconds: number
-  /** The seconds of processor that this process took for it, and those that it started, as far as they have ended. */
+  /** CPU seconds of this process and its ended children. */
   processor: number
-  /** The memory that the process holds after it, in bytes. */
+  /** Bytes held afterwards. */
   memory: number
-  /** Nothing that it opened is left. */
+  /** No handle is left open. */
   quiet: boolean
 }
 
 process.on('message', (file: string) => void runFile(file).then((outcome) => process.send!(outcome)))
 process.on('disconnect', () => process.exit())
 
-/** Of the file that is running: what no test is there to hear of. Its test may wait in vain for what did not come. */
+/** Stray errors of the running file. Its test may be waiting for something that will never happen. */
 const FAULTY_MS = 20_000
 let faults: string[] = []
 let faulty = Promise.withResolvers<void>()
@@ -47,7 +47,7 @@ async function runFile(file: string): Promise<Outcome> {
   events.on('test:summary', ({ counts, duration_ms, success }) => {
     outcome.passed = counts.passed
     outcome.skipped = counts.skipped
-    // A fault outside of every test fails the file all the same.
+    // An error outside of tests also fails the file.
     outcome.failed = counts.tests - counts.passed - counts.skipped - counts.todo || Number(!success)
     outcome.seconds = duration_ms / 1000
   })
@@ -57,15 +57,15 @@ async function runFile(file: string): Promise<Outcome> {
   })()
   await Promise.race([reading, faulty.promise])
   const quiet = await closes()
-  // Processes of a run end by a signal, and would keep nothing of it for those that come after them.
+  // Worker processes end by a signal, which would lose the compile cache.
   flushCompileCache()
-  // Behind the counts, where the reporter has what failed and why.
+  // After the counts, next to the reporter's failures.
   outcome.failed ||= faults.length
   outcome.text += faults.join('')
   return { ...outcome, processor: processorSeconds() - before, memory: process.memoryUsage.rss(), quiet }
 }
 
-/** Of this process and of the children that it has waited for: proc_pid_stat(5), fields 14 to 17, in hundredths. */
+/** This process and its waited-for children: proc_pid_stat(5), fields 14 to 17, in hundredths. */
 function processorSeconds(): number {
   if (process.platform !== 'linux') {
     const { user, system } = process.cpuUsage()
@@ -80,19 +80,19 @@ function processorSeconds(): number {
 }
 
 const CLOSING_MS = 5_000
-/** Of this process itself: its channel and its two outputs. */
+/** This process's channel and its two outputs. */
 const OWN = 3
 
-/** Whether what a file opened goes: else the process is not fit for the next one. */
+/** Whether a file's handles close; otherwise the process isn't reused. */
 async function closes(): Promise<boolean> {
   for (const end = performance.now() + CLOSING_MS; performance.now() < end; await sleep(10))
     if (process.getActiveResourcesInfo().length <= OWN) return true
   return false
 }
 
-/** A run waits for its tests and ends when the process is about to; this one goes on, and tells it as soon as it may. */
+/** node:test ends a run when the process exits; this one continues, so it signals the end earlier. */
 async function endWhenDone(file: string): Promise<void> {
-  // The run imports it first, and says if it cannot.
+  // The run imports it first and reports import errors.
   await turn()
   await import(pathToFileURL(resolve(file)).href).catch(() => {})
   await turn()

@@ -10,7 +10,7 @@ import { compile as compilePattern } from '#infra/search-engine/regex/pattern.ts
 
 const root = join(import.meta.dirname, '../..')
 
-/** Places that read the message of any error, and where it goes. */
+/** Places that read any error's message, and where it goes. */
 const knownMessages: Readonly<Record<string, string>> = {
   'src/app.ts': 'the administrator who starts the server',
   'src/infra/start-refused.ts': 'the administrator who starts the server',
@@ -40,7 +40,7 @@ test('messages of unknown errors are read only where no caller sees them', () =>
   assert.deepEqual(readers.toSorted(), Object.keys(knownMessages).toSorted())
 })
 
-/** Words of the libraries behind our fields. */
+/** Phrases of libraries' messages. */
 const FOREIGN =
   /CronPattern|configuration entry|illegal|stepping|nearestWeekdays|error parsing|regexp|argument to repetition|Perl|is not valid JSON|in JSON at|Unexpected token|Invalid input|received|Expected|TypeError|SyntaxError|NaN|undefined/
 

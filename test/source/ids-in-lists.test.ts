@@ -5,7 +5,8 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
 
-// What the outbox tells of (`resource_id`) may be of any kind, and is text in its table too. Elsewhere a `text` is not looked up in an index of ids: PostgreSQL turns the column to text, and reads the whole table.
+// The outbox's `resource_id` may be of any kind and is text in its table too. Elsewhere, a `text` value prevents the
+// index: PostgreSQL casts the column and scans the table.
 test('IDs in record lists of statements are typed as IDs, not text', () => {
   const lists = globSync('src/{modules,authz}/**/*.ts', { cwd: root }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/recordset\([^`]*?\bas \w+\(([^()]*)\)/g)].map(

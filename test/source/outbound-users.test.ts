@@ -6,40 +6,40 @@ import { test } from 'node:test'
 const root = join(import.meta.dirname, '../..')
 
 /**
- * Everything that sends a request to the outside, and on whose connections: the credential that it is sent with, and the
- * party that reads the answer, as the file says them. Who is new here decides both: two that share a connection can read
- * each other's answers when a server sends one too many.
+ * Every sender of outbound requests, with the credential and the response's reader (party) that select its connection.
+ * New senders must decide both: two that share a connection can read each other's responses if a server sends one too
+ * many.
  */
 const users: Record<string, [credential: string, party: string]> = {
-  // By an account, to a provider's endpoint with its key.
+  // An account, to a provider endpoint with its key.
   'src/gateway/call/surface-call.ts': ['upstream.credential', 'this.payer.accountId'],
   'src/gateway/translation/upstream-stream.ts': ['upstream.credential', 'party'],
   'src/gateway/call/embed.ts': ['credential', 'this.payer.accountId'],
   'src/gateway/media/wire.ts': ['upstream.credential', 'options.party'],
   'src/gateway/surfaces/stored-responses.ts': ['credential', 'caller.payer.accountId'],
-  // By the endpoint itself: its list of models, its test, its token.
+  // The endpoint: its model list, test, or token.
   'src/modules/ai-gateway/lists/ask-provider.ts': ['upstream.credential', 'endpoint.id'],
   'src/gateway/providers/transport/vertex.ts': ['credential', "'access token'"],
-  // By an account, to an address that it names, without a credential.
+  // An account, to an address it chooses, without a credential.
   'src/modules/web/fetch.ts': ["''", 'ctx.principal.accountId'],
   'src/modules/media/fetched.ts': ["''", 'ctx.principal.accountId'],
   'src/gateway/translation/fetched-media.ts': ["''", 'party'],
-  // By an account, with a credential of the instance's or of an agent's.
+  // An account, with the instance's or an agent's credential.
   'src/modules/web/search.ts': ['name', 'ctx.principal.accountId'],
   'src/modules/chats/agent/tools/outside-tools.ts': ['credential', 'party'],
-  // By what a workspace or a person set up, to one address.
+  // A configured integration of a workspace or person, to one address.
   'src/modules/webhooks/sender.ts': ['endpoint.id', 'endpoint.workspace_id'],
   'src/modules/notifications/delivery/push.ts': ["'vapid'", 'subscription.id'],
-  // By the instance, for everybody.
+  // The instance, for everyone.
   'src/modules/accounts/identities/provider.ts': ["'identity provider'", "'identity provider'"],
   'src/modules/web/robots.ts': ["''", "'robots.txt'"],
   'src/modules/ai-gateway/catalogues/fetch-catalogue.ts': ["''", "'catalogue'"],
 }
 
-/** Functions that send; a file that imports one of them, or calls `outbound.dispatch`, is a user. */
+/** Functions that send; files that import one or call `outbound.dispatch` are users. */
 const SENDS =
   /import \{[^}]*\b(?<!type )(?:retrieve|fetchThrough|outsideMcp|dispatch)\b[^}]*\} from '[^']*(?:http-client\/(?:[a-z-]+\/)?(?:retrieve|fetch|mcp)|providers\/dispatch)\.ts'|\b(?:outbound|outside)\.dispatch\(/
-/** It only hands on what others send. */
+/** Only forwards others' requests. */
 const passing = ['src/gateway/providers/dispatch.ts']
 
 test('every file that sends outbound requests declares its connection’s owner', () => {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The text between the parentheses that open at this place. */
+/** The text in the parentheses opened here. */
 function argument(source: string, from: number): string {
   let open = 1
   let at = from
@@ -16,13 +16,13 @@ function argument(source: string, from: number): string {
   return source.slice(from, at - 1).trim()
 }
 
-/** Whether it is put together from words of the source alone: no value of a call can be in it. */
+/** Whether it consists only of constants, so it can't contain a call's values. */
 function isFixed(argumentText: string, source: string): boolean {
   const words = /^'[^'\\]*'$/
   if (words.test(argumentText)) return true
   const either = /^[^?]+\? ('[^'\\]*') : ('[^'\\]*')$/.exec(argumentText)
   if (either) return true
-  // A constant of the file, or a word of a table of words, whatever it is looked up by.
+  // A constant of the file, or an entry of a constant table with any key.
   const name = /^(\w+)(?:\[\w+\]|\.\w+)?$/.exec(argumentText)?.[1]
   return name !== undefined && new RegExp(`^(?:export )?const (?:${name}\\b|\\[[^\\]]*\\b${name}\\b)`, 'm').test(source)
 }
@@ -35,7 +35,7 @@ test('sql.raw receives only constants from the source, never values', () => {
     for (const { index } of source.matchAll(/\bsql\s*\.\s*raw\b/g)) {
       calls += 1
       const open = /^sql\s*\.\s*raw\s*\(/.exec(source.slice(index))
-      // Handed on instead of called, it is given whatever comes.
+      // Passed as a function, it may receive anything.
       const argumentText = open === null ? null : argument(source, index + open[0].length)
       if (argumentText === null || !isFixed(argumentText, source))
         wrong.push(`${path}: sql.raw(${argumentText ?? ' …'})`)

@@ -46,9 +46,9 @@ const rules: { what: string; files?: RegExp; matches: (text: string) => string[]
   },
 ]
 
-/** Each with the reason why it can't fail by chance. */
+/** With the reason why each can't fail by chance. */
 const exceptions: Record<string, string> = {
-  // Both sides go by the server's own clock, at each call: a slow machine makes no call earlier.
+  // Both sides use the server's clock: a slow machine makes no call earlier.
   'test/pipeline/revocation.test.ts': 'assert.ok(askedAt - cutAt < 6_000',
 }
 

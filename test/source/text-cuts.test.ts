@@ -7,7 +7,7 @@ import { API, type Checker } from 'typescript/unstable/sync'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Receivers that hold only ASCII: digests, random IDs, dates, digits. */
+/** Receivers with only ASCII: digests, random IDs, dates, digits. */
 const ASCII =
   /digest\(|hash\(|randomUUID\(|toISOString\(|\biso\(|(?:sha256|updatedAt|updated_at|createdAt|release|today|\bday|\bdigits|(?:A-Z)?(?:a-z)?0-9[^/]*\]\+?\/gi?, '[-_ ]?'\)(?:\s*\.(?:trim|replaceAll)\([^)]*\))*)$/
 /** Cuts of ASCII or of text that isn't shown, each with its reason. */

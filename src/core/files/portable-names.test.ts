@@ -30,7 +30,7 @@ const PIECES = [
   '_',
 ]
 
-/** Names in an order that is the same in every run. */
+/** Names in a reproducible order. */
 function names(count: number): string[] {
   let seed = 7
   const draw = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most

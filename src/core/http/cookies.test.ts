@@ -27,7 +27,7 @@ test('a cookie is found only under its exact name, and two different values are 
 })
 
 test('only spaces and tabs before a name are ignored', () => {
-  // Browsers refuse `__Host-` names of other hosts, but not those that begin with another character.
+  // Browsers refuse other hosts' `__Host-` names, but not names that start with another character.
   for (let code = 0; code < 256; code += 1) {
     const mark = String.fromCharCode(code)
     if (mark === ' ' || mark === '\t' || mark === ';') continue

@@ -28,7 +28,7 @@ test('a signature is valid only for its bytes, and for five minutes', () => {
   const delivery = { id: 'one', timestamp, signature: headers['webhook-signature']!, body: Buffer.alloc(0) }
   assert.ok(isSigned(delivery, [secret], now))
   assert.equal(isSigned({ ...delivery, body }, [secret], now), false)
-  // Two bodies that are not UTF-8 are two bodies, though both read as replacement characters.
+  // Two different invalid UTF-8 bodies, although both decode to replacement characters.
   const reference = new Webhook(secret).sign('one', now, body)
   assert.equal(
     isSigned({ ...delivery, body: Buffer.from([0x7b, 0xfe, 0x7d]), signature: reference }, [secret], now),

@@ -25,7 +25,7 @@ const configOf = (environment: Record<string, string>) => ({
 })
 
 test('the test server’s signature matches AWS’s published example', () => {
-  // “Example: GET Object” of the page that test/vendors/s3/s3.md names.
+  // “Example: GET Object” from the page named in test/vendors/s3/s3.md.
   const signature = signatureOf({
     method: 'GET',
     url: '/test.txt',
@@ -87,7 +87,7 @@ test('a bucket stores files in parts, serves ranges, stores equal content once, 
   )
   controller.abort()
   await sending.catch(() => {})
-  // What was cut off leaves no parts.
+  // The canceled upload leaves no parts.
   await becomes(() => s3.uploads.size, 0)
 
   s3.uploads.set('lost', { key: 'ukiyo/blobs/lost', parts: new Map(), at: new Date(0) })

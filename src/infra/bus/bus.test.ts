@@ -31,7 +31,7 @@ test('after a database outage the bus listens once, not once per attempt', async
       )
     way.cut()
     for (let least = 1; least <= 6; least++) await attempts(least)
-    // A second after each comes the next. Each once bred two, and the sixth came two seconds after the first.
+    // Attempts are a second apart. A past bug doubled them, and the sixth came two seconds after the first.
     assert.ok(at[5]! - at[0]! > 3_000, at.join(' '))
     way.open = true
     await until(listening, (count) => count > 0)

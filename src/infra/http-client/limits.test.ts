@@ -5,7 +5,7 @@ import { until } from '#test/until.ts'
 import { addressPolicy } from './address.ts'
 import { createOutbound } from './outbound.ts'
 
-/** The error that ends each kind of answer: by its time, its size, or because it is not an answer of HTTP. */
+/** The expected error per kind of response: timeout, size, or invalid HTTP. */
 const ends: Record<string, 'UK_ANSWER_TIMEOUT' | 'UK_ANSWER_TOO_LARGE' | 'UK_NO_HTTP'> = {
   'says nothing': 'UK_ANSWER_TIMEOUT',
   'a head byte by byte': 'UK_ANSWER_TIMEOUT',
@@ -31,7 +31,7 @@ const ends: Record<string, 'UK_ANSWER_TIMEOUT' | 'UK_ANSWER_TOO_LARGE' | 'UK_NO_
 
 test('no response holds a connection forever, however it fails to end', async () => {
   await using server = await startEndless()
-  // An answer that ends by its time gets little of it, one that ends by itself a lot: neither does the other's work.
+  // Short limits for responses that time out, generous ones for those that end, so they don't affect each other.
   const policy = addressPolicy(['127.0.0.0/8'])
   const times = { headMs: 1_000, idleMs: 1_000, wholeMs: 1_500, streamMs: 2_000, errorMs: 400 }
   await using short = createOutbound(policy, times)

@@ -156,7 +156,7 @@ test('a canceled request isn’t sent', async () => {
   const abortedSignal = AbortSignal.abort(new Error('gone'))
   const url = new URL(`http://127.0.0.1:${port}/`)
   await assert.rejects(retrieve(outbound, { ...options, url, signal: abortedSignal }), /gone/)
-  // The second call comes after whatever the first one sent.
+  // The second call follows anything the first one sent.
   assert.equal((await retrieve(outbound, { ...options, url })).status, 200)
   assert.equal(hits, 1)
 })

@@ -7,7 +7,7 @@ import { type TLSSocket, createServer as createTlsServer, getCACertificates, set
 import { addressPolicy } from './address.ts'
 import { type Outbound, createOutbound } from './outbound.ts'
 
-// Made for these tests: it stands for `localhost` and nothing else.
+// A test certificate for `localhost` only.
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgKdWL9tM/EKxngekA
 eFz9KkIZfScOQ/ZnOAnBSPdrT4ahRANCAARLCkmhYQeKZq7XckqP04Rl9vhMOkiI
@@ -32,7 +32,7 @@ const LARGE = Buffer.alloc(3_000_000, Array.from({ length: 251 }, (_, i) => Stri
 async function secureServer() {
   const reuses: boolean[] = []
   const server = createServer({ key: KEY, cert: CERTIFICATE }, (request, response) => {
-    // Without a length: its end is that of the connection.
+    // Without a length, the body ends with the connection.
     if (request.url === '/closing')
       Object.assign(response, { useChunkedEncodingByDefault: false, shouldKeepAlive: false })
     if (request.url === '/closing') response.write(LARGE.subarray(0, 10))
@@ -50,7 +50,7 @@ async function secureServer() {
   }
 }
 
-/** Every piece as it came, looked at when all have come. A slow reader pauses at each for a moment. */
+/** All pieces, inspected after the last arrived. A slow reader pauses briefly at each. */
 function pieces(
   outbound: Outbound,
   origin: string,
@@ -132,7 +132,7 @@ test('a response followed by another one in a separate TLS record is the connect
     })
   })
   await new Promise<void>((resolve) => server.listen(0, resolve))
-  // Bytes that come within some milliseconds travel on in one piece.
+  // Combines bytes that arrive within some milliseconds.
   const relay = createTcpServer((outer) => {
     const inner = connect((server.address() as AddressInfo).port)
     let chunks: Buffer[] = []

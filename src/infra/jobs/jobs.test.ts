@@ -14,7 +14,7 @@ import { connectPostgres } from '../postgres/client.ts'
 import { startProcess } from '../processes/processes.ts'
 
 const log = createLog('silent')
-/** A queue that is looked into more often is given up sooner. */
+/** A shorter polling interval detects dead queues sooner. */
 const TURN_MS = 200
 
 async function instance(t: TestContext) {
@@ -25,7 +25,7 @@ async function instance(t: TestContext) {
   return {
     database,
     postgres,
-    /** `turnMs`: how often its queue is looked into. */
+    /** `turnMs`: the polling interval. */
     async process(turnMs = 1_000) {
       const process = stack.use(await startProcess({ postgres, log }))
       const jobs = stack.use(await startJobs({ postgres, process, log, turnMs }))
@@ -62,7 +62,7 @@ test('a job runs after its transaction commits, never after a rollback, and agai
 
 test('jobs are announced to the worker, and a key has one waiting job', async (t) => {
   const { postgres, process } = await instance(t)
-  // Nobody looks into this queue by the clock: only an announcement brings a job.
+  // This queue doesn't poll, so only a notification delivers a job.
   const { jobs } = await process(3_600_000)
   const runs: number[] = []
   let done = Promise.withResolvers<void>()
@@ -72,8 +72,8 @@ test('jobs are announced to the worker, and a key has one waiting job', async (t
       done.resolve()
     },
   })
-  // graphile-worker doesn't wait for its own LISTEN, and announces nothing that came before: in the product the next turn
-  // finds it, here there is none.
+  // graphile-worker doesn't wait for its LISTEN and misses earlier notifications. In production the next poll finds the
+  // job, but here there is none.
   const listeners = `select from pg_stat_activity
     where datname = current_database() and state = 'idle' and query like 'LISTEN "jobs:insert"%'`
   await until(
@@ -115,7 +115,7 @@ test('all jobs run even if the queue’s connections are cut repeatedly', async 
   await jobs.add(postgres, 'test.some', { n: 240 })
   while (finishedRuns.size < 241) {
     await sleep(50, undefined, { signal: t.signal })
-    // One that was cut four times would come again e⁴ seconds later.
+    // A job interrupted four times would be retried e⁴ seconds later.
     await postgres.pool.query(`update graphile_worker._private_jobs set run_at = now()
         where locked_at is null and task_id = (select id from graphile_worker._private_tasks where identifier = 'test.some')`)
   }
@@ -125,7 +125,7 @@ test('all jobs run even if the queue’s connections are cut repeatedly', async 
   assert.deepEqual(rows, [])
 })
 
-/** Does the work that `holding` makes the queue wait for, and cuts all of its connections, before it may go on. */
+/** Runs `work` while `holding` blocks the queue, and cuts its connections before it may continue. */
 async function cutWhileWaiting(pool: pg.Pool, holding: string, work: () => Promise<void>): Promise<void> {
   const holder = await pool.connect()
   try {
@@ -175,7 +175,7 @@ test('jobs whose completions were cut off run again, and later jobs run too', as
       runs.push(n)
       if (runs.length === 5) started.resolve()
       await may.promise
-      // Each end is a statement of its own.
+      // Each completion is a separate statement.
       await sleep(n * 20)
     },
   })
@@ -212,7 +212,7 @@ test('a queue that waits long for the database keeps its jobs', async (t) => {
   const signal = await started.promise
   const holder = await postgres.pool.connect()
   await holder.query('begin; lock table graphile_worker._private_jobs in exclusive mode')
-  // Longer than a queue may be silent that waits for nothing, and than its jobs then have.
+  // Longer than an idle queue may be silent plus its jobs' remaining time.
   await sleep(22 * TURN_MS)
   await holder.query('commit')
   holder.release()
@@ -297,7 +297,7 @@ test('jobs of a killed process move to a live one', async (t) => {
   child.kill('SIGKILL')
   await once(child, 'exit')
 
-  // A restart on the same machine sees at once that it is dead; elsewhere its lease expires after 30 s.
+  // A restart on the same machine detects the dead process at once; elsewhere its lease expires after 30 s.
   const after = await process()
   const lease = await after.leases.acquire('one', 1)
   assert.equal(lease?.fence, 2n)

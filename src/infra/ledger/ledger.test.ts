@@ -17,7 +17,7 @@ import { totalOf } from './calls/usage-days.ts'
 
 const log = createLog('silent')
 
-/** As many server processes on one database as ledgers are asked for. */
+/** Simulates server processes on one database, one per ledger. */
 async function instance(t: TestContext) {
   const stack = new AsyncDisposableStack()
   t.after(() => stack.disposeAsync())
@@ -37,7 +37,7 @@ async function instance(t: TestContext) {
     postgres,
     ledger,
     balance: (by: Payer) => number('select nano from balances where account_id = $1', by.accountId),
-    /** The sum of the account's lines. */
+    /** The sum of the account's ledger lines. */
     lines: (by: Payer) => number('select coalesce(sum(change), 0) from ledger where account_id = $1', by.accountId),
     held: (subject: string) => number('select coalesce(sum(held), 0) from spends where subject = $1', subject),
     open: () => number('select count(*) from reservations'),
@@ -88,7 +88,7 @@ test('a reservation is returned when its call settles for less, and ledger lines
 
 test('a reservation returned during a refusal doesn’t cause that refusal', async (t) => {
   const { database, stack } = await instance(t)
-  // Longer than what has ended waits to be written.
+  // Longer than settlements wait to be written.
   let late = 0
   const way = await wayToDatabase(database.connection, (request) => (request.includes('reserve_calls') ? late : 0))
   stack.defer(() => way[Symbol.dispose]())
@@ -167,7 +167,7 @@ test('a call that accepts less reserves what balance and cap have left, but neve
   const ledger = await start()
   const by = payer({ key: { id: newId(), cap: { nano: 500n, period: 'day' } } })
   await ledger.grant(postgres.db, by.accountId, 600n, '', null)
-  // Asked for in the same turn they go in one batch, one after the other.
+  // Calls of one turn form one batch, in order.
   const [first, second, third] = await Promise.allSettled([
     ledger.reserve(call(by), 300n, 100n),
     ledger.reserve(call(by), 300n, 200n),

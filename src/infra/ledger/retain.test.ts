@@ -14,7 +14,7 @@ test('sums of ended runs are deleted, and those of active runs, keys and reserva
   })
   const { pool } = postgres
   const client = await pool.connect()
-  // Runs alone matter here, not the chats around them.
+  // Only runs matter here, so foreign keys to chats are disabled.
   await client.query('set session_replication_role = replica')
   const run = async (status: string, completedAt: string | null): Promise<string> => {
     const id = newId()

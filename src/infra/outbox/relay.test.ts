@@ -25,7 +25,7 @@ async function instance(t: TestContext) {
   return {
     postgres,
     bus,
-    /** A relay as one more server process has it. */
+    /** A relay as in an additional server process. */
     async relay(consumers: RelayParts['consumers'] = []) {
       const process = await startProcess({ postgres, log })
       const leases = createLeases({ postgres, processId: process.id, log })
@@ -52,7 +52,7 @@ async function instance(t: TestContext) {
 const tell = (db: Db, type: string, ...channels: string[]) =>
   writeOutbox(db, { type, channels, data: { of: type } }, null)
 
-/** A transaction that is open until told to commit. */
+/** A transaction that stays open until told to commit. */
 async function open(postgres: Postgres, type: string, ...channels: string[]): Promise<() => Promise<void>> {
   const written = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()
@@ -101,7 +101,7 @@ test('transactions that commit out of order lose no events, and each channel’s
   await second()
   bus.poke('outbox')
   const all = (n: number) => () => changesOf(postgres, 'chat:a').then((rows) => (rows.length >= n ? rows : null))
-  // The open transaction holds nobody up.
+  // The open transaction delays no one.
   assert.deepEqual(
     (await until(bus, 'changes', all(1))).map(({ type, offset }) => [type, offset]),
     [['thing.second', 1n]],
@@ -130,7 +130,7 @@ test('every concurrent event is relayed exactly once, even when the relay change
     await postgres.db.transaction().execute((db) => tell(db, `n.${n}`, 'chat:busy', `chat:${n % 3}`))
     bus.poke('outbox')
   }
-  // More writers than connections, and no more: all 600 at once would only time out in the queue for one.
+  // More writers than connections; all 600 at once would time out waiting for one.
   const writers = async (from: number, to: number): Promise<void> => {
     const queue = Array.from({ length: to - from }, (_, n) => from + n).values()
     const writer = async () => {

@@ -6,7 +6,7 @@ import { until } from '#test/until.ts'
 import sharp from 'sharp'
 import { createPictureMaker } from './maker.ts'
 
-/** One colour, so that few bytes stand for many pixels. */
+/** One color, so that few bytes encode many pixels. */
 const plain = (width: number, height: number, more: object = {}): Promise<Buffer> =>
   sharp({ create: { width, height, channels: 4, background: '#369' }, limitInputPixels: false })
     .png({ compressionLevel: 9, ...more })
@@ -15,7 +15,7 @@ const plain = (width: number, height: number, more: object = {}): Promise<Buffer
 const draw = async (maker: ReturnType<typeof createPictureMaker>, account: string, bytes: Uint8Array) =>
   maker.draw(account, () => Promise.resolve({ bytes, pixels: 256 }))
 
-/** The system's words about each child of this process (proc(5)). */
+/** Status of each child process (proc(5)). */
 const children = (): string[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -28,7 +28,7 @@ const children = (): string[] =>
     })
     .filter((status) => new RegExp(`^PPid:\\s+${process.pid}$`, 'm').test(status))
 
-/** The most memory that any child held, in MB. */
+/** The highest memory use of any child, in MB. */
 const peak = (): number =>
   Math.max(0, ...children().map((status) => Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024))
 
@@ -73,14 +73,14 @@ test('sixty large images of one account don’t delay another account’s pixel'
     .jpeg()
     .toBuffer()
   const dot = await plain(1, 1)
-  // How long a process takes to start is not part of the story.
+  // Excludes process startup from the measurement.
   await Promise.all(['carol', 'dave', 'erin'].map((who) => draw(maker, who, dot)))
   let over = 0
   const hers = Promise.allSettled(Array.from({ length: 60 }, () => draw(maker, 'alice', noise).then(() => (over += 1))))
   const pixel = await draw(maker, 'bob', dot)
   assert.ok('said' in pixel && 'bytes' in pixel.said, JSON.stringify(pixel))
   assert.ok(over < 6, `${over} of hers came before`)
-  // The rest of hers need not be made.
+  // The remaining images needn't be made.
   await maker[Symbol.asyncDispose]()
   await hers
 })

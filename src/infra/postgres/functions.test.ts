@@ -8,7 +8,7 @@ import { testDatabase } from '#test/database.ts'
 import { applyFunctions, functionsIn, ledgerFunctions } from './functions.ts'
 import { migrate } from './migrate.ts'
 
-/** The function `answer` of a program's version, which takes as many arguments as the version says. */
+/** Function `answer` in a version whose number is its argument count. */
 function version(t: TestContext, number: number): ReturnType<typeof functionsIn> {
   const folder = mkdtempSync(join(tmpdir(), 'ukiyo-functions-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -24,7 +24,7 @@ function version(t: TestContext, number: number): ReturnType<typeof functionsIn>
 async function database(t: TestContext): Promise<pg.Pool> {
   const testDb = await testDatabase()
   const pool = new pg.Pool({ ...testDb.connection, max: 4 })
-  // Its end is not waited for by those whose connections the drop breaks.
+  // Dropping the database breaks connections that `end` didn't wait for.
   pool.on('error', () => {})
   t.after(async () => {
     await pool.end()
@@ -81,7 +81,7 @@ test('a version in use again is kept, however many others are tried afterwards',
   await apply(pool, good!)
   for (const each of attempts) {
     assert.equal(await apply(pool, each), true)
-    // It is found wanting, and servers of the version before start again.
+    // The new version is withdrawn, and servers of the previous one start again.
     assert.equal(await apply(pool, good!), false)
     assert.equal((await pool.query(`select ${good!.schema}.answer(0) as it`)).rows[0].it, 2)
   }

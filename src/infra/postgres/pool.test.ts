@@ -9,7 +9,7 @@ const MOST = 12
 async function withPool(work: (pool: pg.Pool) => Promise<void>): Promise<void> {
   await using database = await testDatabase()
   const pool = createPool({ ...database.connection, max: MOST, connectionTimeoutMillis: 30_000 })
-  // `end` does not wait until the database has closed the connections, and the database is dropped.
+  // `end` doesn't wait for the database to close connections, and the database is dropped.
   pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
   try {
     await work(pool)
@@ -22,7 +22,7 @@ test('a burst of short statements shares few connections', () =>
   withPool(async (pool) => {
     await pool.query('select 1')
     const burst = Promise.all(Array.from({ length: 6 }, () => pool.query('select 1')))
-    // Each has been given a connection, has one opened for it, or waits.
+    // Each has a connection, has one opening, or waits.
     await new Promise<void>((resolve) => process.nextTick(resolve))
     assert.deepEqual([pool.totalCount, pool.idleCount, pool.waitingCount], [3, 0, 3])
     await burst

@@ -7,7 +7,7 @@ import { type GramQuery, gramsOf } from './regex/grams.ts'
 import { matchingLines } from './regex/lines.ts'
 import { type PatternSpec, compile } from './regex/pattern.ts'
 
-/** As the index answers it: `@>`, and rows that it knows nothing of. */
+/** As the index answers: `@>`, or rows without trigrams. */
 function lets(query: GramQuery, grams: ReadonlySet<number> | null): boolean {
   if (query === null || grams === null) return true
   if ('grams' in query) return query.grams.every((gram) => grams.has(gram))

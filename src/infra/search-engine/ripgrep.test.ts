@@ -33,7 +33,7 @@ function rg(root: string, args: string[]): string[] {
       .split('\n')
       .filter(Boolean)
   } catch (error) {
-    // 1: nothing was found.
+    // 1: no match.
     if ((error as { status?: number }).status === 1) return []
     throw error
   }
@@ -62,7 +62,7 @@ const ours = (tree: Tree, spec: PatternSpec): string[] => {
     })
 }
 
-/** Ripgrep leaves out the column of an empty match at the very end. */
+/** Ripgrep omits the column of an empty match at the very end. */
 function same(mine: string[], actual: string[], about: unknown): void {
   const theirs = actual.map((row) => row.replace(/^\.\//, ''))
   const bare = (row: string): string => row.replace(/^([^:]*:\d+):\d+:/, '$1:')
@@ -123,7 +123,7 @@ test('plain words match as in ripgrep', rgIs, () => {
 })
 
 test('multiline matches are those of ripgrep', rgIs, () => {
-  // Of `^` the test below says: ripgrep takes the end of its last match for the beginning of a line.
+  // `^` is tested below: ripgrep treats the end of its last match as a line start.
   const across = fc.tuple(pattern, pattern).map(([a, b]) => `${a.replace(/^\^|\$$/g, '')}\\n${b.replace('^', '')}`)
   const numbered = (rows: string[]): string[] => rows.map((row) => row.replace(/^(.*?:\d+):\d+:/, '$1:'))
   fc.assert(
@@ -144,7 +144,7 @@ test('multiline matches are those of ripgrep', rgIs, () => {
 test('globs select the files that ripgrep lists', rgIs, () => {
   const piece = fc.constantFrom(
     '*',
-    // `?` is a character here, and a byte to ripgrep: it meets only ASCII.
+    // `?` is a character here and a byte in ripgrep, so only ASCII is compared.
     'readm?',
     'a',
     'b',

@@ -70,7 +70,7 @@ test('leaving clients are noticed at once, and a closing server finishes its res
   assert.equal(both.fast, 3)
   const text = Buffer.concat(parts).toString()
   assert.match(text, /\r\nConnection: close\r\n\r\nok$/)
-  // Its first request was on its way.
+  // Its first request was on the way.
   const late = once(fresh, 'data')
   fresh.write(post('/one', '{}'))
   ;(await both.reply(3)).writeHead(200, ['content-length', '2']).end('ok')
@@ -133,7 +133,7 @@ test('a blocked writer gets `drain`, whatever was written meanwhile', async () =
   }
   leaving.shift()!()
   await turn()
-  // The second piece is still on its way, and this one would find room.
+  // The second piece is still being sent, and this one would fit.
   assert.equal(reply.write(Buffer.alloc(1_000)), false)
   await turn()
   while (leaving.length > 0) {

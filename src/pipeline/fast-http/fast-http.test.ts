@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { PATHS, open, pair, post, turn } from '#test/pipeline/wire/fast-http.ts'
 import { FastHeads, readFastHead } from './head.ts'
 
-/** All that comes back until the server closes. The same pieces, one each turn. */
+/** Everything received until the server closes. Sends one piece per turn. */
 async function exchange(server: Server, pieces: readonly Buffer[]): Promise<string> {
   const socket = open(server)
   const parts: Buffer[] = []
@@ -43,7 +43,7 @@ const ordinary = fc
     ),
   )
   .map(([path, body, more]) => post(path, body, more))
-/** Not for the short way, and well-formed. */
+/** Well-formed but not for the fast path. */
 const unusual = [
   post('/elsewhere', '{}'),
   post('/one#x', '{}'),
@@ -53,7 +53,7 @@ const unusual = [
   'POST /one HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
   'GET /one HTTP/1.1\r\nHost: x\r\n\r\n',
 ]
-/** Malformed, or the last of their connection. */
+/** Malformed, or the connection's last. */
 const ending = [
   ...[
     'Content-Length: 2',
@@ -107,7 +107,7 @@ test('unusual requests go to Node’s server, alone and after an ordinary one', 
     const pieces = [Buffer.from(request + LAST, 'latin1')]
     const bare = await exchange(both.bare, pieces)
     assert.equal(await exchange(both.fronted, pieces), bare, request)
-    // Node forgets what it was about to answer when something malformed follows.
+    // Node drops its pending response when malformed bytes follow.
     assert.equal(await exchange(both.fronted, [Buffer.from(first), ...pieces]), firstReply + bare, request)
   }
 })

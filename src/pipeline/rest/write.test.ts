@@ -17,7 +17,7 @@ test('a large response has the headers of a small one: length, entity tag, and n
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const headOf = ({ headers }: Response): object => {
-    // What the client asks of its connection differs between its methods.
+    // Connection headers depend on the client's method.
     const beside = new Set(['date', 'connection', 'keep-alive'])
     return Object.fromEntries([...headers].filter(([name]) => !beside.has(name)))
   }

@@ -1,4 +1,3 @@
-/** The bytes of request bodies that a process holds are bounded, per account and in all. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
@@ -53,7 +52,7 @@ test('large bodies of one account are read one at a time without delaying other 
 
 test('connections sending 31 of 32 MiB are refused beyond 128 MiB, while others are served', async () => {
   await using server = await testServer()
-  // The first may call without credits.
+  // The first person has unlimited credits.
   const bob = await (await server.person('Bob')).key()
   const alice = await (await server.person('Alice')).key()
   const small = { model: 'sim/echo', messages: [{ role: 'user', content: 'hello' }] }
@@ -143,7 +142,7 @@ test('fast senders deliver a bounded number of bytes per event-loop turn', async
     for (let last = 0; last < count * size;) {
       await new Promise(setImmediate)
       const bytes = receivedBodies.bytes - before
-      // The start of each comes unbounded.
+      // The first bytes of each aren't paced.
       if (last > count * (512 << 10)) most = Math.max(most, bytes - last)
       last = bytes
     }

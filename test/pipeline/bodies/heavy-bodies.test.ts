@@ -1,5 +1,8 @@
 // Thorough: run by the merge check, or by name.
-/** JSON that would cost seconds to parse holds up everybody: it is refused before, at every way in that takes large bodies. */
+/**
+ * Expensive JSON would block the process for seconds, so every route that accepts large bodies refuses it before
+ * parsing.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
@@ -51,7 +54,7 @@ test('large JSON that only has depth or tiny values is refused without parsing o
     ),
   ]
   assert.ok(ways.length > 15, String(ways.length))
-  // The server runs in this process: what it parses is counted.
+  // The server runs in this process, so its parse calls can be counted.
   let parseCount = 0
   t.mock.method(JSON, 'parse', (...args: Parameters<typeof parse>) => {
     if (args[0].length > SIZE / 2) parseCount++
@@ -59,7 +62,7 @@ test('large JSON that only has depth or tiny values is refused without parsing o
   })
   const ask = (way: readonly [string, string], body: string) => key.request(way[0], way[1], Buffer.from(body))
   const plain = fill('{"a":"', 'x', '"}')
-  // All kinds at the first way of our own and of the gateways, one of them at each other way.
+  // All kinds on the first route of the platform and of the gateways, one kind on each other route.
   const first = new Set([ways[0], ways[own.length]])
   await ask(ways[0]!, plain)
   assert.equal(parseCount, 1, 'a long text is parsed')

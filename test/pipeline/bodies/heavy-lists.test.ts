@@ -1,4 +1,4 @@
-/** Lists of too many elements are refused by their bytes, before the body is parsed, wherever large JSON is taken. */
+/** Lists with too many elements are refused before parsing on every route that accepts large JSON. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
@@ -11,14 +11,14 @@ import { pathOf, requiredFields } from '../least-call.ts'
 const CONVERSATIONS =
   /\/(chat\/completions|responses|responses\/compact|responses\/input_tokens|messages|messages\/count_tokens)$/
 
-/** The paths of the surfaces that take conversations. */
+/** Paths of the surfaces that accept conversations. */
 const chatPaths = surfaces.flatMap(({ roots: [root], routes }) =>
   Object.entries(routes).flatMap(([path, methods]) =>
     CONVERSATIONS.test(path) && 'POST' in methods ? [root + path] : [],
   ),
 )
 
-/** A list of so many elements, in a body that breaks off: a parser would say that, and not how many there are. */
+/** A list of this length in a truncated body: a parser would report the truncation instead of the length. */
 const brokenBody = (name: string, element: string, times: number): string =>
   `{"${name}":[${`${element},`.repeat(times)}`
 const assertRefused = async (caller: Caller, path: string, body: string, field: string, most: number) => {
@@ -57,7 +57,7 @@ test('platform endpoints name a list that exceeds their contract', async () => {
     const caller = endpoint.auth === 'session' ? session : key
     for (const name of Object.keys(body.shape)) {
       const answer = await caller.request(endpoint.method, path, Buffer.from(brokenBody(name, '""', 25_000)))
-      // Some are refused before their body is read.
+      // Some are refused before the body is read.
       if (answer.status !== 400) continue
       assert.match(answer.text, new RegExp(`\`${name}\` holds more than \\d+ elements`), `${endpoint.method} ${path}`)
       lists++

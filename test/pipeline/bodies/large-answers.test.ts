@@ -1,4 +1,3 @@
-/** Large answers are written piece by piece, and are what small ones would be. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { ServerResponse } from 'node:http'
@@ -7,7 +6,6 @@ import { test } from 'node:test'
 import { charactersOf, PIECE } from '#core/json/json-pieces.ts'
 import { type Caller, type TestServer, testServer } from '../../server.ts'
 
-/** A chat of so many messages. */
 async function importChat(who: Caller, count: number, text: (n: number) => string): Promise<string> {
   const messages = Array.from({ length: count }, (_, n) => ({
     role: n % 2 === 0 ? 'user' : 'assistant',
@@ -35,7 +33,7 @@ async function ask(server: TestServer, key: Caller, path: string): Promise<Socke
   return socket
 }
 
-/** The most bytes that are handed to Node's answers in one turn of the event loop while `work` goes on. */
+/** The most bytes written to responses in one event-loop turn during `work`. */
 async function mostWritten(work: Promise<unknown>): Promise<{ most: number; total: number }> {
   const { write, end } = ServerResponse.prototype
   let [total, most] = [0, 0]

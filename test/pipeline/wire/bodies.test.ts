@@ -1,7 +1,6 @@
 /**
- * Bodies of requests are read into memory that is used again. Callers of two accounts ask at once, and a vendor that
- * answers, fails, answers early, hangs and is slow looks at each body: nothing in it may be another caller's, nothing
- * missing, whatever became of the calls before.
+ * Request bodies use pooled memory. Two accounts call concurrently, and a provider that answers, fails, answers early,
+ * hangs, or is slow checks each body: it must be complete and contain no other caller's bytes.
  */
 import assert from 'node:assert/strict'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
@@ -11,19 +10,19 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { testServer } from '../../server.ts'
 import { READERS } from './readers.ts'
 
-/** The vendor's ways with a call; `leaves`: its client does not wait for the answer. */
+/** Provider behaviors; `leaves`: the client doesn't wait for the response. */
 const KINDS = ['answers', 'streams', 'fails once', 'is early', 'hangs', 'is slow', 'breaks off', 'leaves'] as const
 type Kind = (typeof KINDS)[number]
 
 const CALLERS = 16
 const CALLS = 12
-/** Words of a call's own: a few, or as many as the short way takes, or more. */
+/** Words per call: few, within the fast path, or more. */
 const WORDS = [1, 40, 900, 9_000, 14_000, 30_000]
 
-/** Every word names its call. */
+/** Every word contains the call's mark. */
 const wordsOf = (mark: string, words: number): string => Array.from({ length: words }, () => mark).join(' ')
 
-/** A model of many moods, which holds each body against what it should be. */
+/** A provider that checks each body and behaves as requested. */
 async function startMoody() {
   const wrong: string[] = []
   const failures = new Set<string>()
@@ -31,7 +30,7 @@ async function startMoody() {
   const server = createServer((request, response) => void answer(request, response))
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const kind = request.url!.startsWith('/early/') ? 'is early' : null
-    // A vendor that is early has read nothing, and reads nothing more.
+    // Answers without reading, and reads no more.
     if (kind !== null) return void response.writeHead(413, { connection: 'close' }).end('{}')
     const parts: Buffer[] = []
     try {
@@ -145,7 +144,7 @@ for (const { read, environment } of READERS)
       assert.deepEqual([...new Set(text.match(/mark-[\d-]+/g))], [mark], `${kind}: ${text}`)
       answerCount++
     }
-    // A request of which the rest never comes, and one that says it is too large: their memory is nobody's afterwards.
+    // An incomplete request and a too large one: their memory returns to the pool.
     const half = (length: number): void => {
       const head = `POST /compat-a/v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: ${people[0]!.headers['authorization']}\r\n`
       const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')

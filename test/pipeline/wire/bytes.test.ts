@@ -1,6 +1,6 @@
 /**
- * Every answer is as long as it says, on a connection that goes on: nothing is left over behind it, and nothing is
- * missing. Looked at by a reader that knows RFC 9112 alone. Calls of models are in `model-bytes.test.ts`.
+ * Every response on a kept connection has exactly its declared length, checked by a reader that knows only RFC 9112.
+ * `model-bytes.test.ts` covers model calls.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

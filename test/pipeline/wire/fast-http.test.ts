@@ -40,7 +40,7 @@ for (const { read, environment } of READERS) {
     const text = Buffer.concat(parts).toString()
     const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+) .*\r\n/g)].map(([, status]) => status)
     assert.deepEqual(statuses, ['200', '200', '200', '200', '400', '200', '200', '200'])
-    // The sixth is too large for the short way, which hands the connection over with it.
+    // The sixth exceeds the fast path, which hands over the connection.
     assert.equal(nodes, environment.UK_FAST_HTTP === 'on' ? 3 : 8)
     const places = ['one', 'two', 'three', 'four ü', 'five xxx', 'six'].map((words) => text.indexOf(words))
     assert.deepEqual(
@@ -70,7 +70,7 @@ for (const { read, environment } of READERS) {
         async () => text,
         () => text.includes('\r\n0\r\n\r\n'),
       )
-      // All that was written with it has come by now.
+      // Anything written with it has arrived by now.
       await new Promise((resolve) => setTimeout(resolve, 50))
       assert.match(text, /^HTTP\/1\.1 200 OK\r\n/)
       assert.equal(text.indexOf('\r\n0\r\n\r\n') + 7, text.length, path)

@@ -6,10 +6,10 @@ import { FastConnections } from '#pipeline/fast-http/connections.ts'
 
 export const PATHS = new Set(['/one', '/two/three', '/stream', '/at-once', '/large'])
 
-/** More than the kernel keeps between two sockets. */
+/** Larger than the kernel's socket buffers. */
 export const LARGE = 40 << 20
 
-/** Says what it was asked; `/stream` in pieces, one each turn; `/at-once` as a stream that ends in its first turn. */
+/** Echoes the request; `/stream` in pieces, one per turn; `/at-once` as a stream that ends in its first turn. */
 function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Reply): void {
   const { method, url, headers } = request
   const echo = Buffer.from(JSON.stringify({ method, url, headers, body: body.toString('latin1') }))
@@ -32,13 +32,13 @@ function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Re
     return void reply.end(Buffer.alloc(LARGE, 'x'))
   }
   reply.writeHead(method === 'POST' ? 200 : 404, [...head, 'content-length', String(echo.length)])
-  // As text or as bytes: what arrives is the same.
+  // As text or bytes, with the same result.
   if (body.length % 2 === 0) reply.end(echo.toString('latin1'), 'latin1')
   else reply.end(echo)
 }
 
 export interface Pair extends AsyncDisposable {
-  /** Requests that came the short way. */
+  /** Requests on the fast path. */
   fast: number
   connections: FastConnections
   bare: Server
@@ -50,7 +50,7 @@ const listen = async (server: Server): Promise<Server> => {
   return server
 }
 
-/** Node's own server, and one with fast connections in front, which answer alike. */
+/** Node's server, and one with the fast path, with the same responses. */
 export async function pair(slow?: (reply: Reply, request: WholeRequest) => void): Promise<Pair> {
   const full = (): Server =>
     createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
@@ -93,13 +93,13 @@ export const open = (server: Server): Socket =>
 
 export const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A pair that answers nothing by itself of what comes the short way. */
+/** A pair whose fast path never answers automatically. */
 export async function openHeldPair() {
   const replies: Reply[] = []
   const both = await pair((reply) => void replies.push(reply))
   return Object.assign(both, {
     open: () => open(both.fronted),
-    /** To the nth request, from 0. */
+    /** The nth request, from 0. */
     async reply(n: number): Promise<Reply> {
       while (replies.length <= n) await turn()
       return replies[n]!

@@ -1,7 +1,7 @@
 // Thorough: run by the merge check, or by name.
 /**
- * Clients of several lineages call all three surfaces over connections that they keep: each call is answered, and the
- * connections are used again. A byte too many behind an answer would break the next call, or cost its connection.
+ * HTTP clients of several families call all surfaces over kept connections. An extra byte after a response would break
+ * the next call or close the connection.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -18,7 +18,7 @@ import { type TestServer, testServer } from '../../server.ts'
 import { READERS } from './readers.ts'
 
 const CALLS = 40
-/** Connections that a client may need for its calls, one after the other: a retry of its own would open another one. */
+/** Connections a client may use for sequential calls; a retry would open another. */
 const MOST = 1
 
 let server: TestServer
@@ -29,10 +29,10 @@ const paths = ['/compat-a/v1/chat/completions', '/compat-b/v1/messages', '/compa
 const bodyOf = (words: string, stream: boolean): string =>
   JSON.stringify({ model: 'sim/echo', max_tokens: 99, stream, messages: [{ role: 'user', content: words }] })
 
-/** A text is answered with; throws for whatever else. */
+/** Returns text or throws. */
 type Call = (url: string, body: string) => Promise<string>
 
-/** Each surface, whole and streamed in turns: `CALLS` of each way. */
+/** Each surface, whole and streamed in turn, `CALLS` times each. */
 async function calls(call: Call, origin = server.origin): Promise<void> {
   const before = acceptCount
   for (let n = 0; n < CALLS * paths.length; n++) {

@@ -1,4 +1,4 @@
-/** A body that is answered before it has come stands before the next request of its connection, which is answered too. */
+/** A body answered before it has arrived precedes the connection's next request, which must be answered too. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ const contract = area(
   },
 )
 
-/** Takes the first part, answers, and lets go of the rest in the way that is asked for. */
+/** Reads the first chunk, answers, and drops the rest as requested. */
 async function takeSome({ upload }: Context, { leaves, answers }: NextRequest): Promise<void> {
   const parts = upload!.bytes[Symbol.asyncIterator]()
   await parts.next()
@@ -66,7 +66,7 @@ test('an upload answered early leaves its connection usable, whenever its reader
         )
         socket.write(first)
         await has(answers === 'refusal' ? /^HTTP\/1\.1 5\d\d / : /^HTTP\/1\.1 204 /)
-        // Its reader has let go of it when the rest comes.
+        // Its reader has stopped before the rest arrives.
         if (leaves === 'later') await wait(100)
         socket.write(Buffer.alloc(SIZE - first.length))
         socket.write(head('GET /v1/me'))

@@ -20,7 +20,7 @@ test('a page on another host or port can’t set a session: two cookies and look
     const [mine, theirs] = [`${prefix}${own}`, `${prefix}${foreignCookie}`]
     assert.equal((await me(mine)).id, alice.id)
     assert.equal((await me(`${mine}; theme=dark; ${mine}`)).id, alice.id)
-    // A browser sends the cookie of the longer path, or the older one, first.
+    // Browsers send the cookie with the longer path or the older one first.
     for (const both of [`${theirs}; ${mine}`, `${mine}; x=1; ${theirs}`, `${mine}; ${prefix}uk_session=`]) {
       const refusal = await me(both)
       assert.deepEqual([refusal.id, refusal.code], [undefined, 'session_expired'], both)
@@ -40,7 +40,7 @@ test('a page on another host or port can’t set a session: two cookies and look
       headers: { 'content-type': 'application/json', 'x-uk-csrf': '1' },
       body: JSON.stringify({ email: alice.email, password: alice.password }),
     })
-    // Alone `__Host-` keeps a page of another host from setting it; it holds only with these attributes.
+    // `__Host-` protects against other hosts only with these attributes.
     const attributes = signIn.headers.get('set-cookie')!.split('; ').slice(1)
     assert.deepEqual(
       [attributes.includes('Path=/'), attributes.includes('HttpOnly'), attributes.some((one) => /^domain/i.test(one))],

@@ -8,7 +8,7 @@ import { testServer } from '../../server.ts'
 
 const MINUTE = 60_000
 
-/** Waits of so long or more take a six-hundredth of it, until they are given back. */
+/** Speeds up timers of at least `from` by 600 until disposed of. */
 function speedUpClock(from: number): Disposable {
   const wait = globalThis.setTimeout
   const quick = (work: () => void, ms: number, ...more: []) => wait(work, ms >= from ? ms / 600 : ms, ...more)
@@ -28,12 +28,12 @@ test('a body that never ends is dropped one minute after its response, or after 
     socket.write(`${head} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n`)
     socket.write(isAnswered ? '\r\n{' : `authorization: Bearer ${key}\r\n\r\n{`)
     await answer
-    // One byte more: what an idle connection is ended by begins anew.
+    // One byte resets the idle timeout.
     socket.write(' ')
     return { ended: ended.then(() => remaining.push(isAnswered ? 'answered' : 'read')) }
   }
   using _hurry = speedUpClock(MINUTE)
-  // Ways that are read begin last: their minutes pass while a slow machine still answers the others.
+  // Routes that read the body start last, because their minutes pass while a slow machine answers the others.
   const heads = ['POST /v1/chats', 'GET /healthz', 'POST /compat-a/v1/chat/completions', 'GET /docs']
   const connections = await Promise.all(heads.map((head) => begin(head, true)))
   for (const head of ['POST /v1/chats', 'POST /compat-a/v1/chat/completions'])
@@ -42,7 +42,7 @@ test('a body that never ends is dropped one minute after its response, or after 
   assert.deepEqual(remaining, ['answered', 'answered', 'answered', 'answered', 'read', 'read'])
 })
 
-/** Work of each second comes each hundredth of one, where it begins before this is given back. */
+/** Runs one-second intervals every hundredth of a second if started before disposal. */
 function hastenTimeouts(): Disposable {
   const each = globalThis.setInterval
   const quick = (work: () => void, ms: number, ...more: []) => each(work, ms === 1_000 ? 10 : ms, ...more)
@@ -55,7 +55,7 @@ test('an idle stream sends a heartbeat every 15 seconds', async () => {
   const alice = await server.person('Alice')
   const chat = (await alice.post('/chats', { model: 'sim/script' })).body.data.id
   const content = JSON.stringify({ steps: [{ text: 'one' }, { delay_ms: 60_000 }] })
-  /** When the first three came. */
+  /** Times of the first three heartbeats. */
   const beats = async (method: string, path: string, body?: object): Promise<number[]> => {
     const response = await fetch(new URL(`/v1${path}`, server.origin), {
       method,
@@ -82,7 +82,7 @@ test('an idle stream sends a heartbeat every 15 seconds', async () => {
   await alice.post(`/chats/${chat}/stop`)
 })
 
-/** The answers of the servers of this process from now on. */
+/** Responses created from now on. */
 function answersOf(path: string) {
   const responses: ServerResponse[] = []
   const hear = (message: unknown): void => {
@@ -107,7 +107,7 @@ test('a follower that stops reading and loses access is disconnected soon, with 
   socket.pause()
   const [response] = answers.found
   const data = 'x'.repeat(60_000)
-  // The system's own memory for it is full when something waits here.
+  // The kernel's buffer is full once data waits here.
   while (response!.writableLength < 120_000)
     assert.equal((await alice.post(`/realtime/${channel}/broadcast`, { event: 'x', data })).status, 200)
   assert.equal(response!.destroyed, false)

@@ -1,4 +1,4 @@
-/** A header that may stand once and stands twice is refused at every way in, in the shape of errors of that way. */
+/** A repeated single-value header is refused on every interface, in its error format. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { surfaces } from '#gateway/mount.ts'
@@ -45,7 +45,7 @@ for (const { read, environment } of READERS)
           const head = Object.entries(own).flatMap(([field, value]) => (value === '' ? [] : [`${field}: ${value}`]))
           const [method = ''] = way.split(' ')
           await using connection = await KeptConnection.open(server.origin)
-          // An ordinary one before it, so that the short way has read the connection until now.
+          // An ordinary request first, so that the fast path has read the connection.
           connection.send(
             `POST /compat-a/v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}`,
           )

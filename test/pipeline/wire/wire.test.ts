@@ -11,7 +11,7 @@ interface RawAnswer {
   text: string
 }
 
-/** Bytes as no client library would send them; resolves with the last answer when the server closes the connection. */
+/** Sends raw bytes and resolves with the last response when the server closes. */
 function send(origin: string, ...parts: (string | Buffer)[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin)
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ test('every response has a request ID and a version, even for malformed requests
     [get('http:///healthz'), 404],
     [get('ftp://localhost/healthz'), 404],
     ['GET http://localhost/healthz HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
-    // The host of the target counts, not the header.
+    // The target's host counts, not the header.
     [get('http://evil.example/v1/auth/session'), 421],
   ]
   for (const [request, status] of requests) {

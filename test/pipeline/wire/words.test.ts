@@ -39,13 +39,13 @@ test('errors say in plain words what is wrong with a value and what is allowed',
   assert.equal(await usage('limit=many'), '`limit` must be a number.')
   assert.equal(await usage('instance=maybe'), '`instance` must be true or false.')
 
-  // Of several forms: the one that it comes closest to, else all of them.
+  // For unions: the closest form, otherwise all.
   const ask = (content: unknown) =>
     messageOf('POST', '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content }] })
   assert.equal(await ask(5), '`messages.0.content` must be a string or a list, not a number.')
   assert.match(await ask([{ type: 'film' }]), /^`messages\.0\.content\.0\.type` must be one of text, /)
 
-  // The contracts' own words stay as they are.
+  // Custom contract messages are kept.
   assert.equal(await endpoint({ slug: 'sim' }), '`slug`: `sim`, `local` and `auto` are reserved.')
   assert.match(await endpoint({ slug: 'A b' }), /^`slug` must be 1 to 32 characters of a-z/)
   assert.equal(await endpoint({ headers: { 'a b': 'c' } }), '`headers.a b` must be the name of an HTTP header.')

@@ -86,7 +86,7 @@ test('concurrent calls each get their own response over reused connections', asy
 test('a response before the end of its request is read, and the next call works', async () => {
   for (let i = 0; i < 3; i++) {
     const early = await ask({ path: '/early', body: Buffer.alloc(8 << 20) }).catch((error: Error) => error)
-    // The other side may reset the connection under the body; then that is what is told.
+    // The server may reset the connection during the body, and then that error is reported.
     if (!(early instanceof Error)) assert.equal(early.status, 413)
     assert.equal((await ask({ body: 'x' })).text, createHash('sha256').update('x').digest('hex'))
   }
@@ -95,7 +95,7 @@ test('a response before the end of its request is read, and the next call works'
 test('no request byte is sent after the end of its response, because its memory may be reused', async () => {
   let came = 0
   let foreign = 0
-  // It answers at the head, and reads the body only when all that is to come has had time to come.
+  // Answers at the head and reads the body only after all of it has had time to arrive.
   const early = createTcpServer((socket) => {
     socket
       .on('error', () => {})

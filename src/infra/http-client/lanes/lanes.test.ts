@@ -89,7 +89,7 @@ test('lanes and idle connections are bounded, and the least recently used are cl
     () => Promise.resolve(open),
     (count) => count <= 10,
   )
-  // The last one is still there.
+  // The last one is still open.
   await get(outbound, server.origin, { credential: '', party: '49' })
   assert.equal(server.connections, 50)
   lanes.destroy()

@@ -1,4 +1,3 @@
-/** Long answers of other servers come by turns, so that many of them hold nobody up. */
 import assert from 'node:assert/strict'
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,7 +24,7 @@ after(async () => {
   server.close()
 })
 
-/** Reads an answer to its end. `data` is told of each piece. */
+/** Reads a response to its end. `data` receives each piece. */
 function read(
   party: string,
   data: (controller: Dispatcher.DispatchController, bytes: Buffer) => void,
@@ -56,7 +55,7 @@ test('fast responses deliver a bounded number of bytes per event-loop turn', asy
   let most = 0
   for (let last = 0; last < count * SIZE; last = bytes) {
     await new Promise(setImmediate)
-    // The start of each comes unbounded.
+    // The first bytes of each aren't paced.
     if (last > count * (128 << 10)) most = Math.max(most, bytes - last)
   }
   assert.deepEqual(await all, Array<number>(count).fill(SIZE))

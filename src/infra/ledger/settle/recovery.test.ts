@@ -18,7 +18,7 @@ import { totalOf } from '../calls/usage-days.ts'
 
 const log = createLog('silent')
 
-/** As many server processes on one database as ledgers are asked for. */
+/** Simulates server processes on one database, one per ledger. */
 async function instance(t: TestContext) {
   const stack = new AsyncDisposableStack()
   t.after(() => stack.disposeAsync())
@@ -38,7 +38,7 @@ async function instance(t: TestContext) {
     postgres,
     ledger,
     balance: (by: Payer) => number('select nano from balances where account_id = $1', by.accountId),
-    /** The sum of the account's lines. */
+    /** The sum of the account's ledger lines. */
     lines: (by: Payer) => number('select coalesce(sum(change), 0) from ledger where account_id = $1', by.accountId),
     held: (subject: string) => number('select coalesce(sum(held), 0) from spends where subject = $1', subject),
     open: () => number('select count(*) from reservations'),
@@ -70,7 +70,7 @@ test('calls of a killed process are settled if they were sent and released other
   const [sentId, unsent] = JSON.parse(line.toString()) as string[]
   assert.equal(await balance(by), 7_000n)
 
-  // While it lives nobody touches its reservations.
+  // No other process touches a live process's reservations.
   await start()
   assert.equal(await open(), 3n)
   child.kill('SIGKILL')
@@ -107,12 +107,12 @@ test('unreserved calls of a killed process are recorded as ended or interrupted'
 
   t.after(() => child.kill('SIGKILL'))
 
-  /** A process that starts, has looked at the files of the others when it stops, and leaves none of its own. */
+  /** A process that starts, has read the others' journals when it stops, and leaves none. */
   const lookAround = async (): Promise<void> => {
     await using process = await startProcess({ postgres, log })
     await using _ledger = createLedger({ postgres, processId: process.id, log, journalDir: dir })
   }
-  // While it lives nobody reads what it keeps, nor where it lost touch so long that its lease ran out.
+  // No other process reads a live process's journal, even if its lease has expired.
   for (const clockOffset of ['30 seconds', '-5 seconds']) {
     const { rowCount } = await postgres.pool.query(
       'update processes set expires_at = now() + $2::interval where pid = $1',
@@ -163,7 +163,7 @@ test('an unstorable call is refused only to its caller, and an absurd cost is re
   const [rich, poor] = [payer(), payer()]
   for (const { accountId } of [rich, poor]) await ledger.grant(postgres.db, accountId, 1_000n, 'a start', null)
   const absurd = 10n ** 30n
-  // Asked for in the same turn, they go in one batch.
+  // Calls of one turn form one batch.
   const [refused, granted] = await Promise.allSettled([
     ledger.reserve(call(poor), absurd),
     ledger.reserve(call(rich), 800n),

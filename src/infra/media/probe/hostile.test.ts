@@ -32,12 +32,12 @@ async function originals(folder: string): Promise<Buffer[]> {
   ]
 }
 
-/** Bytes of a true file with some replaced, some left out, and the end cut off. */
+/** A valid file with bytes replaced, removed, or truncated. */
 const spoilt = (files: readonly Buffer[]): fc.Arbitrary<Buffer> =>
   fc
     .record({
       file: fc.constantFrom(...files),
-      // Mostly in the head, where sizes and counts stand.
+      // Mostly in the header, which has sizes and counts.
       changes: fc.array(
         fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), byte: fc.constantFrom(0, 1, 0x7f, 0x80, 0xff) }),
         { maxLength: 12 },

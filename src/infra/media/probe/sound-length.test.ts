@@ -7,7 +7,7 @@ import { BufferTarget, EncodedAudioPacketSource, EncodedPacket, Output, WebMOutp
 import { waveHead } from '../convert/wave.ts'
 import { createMediaProbe } from './probe.ts'
 
-/** WebM with packets of 20 ms of Opus, which begin so many seconds after each other. */
+/** WebM with 20 ms Opus packets that start this many seconds apart. */
 async function webm(packets: number, apart: number): Promise<Buffer> {
   const target = new BufferTarget()
   const output = new Output({ format: new WebMOutputFormat(), target })
@@ -32,7 +32,7 @@ test('sound longer than declared has the length of its packets, and a WAV file w
     return probe.facts('alice', path)
   }
   try {
-    // The last packet begins then.
+    // The start of the last packet.
     assert.equal((await facts(await webm(500, 0.02))).durationSeconds, 9.98)
     assert.equal((await facts(await webm(500, 0.001))).durationSeconds, 10)
     const samples = Buffer.alloc(480_000)

@@ -22,7 +22,7 @@ async function collect(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
   for await (const part of bytes) parts.push(part)
   return Buffer.concat(parts)
 }
-/** Somebody speaks: it is neither silence nor one tone. */
+/** Sounds like speech: neither silence nor a single tone. */
 const isLoud = (pcm: Buffer): boolean => new Set(new Int16Array(pcm.buffer, pcm.byteOffset, pcm.length >> 1)).size > 500
 
 test('text is split into pieces at natural pauses, the first one short, without losing anything', () => {
@@ -128,7 +128,7 @@ test(
       assert.ok(sampleRate === 22_050 && isLoud(pcm) && pcm.length / 2 / sampleRate < 30, language)
     }
     await assert.rejects(espeak.speak('x', optionsOf({ voice: '../../etc/passwd' })), { name: 'NoSuchVoice' })
-    // More than pipes hold: its processes wait for who reads.
+    // More than pipes hold, so its processes wait for the reader.
     const leaving = new AbortController()
     const long = 'The quick brown fox jumps over the lazy dog. '.repeat(2_000)
     const sounds = await Promise.all([1, 2].map(() => espeak.speak(long, optionsOf({ signal: leaving.signal }))))

@@ -1,4 +1,3 @@
-/** Long results of one account, on a real database: how much of them comes at once, and how many are read at the same time. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
@@ -16,7 +15,7 @@ test('long results deliver a bounded number of bytes per event-loop turn and arr
   await using connections = openConnections(database.connection, () => {})
   const { pool } = connections.postgres
   const sockets = new Set<Socket>()
-  // The pool behind the view opens the connections of all.
+  // The pool behind the view opens all connections.
   pool.on('connect', (client) =>
     sockets.add((client as unknown as { connection: { stream: Socket } }).connection.stream),
   )
@@ -34,7 +33,7 @@ test('long results deliver a bounded number of bytes per event-loop turn and arr
   for (let last = 0; open.results > 0;) {
     await new Promise(setImmediate)
     const bytes = bytesRead()
-    // The start of each comes unbounded.
+    // The first bytes of each aren't paced.
     if (last > 5 << 20) most = Math.max(most, bytes - last)
     last = bytes
   }
@@ -56,12 +55,12 @@ test('an account that mostly reads long results reads two at a time until its re
         )
       ).rows[0]!.n
     const ask = (name: string, text: string): Promise<unknown> => asCaller(caller(name), () => pool.query(text))
-    /** How many statements of an account run at the same time, while as many as it likes wait for a lock. */
+    /** How many statements of an account run concurrently while any number waits for a lock. */
     const atOnce = async (name: string, expected: number): Promise<void> => {
       await holder.query('select pg_advisory_lock(1)')
       const all = Array.from({ length: 30 }, () => ask(name, 'select pg_advisory_xact_lock_shared(1)'))
       await until(waiting, (n) => n >= expected)
-      // An account that comes afterwards is served, so everything that may run does.
+      // Serving a later account shows that everything allowed is running.
       await ask('another', 'select 1')
       assert.equal(await waiting(), expected)
       await holder.query('select pg_advisory_unlock(1)')

@@ -1,4 +1,3 @@
-/** The connections of one process, held by several accounts at the same time on a real database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
@@ -13,9 +12,9 @@ const caller = (name: string, more: Partial<Caller> = {}): Caller => ({ name, si
 
 interface World {
   connections: Connections
-  /** Another client's connection to the same database, which holds the lock 1. */
+  /** Another client's connection, which holds lock 1. */
   holder: pg.Client
-  /** How many statements of the process wait for the lock 1. */
+  /** How many of the process's statements wait for lock 1. */
   waiting(): Promise<number>
 }
 
@@ -55,7 +54,7 @@ test('an account with slow statements gets half of the connections and leaves th
     await until(world.waiting, (n) => n === CONNECTIONS.accounts / 2)
     const second = Array.from({ length: 60 }, () => codeOf(slow(world, caller('b'))))
     await until(world.waiting, (n) => n === (CONNECTIONS.accounts * 3) / 4)
-    // Accounts that come after them, one after the other and together.
+    // Accounts that come later, sequentially and concurrently.
     for (let n = 0; n < 50; n += 1) await quick(world, caller(`c${n}`))
     await Promise.all(Array.from({ length: 50 }, (_, n) => quick(world, caller(`d${n}`))))
     assert.equal(await world.waiting(), (CONNECTIONS.accounts * 3) / 4)
@@ -92,7 +91,7 @@ test('the server’s own work, permissions, leases and ledger continue while acc
       await pool.query('select 1')
       await db.transaction().execute(async (tx) => void (await tx.selectFrom('files').select('id').execute()))
     }
-    // And the reverse: the server's own work takes nothing from accounts.
+    // The reverse: the server's work takes nothing from accounts.
     const own = Array.from({ length: CONNECTIONS.server }, () => connections.postgres.pool.query(WAIT))
     await until(world.waiting, (n) => n === CONNECTIONS.accounts + CONNECTIONS.server)
     await world.holder.query('select pg_advisory_unlock(1)')

@@ -6,7 +6,7 @@ import { InvalidGlob, MOST_PATH_STEPS, compileGlobs } from './glob.ts'
 
 const DEEP = Array.from({ length: 125 }, (_, i) => `a${i % 10}`).join('/')
 
-/** Globs that are alive in many places of a path at once. */
+/** Globs with partial matches at many positions. */
 const hostile: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom('', '!', '!/'),
@@ -42,7 +42,7 @@ test('steps per path grow with path length × glob length, also with exclusions'
     fc.property(fc.array(hostile, { minLength: 1, maxLength: 8 }), path, (globs, name) => {
       const work = new Work(Number.POSITIVE_INFINITY)
       compileGlobs(globs).matches(name, work)
-      // A brace or `**/` has up to three states, and a state is opened and looked at.
+      // A brace or `**/` has up to three states, each opened and checked.
       const length = globs.reduce((sum, glob) => sum + glob.length, 0)
       assert.ok(work.spent <= 4 * (length + globs.length) * (name.length + 1), `${work.spent} steps`)
     }),

@@ -11,7 +11,7 @@ const random = Buffer.from(
   Array.from({ length: 200_000 }, (_, i) => (((i * i * 31 + i * 7) >> 5) & 1 ? 'a' : 'b')).join(''),
 )
 
-/** Patterns for each way to search, which cost more than the text has bytes. */
+/** A pattern per search method that costs more steps than the text has bytes. */
 const ways: Record<string, Partial<PatternSpec> & { pattern: string }> = {
   word: { pattern: 'a', fixed: true },
   'a word and more': { pattern: 'a[^é]*b$' },

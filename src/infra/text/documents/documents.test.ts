@@ -64,7 +64,7 @@ test('damaged files, other files and zip bombs get specific errors, and the next
   await assertRefused('xlsx', await zipOf({ 'a.txt': 'x' }), 'damaged')
   await assertRefused('text', Buffer.from([1, 2, 0, 3]), 'binary')
   await assertRefused('xlsx', await zipOf({ 'xl/workbook.xml': Buffer.alloc(20 << 20, 0x20) }), 'too_large')
-  // The record at the end tells of more parts than may be (APPNOTE 4.3.16).
+  // The end record claims more parts than allowed (APPNOTE 4.3.16).
   const many = await zipOf({ a: 'x' })
   many.writeUInt16LE(20_000, many.length - 12)
   many.writeUInt16LE(20_000, many.length - 14)

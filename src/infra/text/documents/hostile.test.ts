@@ -7,7 +7,7 @@ import { until } from '#test/until.ts'
 import { Unreadable } from './document.ts'
 import { createDocumentReader } from './reader.ts'
 
-/** One document may take so long and so much: less than in the product, so that the test ends soon. */
+/** Lower limits than in production, to finish sooner. */
 const TIME_MS = 8_000
 const MEMORY_MB = 400
 const reader = createDocumentReader({ timeMs: TIME_MS, memoryMb: MEMORY_MB })
@@ -23,7 +23,7 @@ before(() =>
 for (const [kind, ways] of Object.entries(attacks) as [keyof typeof attacks, (typeof attacks)['pdf']][])
   test(`${kind}: slow and large files of one account each end, and another account’s small file is read meanwhile`, async (t) => {
     const files = await Promise.all(Object.entries(ways).map(async ([way, make]) => ({ way, bytes: await make() })))
-    // Two of hers are read at a time, and his needs no more than a third process.
+    // Two of hers are read at a time, and his needs just a third process.
     const bobs: ReturnType<typeof small>[] = []
     const ends = files.map(async ({ way, bytes }) => {
       const load = () => {

@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { pdfOf } from '#test/drive/documents.ts'
 import { readPdf } from './pdf.ts'
 
-/** A page whose font is only named: no embedded program, no ToUnicode map, a predefined CMap (ISO 32000-1, 9.7.5.2). */
+/**
+ * A page with a font that is only named: not embedded, without a ToUnicode map, with a predefined CMap (ISO 32000-1,
+ * 9.7.5.2).
+ */
 function eastAsian(encoding: string, ordering: string, hex: string): Buffer {
   const content = `BT /Body 18 Tf 40 220 Td <${hex}> Tj ET`
   const objects = [
@@ -27,7 +30,7 @@ function eastAsian(encoding: string, ordering: string, hex: string): Buffer {
   )
 }
 
-/** The predefined CMaps of table 118 by their character collection, and a text in each one's bytes. */
+/** Predefined CMaps of table 118 by character collection, with sample text in each encoding. */
 const collections: [ordering: string, text: string, cmaps: Record<string, string>][] = [
   [
     'GB1',
@@ -72,7 +75,7 @@ for (const [ordering, text, cmaps] of collections)
     for (const [names, hex] of Object.entries(cmaps))
       for (const name of names.split(' ')) {
         const result = await readPdf({ kind: 'pdf', bytes: eastAsian(name, ordering, hex) })
-        // Vertical text may come as one character a line.
+        // Vertical text may have one character per line.
         assert.equal(result.text.replace(/\s/g, ''), text, name)
         assert.equal(result.missing, null, name)
       }
@@ -81,6 +84,6 @@ for (const [ordering, text, cmaps] of collections)
 test('a page without text is reported', async () => {
   assert.equal((await readPdf({ kind: 'pdf', bytes: pdfOf(['One', 'Two']) })).missing, null)
   assert.equal((await readPdf({ kind: 'pdf', bytes: pdfOf(['One', '']) })).missing, 'incomplete')
-  // A CMap that there isn't.
+  // A nonexistent CMap.
   assert.equal((await readPdf({ kind: 'pdf', bytes: eastAsian('No-Such-H', 'Japan1', '4F1A') })).missing, 'incomplete')
 })

@@ -28,7 +28,7 @@ test('a document that took too long is tried once by all processes for a week or
     })
   }
   await Promise.all([ask(server), ask(server), ask(server), ask(twin)])
-  // Two processes read it at once, or the later one learnt of it already.
+  // Two processes read it concurrently, or the later one already knew the result.
   const turns = loadCount
   assert.ok(turns === 1 || turns === 2, `${turns} turns: who waits for one learns of it`)
   await ask(twin)

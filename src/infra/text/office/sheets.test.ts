@@ -31,7 +31,7 @@ async function read({ rows, formats = [], shared = [], from1904 = false }: Book)
 const display = async (value: string | number, format: number | string, from1904 = false): Promise<string> =>
   (await read({ rows: `<row><c s="1"><v>${value}</v></c></row>`, formats: [format], from1904 }))[0]!
 
-/** The built-in formats (ECMA-376, part 1, 18.8.30), each on a number of its kind. */
+/** Built-in formats (ECMA-376, part 1, 18.8.30), each with a matching number. */
 const builtIn: [id: number, value: number, text: string][] = [
   [0, 1234.5, '1234.5'],
   [1, 12, '12'],

@@ -11,7 +11,7 @@ const shape = (paragraphs: string, type = ''): string =>
 const slide = (shapes: string, root = 'sld', more = ''): string =>
   `<p:${root} ${drawing}${more}><p:cSld><p:spTree>${shapes}</p:spTree></p:cSld></p:${root}>`
 
-/** Slides under names of their own, in the order of the list, with what each is related to. */
+/** Slides with custom names, in list order, with their related parts. */
 async function deck(
   slides: Record<string, { xml: string; related?: Record<string, [type: string, target: string]> }>,
   order: string[],
@@ -63,7 +63,7 @@ test('slides follow the presentation’s order, without deleted ones, each with 
   )
 })
 
-/** Everything that a paragraph may hold (DrawingML, CT_TextParagraph), and what it reads as. */
+/** All paragraph content (DrawingML, CT_TextParagraph), with the expected text. */
 const inline: [name: string, xml: string, text: string][] = [
   ['r', run('one'), 'one'],
   ['runs side by side', run('on') + run('e'), 'one'],
@@ -78,7 +78,7 @@ const inline: [name: string, xml: string, text: string][] = [
     'x^2',
   ],
 ]
-/** Everything that can stand on a slide (CT_GroupShape) or be related to it, and what it reads as. */
+/** All slide content (CT_GroupShape) and related parts, with the expected text. */
 const cell = (text: string): string => `<a:tc><a:txBody>${paragraph(run(text))}</a:txBody></a:tc>`
 const frame = (data: string): string =>
   `<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="1" name="x"/></p:nvGraphicFramePr><a:graphic><a:graphicData>${data}</a:graphicData></a:graphic></p:graphicFrame>`

@@ -31,7 +31,7 @@ const drawing = (data: string, description = ''): string =>
 const math = (content: string): string => `<m:oMath>${content}</m:oMath>`
 const mr = (text: string): string => `<m:r><m:t>${text}</m:t></m:r>`
 
-/** Everything that may hold text in a paragraph (ECMA-376, part 1, 17 and 22.1), and what it reads as. */
+/** All paragraph content with text (ECMA-376, part 1, 17 and 22.1), with the expected text. */
 const inline: [name: string, xml: string, text: string][] = [
   ['runs', r('one') + r(' two'), 'one two'],
   ['tab', `<w:r>${t('a')}<w:tab/>${t('b')}</w:r>`, 'a\tb'],

@@ -12,7 +12,7 @@ import { readDocx } from '../office/word.ts'
 const signs = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter(
   (sign) => !/[a-z0-9]/i.test(sign),
 )
-/** Each sign at the start, in the middle and at the end of a word. */
+/** Each character at the start, in the middle, and at the end of a word. */
 const words = signs.flatMap((sign) => [
   `${sign}start`,
   `mid${sign}dle`,
@@ -52,7 +52,7 @@ const formats: Record<
 for (const [kind, { read, make }] of Object.entries(formats) as [DocumentKind, (typeof formats)['docx']][])
   test(`the author's characters are read from ${kind}: each sign at the start, in the middle and at the end of a word`, async () => {
     const { text } = await read({ kind, bytes: await make() })
-    // The library that reads pages drops a space here and there.
+    // The page library sometimes drops a space.
     const of = (line: string): string => (kind === 'html' ? line.replace(/\s/g, '') : line)
     for (const line of lines)
       assert.ok(

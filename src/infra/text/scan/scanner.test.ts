@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { ScanTask } from './scan.ts'
 import { createScanner } from './scanner.ts'
 
-/** Text in which the pattern below is alive in hundreds of places, and each place has another set of them. */
+/** Text with hundreds of partial matches of the pattern below, each with different states. */
 function hostileText(bytes: number): Buffer {
   const text = Buffer.alloc(bytes)
   for (let i = 0, seed = 1; i < bytes; i++) {
@@ -40,7 +40,7 @@ test('one account’s endless searches don’t block another account, and a leav
   const text = hostileText(4 << 20)
   const leaving = new AbortController()
   const ends: string[] = []
-  // By the automaton, by re2js in lines, and by re2js over lines.
+  // Run by the automaton, by re2js per line, and by re2js across lines.
   const hostile = [HOSTILE, `(?i)${HOSTILE}`, `(?i)${HOSTILE}`].map((pattern, i) =>
     scanner
       .scan(
@@ -109,7 +109,7 @@ test('on Linux a search has a lower priority than the server', { skip: process.p
   const counts = (): Record<number, number> => {
     const count: Record<number, number> = {}
     for (const task of readdirSync('/proc/self/task')) {
-      // Behind the name in brackets: the priority is the 19th field of all (proc(5)).
+      // After the name in parentheses; the priority is field 19 (proc(5)).
       const fields = readFileSync(`/proc/self/task/${task}/stat`, 'utf8').split(') ')[1]!.split(' ')
       const nice = Number(fields[16])
       count[nice] = (count[nice] ?? 0) + 1
