@@ -27,7 +27,7 @@ export async function eventsSoon<S extends AsyncDisposable>(
 class LateEvents<S extends AsyncDisposable> implements AsyncIterator<Event, void, undefined> {
   readonly #start: Promise<S>
   readonly #events: (value: S) => AsyncIterable<Event>
-  readonly #failed: (error: unknown) => Event | null
+  readonly #failureEvent: (error: unknown) => Event | null
   #inner: AsyncIterator<Event> | null = null
   #over = false
 
@@ -38,7 +38,7 @@ class LateEvents<S extends AsyncDisposable> implements AsyncIterator<Event, void
   ) {
     this.#start = start
     this.#events = events
-    this.#failed = failureEvent
+    this.#failureEvent = failureEvent
   }
 
   async next(): Promise<IteratorResult<Event, void>> {
@@ -49,7 +49,7 @@ class LateEvents<S extends AsyncDisposable> implements AsyncIterator<Event, void
         this.#inner = this.#events(value)[Symbol.asyncIterator]()
       } catch (error) {
         this.#over = true
-        const event = this.#failed(error)
+        const event = this.#failureEvent(error)
         return event === null ? { done: true, value: undefined } : { done: false, value: event }
       }
     return this.#inner.next()

@@ -159,7 +159,7 @@ export abstract class RightsWatch implements Disposable {
   readonly #heard: Disposable
   #timer: NodeJS.Timeout | null = null
   #over = false
-  #asked = false
+  #isRequested = false
   #looking = false
 
   constructor(
@@ -181,11 +181,11 @@ export abstract class RightsWatch implements Disposable {
   protected abstract onLost(why: unknown): void
 
   async recheck(): Promise<void> {
-    this.#asked = true
+    this.#isRequested = true
     if (this.#looking) return
     this.#looking = true
-    while (this.#asked && !this.#over) {
-      this.#asked = false
+    while (this.#isRequested && !this.#over) {
+      this.#isRequested = false
       await this.#look()
     }
     this.#looking = false

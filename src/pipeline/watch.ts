@@ -47,21 +47,21 @@ export interface GuardedStream {
 /** Closes a stream when its caller loses access, by repeating the checks from its start. */
 export class Watch extends RightsWatch {
   readonly #line: Line
-  readonly #watched: WatchedCall
-  readonly #guarded: GuardedStream
+  readonly #call: WatchedCall
+  readonly #stream: GuardedStream
 
   constructor(authority: Authority, line: Line, call: WatchedCall, stream: GuardedStream) {
     super(authority, call.credential, call.start.principal, call.connection)
     this.#line = line
-    this.#watched = call
-    this.#guarded = stream
+    this.#call = call
+    this.#stream = stream
   }
 
   protected async check(principal: Principal): Promise<void> {
-    await this.#guarded.onPermitted(await permitAgain(this.#line, this.#watched, principal))
+    await this.#stream.onPermitted(await permitAgain(this.#line, this.#call, principal))
   }
 
   protected onLost(why: unknown): void {
-    this.#guarded.close(why)
+    this.#stream.close(why)
   }
 }

@@ -110,7 +110,7 @@ const trash: Change = async (_, things) => {
 }
 
 const situations: Record<string, Situation> = {
-  'an ex-member is told that there is nothing': { change: remove, judge: () => hidden, unseen: true },
+  'an ex-member gets 404': { change: remove, judge: () => hidden, unseen: true },
   'an ex-member’s key to the workspace finds nothing': {
     caller: async ({ id, maker }) => {
       const key = await maker.key({ workspace_id: id })
@@ -121,7 +121,7 @@ const situations: Record<string, Situation> = {
     judgeOwn: ofKey,
     unseen: true,
   },
-  'a key held to another workspace finds nothing': {
+  'a key bound to another workspace finds nothing': {
     caller: ({ maker }) => maker.key({ workspace_id: maker.workspaceId }),
     judge: () => hidden,
     judgeOwn: ofKey,
@@ -131,18 +131,18 @@ const situations: Record<string, Situation> = {
     change: regrant({ role: 'viewer' }),
     judge: (endpoint) => (atLeast('viewer', roleOn(endpoint)) ? 'in' : role),
   },
-  'a member does what members may': {
+  'a member has member access': {
     change: regrant({ role: 'member' }),
     judge: (endpoint) => (atLeast('member', roleOn(endpoint)) ? 'in' : role),
   },
-  'permissions that were narrowed hold for what one made before': {
+  'restricted permissions also apply to resources created earlier': {
     change: regrant({ permissions: ['settings:read'] }),
     judge: (endpoint) => {
       const scope = scopeOn(endpoint)
       return scope === null || scope === 'user:read' ? 'in' : role
     },
   },
-  'in an archived workspace everything is read-only': {
+  'an archived workspace is read-only': {
     change: async ({ id }) => ok(await owner.post(`/workspaces/${id}/archive`)),
     judge: (endpoint) =>
       // Lacking the role is reported first.
@@ -152,22 +152,22 @@ const situations: Record<string, Situation> = {
           ? 'in'
           : state,
   },
-  'in the trash everything is read-only': {
+  'a trashed resource is read-only': {
     kinds: shareable,
     change: trash,
     judge: (endpoint) => (reads(endpoint) || endpoint.inAnyStatus ? 'in' : state),
   },
-  'an ex-member to whom it is shared to view, views': {
+  'an ex-member with a view share can view': {
     kinds: shareable,
     change: share('view'),
     judge: byShare('view'),
   },
-  'an ex-member to whom it is shared to edit, edits': {
+  'an ex-member with an edit share can edit': {
     kinds: shareable,
     change: share('edit'),
     judge: byShare('edit'),
   },
-  'what is shared and in the trash is hidden': {
+  'a shared resource in the trash is hidden': {
     kinds: shareable,
     change: async (team, things) => {
       await share('edit')(team, things)

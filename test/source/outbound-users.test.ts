@@ -52,11 +52,11 @@ test('every file that sends outbound requests declares its connection’s owner'
   assert.deepEqual(files.toSorted(), Object.keys(users).toSorted(), 'each user of the way out has its row above')
   for (const [file, [credential, party]] of Object.entries(users)) {
     const text = readFileSync(join(root, file), 'utf8')
-    const said = (name: string): string[] =>
+    const valuesOf = (name: string): string[] =>
       [...text.matchAll(new RegExp(`[{,\\n] *${name}(?:: ([^,\\n}]+))?(?=[,\\n} ])`, 'g'))].map(
         ([, value]) => value?.trim() ?? name,
       )
-    assert.ok(said('credential').includes(credential), `${file}: credential: ${said('credential').join(' | ')}`)
-    assert.ok(said('party').includes(party), `${file}: party: ${said('party').join(' | ')}`)
+    assert.ok(valuesOf('credential').includes(credential), `${file}: credential: ${valuesOf('credential').join(' | ')}`)
+    assert.ok(valuesOf('party').includes(party), `${file}: party: ${valuesOf('party').join(' | ')}`)
   }
 })

@@ -11,7 +11,7 @@ const LOOK_READS = 512
 class CountedText extends String {
   readonly #text: string
   readonly #work: Work
-  #left = LOOK_READS
+  #readsLeft = LOOK_READS
 
   constructor(text: string, work: Work) {
     super(text)
@@ -20,8 +20,8 @@ class CountedText extends String {
   }
 
   override charCodeAt(at: number): number {
-    if (--this.#left === 0) {
-      this.#left = LOOK_READS
+    if (--this.#readsLeft === 0) {
+      this.#readsLeft = LOOK_READS
       this.#work.spend(LOOK_READS)
       this.#work.look()
     }

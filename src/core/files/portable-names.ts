@@ -31,7 +31,7 @@ const keyOf = (path: string): string => path.normalize('NFKD').toUpperCase().toL
 /** Assigns unique names within one archive folder. */
 export class PortableFolder {
   readonly path: string
-  readonly #taken = new Set<string>()
+  readonly #takenNames = new Set<string>()
   /** The next number per taken name, so a thousand equal names cost a thousand steps. */
   readonly #numbers = new Map<string, number>()
 
@@ -50,11 +50,11 @@ export class PortableFolder {
     const name = fitting(portableName(original), room)
     const key = keyOf(name)
     let free = name
-    for (let n = this.#numbers.get(key) ?? 2; this.#taken.has(keyOf(free)); n++) {
+    for (let n = this.#numbers.get(key) ?? 2; this.#takenNames.has(keyOf(free)); n++) {
       free = numberedName(fitting(name, room - ` (${n})`.length), n)
       this.#numbers.set(key, n + 1)
     }
-    this.#taken.add(keyOf(free))
+    this.#takenNames.add(keyOf(free))
     return parent + free
   }
 }

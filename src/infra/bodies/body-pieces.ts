@@ -15,7 +15,7 @@ export class BodyPieces {
   #size = 0
   /** Pieces not in the buffer yet, oldest first, with the offset of the first. */
   #pieces: Buffer[] = []
-  #moved = 0
+  #movedBytes = 0
   #buffer: Buffer | null = null
 
   /** `most`: the Content-Length, or the maximum size. */
@@ -44,16 +44,16 @@ export class BodyPieces {
     this.#pieces = []
     this.#buffer = null
     this.#size = 0
-    this.#moved = 0
+    this.#movedBytes = 0
   }
 
   /** Moves pieces until at least `bytes` are in the buffer. */
   #move(bytes: number): void {
     let count = 0
-    for (const end = this.#moved + bytes; count < this.#pieces.length && this.#moved < end; count++) {
+    for (const end = this.#movedBytes + bytes; count < this.#pieces.length && this.#movedBytes < end; count++) {
       const piece = this.#pieces[count]!
-      this.#buffer!.set(piece, this.#moved)
-      this.#moved += piece.length
+      this.#buffer!.set(piece, this.#movedBytes)
+      this.#movedBytes += piece.length
     }
     this.#pieces.splice(0, count)
   }

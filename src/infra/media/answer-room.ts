@@ -4,7 +4,7 @@
  */
 export class AnswerRoom {
   readonly #limit: number
-  #held = 0
+  #bytes = 0
   /** Bytes per call, oldest call first. */
   readonly #places = new Map<AnswerPlace, number>()
   #waiting: (() => void)[] = []
@@ -14,7 +14,7 @@ export class AnswerRoom {
   }
 
   get heldBytes(): number {
-    return this.#held
+    return this.#bytes
   }
 
   /** A call's share, until disposed of. `signal` cancels waiting. */
@@ -31,7 +31,7 @@ export class AnswerRoom {
     }
     goesOn()
     if (!this.#places.has(place)) this.#places.set(place, 0)
-    while (this.#held + bytes > this.#limit && this.#places.keys().next().value !== place) {
+    while (this.#bytes + bytes > this.#limit && this.#places.keys().next().value !== place) {
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve)
         signal.addEventListener('abort', () => resolve(), { once: true })
@@ -39,12 +39,12 @@ export class AnswerRoom {
       goesOn()
     }
     this.#places.set(place, this.#places.get(place)! + bytes)
-    this.#held += bytes
+    this.#bytes += bytes
   }
 
   /** Only called by `AnswerPlace`. */
   leave(place: AnswerPlace): void {
-    this.#held -= this.#places.get(place) ?? 0
+    this.#bytes -= this.#places.get(place) ?? 0
     this.#places.delete(place)
     const waiters = this.#waiting
     this.#waiting = []
@@ -56,7 +56,7 @@ export class AnswerRoom {
 export class AnswerPlace implements Disposable {
   readonly #room: AnswerRoom
   readonly #signal: AbortSignal
-  #left = false
+  #hasLeft = false
 
   constructor(room: AnswerRoom, signal: AbortSignal) {
     this.#room = room
@@ -64,7 +64,7 @@ export class AnswerPlace implements Disposable {
   }
 
   get left(): boolean {
-    return this.#left
+    return this.#hasLeft
   }
 
   /** Waits for room. Throws the signal's reason, and after `dispose`. */
@@ -73,7 +73,7 @@ export class AnswerPlace implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#left = true
+    this.#hasLeft = true
     this.#room.leave(this)
   }
 }

@@ -49,11 +49,11 @@ export class Connection implements ReplyHow {
   readonly #owner: ConnectionOwner
   readonly #heads: FastHeads
   #reply: FastReply | null = null
-  #gathered: PartialRequest | null = null
+  #partial: PartialRequest | null = null
   /** Bytes received after the current request. */
-  #held: Buffer[] = []
+  #chunks: Buffer[] = []
   #heldBytes = 0
-  #used = false
+  #isUsed = false
   /** All further bytes are dropped. */
   #deaf = false
   /** Timer ticks since the last activity. */
@@ -65,16 +65,16 @@ export class Connection implements ReplyHow {
     this.#socket = socket
     this.#owner = owner
     this.#heads = new FastHeads(owner.options)
-    if (!readInto(socket, inbox, this.#taken)) socket.on('data', this.#data)
-    socket.on('drain', this.#drained)
-    socket.on('end', this.#ended).on('error', ignore).on('close', this.#closed)
+    if (!readInto(socket, inbox, this.#onRead)) socket.on('data', this.#data)
+    socket.on('drain', this.#onDrain)
+    socket.on('end', this.#onEnd).on('error', ignore).on('close', this.#onClose)
   }
 
   /**
    * Neither a request nor a response is in progress. A new connection counts as busy: its first request is on the way.
    */
   get idle(): boolean {
-    return this.#reply === null && this.#gathered === null && (this.#used || this.#turns > 1)
+    return this.#reply === null && this.#partial === null && (this.#isUsed || this.#turns > 1)
   }
 
   get keepAliveSeconds(): number {
@@ -93,7 +93,7 @@ export class Connection implements ReplyHow {
     if (this.#reply === null && ++this.#turns > idleTurns) this.#socket.destroy()
   }
 
-  #taken = (size: number): boolean => {
+  #onRead = (size: number): boolean => {
     this.#data(inbox.subarray(0, size))
     return true
   }
@@ -101,7 +101,7 @@ export class Connection implements ReplyHow {
   /** `bytes` is reused after this returns. */
   #data = (bytes: Buffer): void => {
     if (this.#deaf) return
-    if (this.#gathered !== null) return this.#gather(this.#gathered, bytes)
+    if (this.#partial !== null) return this.#gather(this.#partial, bytes)
     if (this.#reply === null) return this.#read(bytes, false)
     this.#hold(bytes, false)
     // Stops reading from a client that sends too far ahead of its response.
@@ -111,7 +111,7 @@ export class Connection implements ReplyHow {
   /** `own`: the memory isn't shared. */
   #hold(bytes: Buffer, own: boolean): void {
     if (bytes.length === 0) return
-    this.#held.push(own ? bytes : Buffer.from(bytes))
+    this.#chunks.push(own ? bytes : Buffer.from(bytes))
     this.#heldBytes += bytes.length
   }
 
@@ -131,7 +131,7 @@ export class Connection implements ReplyHow {
   }
 
   #await(partial: PartialRequest): void {
-    this.#gathered = partial
+    this.#partial = partial
     this.#turns = 0
     this.gathersSince = performance.now()
     this.#owner.gathers(this)
@@ -142,14 +142,14 @@ export class Connection implements ReplyHow {
     const copiedBytes = bytes.copy(body, partial.filled, 0, head.length - partial.filled)
     partial.filled += copiedBytes
     if (partial.filled < head.length) return
-    this.#gathered = null
+    this.#partial = null
     this.#owner.onBodyComplete(this)
     this.#hold(bytes.subarray(copiedBytes), false)
     this.#answer(head, body)
   }
 
   #answer({ url, headers, length }: FastHead, body: Buffer): void {
-    this.#used = true
+    this.#isUsed = true
     const reply = (this.#reply = new FastReply(this.#socket, this))
     const request = new FastRequest(url, headers, this.#socket, body, length, this.#owner.memory)
     this.#owner.options.answer(request, reply)
@@ -165,8 +165,8 @@ export class Connection implements ReplyHow {
     }
     if (this.#heldBytes === 0) return
     if (this.#heldBytes > LARGEST) this.#socket.resume()
-    const bytes = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held)
-    this.#held = []
+    const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)
+    this.#chunks = []
     this.#heldBytes = 0
     this.#read(bytes, true)
   }
@@ -174,11 +174,11 @@ export class Connection implements ReplyHow {
   /** The full server continues at the first unanswered byte. */
   handOver(): void {
     const socket = this.#socket
-    socket.off('data', this.#data).off('drain', this.#drained)
-    socket.off('end', this.#ended).off('error', ignore).off('close', this.#closed)
+    socket.off('data', this.#data).off('drain', this.#onDrain)
+    socket.off('end', this.#onEnd).off('error', ignore).off('close', this.#onClose)
     readAgain(socket)
-    const partial = this.#gathered
-    const chunks = partial === null ? this.#held : [partial.bytes, partial.body.subarray(0, partial.filled)]
+    const partial = this.#partial
+    const chunks = partial === null ? this.#chunks : [partial.bytes, partial.body.subarray(0, partial.filled)]
     this.#owner.onClose(this)
     // Otherwise the returned bytes would wait for a read that doesn't come.
     socket.pause()
@@ -190,15 +190,15 @@ export class Connection implements ReplyHow {
 
   /** Discards a partial request that isn't handled here. */
   #forget(): void {
-    if (this.#gathered !== null) this.#owner.memory.giveBack(this.#gathered.body)
-    this.#gathered = null
+    if (this.#partial !== null) this.#owner.memory.giveBack(this.#partial.body)
+    this.#partial = null
   }
 
-  #ended = (): void => void this.#socket.end()
+  #onEnd = (): void => void this.#socket.end()
 
-  #drained = (): void => this.#reply?.onDrain()
+  #onDrain = (): void => this.#reply?.onDrain()
 
-  #closed = (): void => {
+  #onClose = (): void => {
     this.#owner.onClose(this)
     this.#forget()
     this.#reply?.onLost()

@@ -34,16 +34,16 @@ test('returned memory is reused by one request at a time, up to the pool’s lim
 
 test('an accepted connection is read into our memory until `data` events are restored', async () => {
   const room = Buffer.alloc(8)
-  const told: string[] = []
+  const chunks: string[] = []
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1').setNoDelay()
   const [socket] = (await once(server, 'connection')) as [Socket]
   const some = async (): Promise<string> => {
-    while (told.length === 0) await new Promise((resolve) => setImmediate(resolve))
-    return told.splice(0).join('')
+    while (chunks.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    return chunks.splice(0).join('')
   }
-  const ours = readInto(socket, room, (size) => told.push(room.toString('latin1', 0, size)) > 0)
+  const ours = readInto(socket, room, (size) => chunks.push(room.toString('latin1', 0, size)) > 0)
   assert.ok(ours, 'this version of Node reads accepted connections in another way')
   client.write('one')
   assert.equal(await some(), 'one')
@@ -51,14 +51,14 @@ test('an accepted connection is read into our memory until `data` events are res
   socket.pause()
   client.write('two')
   await new Promise((resolve) => setTimeout(resolve, 20))
-  socket.on('data', (bytes: Buffer) => told.push(bytes.toString()))
-  assert.deepEqual(told, [])
+  socket.on('data', (bytes: Buffer) => chunks.push(bytes.toString()))
+  assert.deepEqual(chunks, [])
   socket.resume()
   assert.equal(await some(), 'two')
   const events = once(socket, 'end')
   client.end('three')
   await events
-  assert.equal(told.join(''), 'three')
+  assert.equal(chunks.join(''), 'three')
   socket.destroy()
   server.close()
 })

@@ -26,11 +26,11 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
   readonly #how: ReplyHow
   /** Sent with the first bytes. Null: already sent, or not written yet. */
   #head: string | null = null
-  #chunked = false
+  #isChunked = false
   /** Bytes promised by the head but not written yet. */
   #due = 0
   #stays = true
-  #gathered: Buffer[] = []
+  #buffers: Buffer[] = []
   #size = 0
   #closed = false
   /** Each stage is left once; the transition writes the end of the previous one. */
@@ -72,7 +72,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     text += this.#stays
       ? `Connection: keep-alive\r\nKeep-Alive: timeout=${this.#how.keepAliveSeconds}\r\n`
       : 'Connection: close\r\n'
-    this.#chunked = !isBounded
+    this.#isChunked = !isBounded
     this.#head = `${text}${isBounded ? '' : 'Transfer-Encoding: chunked\r\n'}\r\n`
     this.#stage = 'open'
     return this
@@ -83,7 +83,7 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     if (bytes.length > 0) {
       if (this.#size === 0) process.nextTick(flush, this)
-      this.#gathered.push(bytes)
+      this.#buffers.push(bytes)
       this.#size += bytes.length
       this.#due -= bytes.length
       if (this.#size >= GATHERED) this.#send(false)
@@ -95,19 +95,19 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     if (this.destroyed || !this.#isOpen()) return this
     this.#stage = 'ended'
     const head = this.#head
-    if (head !== null && this.#size === 0 && !this.#chunked && encoding === 'latin1' && typeof chunk === 'string') {
+    if (head !== null && this.#size === 0 && !this.#isChunked && encoding === 'latin1' && typeof chunk === 'string') {
       this.#head = null
       this.#due -= chunk.length
       this.#socket.write(head + chunk, 'latin1')
     } else {
       const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
-      if (bytes.length > 0) this.#gathered.push(bytes)
+      if (bytes.length > 0) this.#buffers.push(bytes)
       this.#size += bytes.length
       this.#due -= bytes.length
-      this.#send(this.#chunked)
+      this.#send(this.#isChunked)
     }
     // A wrong length would make the next response unreadable.
-    if (!this.#chunked && this.#due !== 0) this.#stays = false
+    if (!this.#isChunked && this.#due !== 0) this.#stays = false
     // Written bytes must be sent before the next request, otherwise a client that never reads could accumulate
     // responses.
     if (this.#socket.writableLength === 0) process.nextTick(close, this)
@@ -136,39 +136,39 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
   /** Sends buffered bytes and, if `last`, the final chunk. */
   #send(last: boolean): void {
     const head = this.#head ?? ''
-    const parts = this.#gathered
+    const parts = this.#buffers
     const size = this.#size
     if (this.destroyed || (head === '' && size === 0 && !last)) return
     this.#head = null
-    this.#gathered = []
+    this.#buffers = []
     this.#size = 0
     if (size > GATHERED) return this.#sendLarge(head, parts, size, last)
-    const frame = this.#chunked && size > 0 ? `${head}${size.toString(16)}\r\n` : head
+    const frame = this.#isChunked && size > 0 ? `${head}${size.toString(16)}\r\n` : head
     const socket = this.#socket
     const length = frame.length + size + 7
     // Waiting bytes are sent from their own memory.
     const room = socket.writableLength === 0 && length <= outbox.length ? outbox : Buffer.allocUnsafe(length)
     let at = room.write(frame, 'latin1')
     for (const part of parts) at += part.copy(room, at)
-    if (this.#chunked && size > 0) at += room.write('\r\n', at, 'latin1')
+    if (this.#isChunked && size > 0) at += room.write('\r\n', at, 'latin1')
     if (last) at += room.write(LAST_CHUNK, at, 'latin1')
-    this.#sent(socket.write(room.subarray(0, at)))
+    this.#onWritten(socket.write(room.subarray(0, at)))
     if (room === outbox && socket.writableLength > 0) outbox = Buffer.allocUnsafeSlow(outbox.length)
   }
 
   #sendLarge(head: string, parts: readonly Buffer[], size: number, last: boolean): void {
     const socket = this.#socket
     socket.cork()
-    socket.write(this.#chunked ? `${head}${size.toString(16)}\r\n` : head, 'latin1')
+    socket.write(this.#isChunked ? `${head}${size.toString(16)}\r\n` : head, 'latin1')
     let hasRoom = true
     for (const part of parts) hasRoom = socket.write(part)
-    if (this.#chunked) hasRoom = socket.write(last ? `\r\n${LAST_CHUNK}` : '\r\n', 'latin1')
+    if (this.#isChunked) hasRoom = socket.write(last ? `\r\n${LAST_CHUNK}` : '\r\n', 'latin1')
     socket.uncork()
-    this.#sent(hasRoom)
+    this.#onWritten(hasRoom)
   }
 
   /** A blocked writer waits for `drain`, even if a later piece would fit: the socket signals only then. */
-  #sent(hasRoom: boolean): void {
+  #onWritten(hasRoom: boolean): void {
     if (!hasRoom) this.writableNeedDrain = true
   }
 

@@ -48,11 +48,11 @@ export class AnswerParser {
   readonly #sink: AnswerSink
   #state: State = 'idle'
   #bodiless = false
-  #left = 0
+  #remaining = 0
   /** Trailer bytes so far. */
   #trailer = 0
   /** The start of an incomplete head, chunk line, or trailer. */
-  #held: Buffer | null = null
+  #pending: Buffer | null = null
   /** Whether the connection can carry another request. */
   keepAlive = true
   /** How long the server keeps an idle connection, in seconds. Null if not announced. */
@@ -90,10 +90,10 @@ export class AnswerParser {
         return this.#readHead(bytes, at)
       case 'length':
       case 'chunk-data': {
-        const end = Math.min(bytes.length, at + this.#left)
-        this.#left -= end - at
+        const end = Math.min(bytes.length, at + this.#remaining)
+        this.#remaining -= end - at
         this.#sink.data(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
-        if (this.#left === 0) this.#state = this.#state === 'length' ? 'over' : 'chunk-end'
+        if (this.#remaining === 0) this.#state = this.#state === 'length' ? 'over' : 'chunk-end'
         return end
       }
       case 'close':
@@ -121,15 +121,15 @@ export class AnswerParser {
     let end = bytes.indexOf('\r\n\r\n', at, 'latin1')
     let text: string
     let next: number
-    if (this.#held === null && end >= 0) {
+    if (this.#pending === null && end >= 0) {
       text = bytes.toString('latin1', at, end)
       next = end + 4
     } else {
-      const before = this.#held?.length ?? 0
-      const input = this.#held === null ? bytes.subarray(at) : Buffer.concat([this.#held, bytes.subarray(at)])
+      const before = this.#pending?.length ?? 0
+      const input = this.#pending === null ? bytes.subarray(at) : Buffer.concat([this.#pending, bytes.subarray(at)])
       end = input.indexOf('\r\n\r\n', Math.max(0, before - 3), 'latin1')
       if (end < 0) return this.#hold(input, LARGEST_HEAD, bytes.length)
-      this.#held = null
+      this.#pending = null
       text = input.toString('latin1', 0, end)
       next = at + end + 4 - before
     }
@@ -167,8 +167,8 @@ export class AnswerParser {
       this.#state = 'chunk-size'
     } else if (length !== undefined) {
       if (!/^\d{1,15}$/.test(length)) throw new NotHttp('the length of the answer is not a number')
-      this.#left = Number(length)
-      this.#state = this.#left === 0 ? 'over' : 'length'
+      this.#remaining = Number(length)
+      this.#state = this.#remaining === 0 ? 'over' : 'length'
     } else {
       this.keepAlive = false
       this.#state = 'close'
@@ -178,7 +178,7 @@ export class AnswerParser {
 
   /** A chunk's size, the end of its data, or a trailer line. */
   #readLine(bytes: Buffer, at: number): number {
-    const next = this.#held === null ? this.#readShort(bytes, at) : 0
+    const next = this.#pending === null ? this.#readShort(bytes, at) : 0
     return next > 0 ? next : this.#readAny(bytes, at)
   }
 
@@ -199,15 +199,15 @@ export class AnswerParser {
     let end = bytes.indexOf(0x0a, at)
     let line: string
     let next: number
-    if (this.#held === null && end >= 0) {
+    if (this.#pending === null && end >= 0) {
       line = bytes.toString('latin1', at, end + 1)
       next = end + 1
     } else {
-      const before = this.#held?.length ?? 0
-      const input = this.#held === null ? bytes.subarray(at) : Buffer.concat([this.#held, bytes.subarray(at)])
+      const before = this.#pending?.length ?? 0
+      const input = this.#pending === null ? bytes.subarray(at) : Buffer.concat([this.#pending, bytes.subarray(at)])
       end = input.indexOf(0x0a, before)
       if (end < 0) return this.#hold(input, LARGEST_CHUNK_LINE, bytes.length)
-      this.#held = null
+      this.#pending = null
       line = input.toString('latin1', 0, end + 1)
       next = at + end + 1 - before
     }
@@ -236,13 +236,13 @@ export class AnswerParser {
   }
 
   #takeSize(size: number): void {
-    this.#left = size
+    this.#remaining = size
     this.#state = size === 0 ? 'trailer' : 'chunk-data'
   }
 
   #hold(unread: Buffer, most: number, next: number): number {
     if (unread.length > most) throw new NotHttp('a line or head of the answer is too long')
-    this.#held = unread
+    this.#pending = unread
     return next
   }
 }

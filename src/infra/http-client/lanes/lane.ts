@@ -36,7 +36,7 @@ export class Lane {
   readonly #all = new Set<Connection>()
   readonly #waiting: Order[] = []
   #connecting = 0
-  #destroyed = false
+  #isDestroyed = false
   /** Milliseconds since the last order. */
   unusedMs = 0
 
@@ -96,7 +96,7 @@ export class Lane {
   }
 
   destroy(): void {
-    this.#destroyed = true
+    this.#isDestroyed = true
     for (const connection of this.#all) connection.destroy()
     for (const order of this.#waiting.splice(0)) fail(order, new Error('this server is closing'))
   }
@@ -105,18 +105,18 @@ export class Lane {
     this.#connecting++
     this.#options.connect((error, wire) => {
       this.#connecting--
-      if (wire === null || this.#destroyed) {
+      if (wire === null || this.#isDestroyed) {
         wire?.socket.destroy()
         const order = this.#waiting.shift()
         if (order) fail(order, error ?? new Error('this server is closing'))
         // Those beyond the limit have no attempt of their own, so nothing else would start one.
         return this.#further()
       }
-      this.#opened(wire)
+      this.#onOpen(wire)
     })
   }
 
-  #opened(wire: Wire): void {
+  #onOpen(wire: Wire): void {
     const connection = new Connection(
       wire,
       (free) => this.#rest(free),
@@ -131,14 +131,14 @@ export class Lane {
    * are read, so connections are reused only after another event-loop poll.
    */
   #rest(connection: Connection): void {
-    if (this.#resting.push(connection) === 1) setImmediate(this.#looked, 0)
+    if (this.#resting.push(connection) === 1) setImmediate(this.#onPolled, 0)
   }
 
   /** Runs after each poll. `before`: connections that were already resting. */
-  readonly #looked = (before: number): void => {
+  readonly #onPolled = (before: number): void => {
     for (const connection of this.#resting.splice(0, before)) if (this.#all.has(connection)) this.#next(connection)
     this.#further()
-    if (this.#resting.length > 0) setImmediate(this.#looked, this.#resting.length)
+    if (this.#resting.length > 0) setImmediate(this.#onPolled, this.#resting.length)
   }
 
   #next(connection: Connection): void {
@@ -160,7 +160,7 @@ export class Lane {
   }
 
   #further(): void {
-    if (this.#waiting.length <= this.#connecting + this.#resting.length || this.#destroyed) return
+    if (this.#waiting.length <= this.#connecting + this.#resting.length || this.#isDestroyed) return
     if (this.connections < this.#options.mostConnections) this.#connect()
   }
 }

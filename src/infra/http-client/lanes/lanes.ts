@@ -33,8 +33,8 @@ interface Place {
 /** A client's lanes by origin, privacy, credential, and party. */
 export class Lanes {
   readonly #connector: (origin: URL, mayBePrivate: boolean) => Connector
-  readonly #checked: ByOrigin = new Map()
-  readonly #unchecked: ByOrigin = new Map()
+  readonly #checkedLanes: ByOrigin = new Map()
+  readonly #uncheckedLanes: ByOrigin = new Map()
   readonly #all = new Map<Lane, Place>()
   readonly #mostLanes: number
   readonly #idle: Idle
@@ -50,7 +50,7 @@ export class Lanes {
   }
 
   of({ origin, credential, party, mayBePrivate = false }: Send): Lane {
-    const root = mayBePrivate ? this.#unchecked : this.#checked
+    const root = mayBePrivate ? this.#uncheckedLanes : this.#checkedLanes
     // Existing strings are the keys, so a lookup allocates nothing.
     return root.get(origin)?.get(credential)?.get(party) ?? this.#open({ root, origin, credential, party })
   }
@@ -72,7 +72,7 @@ export class Lanes {
     const { root, origin, credential, party } = place
     const url = new URL(origin)
     const lane = new Lane(url.host, {
-      connect: this.#connector(url, root === this.#unchecked),
+      connect: this.#connector(url, root === this.#uncheckedLanes),
       mostConnections: CONNECTIONS,
       idleMs: url.protocol === 'https:' ? HTTPS_IDLE_MS : HTTP_IDLE_MS,
       idle: this.#idle,

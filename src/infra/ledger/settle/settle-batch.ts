@@ -9,7 +9,7 @@ const FIRST_BYTES = 1 << 16
 export class SettleBatch {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #length = 0
-  #shared: string[] = []
+  #sharedFields: string[] = []
   readonly #places = new Map<Pick<SharedFields, 'text'>, number>()
   /** The number of calls. */
   count = 0
@@ -30,14 +30,14 @@ export class SettleBatch {
 
   #placeOf(shared: Pick<SharedFields, 'text'>): number {
     let place = this.#places.get(shared)
-    if (place === undefined) this.#places.set(shared, (place = this.#shared.push(shared.text) - 1))
+    if (place === undefined) this.#places.set(shared, (place = this.#sharedFields.push(shared.text) - 1))
     return place
   }
 
   /** Empties the batch and keeps its memory. */
   clear(): void {
     this.#length = 0
-    this.#shared = []
+    this.#sharedFields = []
     this.#places.clear()
     this.count = 0
     this.ids = []
@@ -46,7 +46,7 @@ export class SettleBatch {
 
   /** The shared fields as JSON. */
   get shared(): string {
-    return `[${this.#shared.join(',')}]`
+    return `[${this.#sharedFields.join(',')}]`
   }
 
   /** UTF-8, one line per call, starting with the index of its shared fields. */
@@ -64,7 +64,7 @@ export class SettleBatch {
         const tab = line.indexOf('\t')
         return tab === 0
           ? { shared: '[]', lines: line }
-          : { shared: `[${this.#shared[Number(line.slice(0, tab))]}]`, lines: `0${line.slice(tab)}` }
+          : { shared: `[${this.#sharedFields[Number(line.slice(0, tab))]}]`, lines: `0${line.slice(tab)}` }
       })
   }
 

@@ -55,7 +55,7 @@ export class Turns {
   readonly #waitingNames = new Set<string>()
   /** Average bytes read per connection, for heavy names. */
   readonly #weights = new Map<string, number>()
-  #taken = 0
+  #inUse = 0
 
   constructor(options: TurnsOptions) {
     this.#options = options
@@ -68,7 +68,7 @@ export class Turns {
   take({ name, signal, isHolding, isBackground }: Wish): (() => void) | Promise<() => void> {
     const share = this.#shareOf(name)
     const isNext = share.waiting.size === 0 && this.#mayTake(name, share)
-    if (isNext || (isHolding && this.#taken < this.#options.most - LEFT_TO_OTHERS)) return this.#give(name, share)
+    if (isNext || (isHolding && this.#inUse < this.#options.most - LEFT_TO_OTHERS)) return this.#give(name, share)
     const { waitMs, backgroundWaitMs } = this.#options
     return this.#wait(name, share, signal, isBackground ? backgroundWaitMs : waitMs)
   }
@@ -91,19 +91,19 @@ export class Turns {
 
   #mayTake(name: string, { taken }: Share): boolean {
     if (taken >= MOST_OF_HEAVY && (this.#weights.get(name) ?? 0) > HEAVY) return false
-    const free = this.#options.most - this.#taken
+    const free = this.#options.most - this.#inUse
     return this.#options.isUndivided === true ? free > 0 : taken < free
   }
 
   #give(name: string, share: Share): () => void {
     share.taken += 1
-    this.#taken += 1
+    this.#inUse += 1
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
       share.taken -= 1
-      this.#taken -= 1
+      this.#inUse -= 1
       this.#forgetIdle(name, share)
       this.#grantNext()
     }

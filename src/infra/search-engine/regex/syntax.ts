@@ -86,11 +86,11 @@ class Parser {
 
   #sequence(): Node {
     const of: Node[] = []
-    while (!this.done && this.#peek() !== '|' && this.#peek() !== ')' && !this.failed) of.push(this.#repeated())
+    while (!this.done && this.#peek() !== '|' && this.#peek() !== ')' && !this.failed) of.push(this.#readRepetition())
     return of.length === 1 ? of[0]! : { kind: 'cat', of }
   }
 
-  #repeated(): Node {
+  #readRepetition(): Node {
     let node = this.#atom()
     for (;;) {
       const counts = this.#counts()

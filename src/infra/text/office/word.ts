@@ -63,7 +63,7 @@ class WordReader {
   }
 
   read(body: Node): string {
-    const { headers, footers } = this.#framed(body)
+    const { headers, footers } = this.#headersAndFooters(body)
     const blocks = this.#blocks(body)
     return [
       ...headers.flatMap((part) => this.#partBlocks(part)),
@@ -76,7 +76,7 @@ class WordReader {
   }
 
   /** The headers and footers of all sections, each once. */
-  #framed(body: Node): { headers: string[]; footers: string[] } {
+  #headersAndFooters(body: Node): { headers: string[]; footers: string[] } {
     const textsOf = (name: string): string[] => {
       const parts = [...below(body, 'sectPr')].flatMap((section) =>
         childrenNamed(section, name).flatMap((reference) => {
