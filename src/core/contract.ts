@@ -1,6 +1,6 @@
 /**
- * The language that every area is written in: endpoints, replies, areas. Inert data and types; the HTTP line,
- * `openapi.json`, the typed client, the CLI, the agent tool, the docs and the derived tests are readings of it.
+ * The contract language: endpoints, replies, modules. Inert data and types, from which the HTTP pipeline,
+ * `openapi.json`, the typed client, CLI, agent tool, docs, and derived tests are built.
  */
 import { z } from 'zod'
 import type { Background, Bytes, Event, Page, Results } from './answers.ts'
@@ -8,13 +8,13 @@ import type { Code } from './errors.ts'
 import type { Id } from './ids.ts'
 import type { Capability, Role, Scope } from './scopes.ts'
 
-/** The newest dated version of the contract: what new keys are pinned to and sessions speak. */
+/** New API keys are pinned to this version, and sessions use it. */
 export const newestVersion = '2026-11-21'
 
 type Shape = z.ZodRawShape
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The kind of an endpoint's answer. One kind, so no two flags can contradict each other; each face has one branch per kind. */
+/** One kind per endpoint, so flags can't contradict each other. Each interface has one branch per kind. */
 export type Reply =
   | { kind: 'one'; of: z.ZodType }
   | { kind: 'page'; of: z.ZodType; extra?: Shape; or?: z.ZodType }
@@ -25,35 +25,33 @@ export type Reply =
   | { kind: 'deleted' }
   | { kind: 'none' }
 
-/** `{data: X}` */
 export const one = <T extends z.ZodType>(of: T) => ({ kind: 'one', of }) as const
-/** `{data: X[], pagination}`, `cursor` and `limit` in the query; `extra` are further top-level keys. */
+/** `{data: X[], pagination}` with `cursor` and `limit` in the query. `extra` adds top-level keys. */
 export const page = <T extends z.ZodType>(of: T) => ({ kind: 'page', of }) as const
-/** A page, or `{data: Y}` where the query asks for that view. */
+/** A page, or `{data: Y}` if the query asks for that view. */
 export const pageOr = <T extends z.ZodType, Y extends z.ZodType>(of: T, or: Y) => ({ kind: 'page', of, or }) as const
-/** `{items, total_count, offset, has_more, query, applied_filters}`, `offset` and `limit` in the query. */
+/** `{items, total_count, offset, has_more, query, applied_filters}` with `offset` and `limit` in the query. */
 export const results = <T extends z.ZodType, const F extends Shape>(of: T, filters: F) =>
   ({ kind: 'results', of, filters }) as const
-/** X inline with the endpoint's status, or an operation with 202 when the call goes to the background. */
+/** X inline, or 202 with an operation if the call continues in the background. */
 export const operation = <T extends z.ZodType>(of: T) => ({ kind: 'operation', of }) as const
-/** The same, or with `Accept: text/event-stream` what happens meanwhile as server-sent events, which end with the caller. */
+/** As `operation`, or server-sent events with `Accept: text/event-stream`. The events end with the caller. */
 export const operationOrEvents = <T extends z.ZodType, E extends z.ZodType>(of: T, events: E) =>
   ({ kind: 'operation', of, events }) as const
 /**
- * Server-sent events; `of` is the union of `{event, data}` that may come. What the `server` does goes on without its readers, and who loses the stream takes it up elsewhere; one of the
- * `caller` ends with it, cannot be resumed, and is let run to its end by a server that stops.
+ * Server-sent events; `of` is the union of `{event, data}`. Work owned by the `server` continues without readers, and a
+ * disconnected reader can resume. A stream owned by the `caller` ends with it, can't be resumed, and finishes before
+ * the server stops.
  */
 export const stream = <T extends z.ZodType>(of: T, belongs: 'server' | 'caller' = 'server') =>
   ({ kind: 'stream', of, belongs }) as const
 export const bytes = { kind: 'bytes' } as const
-/** `{deleted: true, id}`, unwrapped. */
 export const deleted = { kind: 'deleted' } as const
-/** 204 without a body. */
 export const none = { kind: 'none' } as const
 
 /**
- * The callers allowed: `any` a key or a session · `session` only a signed-in person, not a key · `sign_in` everybody,
- * and the answer may set the session cookie, so the checks against cross-site calls hold · `open` everybody.
+ * `any`: a key or a session. `session`: only a signed-in person. `sign_in`: anyone, and the response may set the
+ * session cookie, so cross-site checks apply. `open`: anyone.
  */
 export type Auth = 'any' | 'session' | 'sign_in' | 'open'
 export type LimitClass = 'reads' | 'writes' | 'searches' | 'inference'
@@ -61,74 +59,73 @@ export type LimitClass = 'reads' | 'writes' | 'searches' | 'inference'
 export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R extends Reply, H extends Shape> {
   summary: string
   description?: string
-  /** The scope that a key must grant; null where being signed in is enough. */
+  /** The scope a key needs. Null: any signed-in caller. */
   scope: Scope | null
   /** Default `any`. */
   auth?: Auth
   /**
-   * The endpoint gives or takes rights or shares, shows, moves or replaces secrets or vendors, raises caps, or deletes
-   * for good: an agent calls it only once a person has agreed to this very call, whatever the policies of its tools
-   * say.
+   * The endpoint changes permissions or shares, exposes or replaces secrets or providers, raises caps, or deletes
+   * permanently. Agents need a person's approval for each call, regardless of tool policies.
    */
   consent?: 'person'
-  /** The kind of the resource that the first path parameter names; `permit` finds it and knows the caller's role there. */
+  /** The resource kind of the first path parameter. `permit` loads it and determines the caller's role. */
   on?: string
-  /** The scope needed on that resource where it is less than `scope`: copying reads here and writes elsewhere. */
+  /** The scope needed on that resource if it differs from `scope`: copying reads here and writes elsewhere. */
   onScope?: Scope
-  /** The role needed on that resource or workspace where it is not the one of the scope's verb. */
+  /** Overrides the role implied by the scope's verb. */
   role?: Role
-  /** The share that is enough where the caller has no place in the resource's workspace. Default: `view` reads, nothing else is open to shares. */
+  /**
+   * The share that suffices for callers outside the resource's workspace. Default: `view` for reads, otherwise `none`.
+   */
   onShare?: 'view' | 'edit' | 'none'
-  /** The capability needed on that computer, by ownership or an exposure, and by what the machine itself allows. */
+  /** The capability needed on the computer, by ownership or exposure, and allowed by the machine. */
   capability?: Capability
-  /** The query or body field that names the workspace the call works in; absent in a call means the personal one. */
+  /** The query or body field naming the workspace. Default: the personal workspace. */
   within?: 'workspace_id'
-  /** Changes what is the account's own, for which a key that is held to one workspace does not stand: 403 `capability_denied`. */
+  /** Changes account-level data. Keys bound to one workspace get 403 `capability_denied`. */
   ofAccount?: true
-  /** Reads or changes what is the caller's alone, under a scope of workspaces: tools that another member chose don't reach it. */
+  /** Uses the caller's personal data under a workspace scope. Tools chosen by another member can't reach it. */
   personal?: true
-  /** Works on what is archived or trashed too, where the default for anything but reading is 409 `invalid_state`. */
+  /** Also works on archived and trashed resources. Default for non-reads: 409 `invalid_state`. */
   inAnyStatus?: boolean
-  /** Works in an archived workspace too: it only ends what goes on there. */
+  /** Also works in archived workspaces, because it only stops activity there. */
   inArchivedWorkspace?: boolean
-  /** Path parameters that are not ids. */
   params?: P
-  /** The last path parameter takes the rest of the path, slashes included (model slugs). */
+  /** The last path parameter matches the rest of the path, including slashes (model slugs). */
   greedy?: boolean
   query?: Q
   body?: B
-  /** Fields that HTTP carries as headers: `upload_offset` is `Upload-Offset`. Elsewhere they are fields like any other. */
+  /** Fields sent as HTTP headers (`upload_offset` as `Upload-Offset`). Elsewhere they are ordinary fields. */
   headers?: H
   /**
-   * The form of the body. `json`, the default · `multipart` besides as `multipart/form-data`, whose parts are the body's
-   * fields and then `file` · `bytes` as it is, of any type · `bytes_or_json` as it is where the query names anything, else
-   * JSON. What comes that way is `ctx.upload`.
+   * Body formats. Default `json`. `multipart`: also `multipart/form-data` with the fields before `file`. `bytes`: raw,
+   * of any type. `bytes_or_json`: raw if the query has any parameter, else JSON. Raw bytes are in `ctx.upload`.
    */
   takes?: 'json' | 'multipart' | 'bytes' | 'bytes_or_json'
-  /** The parts of `multipart` that are bytes, in place of `file`; any number of them, behind the fields. */
+  /** The binary parts of `multipart`, replacing `file`. Any number, after the fields. */
   parts?: readonly string[]
-  /** The call decodes a `Content-Encoding` itself. Without it, one is refused with 415. */
+  /** The endpoint decodes `Content-Encoding`. Otherwise an encoded body gets 415. */
   decodes?: true
-  /** The content type of `bytes`, where not every type is taken. */
+  /** The only content type accepted for `bytes`. */
   bytesAre?: string
   reply: R
-  /** Default 200. 201 for what a POST makes, 202 for accepted background work. */
+  /** Default 200. 201 for a POST that creates, 202 for background work. */
   status?: 200 | 201 | 202
-  /** Default: reads for GET, writes for the rest. */
+  /** Default: `reads` for GET, `writes` otherwise. */
   limit?: LimitClass
-  /** The most bytes of a body. Default 1 MiB. */
+  /** Bytes. Default 1 MiB. */
   bodyLimit?: number
-  /** The law lists it so that it is refused with this code, before anything of the call is looked at. */
+  /** Listed in the contract but always refused with this code, before any other check. */
   refused?: Code
-  /** Headers by which `OPTIONS` tells what this path can do. */
+  /** Response headers for `OPTIONS`. */
   capabilities?: Readonly<Record<string, string>>
-  /** The endpoint's own error codes; the usual ones follow from the other fields. */
+  /** Specific error codes. Common codes follow from the other fields. */
   errors?: readonly Code[]
-  /** The fields of a first call beside the required ones: for the description and the docs. */
+  /** Optional fields to include in examples. */
   example?: Readonly<Record<string, unknown>>
-  /** Words of the CLI where they are not area and verb. */
+  /** The CLI command, if it isn't module and verb. */
   cli?: string
-  /** The endpoint is not in the law's list: `beyond` is served and described all the same. */
+  /** Not in the contract's list, but served and documented. */
   beyond?: boolean
 }
 
@@ -145,7 +142,7 @@ export interface Endpoint<
 }
 export type AnyEndpoint = Endpoint<any, any, any, any, any, any>
 
-/** `endpoint('POST /chats/:id/stop', { … })`: method and path in one string, the heading one greps for. */
+/** Method and path in one string, so endpoints are easy to grep. */
 export function endpoint<
   const Path extends `/${string}`,
   const R extends Reply,
@@ -158,7 +155,7 @@ export function endpoint<
   return { ...spec, method: at.slice(0, space) as Method, path: at.slice(space + 1) as Path }
 }
 
-// The loose bound keeps the `any`s of AnyEndpoint from flowing back into what `endpoint()` infers.
+// A loose bound: otherwise the `any`s of AnyEndpoint leak into the types that `endpoint()` infers.
 export interface Area<E extends Record<string, { method: Method; path: string }> = Record<string, AnyEndpoint>> {
   /** snake_case; the operationId is `<name>_<verb>`, the agent tool's name `<name>.<verb>`. */
   name: string
@@ -173,7 +170,6 @@ export const area = <const E extends Record<string, { method: Method; path: stri
   endpoints: E,
 ): Area<E> => ({ name, ...about, endpoints })
 
-// ── fields that many contracts share ─────────────────────────────────────────
 export const id = z
   .string()
   .regex(/^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$/, 'must be a 26-character ULID')
@@ -203,15 +199,14 @@ export const allowedModels = z
     'The models that may be used: model IDs as listed by `GET /models`, or `provider/*` for all models of a provider. Null allows all models. A request must satisfy the lists of the key, the member, and the workspace.',
   )
 
-/** A UTC day, as of calls and sums. */
 export const day = z.iso.date().describe('A UTC date, `YYYY-MM-DD`.')
 
-/** A boolean, also as the words that a query string can hold. */
+/** Also accepts the words a query string can contain. */
 export const flag = z
   .union([z.boolean(), z.stringbool()], 'must be true or false')
   .meta({ override: { type: 'boolean' } })
 
-/** Text that PostgreSQL can hold: no NUL, no half of a surrogate pair; `most` characters. */
+/** Text that PostgreSQL can store: no NUL, no lone surrogates, up to `most` characters. */
 export const words = (most: number) =>
   z
     .string()
@@ -219,7 +214,6 @@ export const words = (most: number) =>
     .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
     .transform((text) => text.toWellFormed())
 
-/** The source of the bytes of an image or a file. */
 export const mediaSource = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('url'), url: z.url({ protocol: /^https?$/ }).max(8_192) }),
   z.strictObject({
@@ -232,13 +226,13 @@ export const mediaSource = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** Query of a list that has a life cycle: `?status=` defaults to active. */
+/** Query of a list with a lifecycle. */
 export const statusFilter = { status: status.default('active').describe('Filters the list by status.') }
 
-/** `base` is what every stored resource carries. */
+/** The fields of every stored resource. */
 export const base = { id: idOut, created_at: time, updated_at: time }
 export const inWorkspace = { workspace_id: idOut, created_by: idOut.nullable() }
-/** The fields of every resource that lives in a workspace and can be put away. */
+/** The fields of every workspace resource that can be archived or trashed. */
 export const resourceFields = {
   ...base,
   ...inWorkspace,
@@ -248,8 +242,8 @@ export const resourceFields = {
 }
 
 /**
- * Archive, unarchive, trash, restore, permanent delete: the same five doors on everything that can be put away.
- * `at` and `on` stay literals so that the path parameter keeps its name.
+ * The lifecycle endpoints: archive, unarchive, trash, restore, permanent delete. `at` and `on` stay literal types to
+ * keep the path parameter's name.
  */
 export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
   of: T,
@@ -285,7 +279,6 @@ export function lifecycle<T extends z.ZodType, const At extends `/${string}`>(
   }
 }
 
-// ── the types of a handler and of a client follow from the contract ─────────
 type Names<Path> = Path extends `${string}:${infer N}/${infer Rest}`
   ? N | Names<`/${Rest}`>
   : Path extends `${string}:${infer N}`
@@ -300,12 +293,10 @@ type Read<S extends Shape> = keyof S extends never ? {} : z.output<z.ZodObject<S
 type Write<S extends Shape> = keyof S extends never ? {} : z.input<z.ZodObject<S>>
 type Flat<T> = { [K in keyof T]: T[K] } & {}
 
-/** The input of a handler: path, query, body and paging in one object. */
 export type Input<E> =
   E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R, infer H>
     ? Flat<Record<Exclude<Names<Path>, keyof P>, Id> & Read<P> & Read<H> & Read<Q> & Read<B> & Paging<R>>
     : never
-/** The request as a caller sends it. */
 export type Call<E> =
   E extends Endpoint<infer Path, infer Q, infer B, infer P, infer R, infer H>
     ? Flat<
@@ -313,7 +304,7 @@ export type Call<E> =
       >
     : never
 
-/** The answer of a handler. (`any`: the reply alone is looked at.) */
+/** `any`, because only the reply matters here. */
 export type Output<E> =
   E extends Endpoint<any, any, any, any, infer R>
     ? R extends { kind: 'one'; of: infer T extends z.ZodType }
@@ -333,11 +324,10 @@ export type Output<E> =
                   : void
     : never
 
-/** The names in a path, first to last. */
 export const pathNames = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
 
 /**
- * The thing that a parameter of a path names, in words: `run` for `:run_id`, else one of what stands before it
+ * Returns the noun of a path parameter: `run` for `:run_id`, otherwise the singular of the segment before it
  * (`/agents/:id`).
  */
 export function thingAt(path: string, name: string): string {

@@ -160,7 +160,7 @@ async function rowsOf(pool: pg.Pool): Promise<Map<string, string[]>> {
   return all
 }
 
-test('rows that were written in every older schema are all there in the newest, which is the one a fresh database gets', async () => {
+test('migrations keep rows written in every older schema and reach the schema of a fresh database', async () => {
   await using fresh = await emptyDatabase()
   assert.deepEqual(await migrate(fresh.pool), names)
   const newest = await shapeOf(fresh.pool)
@@ -200,7 +200,7 @@ const withoutNewColumns = (rows: Map<string, string[]>, before: Map<string, stri
     }),
   )
 
-test('a database from before the folding keeps every row, gets the schema of a fresh one, and its ledger works', async () => {
+test('a database from before the migrations were folded keeps its rows, gets the current schema, and has a working ledger', async () => {
   await using fresh = await emptyDatabase()
   await migrate(fresh.pool)
   await using old = await databaseFromBefore()
@@ -230,7 +230,7 @@ test('a database from before the folding keeps every row, gets the schema of a f
   assert.equal(await ledger.balance(by.accountId), 850n)
 })
 
-test('a database that had some of the migrations after that commit gets only the others', async () => {
+test('a database with some later migrations gets only the missing ones', async () => {
   await using fresh = await emptyDatabase()
   await migrate(fresh.pool)
   await using old = await databaseFromBefore()
@@ -243,7 +243,7 @@ test('a database that had some of the migrations after that commit gets only the
   assert.deepEqual((await shapeOf(old.pool)).filter(isTable), (await shapeOf(fresh.pool)).filter(isTable))
 })
 
-test('a refused start leaves the database as it was, so that the program from before starts on it', async () => {
+test('a refused start leaves the database unchanged, so the previous version still starts', async () => {
   const newer = /has the migration 0[25]70-of-a-branch\.sql, which this version doesn’t know/
   const cases: readonly [why: string, damage: string, says: RegExp][] = [
     ['it knows more', `insert into migrations (name) values ('0270-of-a-branch.sql')`, newer],

@@ -12,7 +12,7 @@ const long = JSON.stringify({
 })
 const say = (content: string) => ({ model: 'sim/script', messages: [{ role: 'user', content }] })
 
-/** Asks for a stream; what it says until it ends or breaks off is in `text`. */
+/** Opens a stream and collects its `text` until it ends. */
 async function follow(origin: string, { headers }: Caller, path: string, body: object) {
   const response = await fetch(origin + path, {
     method: 'POST',
@@ -27,7 +27,7 @@ async function follow(origin: string, { headers }: Caller, path: string, body: o
     try {
       for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value
     } catch {
-      // Broken off is an end too.
+      // An interruption is an end too.
     }
   })()
   return { ended, text: () => text }
@@ -53,13 +53,13 @@ test('a process without the database serves no one after 5 s, and knows all revo
   using way = await wayToDatabase(database.connection)
   await using near = await testServer({
     database: { ...database, connection: way.connection },
-    // The break is logged, as it should be.
+    // The failure is logged as expected.
     log: createLog('silent'),
   })
   await using far = await testServer({ database })
   const alice = await near.person('Alice')
   const key = await alice.key()
-  // Of a call that nothing guards no step waits for the database.
+  // An unlimited call never waits for the database.
   const ask = () =>
     key.post('/compat-a/v1/chat/completions', { model: 'sim/echo', messages: [{ role: 'user', content: 'x' }] })
   assert.equal((await ask()).status, 200)
@@ -75,7 +75,7 @@ test('a process without the database serves no one after 5 s, and knows all revo
     },
     ({ status, body }) => {
       if (status === 200) assert.ok(askedAt - cutAt < 6_000, 'served a revoked key')
-      // A call that had to read a row fails before; the process as a whole still trusts what it knows then.
+      // A call that needed a row fails earlier, while the process still trusts its cache.
       return /lost its connection to the database/.test(body.error?.message)
     },
   )

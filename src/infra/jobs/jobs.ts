@@ -19,9 +19,9 @@ import { KEEP_ALIVE, dropSilentConnections } from '../postgres/silent.ts'
 import type { ServerProcess } from '../processes/processes.ts'
 import { endOf } from './runner-end.ts'
 
-/** Work that outlives its caller, on graphile-worker: durable with the transaction it is added in, tried again when it fails. */
+/** Background work on graphile-worker: durable with the transaction that adds it, and retried on failure. */
 export interface Jobs extends AsyncDisposable {
-  /** Added within `ctx`'s transaction if there is one. `key` replaces a waiting job of the same key. */
+  /** Joins the transaction of `ctx`. `key` replaces a waiting job with the same key. */
   add(
     ctx: { db: Db },
     name: string,
@@ -32,13 +32,13 @@ export interface Jobs extends AsyncDisposable {
   remove(ctx: { db: Db }, key: string): Promise<void>
 }
 
-/** A job gets its payload as it was added, and a signal that fires when the server stops, or the job is to be given back. */
+/** Receives the payload and a signal that fires when the server stops or the job must be returned. */
 export type JobHandler = (
   payload: never,
   job: { signal: AbortSignal; attempt: number; lastAttempt: boolean },
 ) => Promise<void>
 
-/** Housekeeping that runs again and again, in one process at a time: the next one `seconds` after the end of the last. */
+/** Recurring work, in one process at a time. `seconds`: pause after the previous run. */
 export interface Schedule {
   name: string
   seconds: number
@@ -47,31 +47,34 @@ export interface Schedule {
 export const every = (name: string, seconds: number, work: Schedule['run']): Schedule => ({ name, seconds, run: work })
 
 export interface JobRunner extends Jobs {
-  /** Starts taking jobs. Apart from `startJobs`, for handlers need an engine and the engine needs jobs. Once. */
+  /**
+   * Starts processing jobs. Separate from `startJobs`, because handlers need an engine and the engine needs jobs. Call
+   * once.
+   */
   work(handlers: Readonly<Record<string, JobHandler>>, schedules?: readonly Schedule[]): Promise<void>
 }
 
-/** Jobs at the same time in one process. They mostly wait for others. */
+/** Concurrent jobs per process. They mostly wait for others. */
 const CONCURRENCY = 50
-/** Back-off is e^attempt seconds, so the last of these comes half an hour after the first. */
+/** Backoff is e^attempt seconds, so the last attempt comes half an hour after the first. */
 const ATTEMPTS = 8
-/** How often the queue is looked into when nobody announces a job. */
+/** Polling interval without notifications. */
 const TURN_MS = 1_000
 const UNLOCK_MS = 10_000
 const AGAIN_MS = 500
 const STOP_MS = 10_000
 const DAY_SECONDS = 86_400
-/** Within this time every recurring job of a new database has had its first round. */
+/** Time within which every recurring job of a new database first runs. */
 const FIRST_SECONDS = 60
 
-/** A runner, the name under which it locks jobs, and its end, with the error that it came to. */
+/** A runner, the name it locks jobs under, and a promise of its end with any error. */
 interface ActiveRunner {
   runner: Runner
   name: string
   ended: Promise<unknown>
 }
 
-/** Brings the queue's own schema up to date; from then on jobs can be added. */
+/** Migrates the queue's schema. Jobs can be added afterwards. */
 export async function startJobs({
   postgres,
   process,
@@ -81,10 +84,10 @@ export async function startJobs({
   postgres: Postgres
   process: ServerProcess
   log: Log
-  /** The time between two looks into the queue; only tests set it. */
+  /** Polling interval. Only for tests. */
   turnMs?: number
 }): Promise<JobRunner> {
-  // Connections of their own: requests that take all others must not keep jobs from being done, nor the reverse.
+  // Separate connections, so that requests and jobs can't block each other.
   const pool = createPool({
     ...KEEP_ALIVE,
     ...postgres.connection,
@@ -107,7 +110,7 @@ export async function startJobs({
   let unlocking: NodeJS.Timeout | null = null
 
   const add: Jobs['add'] = async ({ db }, name, payload, { runAt, inSeconds, key, attempts = ATTEMPTS } = {}) => {
-    // Counted by the clock of the database, which also decides what is due: that of a process may be another.
+    // Uses the database clock, which also decides what is due; a process clock may differ.
     const due = sql`coalesce(${runAt ?? null}::timestamptz, now() + make_interval(secs => ${inSeconds ?? null}))`
     await sql`select 1 from graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => ${due},
       max_attempts => ${attempts}::int, job_key => ${key ?? null}::text)`.execute(db)
@@ -117,7 +120,7 @@ export async function startJobs({
     await sql`select 1 from graphile_worker.remove_job(${key})`.execute(db)
   }
 
-  /** Jobs of a dead process are done by another one. */
+  /** Returns jobs of dead processes to the queue. */
   async function unlockDead(): Promise<void> {
     await pool.query(`select graphile_worker.force_unlock_workers(array(
       select distinct j.locked_by from graphile_worker._private_jobs j
@@ -126,7 +129,7 @@ export async function startJobs({
         and (j.locked_at < now() - interval '1 minute' or exists (select 1 from processes p where p.worker_pool = j.locked_by))))`)
   }
 
-  /** Jobs that were due in a minute would wait, where the clock was set back, until it has caught up. */
+  /** Reschedules jobs that would wait too long because the clock was set back. */
   const bringNear = (schedules: readonly Schedule[]): Promise<unknown> =>
     pool.query(
       `update graphile_worker._private_jobs j set run_at = now() from unnest($1::text[], $2::float8[]) s(key, seconds)
@@ -134,7 +137,7 @@ export async function startJobs({
       [schedules.map(({ name }) => `every:${name}`), schedules.map(({ seconds }) => seconds)],
     )
 
-  /** The first rounds of what this database has never done are spread over a minute; those that wait keep their time. */
+  /** Spreads first runs over a minute; already scheduled ones keep their time. */
   const begin = (schedules: readonly Schedule[]): Promise<unknown> =>
     postgres.pool.query(
       `select 1 from graphile_worker.add_jobs(array(
@@ -143,7 +146,7 @@ export async function startJobs({
       [schedules.map(({ name }) => name), schedules.map(({ seconds }) => seconds), FIRST_SECONDS, ATTEMPTS],
     )
 
-  /** The next round is added whether this one fails or not; one that a crash takes with it is unlocked and run again. */
+  /** Schedules the next run even if this one fails. A run interrupted by a crash is unlocked and repeated. */
   const scheduledTask =
     ({ name, seconds, run: work }: Schedule): JobHandler =>
     async (_, { signal }) => {
@@ -155,7 +158,7 @@ export async function startJobs({
       await add(postgres, name, {}, { inSeconds: seconds, key: `every:${name}` })
     }
 
-  /** A runner of the queue, which ends when a connection fails it. */
+  /** Starts a runner, which ends when its connection fails. */
   async function take(taskList: TaskList): Promise<ActiveRunner> {
     const events: WorkerEvents = new EventEmitter()
     const poolEvent = once(events, 'pool:create')
@@ -171,9 +174,9 @@ export async function startJobs({
           concurrentJobs: CONCURRENCY,
           pollInterval: turnMs,
           gracefulShutdownAbortTimeout: STOP_MS,
-          // One look-up feeds all the jobs of this process, where each of fifty would make its own.
+          // One query fetches jobs for the whole process, instead of one per job slot.
           localQueue: { size: CONCURRENCY },
-          // Without a batch nobody hears that the end of a job could not be written, and the process dies of it.
+          // With a batch delay of its own, a failed completion would crash the process unnoticed.
           completeJobBatchDelay: 0,
           failJobBatchDelay: 0,
         },
@@ -191,7 +194,7 @@ export async function startJobs({
     return { runner, name: workerPool.id, ended: end }
   }
 
-  /** The next one takes over what the last one held, for as long as the server runs. */
+  /** Restarts the runner as long as the server runs; the new one takes over its jobs. */
   async function keepTaking(taskList: TaskList, first: ActiveRunner): Promise<void> {
     active = first
     for (;;) {
@@ -204,7 +207,7 @@ export async function startJobs({
         try {
           await pool.query('select graphile_worker.force_unlock_workers($1)', [[active.name]])
           active = next = await take(taskList)
-          // The caller who stopped the last one did not know of this one.
+          // The stop happened before this runner existed.
           if (stopping.signal.aborted) await active.runner.stop().catch(() => {})
         } catch (error) {
           log.warn({ error }, 'jobs cannot be processed right now')
@@ -256,7 +259,7 @@ export async function startJobs({
 
   function task(handler: JobHandler): TaskList[string] {
     return async (payload, { job, abortSignal }) => {
-      // Of any work: its handler alone knows the shape in which it was asked for.
+      // The handler defines the payload's type.
       await handler(payload as never, {
         signal: abortSignal ? AbortSignal.any([stopping.signal, abortSignal]) : stopping.signal,
         attempt: job.attempts,
@@ -266,18 +269,18 @@ export async function startJobs({
   }
 }
 
-// The queue writes its ids as JSON, which has no bigint: here int8 stays words.
+// The queue encodes IDs as JSON, which has no bigint, so int8 stays text here.
 const plainTypes: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? String : pg.types.getTypeParser(oid, format),
 }
 
-/** The queue's own lines go to our log; what it does in the ordinary course is for debugging. */
+/** Forwards the queue's log lines; routine ones at debug level. */
 function loggerFor(log: Log): Logger {
   return new Logger(() => (level: LogLevel, message, meta) => {
     const fields = meta?.error === undefined ? {} : { error: meta.error }
     if (level === 'error') log.error(fields, message)
-    // Jobs mostly wait for others and seldom for a connection: fewer of these than jobs is on purpose.
+    // Fewer connections than jobs is intended, because jobs mostly wait for others.
     else if (level === 'warning' && !message.includes('maxPoolSize')) log.warn(fields, message)
     else log.debug(fields, message)
   })

@@ -19,14 +19,14 @@ import { type Reserve, reserveAll } from './reserve.ts'
 import './calls/tables.ts'
 import { unpricedMessages } from './unpriced.ts'
 
-/** Callers per round trip: more would make the first of them wait for the last. */
+/** Calls per reservation round trip: with more, the first would wait for the last. */
 const RESERVE_BATCH = 500
-/** A batch costs the database as much as twenty calls in it do: under load it waits until some have come. */
+/** A batch costs the database as much as twenty of its calls: under load it waits for more. */
 const PACE = { company: 4, apartMs: 3 }
 
 /**
- * The ledger of this process. Its lease row (`startProcess`) must be there before, or others would reconcile its calls.
- * `journalDir`: where what is not in the database yet is kept for the case that this process is killed; absent: nowhere.
+ * This process's ledger. Its lease row (`startProcess`) must exist first, otherwise other processes reconcile its
+ * calls. `journalDir`: stores unsettled calls in case the process is killed.
  */
 export function createLedger({
   postgres,
@@ -46,7 +46,7 @@ export function createLedger({
   const reconciler = startReconciler(postgres, log, async () => {
     if (journalDir !== undefined) await recover(postgres, journalsIn(journalDir, processId), queue.settle, log)
   })
-  // A call that waits to be sent waits for no other statement, and on one connection its plan is always at hand.
+  // Reservations have one dedicated connection: they never wait for other statements, and their plan stays cached.
   const reserving = connectPostgres({ ...postgres.connection, max: 1, idleTimeoutMillis: 0 }, (error) =>
     log.warn({ error }, 'the database connection for reservations was lost'),
   )
@@ -56,7 +56,7 @@ export function createLedger({
       try {
         return await reserveAll(reserving.pool, processId, items)
       } catch (error) {
-        // Whether it was committed is not known; what is not there is released without harm.
+        // The commit is uncertain; releasing a missing reservation is harmless.
         for (const { call } of items) queue.add(releaseItem(call.id))
         throw error
       }
@@ -80,12 +80,12 @@ export function createLedger({
           message: 'Calls can’t be recorded right now. Try again later.',
           headers: { 'retry-after': '1' },
         })
-      // An id that was released and not yet written would take its new reservation away again.
+      // A pending release of the same ID would cancel the new reservation.
       if (queue.has(call.id)) await queue.flush()
       const reservation = { call, worst: worst ?? 0n, least: least ?? 0n }
       const before = queue.written()
       let amount = await reserve(reservation)
-      // What was over may have held too much: it waits to be written, or was written since the database looked.
+      // Finished calls may still have held money: their settlement is queued, or was written since the query.
       if (amount instanceof Refusal && (queue.any() || queue.written() !== before)) {
         await queue.flush()
         amount = await reserve(reservation)
@@ -144,7 +144,7 @@ export function createLedger({
     },
   }
 
-  /** The amount that balance and each cap leave. */
+  /** What the balance and each cap allow. */
   async function readRemaining(payer: Payer, billing: Billing): Promise<Nano[]> {
     const caps = capsOf(payer, new Date())
     const { rows } = await sql<{ balance: Nano; used: string[] }>`select

@@ -10,7 +10,7 @@ import type { Db, Postgres } from '../postgres/client.ts'
 
 const POLL_MS = 1_000
 const BATCH = 500
-/** The least time between the starts of two turns: under load, events in between share the second turn. */
+/** Minimum time between turns: under load, events in between share one. */
 const GROUP_MS = 10
 
 interface Row {
@@ -32,20 +32,19 @@ export interface RelayParts {
   leases: Leases
   log: Log
   consumers: readonly Consumer[]
-  /** The table of event types, which tells the channels that an event goes to. */
+  /** Determines the channels of each event type. */
   events: EventTable
   /**
-   * Whether a row of `outbox` tells of something that one account alone sees, so that no workspace hears it. Asked by the
-   * statement that reads the row: in a later one the thing may be gone, and with it what would have told.
+   * An SQL condition for `outbox` rows about things only one account can see, so no workspace is notified. Evaluated
+   * when the row is read, because the thing may be deleted later.
    */
   unheard: RawBuilder<boolean>
 }
 
 /**
- * Carries events from the outbox into `changes`, with one gap-free order per channel, and to the consumers of this
- * server. One process at a time does it, under the lease `relay`; the others stand by.
- *
- * A relayed row is deleted, so nothing can be overlooked that commits out of order: it is there until it was carried.
+ * Moves events from the outbox to `changes`, gap-free per channel, and to this server's consumers. One process does it
+ * under the lease `relay`; the others stand by.
+ * Relayed rows are deleted, so events committed out of order can't be missed.
  */
 export function startRelay(parts: RelayParts): AsyncDisposable {
   const { postgres, bus, leases, log, consumers } = parts
@@ -53,7 +52,7 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
   let delivering: Deliveries | null = null
   const undeclaredTypes = new Set<string>()
 
-  /** Whether another round is to follow at once. */
+  /** Returns whether another round should follow immediately. */
   async function round(closing: AbortSignal, isPoked: boolean): Promise<boolean> {
     if (lease?.signal.aborted) await stepDown()
     if (lease === null) {
@@ -66,7 +65,7 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
     while (!closing.aborted && !signal.aborted) {
       const batch = await postgres.db.transaction().execute((db) => relayBatch(db, fence, parts, missing))
       if (batch === null) {
-        // Its time may be over without a word, say where the clock of the database was set forward.
+        // The lease may expire unnoticed, for example if the database clock was set forward.
         log.warn({ lease: lease.name }, 'the outbox relay lost its lease')
         await stepDown()
         return true
@@ -78,7 +77,7 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
     return false
   }
 
-  /** Told all the same, and to the log: its area has forgotten to declare it. */
+  /** Delivers undeclared types to all their channels and logs a warning. */
   function missing(type: string): void {
     if (undeclaredTypes.has(type)) return
     undeclaredTypes.add(type)
@@ -103,20 +102,20 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
   }
 }
 
-/** Whether there is something to carry, or the lease has gone to somebody else. */
+/** Whether events are waiting, or another process has the lease. */
 async function isWaiting(db: Db, fence: bigint): Promise<boolean> {
   const { rows } = await sql<{ waiting: boolean }>`select exists (select from outbox)
     or not exists (select from leases where name = 'relay' and fence = ${fence}) as waiting`.execute(db)
   return rows[0]!.waiting
 }
 
-/** The result of one turn: how many events it carried, and the consumers that got some. */
+/** The number of events moved, and their consumers. */
 interface CarriedBatch {
   events: number
   consumers: ReadonlySet<string>
 }
 
-/** Carries up to `BATCH` events. Null when the lease has gone to somebody else. */
+/** Moves up to `BATCH` events. Null if another process has the lease. */
 async function relayBatch(
   db: Db,
   fence: bigint,
@@ -166,7 +165,7 @@ async function relayBatch(
   return { events: rows.length, consumers: new Set(deliveries.map(({ consumer }) => consumer)) }
 }
 
-/** Reserves so many offsets per channel; answers the first of each. A channel's first change has offset 1. */
+/** Reserves offsets per channel and returns the first of each. Offsets start at 1. */
 async function takeOffsets(db: Db, counts: ReadonlyMap<string, number>): Promise<Map<string, bigint>> {
   const names = [...counts.keys()].toSorted()
   const { rows } = await sql<{ name: string; offset: bigint }>`insert into channels as c (name, epoch, "offset")

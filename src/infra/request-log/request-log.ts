@@ -5,24 +5,24 @@ import type { Log } from '../log.ts'
 import { type Postgres, sqlState } from '../postgres/client.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A provider that was asked, or was to be. */
+/** A provider that was tried or considered. */
 export interface ProviderAttempt {
-  /** The call's in the ledger, if it got that far. */
+  /** The ledger call's ID, if it got that far. */
   call_id: Id
   provider: string
   model: string
-  /** The reason for its place in the order, for people; empty: nobody else could serve. */
+  /** Why it was ranked there, for people. Empty if there was no alternative. */
   why: string
-  /** `refused`: not sent, for want of money mostly. `left`: another one began first, or nobody waited any more. */
+  /** `refused`: not sent, usually for lack of credits. `left`: another one answered first, or the caller left. */
   outcome: 'answered' | 'failed' | 'refused' | 'left'
-  /** The provider's HTTP status; null: none came. */
+  /** The provider's HTTP status, or null. */
   status: number | null
   /** The error, without secrets. */
   message: string | null
   duration_ms: number
 }
 
-/** A request to a model that is over, without anything that was said in it, and that the record of a call does not tell of. */
+/** A finished model request without its content, if no call record includes it. */
 export interface LoggedRequest {
   id: Id
   account_id: Id
@@ -31,7 +31,7 @@ export interface LoggedRequest {
   chat_id: Id | null
   run_id: Id | null
   surface: string
-  /** Null: it was asked for by this server, as a run does. */
+  /** Null: an internal request, such as a run's. */
   path: string | null
   asked_model: string | null
   request_bytes: number | null
@@ -49,24 +49,24 @@ export interface LoggedRequest {
 }
 
 export interface RequestLog extends AsyncDisposable {
-  /** False: this server keeps nothing of requests. */
+  /** False if retention is off. */
   readonly isEnabled: boolean
-  /** Returns at once; the first word on an id holds. In the database within a second, unless this process is killed before. */
+  /** Returns immediately; the first entry of an ID counts. Written within a second unless the process is killed. */
   add(request: LoggedRequest): void
-  /** Resolves when what was added by this process can be read, or cannot be written now. */
+  /** Resolves when added entries are readable or can't be written now. */
   flush(): Promise<void>
 }
 
 const GATHER_MS = 1_000
 const MOST_AT_ONCE = 500
-/** Beyond it, while the database is away, the newest are left out: calls matter more than what is told of them. */
+/** Above this limit, while the database is down, new entries are dropped: calls matter more than their log. */
 const MOST_WAITING = 20_000
 const LONGEST_MESSAGE = 1_000
 const LONGEST_NAME = 300
 const MOST_LOSSES = 100
 const DAY_MS = 86_400_000
 
-/** Writes at most one statement at a time. Where nothing of requests is kept, nothing is written. */
+/** Writes one statement at a time, or nothing if retention is off. */
 export function createRequestLog({
   postgres,
   log,
@@ -89,7 +89,7 @@ export function createRequestLog({
         await insert(postgres, batch)
       } catch (error) {
         log.warn({ error, waiting: waiting.size, dropped: droppedCount }, 'the request log cannot be written')
-        // Class 22: what the database will never take is looked for by halves; it must neither hold up the others nor take them with it.
+        // Class 22: an unstorable entry is isolated by bisection, so it neither blocks nor loses the others.
         if (sqlState(error)?.startsWith('22')) {
           if (batch.length === 1) waiting.delete(batch[0]!.id)
           most = Math.ceil(batch.length / 2)
@@ -149,14 +149,14 @@ async function insert({ pool }: Postgres, rows: readonly LoggedRequest[]): Promi
 const short = (words: string | null, most: number): string | null =>
   words === null ? null : storable(shorten(words, most))
 
-/** Names and messages are others': no longer than anybody reads. */
+/** Truncates names and messages from outside. */
 const boundRow = (row: LoggedRequest): LoggedRequest => ({
   ...row,
   path: short(row.path, LONGEST_NAME),
   asked_model: short(row.asked_model, LONGEST_NAME),
   model: short(row.model, LONGEST_NAME),
   error_message: short(row.error_message, LONGEST_MESSAGE),
-  // Fields that nobody knows are called what a client likes.
+  // Clients choose unknown field names.
   losses: row.losses.slice(0, MOST_LOSSES).map((name) => short(name, LONGEST_NAME)!),
   tried: row.tried.map((one) => ({
     ...one,
@@ -166,10 +166,10 @@ const boundRow = (row: LoggedRequest): LoggedRequest => ({
   })),
 })
 
-/** The first id that is kept: ids tell their time. What calls have of older requests stays with the books, and is not shown. */
+/** The first ID within retention. Older request fields stay in call records but aren't shown. */
 export const keptRequestsFrom = (days: number, now = Date.now()): Id => firstIdAt(now - days * DAY_MS)
 
-/** Deletes entries older than the retention; all of them where none are kept any more. */
+/** Deletes expired entries, or all if retention is off. */
 export async function retainRequestLog({ pool }: Postgres, days: number, now = Date.now()): Promise<void> {
   if (days === 0) await pool.query('delete from request_log')
   else await pool.query('delete from request_log where id < $1', [keptRequestsFrom(days, now)])

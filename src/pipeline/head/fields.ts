@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from '#core/errors.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Header fields that may stand once. Two lengths never come here: Node's parser refuses them. */
+/** Headers allowed once. Node's parser already refuses two lengths. */
 const ONCE: ReadonlyMap<string, number> = new Map([
   ['host', 1],
   ['authorization', 2],
@@ -11,14 +11,14 @@ const ONCE: ReadonlyMap<string, number> = new Map([
 const LENGTHS: ReadonlySet<number> = new Set([...ONCE.keys()].map(({ length }) => length))
 
 /**
- * The refusal of a request whose fields leave open where it goes, who sends it or how its body is read: none or two of
- * `Host` (RFC 9112, 3.2), two of a credential, a transfer coding other than `chunked`. Null: there is nothing to refuse. Node keeps the first of two and says nothing, so the fields are
- * read as they came.
+ * Refuses ambiguous routing, authentication, or framing: missing or repeated `Host` (RFC 9112, 3.2), repeated
+ * credentials, or a transfer coding other than `chunked`. Null if valid. Checks the raw fields, because Node silently
+ * keeps the first of two.
  */
 export function wrongFields({ headers, httpVersion, rawHeaders }: IncomingMessage): Refusal | null {
   if (headers.host === undefined && httpVersion === '1.1')
     return new Refusal('invalid_parameter', { message: 'The request has no `Host` header.', param: 'Host' })
-  // One bit for each, so that nothing is made for requests that are right.
+  // One bit per header, to avoid allocations for valid requests.
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!

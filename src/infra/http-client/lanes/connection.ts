@@ -71,7 +71,7 @@ export class Connection implements AnswerSink {
   #grip: Grip | null = null
   #closed = false
   /** The handler paused the response. */
-  #paused = false
+  #isPaused = false
   /** The response is waiting for its turn. */
   #isPaced = false
   /** Response bytes read in a row. */
@@ -84,7 +84,7 @@ export class Connection implements AnswerSink {
     resume: () => {
       if (!this.#isPaced) return
       this.#isPaced = false
-      if (!this.#paused) this.#socket.resume()
+      if (!this.#isPaused) this.#socket.resume()
     },
   }
   #answering = false
@@ -98,7 +98,7 @@ export class Connection implements AnswerSink {
   /** The order's handler is being notified of its start. */
   #starting = false
   /** Milliseconds on the lane's clock since the last data. */
-  #waited = 0
+  #waitMs = 0
 
   constructor(wire: Wire, onFree: (connection: Connection) => void, onClosed: (connection: Connection) => void) {
     const { socket } = wire
@@ -123,7 +123,7 @@ export class Connection implements AnswerSink {
     this.#answering = false
     this.#interim = 0
     this.#size = 0
-    this.#waited = 0
+    this.#waitMs = 0
     order.withinMs -= order.elapsedMs
     order.elapsedMs = 0
     this.#mostMs = Math.min(order.limits.headMs, order.withinMs)
@@ -174,12 +174,12 @@ export class Connection implements AnswerSink {
   turn(ms: number, idleMs: number): void {
     const order = this.#order
     if (order === null) {
-      this.#waited += ms
-      if (this.#waited >= idleMs) this.#close(new ConnectionClosed('the connection was idle for too long'))
-    } else if (!this.#paused) {
-      this.#waited += ms
+      this.#waitMs += ms
+      if (this.#waitMs >= idleMs) this.#close(new ConnectionClosed('the connection was idle for too long'))
+    } else if (!this.#isPaused) {
+      this.#waitMs += ms
       order.elapsedMs += ms
-      if (order.elapsedMs > this.#mostMs || (this.#answering && this.#waited > order.limits.idleMs))
+      if (order.elapsedMs > this.#mostMs || (this.#answering && this.#waitMs > order.limits.idleMs))
         this.#close(new AnswerTimeout('the other side took too long to respond'))
     }
   }
@@ -193,24 +193,24 @@ export class Connection implements AnswerSink {
 
   pause(grip: Grip): void {
     if (grip !== this.#grip) return
-    this.#paused = true
+    this.#isPaused = true
     this.#socket.pause()
   }
 
   resume(grip: Grip): void {
-    if (grip !== this.#grip || !this.#paused) return
-    this.#paused = false
-    this.#waited = 0
+    if (grip !== this.#grip || !this.#isPaused) return
+    this.#isPaused = false
+    this.#waitMs = 0
     if (!this.#isPaced) this.#socket.resume()
   }
 
   /** Resumes the connection after an order. */
   #release(): void {
     this.#inARow = 0
-    if (!this.#paused && !this.#isPaced) return
-    this.#paused = false
+    if (!this.#isPaused && !this.#isPaced) return
+    this.#isPaused = false
     this.#isPaced = false
-    this.#waited = 0
+    this.#waitMs = 0
     this.#socket.resume()
   }
 
@@ -243,7 +243,7 @@ export class Connection implements AnswerSink {
     const grip = this.#grip!
     this.#order = null
     this.#grip = null
-    this.#waited = 0
+    this.#waitMs = 0
     this.#release()
     // A response before the end of its request leaves unsent bytes that would corrupt the next request, and the buffer
     // may be reused.
@@ -261,7 +261,7 @@ export class Connection implements AnswerSink {
   /** Copies incoming bytes, because handlers may keep them. */
   #read(bytes: Buffer): void {
     if (this.#closed) return
-    this.#waited = 0
+    this.#waitMs = 0
     this.#size += bytes.length
     const most = this.#order?.limits.mostBytes
     if (most !== undefined && this.#size > most)

@@ -6,35 +6,33 @@ import { type Item, type SharedFields, interruptedLine } from './item.ts'
 import type { MeteredCall } from '../ledger.ts'
 import { SettleBatch } from './settle-batch.ts'
 
-/**
- * How long after a call is sent its line is written to the file: a write for each would cost more than the rest of its
- * books.
- */
+/** Delay before a sent call's line is written. Writing each one at once would cost more than its other accounting. */
 const AFTER_MS = 3
-/** A file of this size is ended with the next batch, and goes when that is durable. */
+/** A file of this size is closed with the next batch and deleted when that is durable. */
 const CUT_BYTES = 256 << 10
-/** The size of a batch in which left calls are settled. */
+/** Batch size when settling recovered calls. */
 const BATCH_CALLS = 500
 
 /**
- * The calls that are not in the database yet, in a file that outlives this process: those that nothing holds there from
- * when they are sent, and every call from its end on. A killed process loses nothing so; the next process on this data
- * directory reads it. A line each: `=` what calls share, whose place is its number; `+` a call that was sent, `-` one
- * that ended, `x` one that was never sent after all.
+ * A local file of calls that aren't in the database yet: unreserved calls from when they are sent, and all calls from
+ * their end. After a kill, the next process on this data directory settles them. One line each: `=` shared fields,
+ * referenced by index; `+` a sent call, `-` an ended one, `x` one that was never sent.
  */
 export interface Journal {
-  /** Sent, and held by nothing. */
+  /** Sent without a reservation. */
   recordStart(call: MeteredCall, shared: SharedFields): void
-  /** Never sent after all. */
+  /** Never sent. */
   recordDrop(id: Id): void
   recordEnd(item: Item): void
-  /** Begins another file where this one is large. Answers what takes the old one away, once all that ended so far is durable. */
+  /**
+   * Starts another file if this one is large. Returns a function that deletes the old one once its calls are durable.
+   */
   rotate(): (() => void) | null
-  /** Closes the journal. `durable`: every call that ended is in the database. */
+  /** `durable`: all ended calls are in the database. */
   close(durable: boolean): void
 }
 
-/** Keeps nothing, where there is no directory. */
+/** Stores nothing, for processes without a directory. */
 export const noJournal: Journal = {
   recordStart() {},
   recordDrop() {},
@@ -55,7 +53,7 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
   let waiting = ''
   let bytes = 0
   let timer: NodeJS.Timeout | null = null
-  /** The last write failed: with each batch another file is tried. */
+  /** The last write failed; each batch tries another file. */
   let full = false
 
   function add(line: string): void {
@@ -76,7 +74,7 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
       if (full) log.info('calls are written to a journal file again')
       full = false
     } catch (error) {
-      // The database has the books; this only covers for a crash.
+      // The database is authoritative; the journal only covers crashes.
       if (!full)
         log.error(
           { error },
@@ -152,14 +150,14 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
   }
 }
 
-/** The calls that one process left. */
+/** Journal files of one dead process. */
 export interface LeftJournal {
   processId: Id
   batches(): SettleBatch[]
   remove(): void
 }
 
-/** The files of other processes that had this directory: of the living too, whose are not to be touched. */
+/** Files of other processes in this directory, including live ones, which must not be touched. */
 export function journalsIn(dir: string, processId: Id): LeftJournal[] {
   const files = new Map<Id, string[]>()
   for (const name of existsSync(dir) ? readdirSync(dir) : []) {
@@ -178,7 +176,7 @@ export function journalsIn(dir: string, processId: Id): LeftJournal[] {
 
 const numberOf = (path: string): number => Number(/-(\d+)\.calls$/.exec(path)![1])
 
-/** Empty: another process that started meanwhile has settled it. */
+/** Empty if another process has already settled it. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
@@ -189,8 +187,8 @@ function textOf(path: string): string {
 }
 
 /**
- * The calls of a process's files, in order: ended ones as they ended, others as interrupted. A call that spans two
- * began in the earlier one. A line that was not written to its end is left out.
+ * Reads a process's files in order: ended calls as recorded, others as interrupted. A call spanning two files started
+ * in the earlier one. Ignores a truncated last line.
  */
 export function readJournal(texts: readonly string[]): SettleBatch[] {
   const calls = new Map<string, { shared: Pick<SharedFields, 'text'> | undefined; line: string }>()

@@ -12,7 +12,7 @@ import type { Postgres } from '../../postgres/client.ts'
 const EVERY_MS = 60_000
 const BATCH = 500
 
-/** A reservation that ended because its process did. */
+/** A reservation of a dead process. */
 interface EndedCall {
   call_id: Id
   account_id: Id
@@ -22,19 +22,19 @@ interface EndedCall {
   message_id: Id | null
   model: string
   provider: string
-  /** The cost that it was settled on. Null: it had never been sent, and was released. */
+  /** The settled cost. Null: never sent, released. */
   cost: Nano | null
 }
 
-/** The payload of `call.interrupted`: nobody who made the call is there to hear what it cost. */
+/** The payload of `call.interrupted`: the caller can't be told the cost directly. */
 export type InterruptedCall = Omit<EndedCall, 'cost'> & {
-  /** Nano-dollars as a decimal: JSON numbers are not exact. */
+  /** Decimal nano-dollars, because JSON numbers aren't exact. */
   cost_nano: string
 }
 
 /**
- * Ends the reservations of processes that have ended, at start and every minute. Every process may: the rows' locks
- * share the work out, and a reservation ends once. What a call of a run came to is told as `call.interrupted`.
+ * Ends reservations of dead processes, at startup and every minute. Any process may do it: row locks distribute the
+ * work, and each ends once. The cost of a run's call is reported as `call.interrupted`.
  */
 export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise<number> {
   let all = 0
@@ -65,7 +65,7 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
   return all
 }
 
-/** Settles the calls that ended processes of this data directory had not settled. */
+/** Settles calls left in journals of this data directory by dead processes. */
 export async function recover(
   { pool }: Postgres,
   journals: readonly LeftJournal[],
@@ -78,7 +78,7 @@ export async function recover(
     [journals.map(({ processId }) => processId)],
   )
   const here = placeOfPids()
-  // After a time without the database its lease may have run out, and it goes on writing.
+  // A process without the database for a while may have lost its lease but is still writing.
   const lives = ({ pid, place, leased }: (typeof rows)[number]): boolean =>
     leased || (here !== null && place === here && isAlive(pid))
   const living = new Set(rows.filter(lives).map(({ id }) => id))
@@ -93,13 +93,13 @@ export async function recover(
       remove()
       if (calls > 0) log.warn({ calls }, 'unsettled calls of a stopped process were read from its journal file')
     } catch (error) {
-      // The files of the others are not to wait for it.
+      // Continues with the other files.
       log.error({ error, process: processId }, 'a journal file of unsettled calls cannot be read')
     }
   }
 }
 
-/** `before`: what goes first each time, because it knows better. */
+/** `before` runs first each time, because it has better data. */
 export function startReconciler(
   postgres: Pick<Postgres, 'db'>,
   log: Log,

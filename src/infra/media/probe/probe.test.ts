@@ -14,7 +14,7 @@ const scene = { width: 320, height: 200, words: 'a house by a lake' }
 const wave = (seconds: number, rate = 16_000): Buffer =>
   Buffer.concat([waveHead(rate, seconds * rate * 2), Buffer.alloc(seconds * rate * 2, 7)])
 
-/** A probe, and how it judges bytes: facts, or why there are none. */
+/** Probes bytes and returns facts or the error. */
 async function probing() {
   const folder = await mkdtemp(join(tmpdir(), 'uk-probe-'))
   const probe = createMediaProbe()
@@ -96,7 +96,7 @@ test('empty, foreign, truncated and damaged files get specific errors', async ()
   assert.match(await probe.why(jpeg.subarray(0, jpeg.length / 2)), /^damaged: It’s damaged or incomplete/)
   assert.match(await probe.why(video.subarray(0, video.length / 2)), /^damaged: .*damaged or incomplete/)
   assert.match(await probe.why(wave(2).subarray(0, 40_000)), /^damaged: It’s incomplete: 24044 bytes/)
-  // A beginning of MP4, and its index nowhere.
+  // The start of an MP4 without its index.
   const headOnly = video.subarray(0, video.readUInt32BE(0))
   assert.match(await probe.why(Buffer.concat([headOnly, Buffer.alloc(5_000)])), /^damaged:/)
 })
@@ -113,7 +113,7 @@ test('excessive dimensions and durations are refused without decoding', async ()
   await using probe = await probing()
   assert.match(await probe.why(hugePng(12_000, 12_000)), /^too_large: It has 12000 × 12000 pixels/)
   const video = Buffer.from(await drawVideo({ ...scene, seconds: 1, fps: 10 }))
-  // stts: its one row of the same length each; a frame now lasts for years.
+  // stts has one entry for all frames; a frame now lasts for years.
   const at = video.indexOf('stts')
   video.writeUInt32BE(0xffff_ffff, at + 16)
   assert.match(await probe.why(video), /^(too_large: Its duration is|damaged)/)
@@ -157,7 +157,7 @@ test('a stripped image has no location and looks the same', async () => {
   assert.equal(Buffer.from(asPng.bytes).includes('Secret Camera'), false)
 })
 
-/** A PNG of one colour whose bytes are few: most of them are never written. */
+/** A single-color PNG with few bytes, mostly unwritten. */
 function hugePng(width: number, height: number): Buffer {
   const chunk = (name: string, content: Buffer): Buffer => {
     const head = Buffer.alloc(8)

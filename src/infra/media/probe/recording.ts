@@ -21,13 +21,13 @@ import { MOST_PIXELS } from './picture.ts'
 import { soundLength } from './sound-length.ts'
 import { UnreadableMedia } from './unreadable.ts'
 
-/** The formats that are read. No playlists: they name further files. */
+/** Supported formats. No playlists, which reference other files. */
 const FORMATS = [MP4, QTFF, WEBM, MATROSKA, WAVE, OGG, FLAC, MP3, ADTS, MPEG_TS]
-/** The longest recording that is made or heard here; a file that claims more is wrong. */
+/** The longest recording made or accepted here; a longer claim is wrong. */
 const LONGEST_SECONDS = 24 * 3_600
 const MOST_TRACKS = 64
 
-/** Sound and video: tracks, size and length, read from what the container says of itself, and its end looked at. */
+/** Reads tracks, dimensions, and duration from the container and checks its end. */
 export async function readRecording(path: string, start: Beginning): Promise<MediaFacts> {
   if (start.extension === 'wav') await checkWave(path, start.sizeBytes)
   const input = new Input({ formats: FORMATS, source: new FilePathSource(path) })
@@ -59,19 +59,19 @@ export async function readRecording(path: string, start: Beginning): Promise<Med
   }
 }
 
-/** A container's index tells of its last packet also where its bytes are not there: they are asked for. */
+/** The index may list a last packet whose bytes are missing, so it is read. */
 async function checkEnd(track: InputTrack, path: string, start: Beginning): Promise<void> {
   const sink = new EncodedPacketSink(track)
   const first = await sink.getFirstPacket().catch(() => null)
   if (first === null) throw new UnreadableMedia('damaged', cutOff(start))
   const last = await sink.getPacket(Infinity).catch(() => null)
   if (last !== null && last.data.length >= last.byteLength) return
-  // The library finds no packet where the last page has none, which is as it should be.
+  // The library finds no packet on an empty last page, which is valid.
   if (start.type.endsWith('/ogg') && (await isWholeOgg(path, start.sizeBytes))) return
   throw new UnreadableMedia('damaged', cutOff(start))
 }
 
-/** The last page says of itself that it is the last (RFC 3533, 6). */
+/** The last page is marked as last (RFC 3533, 6). */
 async function isWholeOgg(path: string, size: number): Promise<boolean> {
   await using file = await open(path)
   const length = Math.min(size, 64 << 10)
@@ -93,10 +93,10 @@ function durationOf(seconds: number | null): number | null {
   return Math.round(seconds * 1_000) / 1_000
 }
 
-/** The room for notes, pictures and marks behind the sound of a WAV file. */
+/** Room for notes, images, and markers after a WAV file's sound. */
 const NOTES_BYTES = 64 << 10
 
-/** The length of a WAV file stands in its head, and 0 or the most that fits in it where it was streamed. */
+/** A WAV header has the length; in streamed files it is 0 or the maximum. */
 async function checkWave(path: string, size: number): Promise<void> {
   await using file = await open(path)
   const head = Buffer.alloc(64 << 10)
@@ -104,10 +104,10 @@ async function checkWave(path: string, size: number): Promise<void> {
   for (let at = 12; at + 8 <= bytesRead;) {
     const length = head.readUInt32LE(at + 4)
     if (head.toString('latin1', at, at + 4) === 'data') {
-      // Streamed ones: 0, or some 2 GiB and more.
+      // Streamed files: 0, or about 2 GiB and more.
       if (length < 0x7fff_0000 && at + 8 + length > size)
         throw new UnreadableMedia('damaged', `It’s incomplete: ${at + 8 + length - size} bytes of audio are missing.`)
-      // Who hears it may read on: its length is not what its head says.
+      // Players may continue reading: the actual length exceeds the header's.
       const behind = size - at - 8 - length
       if (length > 0 && length < 0x7fff_0000 && behind > length + NOTES_BYTES)
         throw new UnreadableMedia('damaged', `Its header declares ${length} bytes of audio, but ${behind} more follow.`)
@@ -117,7 +117,7 @@ async function checkWave(path: string, size: number): Promise<void> {
   }
 }
 
-/** A container may hold either: sound alone has a name of its own. */
+/** A container may hold either; audio-only files have a separate type. */
 function nameType({ type, extension }: Beginning, pictures: boolean): { type: string; extension: string } {
   const sound: Record<string, { type: string; extension: string }> = {
     'video/mp4': { type: 'audio/mp4', extension: 'm4a' },

@@ -1,4 +1,4 @@
-/** The thread in which Flite speaks, one piece of text at a time: it blocks its thread until the piece is spoken. */
+/** The thread that runs Flite, one piece of text at a time, which blocks it. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { readWaveHead } from '../convert/wave.ts'
 import { type WasmModule, runWasi } from './wasi.ts'
@@ -7,12 +7,12 @@ import { shorten } from '#core/text/shorten.ts'
 export interface FliteRequest {
   text: string
   voice: string
-  /** 1 as the voice speaks by itself, 2 twice as fast. */
+  /** 1 is normal speed, 2 twice as fast. */
   speed: number
 }
 export type FliteAnswer = { sampleRate: number; pcm: Uint8Array } | { error: string }
 
-// It is a copy of nothing: threads share what was compiled.
+// Threads share the compiled module without copying.
 const { module } = workerData as { module: WasmModule }
 
 parentPort!.on('message', (request: FliteRequest) => {
@@ -25,7 +25,7 @@ parentPort!.on('message', (request: FliteRequest) => {
 })
 
 async function speak({ text, voice, speed }: FliteRequest): Promise<FliteAnswer> {
-  // `-t`: without it a text that has no blank is taken for the name of a file.
+  // `-t`: otherwise text without a space is taken for a file name.
   const { code, file, said } = await runWasi(module, [
     'flite',
     '-voice',
@@ -39,6 +39,6 @@ async function speak({ text, voice, speed }: FliteRequest): Promise<FliteAnswer>
   ])
   const head = code === 0 ? readWaveHead(file) : null
   if (head === null) return { error: `flite exited with ${code}: ${shorten(said.trim(), 200)}` }
-  // A copy: of a view the whole that it looks at would be sent.
+  // Copied, because a view would transfer its whole buffer.
   return { sampleRate: head.sampleRate, pcm: new Uint8Array(file.subarray(head.start)) }
 }

@@ -3,19 +3,18 @@ import { Unreadable } from './document.ts'
 import { type Bounds, checkParts } from './markup.ts'
 
 const MOST_ENTRIES = 10_000
-/** The most bytes of one part, and of all parts that are read. */
+/** Maximum bytes per part and in total. */
 const MOST_PART = 64 << 20
 const MOST_ALL = 128 << 20
-/** Deflate reaches 1,032:1 only on nothing but zeros; documents stay below 100:1. */
+/** Deflate reaches 1,032:1 only for zeros; documents stay below 100:1. */
 const MOST_RATIO = 200
 const RATIO_FROM = 1 << 20
 
 export type Parts = Map<string, Buffer>
 
 /**
- * The parts of an Office file that `wants` names. Refused before anything is unpacked: too many entries, a part or all
- * of them too large, a ratio that only a bomb has; and after it what holds more markup than it may. The library checks
- * each part's size again while it is unpacked.
+ * Extracts the parts of an Office file selected by `wants`. Before extracting, refuses too many entries, excessive
+ * sizes, and ratios of zip bombs; afterwards, excessive markup. The library rechecks sizes while extracting.
  */
 export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name: string) => boolean): Promise<Parts> {
   const zip = await new Promise<ZipFile>((resolve, reject) =>
@@ -39,7 +38,7 @@ export async function openParts(bytes: Uint8Array, bounds: Bounds, wants: (name:
   const parts: Parts = new Map()
   for (const entry of selection) {
     const part = await unpackEntry(zip, entry)
-    // Office files never declare entities (ECMA-376, part 2, 9.1.4), and who does means them to multiply.
+    // Office files never declare entities (ECMA-376, part 2, 9.1.4); files that do are entity-expansion attacks.
     if (part.includes('<!DOCTYPE')) throw new Unreadable('damaged', 'An entry of the archive isn’t valid.')
     parts.set(entry.fileName, part)
   }
