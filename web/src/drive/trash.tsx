@@ -155,7 +155,7 @@ function ThrownRow({ file, mayWrite, onDelete }: { file: DriveFile; mayWrite: bo
           <Button
             look="quiet"
             className="text-seal!"
-            aria-label={`Delete ${visible(file.name)} permanently`}
+            aria-label={`Delete permanently: ${visible(file.name)}`}
             onClick={onDelete}
           >
             Delete permanently

@@ -25,7 +25,7 @@ export function AgentPicker({
   if (agents.length === 0 && agentId === null) return null
   return (
     <Actions
-      label={agentId === null ? 'Choose an agent' : `Agent: ${name ?? 'unknown'}`}
+      label={agentId === null ? 'No agent: choose an agent' : `Agent: ${name ?? 'unknown'}`}
       trigger={
         <span className="max-w-36 truncate leading-normal">{name ?? (agentId === null ? 'No agent' : 'An agent')}</span>
       }

@@ -102,7 +102,10 @@ function Bring({ entry: { key, name } }: { entry: Entry }) {
           if (file) setWrong(!uploads.bring(key, file))
         }}
       />
-      <Button onClick={() => input.current?.click()} aria-label={`Choose ${name}`}>
+      <Button
+        onClick={() => input.current?.click()}
+        aria-label={wrong ? `Different file. Choose again: ${name}` : `Choose file ${name}`}
+      >
         {wrong ? 'Different file. Choose again' : 'Choose file'}
       </Button>
     </>
