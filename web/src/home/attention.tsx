@@ -116,7 +116,7 @@ function Decide({
       )}
       <Button
         look="primary"
-        aria-label={`Allow ${tool} once`}
+        aria-label={`Allow once: ${tool}`}
         pending={pending}
         onClick={() => void send({ decision: 'allow' })}
       >
