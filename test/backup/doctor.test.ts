@@ -53,7 +53,7 @@ test('the doctor finds a well instance well, and names what is wrong with one th
   const shown = await uk(host, ['doctor'])
   assert.match(
     shown.stdout.toString(),
-    /✔ database {4}PostgreSQL \d+[\s\S]*! backups[\s\S]*every night[\s\S]*0 failed, 1 warnings/,
+    /✔ database {4}PostgreSQL \d+[\s\S]*! backups[\s\S]*every night[\s\S]*0 failed, 1 warning\./,
   )
 
   await pool.query(`update provider_connections set status = 'failing', reason = 'upstream_key'`)

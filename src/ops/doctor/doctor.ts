@@ -3,7 +3,7 @@ import pg from 'pg'
 import { type Config, readConfig } from '#config'
 import { openBlobs } from '#infra/blobs/open.ts'
 import { attachDatabase } from '#infra/postgres/embedded/attach.ts'
-import { type CheckResult, fail, off, wordsOf } from './check.ts'
+import { type CheckResult, fail, off, plural, wordsOf } from './check.ts'
 import * as database from './database.ts'
 import { checkBlobs, checkDataDir, checkDisk, checkRootKey, checkSettings, untriedFolder } from './machine.ts'
 import { checkBus, checkMail, checkPublicUrl } from './outside.ts'
@@ -53,7 +53,7 @@ export async function doctor({ json }: DoctorOptions, signal: AbortSignal): Prom
   if (json) process.stdout.write(`${JSON.stringify({ ok: failed === 0, checks })}\n`)
   else {
     const warned = checks.filter(({ status }) => status === 'warn').length
-    process.stdout.write(`${failed} failed, ${warned} warnings.\n`)
+    process.stdout.write(`${failed} failed, ${plural(warned, 'warning')}.\n`)
   }
   return failed === 0 ? 0 : 1
 }

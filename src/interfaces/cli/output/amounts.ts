@@ -14,6 +14,9 @@ export function usdSaid(usd: number): string {
   return `$${size >= 0.1 ? usd.toFixed(2) : usd.toFixed(Math.min(9, 1 - Math.floor(Math.log10(size)))).replace(/0+$/, '')}`
 }
 
+/** `1 chat`, `2 chats`. */
+export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
 /** Formats a price with all its digits, and at least cents. */
 export const priceSaid = (usd: number): string =>
   `$${Number.isInteger(usd) || usd * 100 === Math.round(usd * 100) ? usd.toFixed(2).replace(/\.00$/, '') : String(usd)}`

@@ -97,7 +97,7 @@ test('alice imports ChatGPT chats with branches and files; a dry run changes not
   assert.equal(dry.code, 0, dry.err)
   assert.match(
     dry.err,
-    /1 chats with 4 messages and 2 files:\n {2}Postgres or not +\(4\)\nSkipped:\n[\s\S]*1 images, audio and other files/,
+    /1 chat with 4 messages and 2 files:\n {2}Postgres or not +\(4\)\nSkipped:\n[\s\S]*1 images, audio and other files/,
   )
   assert.match(dry.err, /1 tool results[\s\S]*Dry run\./)
   const unasked = await uk('import', 'chatgpt', path)
@@ -249,7 +249,7 @@ test('Claude chats keep text attachments; Open WebUI chats are imported once fro
   const json = join(home, 'webui.json')
   await writeFile(json, JSON.stringify([web, { nothing: true }]))
   const first = await uk('import', 'open-webui', json, '--yes')
-  assert.match(first.err, /1 entries that aren't chats[\s\S]*Imported 1 chats/)
+  assert.match(first.err, /1 entries that aren't chats[\s\S]*Imported 1 chat\./)
   const webChat = await find('From the web')
   const messages = (await alice.get(`/chats/${webChat.id}/messages`)).body.data
   assert.deepEqual(
@@ -288,7 +288,7 @@ test('Claude chats keep text attachments; Open WebUI chats are imported once fro
   const other = await uk('import', 'open-webui', file, '--user', 'v@example.com', '--yes')
   assert.match(
     other.err,
-    /1 messages and 2 files[^]*1 images, audio and other files missing from the export[^]*Imported 1 chats/,
+    /1 message and 2 files[^]*1 images, audio and other files missing from the export[^]*Imported 1 chat\./,
   )
   const withFiles = await find('From the web v')
   assert.ok(

@@ -9,6 +9,7 @@ import { ask } from '../../input/prompt.ts'
 import { type Caller, callerOf } from '../../server/caller.ts'
 import { personal } from '../../server/personal.ts'
 import { workspaceOf } from '../../server/workspace.ts'
+import { counted } from '../../output/amounts.ts'
 import { clean, fit, type Terminal } from '../../terminal.ts'
 import type { Archive } from './archive.ts'
 import { type Conversation, Exported } from './formats/conversation.ts'
@@ -109,7 +110,7 @@ function sayWhat({ conversations, left }: Exported, terminal: Terminal): void {
   const messages = conversations.flatMap((chat) => chat.messages)
   const files = new Set(messages.flatMap((message) => message.files.map(({ name }) => name))).size
   terminal.err(
-    `${conversations.length} chats with ${messages.length} messages${files > 0 ? ` and ${files} files` : ''}:`,
+    `${counted(conversations.length, 'chat')} with ${counted(messages.length, 'message')}${files > 0 ? ` and ${counted(files, 'file')}` : ''}:`,
   )
   for (const { title, messages: of } of conversations.slice(0, SHOWN))
     terminal.err(`  ${fit(clean(title), Math.max(20, terminal.columns - 20))}  (${of.length})`)
@@ -200,7 +201,7 @@ async function report(
   else if (totals.dry_run) terminal.err('Dry run. Nothing was imported.')
   else
     terminal.err(
-      `Imported ${totals.imported} chats${totals.already > 0 ? `. ${totals.already} had already been imported` : ''}.`,
+      `Imported ${counted(totals.imported, 'chat')}${totals.already > 0 ? `. ${totals.already} had already been imported` : ''}.`,
     )
   return codeOf('ok')
 }

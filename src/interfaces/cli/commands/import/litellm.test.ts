@@ -130,7 +130,7 @@ test('a LiteLLM config.yaml becomes provider endpoints once, with skipped items 
   const half = await ranBy(spawn(program, [...keyWords, ...person], { env }), alice.password)
   assert.notEqual(half.code, 0)
   assert.match(half.out, /^uk_[0-9A-Za-z]{49} {2}first$/m)
-  assert.match(half.err, /Created 1 keys\.[^]*spend_cap_usd/)
+  assert.match(half.err, /Created 1 key\.[^]*spend_cap_usd/)
 
   const bomb = [
     'a: &a [x,x,x,x,x,x,x,x,x]',

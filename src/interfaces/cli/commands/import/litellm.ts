@@ -9,6 +9,7 @@ import { readText } from '../../input/input.ts'
 import { type Caller, callerOf } from '../../server/caller.ts'
 import { withSession } from '../../server/session.ts'
 import { workspaceOf } from '../../server/workspace.ts'
+import { counted } from '../../output/amounts.ts'
 import { clean, type Terminal } from '../../terminal.ts'
 import { agreed, fileField, switchField } from './import.ts'
 import { type KeyPlan, type PlannedKey, keysOf } from './litellm-keys.ts'
@@ -49,14 +50,14 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
     else if (dryRun) terminal.err('Dry run. Nothing was imported.')
     else {
       terminal.err(
-        `Added ${totals.made} providers${totals.already.length > 0 ? `. ${totals.already.length} already existed` : ''}.`,
+        `Added ${counted(totals.made, 'provider')}${totals.already.length > 0 ? `. ${totals.already.length} already existed` : ''}.`,
       )
       for (const slug of totals.taken) terminal.err(`Skipped ${slug}: another provider already uses this slug.`)
       if (totals.budget) terminal.err('Set the workspace budget.')
       if (totals.keys_already.length > 0)
         terminal.err(clean(`Keys with these names already exist: ${totals.keys_already.join(', ')}.`))
       if (totals.new_keys.length > 0) {
-        terminal.err(`Created ${totals.new_keys.length} keys. This is the only time they're shown:`)
+        terminal.err(`Created ${counted(totals.new_keys.length, 'key')}. This is the only time they're shown:`)
         await terminal.out(totals.new_keys.map(({ name, key }) => clean(`${key}  ${name}`) + '\n').join(''))
       }
     }
@@ -170,7 +171,7 @@ async function read(path: string, terminal: Terminal): Promise<LitellmPlan> {
 }
 
 function show({ endpoints, renamed, budget, left }: LitellmPlan, keys: KeyPlan | null, terminal: Terminal): void {
-  terminal.err(`${endpoints.length} providers:`)
+  terminal.err(`${counted(endpoints.length, 'provider')}:`)
   for (const { slug, base_url, api_key, models } of endpoints)
     terminal.err(
       clean(
@@ -182,7 +183,7 @@ function show({ endpoints, renamed, budget, left }: LitellmPlan, keys: KeyPlan |
   if (budget) terminal.err(`Budget: ${budget.usd} USD per ${budget.period}`)
   if (keys !== null && keys.keys.length > 0) {
     terminal.err(
-      `${keys.keys.length} new keys. LiteLLM stores only hashes, so everyone who has a key needs the new one.`,
+      `${counted(keys.keys.length, 'new key')}. LiteLLM stores only hashes, so everyone who has a key needs the new one.`,
     )
     for (const { name, spend_cap_usd, spend_cap_period, allowed_models, expires_at } of keys.keys) {
       const cap =
