@@ -76,8 +76,8 @@ const escapeText = (text: string): string =>
 
 test('a scanned request is handled like a parsed one', () => {
   fc.assert(
-    fc.property(request, fc.boolean(), (given, odd) => {
-      const text = JSON.stringify(given)
+    fc.property(request, fc.boolean(), (requestJson, odd) => {
+      const text = JSON.stringify(requestJson)
       const json = JSON.parse(text) as Json
       const body = readBody(Buffer.from(odd ? escapeText(text) : text), scanBody)
       assert.equal(isMixedBody(body), isMixed(json))

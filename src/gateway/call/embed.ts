@@ -183,10 +183,10 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
     const wire = embeddingWireOf(endpoint.shape)!
     const upstream = upstreamOf(endpoint)
     const { origin, base, headers: own, mayBePrivate, credential } = upstream
-    const wrapped: Pick<Outbound, 'dispatch'> = {
+    const wrappedOutbound: Pick<Outbound, 'dispatch'> = {
       dispatch: (send, handler) => dispatch(outbound, upstream, send, { model: upstreamModel, stream: false }, handler),
     }
-    const { status, headers, bytes } = await retrieve(wrapped, {
+    const { status, headers, bytes } = await retrieve(wrappedOutbound, {
       url: new URL(`${origin}${base}${wire.path(upstreamModel)}`),
       method: 'POST',
       headers: own.filter((_, i) => own[i - (i % 2)] !== 'accept-encoding'),

@@ -193,11 +193,11 @@ export class SurfaceCall implements CallHandler {
 
   #headers(upstream: Upstream, { endpoint }: Offer): readonly string[] {
     const { format, body } = this.#modelRequest
-    const given = this.request.incoming.headers
-    const headers = forwardedHeaders(given, upstream, format, endpoint.billing === 'byok')
+    const clientHeaders = this.request.incoming.headers
+    const headers = forwardedHeaders(clientHeaders, upstream, format, endpoint.billing === 'byok')
     // A form's boundary is in its content type.
     if (!body.places) return headers
-    return headers.with(headers.indexOf('content-type') + 1, given['content-type']!)
+    return headers.with(headers.indexOf('content-type') + 1, clientHeaders['content-type']!)
   }
 
   /** The rewriting of an answer that otherwise passes unchanged. */

@@ -171,7 +171,7 @@ const providers: Readonly<Record<string, string>> = {
   openrouter: 'openrouter',
 }
 
-export interface Fetched {
+export interface FetchedSnapshot {
   snapshot: Snapshot
   /** Models skipped because an entry isn't understood. */
   skipped: number
@@ -181,7 +181,7 @@ export interface Fetched {
  * Reads a snapshot from an operator's URL: in the format of `snapshot.json`, or models.dev's `api.json`. `day` and
  * `version` date undated sources. Throws `NoCatalogue`.
  */
-export function readFetched(json: unknown, day: string, version: string): Fetched {
+export function readFetched(json: unknown, day: string, version: string): FetchedSnapshot {
   if (json === null || typeof json !== 'object' || Array.isArray(json)) throw new NoCatalogue('It isn’t a JSON object.')
   if ('models' in json && Array.isArray(json.models)) {
     const ownFormat = snapshot.safeParse(json)
@@ -195,7 +195,7 @@ export function readFetched(json: unknown, day: string, version: string): Fetche
 
 const firstOf = ({ issues: [issue] }: z.ZodError): string => shorten(`${issue!.path.join('.')}: ${issue!.message}`, 300)
 
-function fromModelsDev(json: Record<string, unknown>, day: string, version: string): Fetched {
+function fromModelsDev(json: Record<string, unknown>, day: string, version: string): FetchedSnapshot {
   let skippedCount = 0
   const models: CatalogueModel[] = []
   const source = `models.dev@${version}`

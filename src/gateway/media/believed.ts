@@ -39,10 +39,10 @@ const GONE: ReadonlySet<MediaFault['kind']> = new Set(['not_found', 'bad_request
 const MOST_WORDS = 1_000
 
 /** Keeps plausible units: finite, not negative, and within the limits. */
-export function believedUnits(told: MediaUnits): MediaUnits {
+export function believedUnits(reported: MediaUnits): MediaUnits {
   const units: MediaUnits = {}
   for (const [name, most] of Object.entries(MOST) as [keyof MediaUnits, number][]) {
-    const count = told[name]
+    const count = reported[name]
     if (typeof count === 'number' && count >= 0 && count <= most) units[name] = count
   }
   return units

@@ -22,17 +22,17 @@ const USUAL_RATE = 24_000
  */
 export async function soundAs(
   sound: MadeSound,
-  wanted: SoundFormat,
+  target: SoundFormat,
   converter: Converter,
   { rate, ...options }: ConvertOptions & { rate?: number },
 ): Promise<ShapedSound> {
   const { format, units } = sound
-  if (format === wanted && format !== 'pcm') return { ...sound, seconds: () => null }
+  if (format === target && format !== 'pcm') return { ...sound, seconds: () => null }
   try {
     const samples = await samplesOf(sound, converter, options)
-    const { pcm, seconds } = countSeconds(wanted === 'pcm' && rate !== undefined ? resample(samples, rate) : samples)
-    const bytes = explainErrors(converter.fromPcm(pcm, wanted, options))
-    return { format: wanted, sampleRate: wanted === 'pcm' ? pcm.sampleRate : null, bytes, units, seconds }
+    const { pcm, seconds } = countSeconds(target === 'pcm' && rate !== undefined ? resample(samples, rate) : samples)
+    const bytes = explainErrors(converter.fromPcm(pcm, target, options))
+    return { format: target, sampleRate: target === 'pcm' ? pcm.sampleRate : null, bytes, units, seconds }
   } catch (error) {
     if (error instanceof FormatNotMade) return refuse('no_route', { param: 'format', message: error.message })
     throw error

@@ -115,7 +115,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
         party: options.party,
         withinMs: DOWNLOAD_MS,
       }
-      const answer = await downloaded(send, url, mostBytes, own)
+      const answer = await fetchFile(send, url, mostBytes, own)
       const next = REDIRECTS.has(answer.status) ? answer.headers['location'] : undefined
       if (next !== undefined && hop < MOST_HOPS) {
         await drop(answer)
@@ -132,7 +132,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
     }
   }
 
-  async function downloaded(send: Send, url: URL, mostBytes: number, own: boolean): Promise<WireAnswer> {
+  async function fetchFile(send: Send, url: URL, mostBytes: number, own: boolean): Promise<WireAnswer> {
     if (own) return await answerTo(send, url, mostBytes)
     try {
       const answer = await exchange((handler) => options.outbound.dispatch(send, handler), { mostBytes, signal })

@@ -105,6 +105,9 @@ test('the usage of a last event that is too large to hold is read from its end',
   const reading = openaiResponses.readStream('', frames.tail())
   assert.deepEqual([reading.usage, reading.ended], [null, false], 'its end is not there')
   frames.push(bytes.subarray(Math.floor((bytes.length - 1) / 65_536) * 65_536))
-  const { usage: read, ended: hasEnded } = openaiResponses.readStream('', frames.tail())
-  assert.deepEqual([read?.input_tokens, read?.cache_read_tokens, read?.output_tokens, hasEnded], [60, 240, 6, true])
+  const { usage: endUsage, ended: hasEnded } = openaiResponses.readStream('', frames.tail())
+  assert.deepEqual(
+    [endUsage?.input_tokens, endUsage?.cache_read_tokens, endUsage?.output_tokens, hasEnded],
+    [60, 240, 6, true],
+  )
 })

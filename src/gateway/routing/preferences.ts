@@ -35,8 +35,8 @@ export function readPreferences(value: unknown, parameters: () => string[]): Pre
   const flag = (field: string): boolean | undefined => boolean(provider[field], `provider.${field}`)
   const { by, partition } = readSort(provider['sort'])
   const policy = oneOf(['allow', 'deny'], provider['data_collection'], 'provider.data_collection')
-  const wanted = names('quantizations')
-  wanted?.forEach((word, i) => oneOf(quantizations, word, `provider.quantizations.${i}`))
+  const quantizationNames = names('quantizations')
+  quantizationNames?.forEach((word, i) => oneOf(quantizations, word, `provider.quantizations.${i}`))
   const constraints: Partial<RoutingConstraints> = {}
   const setConstraint = <K extends keyof RoutingConstraints>(
     key: K,
@@ -51,7 +51,7 @@ export function readPreferences(value: unknown, parameters: () => string[]): Pre
   if (flag('require_parameters')) setConstraint('parameters', parameters())
   setConstraint('dataCollection', policy)
   setConstraint('zeroRetention', flag('zdr'))
-  setConstraint('quantizations', wanted)
+  setConstraint('quantizations', quantizationNames)
   setConstraint('sort', by)
   setConstraint('maxPrice', readPrices(provider['max_price']))
   setConstraint('minThroughput', readCutoffs(provider, 'preferred_min_throughput'))

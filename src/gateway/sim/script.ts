@@ -86,12 +86,12 @@ function readSteps(value: unknown, at: string): Step[] {
   return value.map((step, i) => readStep(step, `${at}.${i}`))
 }
 
-function readStep(given: unknown, at: string): Step {
-  const [name, ...more] = isObject(given) ? Object.keys(given) : []
-  if (!isObject(given) || name === undefined || more.length > 0) {
+function readStep(source: unknown, at: string): Step {
+  const [name, ...more] = isObject(source) ? Object.keys(source) : []
+  if (!isObject(source) || name === undefined || more.length > 0) {
     return mistake(`\`${at}\` must have exactly one of text, reasoning, tool_call, delay_ms and error.`)
   }
-  const value = given[name]
+  const value = source[name]
   const here = `${at}.${name}`
   switch (name) {
     case 'text':
@@ -136,11 +136,11 @@ function readError(value: unknown, at: string): Step {
 /** The total follows from these. */
 const buckets = usageFields.filter((name) => name !== 'total_tokens')
 
-function readUsage(given: unknown): Script['usage'] {
-  if (given === undefined || given === null) return null
-  if (!isObject(given)) return mistake('`usage` must be an object of token counts.')
+function readUsage(source: unknown): Script['usage'] {
+  if (source === undefined || source === null) return null
+  if (!isObject(source)) return mistake('`usage` must be an object of token counts.')
   const usage: Record<string, number> = {}
-  for (const [name, value] of Object.entries(given satisfies Json)) {
+  for (const [name, value] of Object.entries(source satisfies Json)) {
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
       return mistake(`\`usage.${name}\` must be a number of at least 0.`)
     if (name === 'total_tokens') continue

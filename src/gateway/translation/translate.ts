@@ -186,12 +186,12 @@ export function onlyLossless(
   candidates: readonly Candidate[],
   lossesOf: (offer: Offer) => readonly Loss[],
 ): Candidate[] {
-  const lost = new Set<Loss>()
+  const lostFields = new Set<Loss>()
   let refusal: Refusal | null = null
   const lossless = candidates.filter(({ offer }) => {
     try {
       const losses = lossesOf(offer)
-      for (const name of losses) lost.add(name)
+      for (const name of losses) lostFields.add(name)
       return losses.length === 0
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -200,8 +200,8 @@ export function onlyLossless(
     }
   })
   if (lossless.length > 0 || candidates.length === 0) return lossless
-  if (lost.size === 0 && refusal !== null) throw refusal
-  const names = [...lost]
+  if (lostFields.size === 0 && refusal !== null) throw refusal
+  const names = [...lostFields]
   return refuse('invalid_parameter', {
     message: `No provider of this model supports ${names.map((name) => `\`${name}\``).join(', ')}, and \`x-uk-strict: 1\` requires it.`,
     param: names[0]!,

@@ -139,8 +139,8 @@ describe('the openai SDK', () => {
     assert.deepEqual([...new Set(chunks.map(({ id }) => id))], [`chatcmpl-${about.id}`])
     assert.ok(chunks.every((chunk) => !('usage' in chunk)))
     give(thinking, true)
-    const told = await Array.fromAsync(await client().chat.completions.create({ ...params, stream: true }))
-    const [last, ...others] = told.toReversed()
+    const rawChunks = await Array.fromAsync(await client().chat.completions.create({ ...params, stream: true }))
+    const [last, ...others] = rawChunks.toReversed()
     assert.ok(others.every(({ usage }) => usage === null))
     assert.ok(last!.choices.length === 0 && last!.usage!.total_tokens > 0)
   })
@@ -245,9 +245,9 @@ describe('the OpenRouter provider of the AI SDK', () => {
       toolCalls.map(({ toolCallId, toolName, input }) => ({ id: toolCallId, name: toolName, input: input as unknown })),
       callsOf(fold(calls)),
     )
-    const thought = (await run(thinking)).result
-    assert.equal(await thought.reasoningText, 'Six times seven')
-    const [first] = await thought.reasoning
+    const thinkingResult = (await run(thinking)).result
+    assert.equal(await thinkingResult.reasoningText, 'Six times seven')
+    const [first] = await thinkingResult.reasoning
     assert.match(JSON.stringify(first), /"signature":"EqQB\+sig\/=="/)
     assert.match(JSON.stringify(first), /"format":"anthropic-claude-v1"/)
     assert.equal(await (await run(empty)).result.finishReason, 'stop')

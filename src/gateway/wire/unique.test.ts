@@ -301,8 +301,8 @@ test('a request without messages, or only with instructions, has a message on ev
   for (const [name, wire] of Object.entries(wires))
     for (const messages of requests) {
       const { body } = wire.encode({ model: 'm', messages })
-      const sent = listOf(body['messages'] ?? body['input'] ?? body['contents'])
-      assert.ok(sent.length > 0, `${name}: ${JSON.stringify(body)}`)
+      const sentMessages = listOf(body['messages'] ?? body['input'] ?? body['contents'])
+      assert.ok(sentMessages.length > 0, `${name}: ${JSON.stringify(body)}`)
     }
 })
 

@@ -45,16 +45,16 @@ export function uncountedIn(body: Body, coveredFields: readonly string[]): strin
 function nestedIn(value: unknown, path: string): string | null {
   if (Array.isArray(value)) {
     for (const [i, one] of value.entries()) {
-      const found = nestedIn(one, `${path}.${i}`)
-      if (found !== null) return found
+      const foundPath = nestedIn(one, `${path}.${i}`)
+      if (foundPath !== null) return foundPath
     }
     return null
   }
   if (!isObject(value)) return null
   for (const [name, one] of Object.entries(value)) {
     const here = `${path}.${name}`
-    const found = costNames.has(name) && (one ?? null) !== null ? here : nestedIn(one, here)
-    if (found !== null) return found
+    const foundPath = costNames.has(name) && (one ?? null) !== null ? here : nestedIn(one, here)
+    if (foundPath !== null) return foundPath
   }
   return null
 }

@@ -62,23 +62,23 @@ export function worstCase(request: MediaRequest, offer: MediaOffer): Nano | null
  * once, half up. Unreported units count as requested; if an unknown number of units is charged, the reservation counts.
  * `nano` null: the price is unknown.
  */
-export function costOf(request: MediaRequest, told: MediaUnits, offer: MediaOffer, reservation: Nano | null): Cost {
-  const report = credibleReport(told.reportedUsd, reservation)
+export function costOf(request: MediaRequest, reported: MediaUnits, offer: MediaOffer, reservation: Nano | null): Cost {
+  const report = credibleReport(reported.reportedUsd, reservation)
   if (report !== null) return { nano: report, source: 'reported' }
   if (offer.endpoint.billing === 'free') return { nano: 0n, source: 'free' }
   const { pricing } = offer.media
   if (pricing === null) return { nano: null, source: null }
   const prices = pricesOf(pricing, request)
   if (!charges(request.kind, prices)) return { nano: null, source: null }
-  const units = unitsOf(request, told)
-  if (isUntold(request.kind, prices, units, told))
+  const units = unitsOf(request, reported)
+  if (isUntold(request.kind, prices, units, reported))
     return reservation === null ? { nano: null, source: null } : { nano: reservation, source: 'estimated' }
   return { nano: roundHalfUp(sum(units, prices)), source: 'computed' }
 }
 
 /** The units of one request for the ledger (contract, part 7). */
-export function mediaUsage(request: MediaRequest, told: MediaUnits): Usage {
-  const units = unitsOf(request, told)
+export function mediaUsage(request: MediaRequest, reported: MediaUnits): Usage {
+  const units = unitsOf(request, reported)
   return usageOf({
     input_tokens: units.input + units.imageInput + units.audioInput,
     cache_read_tokens: units.cached,
@@ -256,10 +256,10 @@ const charges = (kind: MediaRequest['kind'], prices: Prices): boolean =>
   tokenPrice(prices) > 0n
 
 /** True if a price depends on an amount that neither the vendor nor the request states. */
-function isUntold(kind: MediaRequest['kind'], prices: Prices, units: Units, told: MediaUnits): boolean {
+function isUntold(kind: MediaRequest['kind'], prices: Prices, units: Units, reported: MediaUnits): boolean {
   const pricedUnits = unitsOfKind(kind).filter(([bucket]) => priceIn(prices, bucket) !== undefined)
-  if (pricedUnits.length > 0) return pricedUnits.some(([, unit]) => told[unit] === undefined && units[unit] === 0)
-  return tokenPrice(prices) > 0n && told.inputTokens === undefined && told.outputTokens === undefined
+  if (pricedUnits.length > 0) return pricedUnits.some(([, unit]) => reported[unit] === undefined && units[unit] === 0)
+  return tokenPrice(prices) > 0n && reported.inputTokens === undefined && reported.outputTokens === undefined
 }
 
 const codePoints = (text: string): number => [...text].length

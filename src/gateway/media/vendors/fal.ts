@@ -196,8 +196,9 @@ async function cancel(wire: MediaWire, job: VendorJob): Promise<boolean> {
   if (!isWord(at)) return false
   const ask = { mostBytes: SHORT_BYTES, withinMs: SHORT_MS }
   const before = await jsonOf(await wire.ask({ method: 'GET', path: String(status), ...ask }))
-  const { status: said } = await jsonOf(await wire.ask({ method: 'PUT', path: at, ...ask }))
-  if (said === 'OK' || (before['status'] === 'IN_QUEUE' && said === 'CANCELLATION_REQUESTED')) return true
+  const { status: cancelStatus } = await jsonOf(await wire.ask({ method: 'PUT', path: at, ...ask }))
+  if (cancelStatus === 'OK' || (before['status'] === 'IN_QUEUE' && cancelStatus === 'CANCELLATION_REQUESTED'))
+    return true
   return (await poll(wire, job)).status === 'cancelled'
 }
 

@@ -49,9 +49,12 @@ test('Gemini returns an image among its parts, explains a filtered one, and has 
     units: { images: 1, inputTokens: 20, outputTokens: 1_300, outputImageTokens: 1_290 },
     losses: ['size'],
   })
-  const [got] = vendor.got as [Got]
-  assert.deepEqual([got.path, got.headers['x-goog-api-key']], ['/v1beta/models/gemini-3-image:generateContent', SECRET])
-  assert.deepEqual(bodyOf(got), {
+  const [received] = vendor.got as [Got]
+  assert.deepEqual(
+    [received.path, received.headers['x-goog-api-key']],
+    ['/v1beta/models/gemini-3-image:generateContent', SECRET],
+  )
+  assert.deepEqual(bodyOf(received), {
     contents: [
       {
         role: 'user',

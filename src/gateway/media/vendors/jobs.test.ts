@@ -176,8 +176,8 @@ test('fal’s queue: an image, a refusal by its checker, a failure reported in t
   const body = bodyOf(vendor.got.at(-1)!)
   assert.deepEqual([body.duration, body.generate_audio, body.image_url], ['8s', false, asDataAddress])
   result = [{ video: { url: `${vendor.origin}/files/film.mp4`, duration: 8 } }, 200]
-  const made = await done(await film.poll())
-  assert.deepEqual([made.files?.[0]?.text, made.units], ['bytes of /files/film.mp4', { videoSeconds: 8 }])
+  const finalResult = await done(await film.poll())
+  assert.deepEqual([finalResult.files?.[0]?.text, finalResult.units], ['bytes of /files/film.mp4', { videoSeconds: 8 }])
 })
 
 test('fal speaks and transcribes by jobs', async () => {
@@ -195,8 +195,8 @@ test('fal speaks and transcribes by jobs', async () => {
   const job = await submitted(speech, wire, speechRequest({ voice: 'Wise_Woman', language: 'en', speed: 1.2 }))
   assert.deepEqual(job.losses, ['language'])
   result = { audio: { url: `${vendor.origin}/talk.wav` } }
-  const spoken = await done(await job.poll())
-  assert.deepEqual([spoken.text, spoken.format, spoken.units], ['sound', 'wav', { characters: 14 }])
+  const speechResult = await done(await job.poll())
+  assert.deepEqual([speechResult.text, speechResult.format, speechResult.units], ['sound', 'wav', { characters: 14 }])
 
   const wav = inputOf(Buffer.from('RIFF sound'), 'audio/wav', 'talk.wav')
   const reading = await submitted(

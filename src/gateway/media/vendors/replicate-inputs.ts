@@ -14,8 +14,8 @@ export async function inputsOf(wire: MediaWire, model: string): Promise<Inputs> 
   const place = `/models/${modelPath(name)}`
   const path = version === undefined ? place : `${place}/versions/${nameSegment('model', version)}`
   try {
-    const told = await jsonOf(await wire.ask({ method: 'GET', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS }))
-    const { openapi_schema: schema } = version === undefined ? objectOf(told['latest_version']) : told
+    const reply = await jsonOf(await wire.ask({ method: 'GET', path, mostBytes: SHORT_BYTES, withinMs: SHORT_MS }))
+    const { openapi_schema: schema } = version === undefined ? objectOf(reply['latest_version']) : reply
     const { properties } = objectOf(objectOf(objectOf(objectOf(schema)['components'])['schemas'])['Input'])
     return isObject(properties) ? properties : null
   } catch (fault) {

@@ -30,8 +30,8 @@ export function noSuchModel(model: string, names: Names, hasSuffixes = false): s
   const hint = variantHint(model)
   const near = hint === '' ? nearModel(model, names) : null
   const { suffix } = splitVariant(model)
-  const meant = near === null || suffix === '' || !hasSuffixes ? near : `${near}:${suffix}`
-  const suggestion = meant === null || meant === model ? '' : ` Did you mean \`${meant}\`?`
+  const suggestedName = near === null || suffix === '' || !hasSuffixes ? near : `${near}:${suffix}`
+  const suggestion = suggestedName === null || suggestedName === model ? '' : ` Did you mean \`${suggestedName}\`?`
   return `${absent(`model \`${model}\``)}${hint}${suggestion}`
 }
 

@@ -89,11 +89,11 @@ function showCredits(request: GatewayRequest): void {
 
 function showGeneration(request: GatewayRequest): void {
   const mark = request.incoming.url!.indexOf('?')
-  const asked = new URLSearchParams(mark < 0 ? '' : request.incoming.url!.slice(mark + 1)).get('id')
-  if (asked === null || asked === '')
+  const callId = new URLSearchParams(mark < 0 ? '' : request.incoming.url!.slice(mark + 1)).get('id')
+  if (callId === null || callId === '')
     refuse('missing_parameter', { message: 'You must provide an `id` parameter.', param: 'id' })
-  const id = parseId(asked.replace(/^gen-/, ''))
-  const none = { message: `The generation ${shorten(asked, 64)} doesn’t exist.`, param: 'id' }
+  const id = parseId(callId.replace(/^gen-/, ''))
+  const none = { message: `The generation ${shorten(callId, 64)} doesn’t exist.`, param: 'id' }
   if (id === null) return refuse('not_found', none)
   request.after(request.gateway.usageLookup.call(request.caller.principal, id), (row) =>
     row === null ? refuse('not_found', none) : request.json(200, { data: writeGeneration(row) }),

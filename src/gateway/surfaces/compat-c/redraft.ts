@@ -23,8 +23,8 @@ export function redraft(about: AnswerAbout): Redraft {
   const thoughts = { block: 0, open: false }
 
   /** Converts a message or delta for OpenRouter's clients. */
-  function convertMessage(given: Json): Json {
-    const message = withReasoningDetails(given, thoughts.block)
+  function convertMessage(source: Json): Json {
+    const message = withReasoningDetails(source, thoughts.block)
     const { reasoning: _, reasoning_details: thinks, ...unthought } = message
     const supportsShape = Boolean(message['content']) || message['tool_calls'] !== undefined
     if (thoughts.open && thinks === undefined && supportsShape) thoughts.block++

@@ -28,22 +28,22 @@ export function encodeMessages(
 ): { system: Json[]; messages: Json[] } {
   const first = messages.findIndex(({ role }) => role !== 'system')
   const leading = first === -1 ? messages : messages.slice(0, first)
-  const merged: { role: 'user' | 'assistant'; content: Json[] }[] = []
+  const turns: { role: 'user' | 'assistant'; content: Json[] }[] = []
   for (const message of messages.slice(leading.length)) {
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     const blocks = message.content.flatMap((part) => block(part, rules))
     const content = message.role === 'system' ? blocks.map(wrapInTag) : blocks
-    const last = merged.at(-1)
+    const last = turns.at(-1)
     if (content.length === 0) continue
     if (last?.role === role) last.content.push(...content)
-    else merged.push({ role, content })
+    else turns.push({ role, content })
   }
   // A message with a document needs a text (Bedrock API, Message).
-  for (const { content } of merged)
+  for (const { content } of turns)
     if (content.some((one) => 'document' in one) && !content.some((one) => 'text' in one))
       content.push({ text: 'See the document.' })
-  if (merged[0]?.role !== 'user') merged.unshift({ role: 'user', content: [{ text: '…' }] })
-  return { system: leading.flatMap(({ content }) => content.flatMap((part) => block(part, rules))), messages: merged }
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [{ text: '…' }] })
+  return { system: leading.flatMap(({ content }) => content.flatMap((part) => block(part, rules))), messages: turns }
 }
 
 const wrapInTag = (one: Json): Json => ('text' in one ? { text: `<system>\n${String(one['text'])}\n</system>` } : one)

@@ -80,11 +80,11 @@ function toolConfig(canonical: CanonicalRequest, names: ToolNames, losses: Losse
   const { tool_choice: choice } = canonical
   // Without a tool choice there are no tools, except those of calls in the history.
   if (choice === 'none' && !hasCalls) return undefined
-  const given = toolsWithHistory(canonical)
-  if (given.length === 0) return undefined
+  const allTools = toolsWithHistory(canonical)
+  if (allTools.length === 0) return undefined
   if (choice === 'none') losses.add('tool_choice')
   if (canonical.parallel_tool_calls === false) losses.add('parallel_tool_calls')
-  const tools = given.map(({ name, description, parameters, strict, cache }) => {
+  const tools = allTools.map(({ name, description, parameters, strict, cache }) => {
     if (cache !== undefined) losses.add('cache_control')
     if (strict === true) losses.add('tools.strict')
     const json = toolSchema(parameters, converseLimits, losses)

@@ -177,7 +177,7 @@ export function readAnswer(body: unknown): Chunk[] {
   const content = listOf(message['content'])
     .map(objectOf)
     .flatMap((block, index): Chunk[] => {
-      const { toolUse, reasoningContent: thought } = block
+      const { toolUse, reasoningContent: thinking } = block
       if (isObject(toolUse))
         return [
           ...blocks.start(index, toolUse),
@@ -192,8 +192,8 @@ export function readAnswer(body: unknown): Chunk[] {
           .join('')
         return [...blocks.delta(index, { text: words }), ...blocks.stop(index), lostPart('citationsContent')]
       }
-      const reasoning = isObject(thought)
-        ? { reasoningContent: { ...thought, ...objectOf(thought['reasoningText']) } }
+      const reasoning = isObject(thinking)
+        ? { reasoningContent: { ...thinking, ...objectOf(thinking['reasoningText']) } }
         : block
       return [...blocks.delta(index, reasoning), ...blocks.stop(index)]
     })

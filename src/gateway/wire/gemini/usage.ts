@@ -37,7 +37,7 @@ export function readUsage(metadata: unknown): { usage: Usage; media?: TokensOfMe
 }
 
 /** Returns the count of one modality in `ModalityTokenCount[]` (ai.google.dev, UsageMetadata). */
-const tokensOf = (wanted: string, details: unknown): number =>
+const tokensOf = (name: string, details: unknown): number =>
   listOf(details)
     .map(objectOf)
-    .reduce((sum, { modality, tokenCount }) => sum + (modality === wanted ? countOf(tokenCount) : 0), 0)
+    .reduce((sum, { modality, tokenCount }) => sum + (modality === name ? countOf(tokenCount) : 0), 0)

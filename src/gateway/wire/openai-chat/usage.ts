@@ -22,8 +22,8 @@ export function usageIn(answer: Json): ReadUsage | null {
 }
 
 /** llama.cpp reports counts beside durations in streams without requested usage (ggml-org/llama.cpp#15827). */
-function readTimings(given: unknown): ReadUsage | null {
-  const timings = objectOf(given)
+function readTimings(value: unknown): ReadUsage | null {
+  const timings = objectOf(value)
   if (figureOf(timings['prompt_n']) === null || figureOf(timings['predicted_n']) === null) return null
   return {
     usage: usageOf({

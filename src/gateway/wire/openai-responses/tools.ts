@@ -116,11 +116,12 @@ function describe(description: string | undefined, format: Json): string | undef
 
 /** Returns the tool choice and the remaining tools: `allowed_tools` restricts them. */
 export function decodeToolChoice(body: Json, tools: Tool[], losses: Losses): { tools?: Tool[]; tool_choice?: Choice } {
-  const given = body['tool_choice']
+  const givenChoice = body['tool_choice']
   const some = tools.length > 0 ? { tools } : {}
-  if (given === undefined || given === null) return some
-  if (given === 'auto' || given === 'required' || given === 'none') return { ...some, tool_choice: given }
-  const choice = isObject(given) ? given : {}
+  if (givenChoice === undefined || givenChoice === null) return some
+  if (givenChoice === 'auto' || givenChoice === 'required' || givenChoice === 'none')
+    return { ...some, tool_choice: givenChoice }
+  const choice = isObject(givenChoice) ? givenChoice : {}
   if (choice['type'] === 'allowed_tools') {
     const names = new Set(listOf(choice['tools']).map((tool) => nameIn(objectOf(tool))))
     const remaining = tools.filter(({ name }) => names.has(name))

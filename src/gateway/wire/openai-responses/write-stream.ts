@@ -183,9 +183,9 @@ export class StreamWriter extends EventWriter {
   }
 
   #callEnd(): string {
-    const { index, words, item: begun } = this.#open!
+    const { index, words, item: startedItem } = this.#open!
     this.#open = null
-    const item = callItem(begun, words)
+    const item = callItem(startedItem, words)
     const at = { item_id: item['id'], output_index: index }
     if (item['type'] === 'custom_tool_call') {
       const { input } = item

@@ -17,8 +17,8 @@ export function isUnclear(args: Json, parameters: unknown): boolean {
  * text, `null`, and `[]` become an empty object. Text without a clear meaning becomes the member `arguments` of an
  * object.
  */
-export function meaningOf(given: string, quotes = 0): string {
-  const text = unwrap(given)
+export function meaningOf(source: string, quotes = 0): string {
+  const text = unwrap(source)
   if (/^(?:null|none|undefined|\[\s*\])?$/i.test(text)) return '{}'
   const json = parseJson(text) === undefined ? tryRepair(text) : text
   const value = json === null ? undefined : parseJson(json)
@@ -28,7 +28,7 @@ export function meaningOf(given: string, quotes = 0): string {
   if (value === undefined && /^'\s*[{[][^]*'$/.test(text) && quotes < MOST_QUOTES)
     return meaningOf(text.slice(1, -1), quotes + 1)
   return value === undefined || quotes > 0
-    ? JSON.stringify({ arguments: given.toWellFormed() })
+    ? JSON.stringify({ arguments: source.toWellFormed() })
     : `{"arguments":${json!}}`
 }
 
@@ -41,8 +41,8 @@ function tryRepair(text: string): string | null {
 }
 
 /** Removes a surrounding fence or tag, whose end may be missing. */
-function unwrap(given: string): string {
-  let text = given.trim()
+function unwrap(source: string): string {
+  let text = source.trim()
   const [tag, name] = /^<([\w|:-]{1,40})>/.exec(text) ?? []
   if (tag !== undefined) {
     text = text.slice(tag.length).trim()

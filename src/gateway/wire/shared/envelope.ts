@@ -21,9 +21,9 @@ export function sealEnvelope({
 }
 
 /** Returns null for anything but our envelopes. A tampered envelope yields an empty value. */
-export function openEnvelope(sealed: string): Opaque | null {
-  if (!sealed.startsWith(ENVELOPE)) return null
-  const envelope = parseJson(Buffer.from(sealed.slice(ENVELOPE.length), 'base64url').toString('utf8'))
+export function openEnvelope(text: string): Opaque | null {
+  if (!text.startsWith(ENVELOPE)) return null
+  const envelope = parseJson(Buffer.from(text.slice(ENVELOPE.length), 'base64url').toString('utf8'))
   if (!isObject(envelope)) return {}
   const field = (name: string): string | undefined => {
     const value = envelope[name]

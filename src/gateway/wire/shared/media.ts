@@ -114,19 +114,19 @@ function tidyBase64(data: string): string | null {
  * Refuses invalid base64 with the name of the field.
  */
 export function mediaPart(
-  given: MediaSource,
+  original: MediaSource,
   as: Media['type'],
   at: string,
 ): { type: Media['type']; source: MediaSource } {
-  if (given.kind === 'url') {
-    const kind = typeOfUrl(given.url)
-    fields.set(given, at)
-    return { type: kind === null ? as : kindOf(kind), source: given }
+  if (original.kind === 'url') {
+    const kind = typeOfUrl(original.url)
+    fields.set(original, at)
+    return { type: kind === null ? as : kindOf(kind), source: original }
   }
-  const data = tidyBase64(given.data)
+  const data = tidyBase64(original.data)
   if (data === null)
     return refuse('invalid_parameter', { param: at, message: `\`${at}\` must be base64. The data can’t be decoded.` })
-  const source: Bytes = { kind: 'base64', media_type: typeOf({ ...given, data }), data }
+  const source: Bytes = { kind: 'base64', media_type: typeOf({ ...original, data }), data }
   fields.set(source, at)
   return { type: kindOf(source.media_type), source }
 }

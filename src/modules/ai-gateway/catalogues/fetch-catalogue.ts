@@ -5,7 +5,7 @@ import { RetrieveFailed, retrieve } from '#infra/http-client/retrieve.ts'
 import { type Snapshot, shippedCatalogue } from '#gateway/catalogue/catalogue.ts'
 import { mergeFetched } from '#gateway/catalogue/merge.ts'
 import type { CatalogueModel } from '#gateway/catalogue/model.ts'
-import { type Fetched, NoCatalogue, readFetched } from '#gateway/catalogue/read-fetched.ts'
+import { type FetchedSnapshot, NoCatalogue, readFetched } from '#gateway/catalogue/read-fetched.ts'
 import { refuse } from '#core/errors.ts'
 import { excessOf } from '#core/json/json-text.ts'
 import type { CatalogueRow } from './catalogue-store.ts'
@@ -73,7 +73,7 @@ async function bytesAt(engine: Context['engine'], url: URL, signal: AbortSignal)
   }
 }
 
-function understood(bytes: Buffer, day: string, version: string): Fetched {
+function understood(bytes: Buffer, day: string, version: string): FetchedSnapshot {
   const excess = excessOf(bytes, CATALOGUE)
   if (excess !== null)
     refuse('provider_error', { message: `The downloaded file isn’t a catalogue. It contains ${excess}.` })

@@ -77,7 +77,7 @@ const surfaces: Record<
   },
 }
 
-for (const [surface, { path, native, translated: translatedModel, tools, more, own, asked }] of Object.entries(
+for (const [surface, { path, native, translated: translatedModel, tools, more, own, asked: params }] of Object.entries(
   surfaces,
 ))
   test(`translated answers of ${surface} have every key of the vendor's own answers, whole and streamed`, async () => {
@@ -89,7 +89,7 @@ for (const [surface, { path, native, translated: translatedModel, tools, more, o
           vendor.script({ reply, usage: { input: 20, output: 10 } })
           const body = {
             model,
-            ...(asked ?? { max_tokens: 50, messages: userMessages('hi') }),
+            ...(params ?? { max_tokens: 50, messages: userMessages('hi') }),
             stream,
             ...(call && { tools }),
             ...(stream && more),

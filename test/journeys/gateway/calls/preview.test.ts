@@ -195,8 +195,8 @@ test('offers beyond balance and caps are skipped by the preview, and by a live c
   }
   for (const [slug, more] of Object.entries(offers)) {
     const endpoint = { slug, name: slug, shape: 'openai-chat', api_key: `sk-of-${slug}`, base_url, workspace_id: team }
-    const made = await world.person.post('/ai-gateway/provider-endpoints', { ...endpoint, ...more })
-    assert.equal(made.status, 201, made.text)
+    const newEndpoint = await world.person.post('/ai-gateway/provider-endpoints', { ...endpoint, ...more })
+    assert.equal(newEndpoint.status, 201, newEndpoint.text)
   }
   const key = (spend_cap_usd: number) => world.person.key({ workspace_id: team, spend_cap_usd })
   const small = await key(0.1)

@@ -175,13 +175,13 @@ test('a client that disconnects before the answer starts is noticed as well', as
   first.script({ hang: true })
   const from = first.requests.length
   const leaving = new AbortController()
-  const asked = client.chat.completions.create(
+  const pendingCall = client.chat.completions.create(
     { model: 'first/gpt-4o', messages: userMessages('x') },
     { signal: leaving.signal },
   )
   const request = await first.arrival(from)
   leaving.abort()
-  await assert.rejects(asked, APIUserAbortError)
+  await assert.rejects(pendingCall, APIUserAbortError)
   await request.ended
   assert.ok(request.aborted)
 })

@@ -215,9 +215,9 @@ test('an unaffordable run shows its possible cost to all readers, and the remain
   const sender = await world.server.person('Sender')
   await world.person.post(`/admin/accounts/${sender.id}/credits`, { amount_usd: 0.000012345, note: 'test' })
   const chat = (await sender.post('/chats', { title: 'Short', model: 'sim/echo' })).body.data
-  const failed = await sender.post(`/chats/${chat.id}/messages`, { content: 'one two' })
-  assert.deepEqual([failed.status, failed.body.error.code], [402, 'insufficient_credits'])
-  const { message, details } = failed.body.error
+  const refusedMessage = await sender.post(`/chats/${chat.id}/messages`, { content: 'one two' })
+  assert.deepEqual([refusedMessage.status, refusedMessage.body.error.code], [402, 'insufficient_credits'])
+  const { message, details } = refusedMessage.body.error
   assert.match(
     message,
     /^Your credit balance doesn’t cover this request: 0\.000012345 USD are left, and the request can/,

@@ -92,8 +92,8 @@ test('Claude on Bedrock: signed, whole and streamed, for its own clients and for
   })
   const { message: chat } = (await stream.finalChatCompletion()).choices[0]!
   assert.equal(chat.content, 'Grüße aus 東京')
-  const [called] = chat.tool_calls ?? []
-  assert.deepEqual(called?.type === 'function' && JSON.parse(called.function.arguments), { q: 'é' })
+  const [toolCall] = chat.tool_calls ?? []
+  assert.deepEqual(toolCall?.type === 'function' && JSON.parse(toolCall.function.arguments), { q: 'é' })
 })
 
 test('Nova on Bedrock, by Converse: text, reasoning, and parallel tools for each client, and a tool loop', async () => {
@@ -233,9 +233,9 @@ test('fields and betas that a cloud isn’t known to accept are left out and rep
     { ...beta, 'x-uk-strict': '1' },
   )
   assert.equal(through.status, 200, through.text)
-  const sent = last(vertex).json()
+  const sentBody = last(vertex).json()
   assert.deepEqual(
-    [sent['anthropic_beta'], sent['context_management']],
+    [sentBody['anthropic_beta'], sentBody['context_management']],
     [['context-management-2025-06-27'], { edits: [] }],
   )
 })

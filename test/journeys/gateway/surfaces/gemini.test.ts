@@ -84,7 +84,7 @@ test('parallel calls make the round trip with their signature, from each of the 
   const body = { model, max_tokens: 64, tools: own }
   const { content } = await anthropic.messages.stream({ ...body, messages: userMessages('Weather?') }).finalMessage()
   const uses = content.flatMap((block) => (block.type === 'tool_use' ? [block] : []))
-  const answered = await anthropic.messages.create({
+  const firstAnswer = await anthropic.messages.create({
     ...body,
     messages: [
       ...userMessages('Weather?'),
@@ -95,7 +95,7 @@ test('parallel calls make the round trip with their signature, from each of the 
       },
     ],
   })
-  assert.equal(answered.stop_reason, 'end_turn')
+  assert.equal(firstAnswer.stop_reason, 'end_turn')
   assert.equal(signatureOf(), signature)
 
   vendor.script({ reply: twoCalls }, { reply: 'Cold.' })

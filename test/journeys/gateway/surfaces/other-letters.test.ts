@@ -63,9 +63,9 @@ test('no surface forwards a known field in different case, or a field set twice'
         headers: { authorization: `Bearer ${world.key.key}`, 'content-type': 'application/json' },
         body: `{${member},${text.slice(1)}`,
       })
-      const said = await answer.text()
-      assert.equal(answer.status, 400, `${path} ${field}: ${said}`)
-      assert.match(said, new RegExp(`\`${field.replace('.', '\\.')}\``))
+      const answerText = await answer.text()
+      assert.equal(answer.status, 400, `${path} ${field}: ${answerText}`)
+      assert.match(answerText, new RegExp(`\`${field.replace('.', '\\.')}\``))
     }
   }
   assert.equal(posts(), before)

@@ -135,11 +135,11 @@ test('types known to one vendor but not to another are still named as losses', a
   const response = await world.key.post(paths.a, asking('a', [{ role: 'user', content: parts }]))
   // Without it, a different question would be answered.
   assert.deepEqual([response.status, response.body.error.param], [400, 'messages.input_audio'])
-  const searched = [
+  const searchItems = [
     { role: 'assistant', content: [{ type: 'web_search_tool_result', tool_use_id: 's', content: [] }] },
     ...userMessages('and now?'),
   ]
-  const answer = await world.key.post(paths.b, asking('b', searched))
+  const answer = await world.key.post(paths.b, asking('b', searchItems))
   assert.equal(answer.headers.get('x-uk-losses'), 'messages.web_search_tool_result')
   const newer = { type: 'from_a_newer_client' }
   for (const surface of ['a', 'b', 'c', 'responses'] as const) {

@@ -125,11 +125,11 @@ test('requests in a workspace get suggestions from that workspace', async () => 
   const { person } = world
   const workspace_id = (await person.post('/workspaces', { name: 'Models of a team' })).body.data.id
   const endpoint = { workspace_id, slug: 'team', shape: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', test: false }
-  const brought = await person.post('/ai-gateway/provider-endpoints', {
+  const teamEndpoint = await person.post('/ai-gateway/provider-endpoints', {
     ...endpoint,
     models: [pricedModel('large-one')],
   })
-  assert.equal(brought.status, 201, brought.text)
+  assert.equal(teamEndpoint.status, 201, teamEndpoint.text)
   const answer = await person.post('/inference/text', {
     model: 'team/large-on',
     messages: userMessages('hi'),

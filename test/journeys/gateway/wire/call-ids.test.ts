@@ -50,19 +50,19 @@ for (const wire of allWires)
               const body = surface.ask(modelOf(wire), 'What time is it?', history, {
                 tools: [surface.tool('get_time')],
               })
-              const told = await call(world.key, surface, body, stream)
-              assert.equal(told.status, 200, `${at}: ${told.text}`)
+              const answerTurn = await call(world.key, surface, body, stream)
+              assert.equal(answerTurn.status, 200, `${at}: ${answerTurn.text}`)
               assert.deepEqual(
-                told.calls.map(({ name, arguments: words }) => [name, JSON.parse(words).zone]),
+                answerTurn.calls.map(({ name, arguments: words }) => [name, JSON.parse(words).zone]),
                 [
                   ['get_time', 'UTC'],
                   ['get_time', 'Asia/Tokyo'],
                 ],
                 at,
               )
-              ids.push(...told.calls.map(({ id }) => id))
-              const results = told.calls.map(({ id }) => ({ id, content: `09:0${turn}` }))
-              history = [...history, ...told.history, ...surface.results(results)]
+              ids.push(...answerTurn.calls.map(({ id }) => id))
+              const results = answerTurn.calls.map(({ id }) => ({ id, content: `09:0${turn}` }))
+              history = [...history, ...answerTurn.history, ...surface.results(results)]
             }
             assert.equal(new Set(ids).size, 6, `${at}: ${ids.join(' ')}`)
           }),

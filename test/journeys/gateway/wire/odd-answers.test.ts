@@ -41,8 +41,8 @@ const args: [sent: string, means: Json][] = [
 
 test('malformed arguments reach every surface as the object that they mean, whole and streamed', async () => {
   for (const wire of [wires.chat, wires.ollama, wires.responses])
-    for (const [sent, means] of args) {
-      const { whole, events } = answers[wire.name]({ calls: [{ id: 'call_x1', name: 'save', arguments: sent }] })
+    for (const [sentText, means] of args) {
+      const { whole, events } = answers[wire.name]({ calls: [{ id: 'call_x1', name: 'save', arguments: sentText }] })
       vendor.script = asAsked(wire, { whole, events })
       // Where bytes pass unchanged, so does the model's own text.
       for (const surface of surfaces.filter(({ path }) => path.endsWith('messages')))
@@ -52,7 +52,7 @@ test('malformed arguments reach every surface as the object that they mean, whol
           assert.deepEqual(
             calls.map((one) => JSON.parse(one.arguments)),
             [means],
-            `${wire.name}, ${sent}: ${text}`,
+            `${wire.name}, ${sentText}: ${text}`,
           )
         }
     }

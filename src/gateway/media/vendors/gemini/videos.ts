@@ -22,7 +22,7 @@ export const geminiVideos: DeferredMaker<VideoRequest> = {
   async submit(wire, request) {
     const { model, prompt, seconds, size, resolution, aspectRatio, seed, negativePrompt, providerOptions } = request
     const { firstFrame, lastFrame, references } = request
-    const known = size === null ? undefined : resolutions[Math.min(size.width, size.height)]
+    const namedSize = size === null ? undefined : resolutions[Math.min(size.width, size.height)]
     const answer = await wire.ask({
       method: 'POST',
       path: `/models/${nameSegment('model', model)}:predictLongRunning`,
@@ -42,7 +42,7 @@ export const geminiVideos: DeferredMaker<VideoRequest> = {
           parameters: withOptions(providerOptions, {
             sampleCount: 1,
             aspectRatio: aspectRatio ?? (size === null ? null : ratioOf(size)),
-            resolution: resolution ?? known,
+            resolution: resolution ?? namedSize,
             durationSeconds: seconds,
             seed,
             negativePrompt,
@@ -58,7 +58,7 @@ export const geminiVideos: DeferredMaker<VideoRequest> = {
       job: { name, ...(seconds !== null && { seconds }) },
       losses: [
         ...lossesIn(request, 'fps', 'audio'),
-        ...(size !== null && resolution === null && known === undefined ? ['size'] : []),
+        ...(size !== null && resolution === null && namedSize === undefined ? ['size'] : []),
       ],
     }
   },

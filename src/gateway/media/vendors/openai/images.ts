@@ -113,8 +113,8 @@ function resultOf(wire: MediaWire, answer: Json, losses: readonly string[]): Del
   }
 }
 
-function pictureOf(wire: MediaWire, { b64_json: base64, url, revised_prompt: revised }: Json): MadeFile {
-  const revisedPrompt = isWord(revised) ? revised : null
+function pictureOf(wire: MediaWire, { b64_json: base64, url, revised_prompt: newPrompt }: Json): MadeFile {
+  const revisedPrompt = isWord(newPrompt) ? newPrompt : null
   if (isWord(base64)) return fileOf(base64.replace(/^data:[^,]*,/, ''), revisedPrompt)
   if (!isWord(url)) throw badAnswer('The provider returned an image without bytes or a URL.')
   const data = dataOf(url)

@@ -29,15 +29,15 @@ const sizeIn = async (base64: string) => {
 }
 
 test('the OpenAI SDK generates, edits, and streams images with a model of another shape', async () => {
-  const made = await openai.images.generate({
+  const images = await openai.images.generate({
     model: 'sim/image',
     prompt: 'a red fox',
     n: 2,
     size: '512x256',
     output_format: 'webp',
   })
-  assert.equal(made.data?.length, 2)
-  for (const { b64_json: base64 } of made.data)
+  assert.equal(images.data?.length, 2)
+  for (const { b64_json: base64 } of images.data)
     assert.deepEqual(await sizeIn(base64!), { width: 512, height: 256, format: 'webp' })
   const linkResponse = await openai.images.generate({ model: 'sim/image', prompt: 'a fox', response_format: 'url' })
   assert.match(linkResponse.data![0]!.url!, /^data:image\/png;base64,/)

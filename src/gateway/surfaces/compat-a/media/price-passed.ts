@@ -96,9 +96,9 @@ function checkSomeTake(input: unknown, offers: readonly MediaOffer[]): void {
 const requestTo = ({ upstreamModel: model }: MediaOffer, request: PricedRequest): MediaRequest =>
   ({ ...request, model }) as MediaRequest
 
-function pricedAt(offer: MediaOffer, asked: PricedRequest, report: unknown, reservation: Nano | null) {
+function pricedAt(offer: MediaOffer, base: PricedRequest, report: unknown, reservation: Nano | null) {
   if (offer.endpoint.billing === 'free') return null
-  const request = requestTo(offer, asked)
+  const request = requestTo(offer, base)
   const units = tokensIn(report)
   const cost = costOf(request, units, offer, reservation)
   return cost.nano === null ? null : { usage: mediaUsage(request, units), priced: cost }

@@ -182,10 +182,10 @@ class MediaAnswer {
       model: offer.upstreamModel,
     }))
     const losses = lostAt(result.offer, further)
-    const [delivered] = result.delivered
-    if (delivered?.kind !== 'transcript') return refuse('bad_provider_answer')
+    const [delivery] = result.delivered
+    if (delivery?.kind !== 'transcript') return refuse('bad_provider_answer')
     result.settle('succeeded')
-    const { transcript } = delivered
+    const { transcript } = delivery
     if (answer.stream) return this.#events(result, losses, transcriptEvents(transcript, answer.format))
     const { type, body } = writeTranscript(transcript, answer.format)
     await this.#stream(result, losses, type, inOne(Buffer.from(body)))

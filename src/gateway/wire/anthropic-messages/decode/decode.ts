@@ -42,12 +42,12 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   if (version === '2026-10-21') refuseRetired(body)
   const model = string(body['model'], 'model') || missing('model')
   const limit = integer(body['max_tokens'], 'max_tokens', 0) ?? missing('max_tokens')
-  const given = list(body['messages'], 'messages') ?? missing('messages')
-  if (given.length === 0)
+  const messageList = list(body['messages'], 'messages') ?? missing('messages')
+  if (messageList.length === 0)
     refuse('invalid_parameter', { message: 'messages: at least one message is required', param: 'messages' })
   const metadata = object(body['metadata'], 'metadata')
   if (Object.keys(metadata ?? {}).some((name) => name !== 'user_id' && matters(metadata![name]))) losses.add('metadata')
-  const messages: CanonicalMessage[] = [...decodeSystem(body['system'], losses), ...decodeMessages(given, losses)]
+  const messages: CanonicalMessage[] = [...decodeSystem(body['system'], losses), ...decodeMessages(messageList, losses)]
   const canonical: CanonicalRequest = compact({
     model,
     messages,

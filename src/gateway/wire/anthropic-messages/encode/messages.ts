@@ -34,7 +34,7 @@ export function encodeMessages(
   const first = messages.findIndex(({ role }) => role !== 'system')
   const leading = first === -1 ? messages : messages.slice(0, first)
   const system = leading.flatMap(({ content }) => blocks(content, rules))
-  const merged: AnthropicMessage[] = []
+  const turns: AnthropicMessage[] = []
   for (const message of messages.slice(leading.length)) {
     const role = message.role === 'tool' || (message.role === 'system' && !rules.midSystem) ? 'user' : message.role
     const content =
@@ -42,12 +42,12 @@ export function encodeMessages(
         ? wrapInTag(blocks(message.content, rules))
         : blocks(message.content, rules)
     if (content.length === 0) continue
-    const last = merged.at(-1)
+    const last = turns.at(-1)
     if (last?.role === role) last.content.push(...content)
-    else merged.push({ role, content })
+    else turns.push({ role, content })
   }
-  trimEnd(merged.at(-1))
-  const nonEmpty = merged.filter(({ content }) => content.length > 0)
+  trimEnd(turns.at(-1))
+  const nonEmpty = turns.filter(({ content }) => content.length > 0)
   // "at least one message is required"
   return {
     system,

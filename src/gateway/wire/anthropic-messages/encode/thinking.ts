@@ -44,8 +44,9 @@ export function thinkingOf(canonical: CanonicalRequest, maxTokens: number, quirk
     const effort = effortWord(requested.effort ?? effortOf(requested.max_tokens!, maxTokens), quirks)
     return { thinking: { type: 'adaptive', display: requested.exclude ? 'omitted' : 'summarized' }, effort, on: true }
   }
-  const asked = requested.max_tokens ?? Math.floor(shares[requested.effort as Exclude<Effort, 'none'>] * maxTokens)
-  const budget = Math.min(Math.max(asked, LEAST_BUDGET), maxTokens - 1)
+  const requestedBudget =
+    requested.max_tokens ?? Math.floor(shares[requested.effort as Exclude<Effort, 'none'>] * maxTokens)
+  const budget = Math.min(Math.max(requestedBudget, LEAST_BUDGET), maxTokens - 1)
   if (budget < LEAST_BUDGET) {
     losses.add('reasoning')
     return { on: false }

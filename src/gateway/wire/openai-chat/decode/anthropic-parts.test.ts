@@ -62,8 +62,12 @@ test('a result may contain parts of either vendor; parts a turn can’t represen
     { role: 'user', content: [{ ...result, content: parts }] },
   ]
   const { canonical, losses } = decode({ model: 'm', messages })
-  const [held] = canonical.messages[2]!.content
-  assert.deepEqual(held?.type === 'tool_result' && held.content.map(({ type }) => type), ['text', 'image', 'image'])
+  const [resultPart] = canonical.messages[2]!.content
+  assert.deepEqual(resultPart?.type === 'tool_result' && resultPart.content.map(({ type }) => type), [
+    'text',
+    'image',
+    'image',
+  ])
   assert.deepEqual(losses, ['messages.tool_reference'])
 })
 

@@ -130,22 +130,23 @@ function responseFormat(body: Json, losses: Losses): CanonicalRequest['response_
 
 /** Reads OpenRouter's `reasoning`, OpenAI's `reasoning_effort`, and `reasoningEffort`, which some clients send. */
 function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
-  const given = object(body['reasoning'], 'reasoning') ?? {}
+  const reasoningField = object(body['reasoning'], 'reasoning') ?? {}
   const word =
-    string(given['effort'], 'reasoning.effort') ??
+    string(reasoningField['effort'], 'reasoning.effort') ??
     string(body['reasoning_effort'], 'reasoning_effort') ??
     string(body['reasoningEffort'], 'reasoningEffort') ??
-    (given['enabled'] === false
+    (reasoningField['enabled'] === false
       ? 'none'
-      : given['enabled'] === true && given['max_tokens'] == null
+      : reasoningField['enabled'] === true && reasoningField['max_tokens'] == null
         ? 'medium'
         : undefined)
   const effort = efforts.find((one) => one === word)
   if (word !== undefined && effort === undefined) losses.add('reasoning_effort')
-  const exclude = boolean(given['exclude'], 'reasoning.exclude') ?? (body['include_reasoning'] === false || undefined)
+  const exclude =
+    boolean(reasoningField['exclude'], 'reasoning.exclude') ?? (body['include_reasoning'] === false || undefined)
   const reasoning = compact({
     effort: effort,
-    max_tokens: integer(given['max_tokens'], 'reasoning.max_tokens', 0),
+    max_tokens: integer(reasoningField['max_tokens'], 'reasoning.max_tokens', 0),
     exclude,
   })
   return Object.keys(reasoning).length > 0 ? reasoning : undefined

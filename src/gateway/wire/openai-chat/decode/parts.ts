@@ -59,8 +59,8 @@ function decodePart(value: unknown, at: string, role: string, losses: Losses): C
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
 function imageOf(part: Json, at: string, losses: Losses): Media {
-  const given = part['image_url']
-  const image = typeof given === 'string' ? { url: given } : (object(given, `${at}.image_url`) ?? {})
+  const imageField = part['image_url']
+  const image = typeof imageField === 'string' ? { url: imageField } : (object(imageField, `${at}.image_url`) ?? {})
   const param = `${at}.image_url.url`
   const source = sourceOf(string(image['url'], param) ?? missing(param))
   if (!source)

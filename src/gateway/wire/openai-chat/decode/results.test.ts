@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { hi, toClaude } from '../../translating.test.ts'
 import { decode } from './decode.ts'
 
-const read = (...messages: object[]) => {
+const decodeMessages = (...messages: object[]) => {
   const { canonical, losses } = decode({ model: 'm', messages: [hi, ...messages] })
   return { messages: canonical.messages.slice(1), losses }
 }
@@ -16,7 +16,7 @@ test('many duplicates of a long result are read quickly', () => {
   const long = { type: 'tool_result', tool_use_id: 'a', content: Array.from({ length: n }, () => text('x')) }
   const twins = Array.from({ length: n }, () => ({ type: 'tool_result', tool_use_id: 'a', content: 'y' }))
   const from = process.cpuUsage()
-  const { messages } = read(assistantTurn, { role: 'user', content: [long, ...twins] })
+  const { messages } = decodeMessages(assistantTurn, { role: 'user', content: [long, ...twins] })
   const { user } = process.cpuUsage(from)
   assert.equal(messages[1]!.content.length, 1)
   assert.ok(user < 2_000_000, `${user} µs`)
@@ -29,15 +29,15 @@ test('of two formats of one result the one with content is kept, and different c
     content: [{ type: 'tool_result', tool_use_id: 'a', content }],
   })
   const real = [{ type: 'tool_result', id: 'a', content: [text('real')], is_error: false }]
-  for (const [toolText, lost] of [
+  for (const [toolText, lostNames] of [
     [[foreign(), own('real')], []],
     [[own(''), foreign('real')], []],
     [[foreign('real'), own('')], []],
     [[foreign(), foreign(), own('real'), foreign('real')], []],
     [[foreign(), own('real'), foreign('other')], ['messages.tool_result']],
   ] as const) {
-    const { messages, losses } = read(assistantTurn, ...toolText)
-    assert.deepEqual([messages.slice(1), losses], [[{ role: 'tool', content: real }], lost])
+    const { messages, losses } = decodeMessages(assistantTurn, ...toolText)
+    assert.deepEqual([messages.slice(1), losses], [[{ role: 'tool', content: real }], lostNames])
   }
 })
 
@@ -53,7 +53,7 @@ test('user content beside a result moves behind the results that follow', () => 
   })
   const next = { role: 'assistant', content: 'Well.' }
   const decodeAll = (...messages: object[]) =>
-    read(both, ...messages)
+    decodeMessages(both, ...messages)
       .messages.slice(1)
       .map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : 'id' in part && part.id)).join())
   assert.deepEqual(decodeAll(foreign('a', 'go'), own('b'), own('c')), ['a', 'b', 'c', 'go'])

@@ -147,9 +147,9 @@ function reasoning(
   if (quirks.reasoning === 'switch') return { thinking }
   if (quirks.reasoning === 'thinking')
     return on ? { thinking, reasoning_effort: effortFor(word, quirks.efforts) } : { thinking }
-  const known = effortFor(word, quirks.efforts)
-  if (known === null) losses.add('reasoning')
-  return known === null ? {} : { reasoning_effort: known }
+  const supportedEffort = effortFor(word, quirks.efforts)
+  if (supportedEffort === null) losses.add('reasoning')
+  return supportedEffort === null ? {} : { reasoning_effort: supportedEffort }
 }
 
 function toolChoice({ tool_choice: choice }: CanonicalRequest, names: ToolNames): unknown {

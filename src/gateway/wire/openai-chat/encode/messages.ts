@@ -125,9 +125,9 @@ function toolMessages(content: CanonicalPart[], rules: MessageRules): Json[] {
     })
     const text = words.join('\n')
     if (part.cache !== undefined && !rules.quirks.openrouter) rules.losses.add('cache_control')
-    const said = part.is_error ? `Error: ${text}` : text
+    const body = part.is_error ? `Error: ${text}` : text
     const isMarked = part.cache !== undefined && rules.quirks.openrouter
-    const content = isMarked ? [{ type: 'text', text: said, ...marksOf(part.cache) }] : said
+    const content = isMarked ? [{ type: 'text', text: body, ...marksOf(part.cache) }] : body
     return [{ role: 'tool', tool_call_id: rules.ids(part.id), content }]
   })
   return media.length === 0 ? messages : [...messages, { role: 'user', content: userContent(media, rules) }]

@@ -12,15 +12,15 @@ const BRIDGE = 'Understood.'
 export function inOrder(messages: readonly Json[], order: RoleOrder | null): Json[] {
   if (order === null) return [...messages]
   const output: Json[] = []
-  for (const [at, given] of messages.entries()) {
-    if (saysNothing(given)) continue
+  for (const [at, source] of messages.entries()) {
+    if (saysNothing(source)) continue
     const before = output.at(-1)?.['role'] as keyof RoleOrder | undefined
     const mayFollow = (message: Json): boolean => {
       const following = before === undefined ? undefined : (order[before] as readonly string[] | undefined)
       return following === undefined || following.includes(String(message['role']))
     }
-    const isMoved = given['role'] === 'system' && (at === messages.length - 1 || !mayFollow(given))
-    const message = isMoved ? asUser(given) : given
+    const isMoved = source['role'] === 'system' && (at === messages.length - 1 || !mayFollow(source))
+    const message = isMoved ? asUser(source) : source
     if (!mayFollow(message)) output.push({ role: 'assistant', content: BRIDGE })
     output.push(message)
   }

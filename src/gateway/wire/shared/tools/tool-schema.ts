@@ -194,8 +194,8 @@ function inlined(
     work.losses.add('tools.parameters.$ref')
     return own
   }
-  const { $defs: _, definitions: __, ...found } = target
-  return { ...(inlined(found, work, [...inside, reference], stays) as Json), ...own }
+  const { $defs: _, definitions: __, ...inlinedTarget } = target
+  return { ...(inlined(inlinedTarget, work, [...inside, reference], stays) as Json), ...own }
 }
 
 function eachSchema(schema: Json, change: (schema: unknown) => unknown): Json {
