@@ -31,7 +31,7 @@ const buckets = [
 const pricedModels = models.flatMap((model) => (model.pricing ? [{ ...model, pricing: model.pricing }] : []))
 
 test('the snapshot matches what the sources produce', () => {
-  assert.deepEqual({ sources: sources, models: models }, condense())
+  assert.deepEqual({ sources, models }, condense())
 })
 
 test('every model has one slug, made of its provider and its upstream name', () => {

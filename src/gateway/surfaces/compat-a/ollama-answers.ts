@@ -1,6 +1,6 @@
 import type { AnswerAbout } from '../../model/answer-about.ts'
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../model/json.ts'
-import { withReasoningContent } from '../../wire/openai-chat/write/said-reasoning.ts'
+import { withReasoningContent } from '../../wire/openai-chat/write/reasoning-fields.ts'
 import type { Redraft } from '../../passthrough/redraft.ts'
 import { bareErrors } from './bare-errors.ts'
 

@@ -1,4 +1,4 @@
-import { compatAPassed } from '../compat-a/passed.ts'
+import { compatAPassed } from '../compat-a/passthrough.ts'
 import { compatAResponses } from '../compat-a/responses.ts'
 import { compatB } from '../compat-b/surface.ts'
 import type { Surface } from '../../request/surface.ts'

@@ -13,7 +13,7 @@ export function sealSignature({ signature, redacted, format, id }: Opaque): stri
 
 /** Reverses `sealSignature`. A signature that isn't our envelope is the vendor's. */
 export const openSignature = (signature: string): Opaque =>
-  openEnvelope(signature) ?? { signature: signature, format: ANTHROPIC_FORMAT }
+  openEnvelope(signature) ?? { signature, format: ANTHROPIC_FORMAT }
 
 /** True for what Anthropic itself takes back: its own signatures and redacted blocks. */
 export const isAnthropic = ({ signature, redacted, format }: Opaque): boolean =>

@@ -167,7 +167,7 @@ test('the cause of a failed or canceled response is reported wherever it appears
         readAnswer({ ...response, status }),
       ]
       for (const chunks of answers) {
-        const { error, usage: usage } = fold(chunks)
+        const { error, usage } = fold(chunks)
         assert.match(error?.message ?? '', words, JSON.stringify([status, cause]))
         assert.equal(error?.kind, kind, JSON.stringify([status, cause]))
         assert.equal(usage?.total_tokens, 130)

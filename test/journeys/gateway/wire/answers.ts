@@ -113,7 +113,7 @@ function anthropic({ text = '', calls = [] }: AnswerContent): WireAnswer {
     ]
   })
   return {
-    whole: { ...head, content, stop_reason, usage: usage },
+    whole: { ...head, content, stop_reason, usage },
     events: [
       { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage: usage } },
       ...blocks,

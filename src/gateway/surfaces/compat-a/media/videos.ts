@@ -72,7 +72,7 @@ function askIn(bytes: Buffer, contentType: string | undefined): VideoAsk {
   const ask = {
     model: fields.text('model') ?? MODEL,
     prompt: fields.needed('prompt'),
-    seconds: seconds,
+    seconds,
     size: size === null ? null : `${size.width}x${size.height}`,
     reference: reference === undefined ? null : pictureOf(reference),
   }

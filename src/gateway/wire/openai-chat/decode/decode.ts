@@ -145,7 +145,7 @@ function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] 
   const exclude =
     boolean(reasoningField['exclude'], 'reasoning.exclude') ?? (body['include_reasoning'] === false || undefined)
   const reasoning = compact({
-    effort: effort,
+    effort,
     max_tokens: integer(reasoningField['max_tokens'], 'reasoning.max_tokens', 0),
     exclude,
   })

@@ -6,7 +6,7 @@ import { writePictures, writeSound } from '../media.ts'
 import { compact, type Json, objectOf, textOf } from '../../../model/json.ts'
 import type { ChatSurface } from './errors.ts'
 import { isSealed, writeClientDetails } from '../reasoning.ts'
-import { hidesReasoning } from './said-reasoning.ts'
+import { hidesReasoning } from './reasoning-fields.ts'
 import { writeUsage, writeUsageWithCost } from '../usage.ts'
 
 export const answerId = (id: string, surface: ChatSurface): string =>
@@ -29,7 +29,7 @@ export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout, surface
     ...(!hidesReasoning(about.request) && writeReasoning(answer, surface)),
     ...(answer.images.length > 0 && { images: writePictures(answer.images) }),
     ...(sound !== null && { audio: sound }),
-    ...(annotations.length > 0 && { annotations: annotations }),
+    ...(annotations.length > 0 && { annotations }),
     tool_calls:
       calls.length === 0
         ? undefined

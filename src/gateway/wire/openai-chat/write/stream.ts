@@ -8,7 +8,7 @@ import { compact, type Json } from '../../../model/json.ts'
 import { type ChatSurface, errorOfA, errorOfC } from './errors.ts'
 import { writePictures } from '../media.ts'
 import { isSealed, writeClientDetails, writeTextDetail } from '../reasoning.ts'
-import { hidesReasoning } from './said-reasoning.ts'
+import { hidesReasoning } from './reasoning-fields.ts'
 import { answerId } from './answer.ts'
 import { writeUsage, writeUsageWithCost } from '../usage.ts'
 

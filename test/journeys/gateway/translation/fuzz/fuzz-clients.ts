@@ -46,7 +46,7 @@ const exchange = fc
   .tuple(words, words, calls, fc.option(words, { freq: 4 }))
   .map(([user, text, calls, system]): Step[] => [
     { user },
-    { said: text, calls: calls },
+    { said: text, calls },
     ...(system === null ? [] : [{ system }]),
   ])
 export const talk: fc.Arbitrary<Talk> = fc
