@@ -106,7 +106,7 @@ test(
     await editor.getByText('at dawn').waitFor()
     await editor.focus()
     await alice.patch(`/drive/files/${fileId}`, { content: '# Views\n\nof **the sea**\n' })
-    await page.getByText('Somebody has saved version 3 meanwhile.').waitFor()
+    await page.getByText('Another user saved version 3.').waitFor()
     await page.keyboard.press('Control+s')
     await page.getByRole('alertdialog', { name: 'Conflict' }).getByText('of **the sea**').waitFor()
     await page.getByRole('button', { name: 'Save your version' }).click()

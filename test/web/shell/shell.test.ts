@@ -21,7 +21,7 @@ test('the setup guide connects a provider, gets a first response and creates a w
   const { page } = visitor
   await signIn(page, aki)
   await page.getByRole('heading', { level: 1, name: 'Welcome, Aki' }).waitFor()
-  await page.getByText('As soon as somebody answers').waitFor()
+  await page.getByText('Connect a provider to send your first message.').waitFor()
   await page.getByLabel('Provider', { exact: true }).selectOption('openai')
   // The OpenAI preset points to a server on this machine.
   const at = '/ai-gateway/provider-endpoints'
@@ -32,7 +32,7 @@ test('the setup guide connects a provider, gets a first response and creates a w
   })
   await page.getByLabel('API key').fill('sk-wrong')
   await page.getByRole('button', { name: 'Connect provider' }).click()
-  await page.getByText('Nothing was kept; try again.').waitFor()
+  await page.getByText('Nothing was saved. Try again.').waitFor()
   assert.equal((await aki.get(at)).body.data.length, 0)
   await page.getByLabel('API key').fill(openai.key)
   await page.getByRole('button', { name: 'Connect provider' }).click()
@@ -41,7 +41,7 @@ test('the setup guide connects a provider, gets a first response and creates a w
   await page.getByLabel('Model', { exact: true }).fill('gpt-4o')
   await page.getByRole('option', { name: 'openai/gpt-4o GPT-4o', exact: true }).click()
   openai.script({ reply: 'Hello, **Aki**.' })
-  await page.getByRole('button', { name: 'Ask', exact: true }).click()
+  await page.getByRole('button', { name: 'Send message', exact: true }).click()
   const answer = page.getByRole('group', { name: 'Response' })
   await answer.locator('strong', { hasText: 'Aki' }).waitFor()
   await page.getByRole('link', { name: 'Continue in this chat' }).waitFor()
@@ -193,8 +193,8 @@ test('missing pages, permissions, connections and credits, and app updates, show
   await page.keyboard.press('Enter')
   const unpaid = page.getByRole('region', { name: 'Not paid for' })
   await unpaid.getByText('You have no credits left for this model.').waitFor()
-  await unpaid.getByRole('button', { name: 'Ask the administrator' }).click()
-  await unpaid.getByText('The administrator was asked').waitFor()
+  await unpaid.getByRole('button', { name: 'Request credits' }).click()
+  await unpaid.getByText('You requested credits').waitFor()
   const [asked] = (await root.get('/admin/credit-requests?status=pending')).body.data
   assert.equal(asked.name, 'Ben')
 
@@ -210,11 +210,11 @@ test('missing pages, permissions, connections and credits, and app updates, show
   page.on('request', (one) => void (one.isNavigationRequest() && one.url().endsWith('/app/accounts') && loads++))
   await page.route('**/app/assets/accounts-*.js', (route) => route.fulfill({ status: 404 }))
   await page.goto('/app/accounts')
-  await page.getByText('A part of the app could not be loaded').waitFor()
+  await page.getByText('Part of the app couldn’t be loaded').waitFor()
   assert.equal(loads, 2)
   await page.unroute('**/app/assets/accounts-*.js')
   visitor.wrongs.splice(0)
-  await page.getByRole('button', { name: 'Reload now' }).click()
+  await page.getByRole('button', { name: 'Reload page' }).click()
   await page.getByText('The administrator of this instance can give you access.').waitFor()
 
   // An update: the connection drops, and the server returns with a new app.
@@ -234,9 +234,9 @@ test('missing pages, permissions, connections and credits, and app updates, show
     })
   })
   await context.setOffline(false)
-  await page.getByText('A new version is here.').waitFor()
+  await page.getByText('A new version is available.').waitFor()
   await page.getByText('You are offline.').waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Reload now' }).waitFor()
+  await page.getByRole('button', { name: 'Reload page' }).waitFor()
   const ofTheNetwork = /ERR_INTERNET_DISCONNECTED|ERR_FAILED|Failed to load resource/
   assert.deepEqual(
     visitor.wrongs.filter((wrong) => !ofTheNetwork.test(wrong)),
