@@ -14,7 +14,6 @@ export interface BackupOptions {
   to: string
   /** Includes the root key, encrypted with this passphrase. */
   passphrase: string | null
-  /** Number of backups to keep in the folder. */
   keep: number | null
   json: boolean
 }

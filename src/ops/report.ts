@@ -1,6 +1,5 @@
 import type { Progress } from '#infra/backup/progress.ts'
 
-/** Messages go to stderr, data to stdout. */
 export const say = (words: string): void => void process.stderr.write(`${words}\n`)
 
 const units = ['B', 'KB', 'MB', 'GB', 'TB']

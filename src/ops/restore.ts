@@ -25,7 +25,6 @@ export interface RestoreOptions {
   passphrase: string | null
   /** Restores even if encrypted values can't be read. */
   withoutKey: boolean
-  /** Restores a backup without a signature. */
   unsigned: boolean
   /** Continues work that was in progress at the time of the backup. */
   resume: boolean
@@ -101,7 +100,6 @@ export async function restore(
   return 0
 }
 
-/** Loads the rows into a temporary PostgreSQL. */
 async function tryDatabase(
   source: Source,
   listed: readonly ListedBlob[],

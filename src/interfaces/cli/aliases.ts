@@ -102,7 +102,6 @@ const commands: readonly (readonly [typed: string, meant: string])[] = [
   ['teams switch', 'workspaces use'],
 ]
 
-/** What `uk` with only a verb may mean. */
 const bare: Readonly<Record<string, readonly string[]>> = {
   ls: ['chats list', 'drive list', 'computers list'],
   list: ['chats list', 'drive list', 'computers list'],
@@ -118,7 +117,7 @@ const bare: Readonly<Record<string, readonly string[]>> = {
 }
 export const bareVerb = (word: string): readonly string[] => bare[word] ?? []
 
-/** The command that the first words are an alias of, followed by the other words. */
+/** Replaces the first words by the command they are an alias of. */
 export function expandCommand(words: readonly string[]): string[] {
   for (const [typed, meant] of commands) {
     const parts = typed.split(' ')
@@ -127,12 +126,11 @@ export function expandCommand(words: readonly string[]): string[] {
   return [...words]
 }
 
-/** The area with this alias or singular; undefined without one. */
 export function areaOf(word: string): string | undefined {
   const names = Object.keys(contracts).map(kebab)
   return areas[word] ?? names.find((name) => name === `${word}s`)
 }
 
-/** The first words that are aliases, for tests and suggestions. */
+/** For tests: a typo that is an alias is a valid word. */
 export const isAlias = (word: string): boolean =>
   areaOf(word) !== undefined || commands.some(([typed]) => typed.split(' ')[0] === word) || word in bare

@@ -75,7 +75,6 @@ function commandIn({ words, special }: Around): string {
 const usageHint = ({ exit }: Stop, around: Around): string | undefined =>
   exit === 'usage' && around.words.length > 0 ? `See \`uk ${commandIn(around)} --help\`.` : undefined
 
-/** Names the option that sets the rejected field. */
 function optionFor(param: string | undefined, { special }: Around): string {
   if (param === undefined) return ''
   const option = `--${kebab(param.split('.')[0]!)}`

@@ -86,7 +86,6 @@ function commandHelp(listed: ListedEndpoint, terminal: Terminal): string {
   const { kind } = endpoint.reply
   const useful = optionPairs().filter(([words]) => {
     const option = words.split(' ')[0]!.slice(2)
-    // A command's own field hides the global option of the same name.
     if (fields.some(({ flag }) => flag === option)) return false
     if (option === 'output' && fileOf(listed.name) !== undefined) return true
     return optionFits(option, isOnItsWay(listed) ? 'operation' : kind, endpoint.auth === 'session')

@@ -43,7 +43,6 @@ function isAbbreviation(given: string, name: string): boolean {
   return at === given.length
 }
 
-/** Share of letter pairs that two words have in common. */
 function alike(a: string, b: string): number {
   const [one, other] = [pairsOf(a), pairsOf(b)]
   return (2 * [...one].filter((pair) => other.has(pair)).length) / (one.size + other.size)

@@ -80,7 +80,6 @@ export const shown = (text: string, { interactive }: Terminal): string => (inter
 const wide = /\p{Emoji_Presentation}|[\p{sc=Han}\p{sc=Hangul}\p{sc=Hiragana}\p{sc=Katakana}\uff01-\uff60]/u
 const joined = /^\p{M}+$/u
 
-/** Width in terminal columns. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length
   let width = 0

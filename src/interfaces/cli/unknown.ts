@@ -6,7 +6,6 @@ import { Stop } from './exit.ts'
 import { didYouMean, nearWords } from './near.ts'
 import { type Found, commandGroups } from './resolve.ts'
 
-/** Builds the error for an unknown command, with the most likely commands. */
 export async function unknownCommand(
   match: Exclude<Found, { kind: 'command' }>,
   words: readonly string[],

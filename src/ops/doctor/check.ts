@@ -2,7 +2,6 @@
 export interface CheckResult {
   status: 'ok' | 'off' | 'warn' | 'fail'
   message: string
-  /** How to fix it. */
   advice?: string
 }
 

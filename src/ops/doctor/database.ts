@@ -20,7 +20,6 @@ export async function checkDatabase(client: pg.ClientBase, { databaseUrl }: Conf
   return ok(`${words}.`)
 }
 
-/** Checks that all tables exist and match this version. */
 export async function checkSchema(client: pg.ClientBase): Promise<CheckResult> {
   const { rows: there } = await client.query(`select to_regclass('migrations') is not null as there`)
   if (!there[0].there) return off('The database is empty.', 'Start the server once to create the tables.')
@@ -78,7 +77,6 @@ export async function checkJobs(client: pg.ClientBase): Promise<CheckResult> {
   return ok('Background jobs run on time.')
 }
 
-/** Counts the values encrypted with each root key. */
 export async function sealedWith(client: pg.ClientBase): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const { table, columns } of allSealed)
@@ -148,7 +146,6 @@ async function failedCalls(client: pg.ClientBase): Promise<Failing[]> {
   return rows
 }
 
-/** The smallest ULID at this time. */
 function firstIdSince(ms: number): string {
   const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
   let head = ''
@@ -158,7 +155,6 @@ function firstIdSince(ms: number): string {
 
 const OLD_MS = 2 * 86_400_000
 
-/** Checks the age of the last backup recorded by `uk backup`. */
 export async function checkBackups(client: pg.ClientBase): Promise<CheckResult> {
   const advice = 'Schedule `uk backup --to <folder> --keep 14` every night.'
   const { rows } = await client.query<{ at: string; where: string }>(

@@ -9,8 +9,6 @@ import { presentKeys } from '../instance.ts'
 import { sizeWords } from '../report.ts'
 import { type CheckResult, fail, off, ok, plural, warn, wordsOf } from './check.ts'
 
-/** Checks of this machine: folders, keys, disks and file storage. */
-
 export function checkSettings(warnings: readonly string[]): CheckResult {
   if (warnings.length === 0) return ok('All settings are valid.')
   return warn(warnings.join('; '), 'Run `uk config` to list all settings.')

@@ -2,8 +2,6 @@ import type { Config } from '#config'
 import { type CheckResult, fail, off, ok, warn, wordsOf } from './check.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Checks of other services: mail server, public address and bus. */
-
 export async function checkMail({ smtpUrl }: Config): Promise<CheckResult> {
   if (smtpUrl === null)
     return off('Email is off. Share invitations as links.', 'To turn it on, set SMTP_URL and UK_MAIL_FROM.')

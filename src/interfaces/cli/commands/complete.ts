@@ -7,7 +7,6 @@ import { callerOf } from '../server/caller.ts'
 import { type Kind, kindOf, namesOf, pathsFrom } from '../server/names.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** What a word can name. */
 type Named = Kind | 'file' | 'model'
 
 /** Options with the same meaning in every command. */
@@ -19,7 +18,6 @@ const options: Readonly<Record<string, Named>> = {
   '--model': 'model',
   '-m': 'model',
 }
-/** Special commands and what their argument names. */
 const specials: Readonly<Record<string, Named>> = {
   chat: 'chat',
   'workspaces use': 'workspace',
@@ -91,7 +89,6 @@ function named(endpoint: Parameters<typeof kindOf>[0], field: string): Named | n
   return kind === undefined || kind === 'member' ? null : kind
 }
 
-/** Counts positional values. */
 function placedIn(words: readonly string[], fields: readonly Field[]): number {
   let count = 0
   for (let i = 0; i < words.length; i++) {

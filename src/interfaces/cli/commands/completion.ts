@@ -7,18 +7,15 @@ import { commandGroups } from '../resolve.ts'
 import type { Terminal } from '../terminal.ts'
 import { topics } from '../help/topics.ts'
 
-/** The part of a special command that completion needs. */
 interface Special {
   words: readonly string[]
   usage: string
   summary: string
 }
-/** A possible next word and its description. */
 interface Word {
   word: string
   about: string
 }
-/** Possible next words by the words before them. */
 interface Tree {
   next: Map<string, Word[]>
   /** `chats list` → its flags. */
@@ -90,7 +87,6 @@ function readFlags(listed: ListedEndpoint, words: string, tree: Tree): void {
 
 const sentence = ({ description }: Field): string => description.split(/(?<=\.)\s/)[0]!
 
-/** Single-quoted for bash and zsh. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const joined = (words: readonly Word[]): string => quote(words.map(({ word }) => word).join(' '))
 /** Longer words first: `chats list` must match before `chats`. */

@@ -78,7 +78,6 @@ export async function read(words: readonly string[]): Promise<ComputerOptions> {
   }
 }
 
-/** Engine settings from the options; null without any. */
 function enginesIn(input: Record<string, string | undefined>): KeptEngines | null {
   const settings = Object.fromEntries(
     Object.entries(ENGINE_FLAGS).flatMap(([name, { flag }]) => {
@@ -248,7 +247,6 @@ export async function joinServer(options: ComputerOptions, terminal: Terminal): 
   terminal.err(`The server can use: ${allows.join(', ') || 'nothing'}. File access: ${roots.join(', ')}.`)
 }
 
-/** Arguments that start the same daemon again, now that this machine is paired. */
 const again = ({ allows, roots, engines, url, updates, keeperUnit }: ComputerOptions): string[] => [
   ...(allows === null ? [] : ['--allow', allows.join(',')]),
   ...(roots ?? []).flatMap((root) => ['--root', root]),

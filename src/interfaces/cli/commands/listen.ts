@@ -24,7 +24,6 @@ const fields = [
 ]
 const MOST_PAUSE_MS = 10_000
 
-/** A change event of `GET /realtime/subscribe`. */
 interface Change {
   type: string
   resource: { type: string; id: string } | null

@@ -60,7 +60,6 @@ function explained(error: unknown): { type: string; message: string } {
   return { type: 'unavailable', message: `Can't reach the server: ${why}. Set UK_ORIGIN to use another server.` }
 }
 
-/** The server's response when a user must approve first. */
 interface InputRequired {
   resultType: 'input_required'
   inputRequests: { consent: { params: { message: string } } }

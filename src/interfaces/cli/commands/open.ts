@@ -10,7 +10,6 @@ import { targetOf } from '../server/credentials.ts'
 import { type Kind, idOf } from '../server/names.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Pages without a resource. */
 const pages: Readonly<Record<string, string>> = {
   home: '/',
   usage: '/ai-routing/usage',
@@ -20,7 +19,6 @@ const pages: Readonly<Record<string, string>> = {
   shared: '/shared-with-me',
   invitations: '/invitations',
 }
-/** Resources with their own page. */
 const things: Readonly<Record<string, { kind: Kind; path: string }>> = {
   chat: { kind: 'chat', path: '/chats/' },
   automation: { kind: 'automation', path: '/automations/' },
@@ -52,7 +50,6 @@ export async function open(words: readonly string[], terminal: Terminal): Promis
   return openInApp(`${thing.path}${await idOf(thing.kind, name, call)}`, globals, terminal, print)
 }
 
-/** Opens a page in the browser, or prints the link without a desktop. */
 export async function openInApp(path: string, globals: Globals, terminal: Terminal, print = false): Promise<number> {
   const { origin } = await targetOf(terminal, globals)
   const url = `${origin}/app${path === '/' ? '' : path}`

@@ -5,7 +5,6 @@ export interface Special {
   words: readonly string[]
   usage: string
   summary: string
-  /** Further paragraphs of its help. */
   more: string
   /** Default: the bare command. */
   examples?: readonly string[]

@@ -4,7 +4,6 @@ import type { Field } from '../input/fields.ts'
 
 const plain = { text: 'text', time: 'time', day: 'day', number: 'number', list: 'item', json: 'json' } as const
 
-/** Placeholders by the last part of the field's name. */
 const words: Readonly<Record<string, string>> = {
   email: 'address',
   url: 'url',

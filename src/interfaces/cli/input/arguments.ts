@@ -12,7 +12,6 @@ export interface Parsed {
 /** Prompts for a missing field; undefined where there is no terminal. */
 export type Fill = (field: Field, globals: Globals) => Promise<string | undefined>
 
-/** Reads the text of `@file` or `-` (stdin). */
 export type ReadText = (from: string) => Promise<string>
 
 /** Parses the words into an input by the contract's types. The server validates the values. */

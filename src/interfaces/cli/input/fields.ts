@@ -4,10 +4,8 @@ import { exampleOf } from '../../example.ts'
 import { type Schema, convert, resolve } from '../../schemas.ts'
 import { kebab } from '../../words.ts'
 
-/** How command-line words become a field's value. */
 export type Kind = 'text' | 'time' | 'day' | 'number' | 'switch' | 'list' | 'json'
 
-/** An endpoint's input field on the command line. */
 export interface Field {
   name: string
   /** `--page-size` without the dashes. */
@@ -25,7 +23,6 @@ export interface Field {
   /** Takes each remaining word as a value: `uk drive upload a.txt b.txt`. */
   several?: true | undefined
   description: string
-  /** Allowed values of an enum. */
   choices: readonly string[]
   /** Values that start with `@` but aren't files, such as the schedule `@daily`. */
   atWords?: readonly string[]
@@ -33,7 +30,6 @@ export interface Field {
   ofThings: boolean
   /** A file: a local path, a drive file's ID, a URL, or JSON. */
   source?: true
-  /** An example value; for a list, an example item. */
   example: unknown
 }
 
@@ -85,7 +81,6 @@ export function fieldsOf(endpoint: AnyEndpoint): Field[] {
     : [...fields, localFiles]
 }
 
-/** Whether the command uploads local files. */
 export const takesFiles = ({ takes, parts }: AnyEndpoint): boolean => takes === 'multipart' && parts === undefined
 
 const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
@@ -94,7 +89,6 @@ const isThing = (schema: Schema, defs: Record<string, Schema>): boolean => {
   return forms ? forms.every((form) => isThing(form, defs)) : type === 'object'
 }
 
-/** Whether the schema is a union of file sources. */
 function isSource({ anyOf, oneOf }: Schema, defs: Record<string, Schema>): boolean {
   const kinds = (anyOf ?? oneOf ?? []).map((form) => resolve(form, defs).properties?.kind?.const)
   return ['file', 'url', 'base64'].every((kind) => kinds.includes(kind))
@@ -160,7 +154,6 @@ export const positionals = (fields: readonly Field[]): Field[] => [
 const isPlaced = ({ kind, source }: Field): boolean =>
   ['text', 'time', 'day', 'number'].includes(kind) || (source === true && kind !== 'list')
 
-/** A field of a command that isn't an endpoint. */
 export const textField = (name: string): Field => ({
   name,
   flag: name.replaceAll('_', '-'),

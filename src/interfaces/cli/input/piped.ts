@@ -2,7 +2,6 @@ import { fstatSync } from 'node:fs'
 import type { Terminal } from '../terminal.ts'
 import { readText } from './input.ts'
 
-/** Delay before the message about waiting for stdin. */
 const PATIENCE_MS = 2_000
 
 /**

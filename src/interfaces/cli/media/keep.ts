@@ -8,7 +8,6 @@ import { type Made, type MadeFile, nameOf } from './made.ts'
 /** Fetches a URL without credentials. */
 export type Open = (url: string) => Promise<Incoming>
 
-/** Larger images aren't shown in the terminal. */
 const SHOWN_BYTES = 16 << 20
 
 /**

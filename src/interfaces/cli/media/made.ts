@@ -1,6 +1,5 @@
 import { extname } from 'node:path'
 
-/** A generated file. */
 export interface MadeFile {
   name: string
   path: string
@@ -12,7 +11,6 @@ export interface MadeFile {
   url: string
 }
 
-/** Response to a request for images, videos, speech or a transcript. */
 export interface Made {
   kind: 'image' | 'video' | 'speech' | 'transcription'
   model: string
@@ -32,7 +30,6 @@ export function madeIn(data: unknown): Made | null {
   return media && kinds.has(media.kind ?? '') && Array.isArray(media.files) ? (media as Made) : null
 }
 
-/** Example file names for `-o`, by endpoint. */
 const examples: Readonly<Record<string, string>> = {
   'inference.images': 'picture.png',
   'inference.videos': 'film.mp4',

@@ -9,7 +9,6 @@ const WIDEST = 640
 const COLUMNS = 72
 const PIXELS_A_COLUMN = 8
 
-/** Shows an image if the terminal supports it. */
 export async function showPicture(bytes: Buffer, file: MadeFile, terminal: Terminal): Promise<void> {
   const way = await wayOf(terminal)
   const words = way && (await wordsFor(way, bytes, file, terminal.columns))

@@ -1,4 +1,3 @@
-/** Levels per color channel. */
 const LEVELS = 6
 const BAND = 6
 

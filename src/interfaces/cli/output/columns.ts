@@ -84,7 +84,6 @@ export function ordered(names: readonly string[], before: readonly Column[] = []
     // Costs and reasons matter, so they come early.
     if (/^pric(e|ing)\.|_usd$/.test(name)) return 50
     if (name === 'reason') return 60
-    // References come late.
     if (/_(id|source)$/.test(name) && !last.includes(name)) return 150
     return last.includes(name) ? 200 + last.indexOf(name) : 100
   }

@@ -18,7 +18,6 @@ const chat = { noun: 'chat', page: '/chats/:id' }
 const agent = { noun: 'agent', page: '/agents/:id' }
 const file = { noun: 'file', page: '/drive/file/:id' }
 
-/** Creating commands, by endpoint name. */
 export const creations: Readonly<Record<string, Creation>> = {
   'me.request_credits': { verb: 'Sent', noun: 'credit request', page: '/ai-routing/usage', named: [] },
   'api_keys.create': { noun: 'API key', page: '/ai-routing/keys', shows: ['key'] },

@@ -4,7 +4,6 @@ import type { SendCall } from '../../client.ts'
 import type { Globals } from '../globals.ts'
 import { type Terminal, clean } from '../terminal.ts'
 
-/** The part of a waiting run that a decision needs. */
 export interface Waiting {
   id: string
   chat_id: string
@@ -16,7 +15,6 @@ export interface Waiting {
  */
 export type Decide = (run: Waiting) => Promise<boolean>
 
-/** Asks a question and returns the typed answer. */
 export type AskLine = (question: string) => Promise<string>
 
 /**
@@ -92,7 +90,6 @@ function describe({ tool, arguments: given, kind }: Waiting['pending_actions'][n
   return clean(`? ${tool} ${shown}${why}`)
 }
 
-/** Explains how to decide the run's pending calls from a shell. */
 function waits({ id, chat_id, pending_actions }: Waiting): string {
   const calls = pending_actions.map(({ tool, arguments: given }) => `${tool} ${JSON.stringify(given)}`)
   // IDs come from providers; this line is pasted into a shell.

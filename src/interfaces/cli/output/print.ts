@@ -22,10 +22,8 @@ interface Printing {
   input?: Readonly<Record<string, unknown>>
   /** The server's address, for commands to paste. */
   origin?: string
-  /** For views that need further calls. */
   call?: SendCall
   response: Incoming
-  /** Fetches the page at this cursor. */
   next(cursor: string): Promise<Incoming>
   /** Fetches a URL that needs no credentials, such as a signed link. */
   open(url: string): Promise<Incoming>
@@ -33,9 +31,7 @@ interface Printing {
   terminal: Terminal
   /** The followed run. The stream sets its ID. */
   run?: Followed | null
-  /** Decides pending tool calls. */
   decide?: Decide
-  /** Streams a run's events after a decision. */
   follow?(run: Waiting): Promise<Incoming>
 }
 
@@ -147,7 +143,6 @@ function tellBackground({ id }: Row, terminal: Terminal): void {
     terminal.err(`Running in the background. Check it with \`uk operations get ${id}\`, or add --wait to wait for it.`)
 }
 
-/** An empty answer whose run waits for approval. */
 const isSilent = (data: unknown): boolean => {
   const { text, run } = (data ?? {}) as { text?: unknown; run?: { status?: unknown } }
   return text === '' && run?.status === 'requires_action'
@@ -186,7 +181,6 @@ export function refuseChoice({ query, jq }: Globals): void {
 
 const pageOf = async (response: Incoming) => pageIn(JSON.parse(await response.text()))
 
-/** Whether `--json`, `-q` or `--jq` asks for JSON output. */
 const wantsJson = ({ json, query, jq }: Globals): boolean => json === true || query !== undefined || jq !== undefined
 
 async function printAll({ listed, input = {}, response, next, globals, terminal }: Printing): Promise<number> {

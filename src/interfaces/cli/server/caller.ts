@@ -5,7 +5,6 @@ import { type Target, targetOf } from './credentials.ts'
 import { send } from './send.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** A signed-in caller. */
 export interface Caller {
   target: Target
   call: SendCall

@@ -15,7 +15,6 @@ const PATIENCE_MS = 60_000
 
 interface DownloadRequest {
   output: string
-  /** Identifies the download. */
   what: unknown
   ask(more?: More): Promise<Incoming>
 }
@@ -90,7 +89,6 @@ interface Bringing {
   keep(etag: string): Promise<void>
 }
 
-/** Downloads all bytes, resuming as needed. Returns the size. */
 async function bring(handle: FileHandle, { name, ask, progress, terminal, etag, keep }: Bringing): Promise<number> {
   let currentEtag = etag
   let at = currentEtag === null ? 0 : (await handle.stat()).size
@@ -156,7 +154,6 @@ async function writeAt(handle: FileHandle, bytes: Uint8Array, position: number):
 const MOST_MARKS = 200
 const marksFile = (terminal: Terminal): string => join(stateFolder(terminal), 'downloads.json')
 
-/** ETags of unfinished downloads. */
 async function marks(terminal: Terminal): Promise<Record<string, string>> {
   try {
     return JSON.parse(await readFile(marksFile(terminal), 'utf8')) as Record<string, string>

@@ -12,7 +12,6 @@ export interface KeptSession {
   email: string
   terminal: string
   cookies: [name: string, value: string][]
-  /** Milliseconds since 1970. */
   until: number
 }
 

@@ -5,7 +5,6 @@ import type { SendCall } from '../../client.ts'
 import { Stop } from '../exit.ts'
 import { nearWords } from '../near.ts'
 
-/** How to look up resources of a kind by name. */
 interface Named {
   word: string
   /** The listing endpoint and its extra parameters. */
@@ -30,7 +29,6 @@ const kinds = {
 } as const satisfies Record<string, Named>
 export type Kind = keyof typeof kinds
 
-/** Fields that reference such a kind. */
 const fields: Readonly<Record<string, Kind>> = {
   agent_id: 'agent',
   workspace_id: 'workspace',
@@ -58,7 +56,6 @@ export function kindOf({ on, method, path }: AnyEndpoint, field: string): Kind |
   return on === 'file' || (on !== undefined && on in kinds) ? (on as Kind | 'file') : undefined
 }
 
-/** Resolves names in the input to IDs. */
 export async function withIds(
   endpoint: AnyEndpoint,
   input: Record<string, unknown>,
@@ -81,7 +78,6 @@ export async function idOf(kind: Kind, word: string, call: SendCall): Promise<st
   return parseId(word) !== null ? word : pick(kinds[kind], word, await listed(kinds[kind], call))
 }
 
-/** All names of a kind, for completion. */
 export async function namesOf(kind: Kind, call: SendCall): Promise<string[]> {
   const { by, ...lookup } = kinds[kind]
   return (await listed({ by, ...lookup }, call)).map((row) => String(row[by[0]] ?? '')).filter(Boolean)
@@ -175,7 +171,6 @@ async function fileAt(path: string, { workspace_id }: Record<string, unknown>, c
   )
 }
 
-/** Drive paths with this prefix, for completion. */
 export async function pathsFrom(begins: string, call: SendCall): Promise<string[]> {
   const { endpoints } = await contracts.drive()
   const answer = await call(endpoints.glob, { pattern: [`/${escaped(begins)}*`], type: 'any', limit: 100 })

@@ -78,7 +78,6 @@ export async function inSession<T>(
   }
 }
 
-/** A cookie jar for one origin. */
 function withCookies(jar: Map<string, string>): Send {
   return async (outgoing) => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')

@@ -111,7 +111,6 @@ interface Sending {
   at(offset: number): void
 }
 
-/** Uploads the remaining parts. Returns the file's ID. */
 async function sendParts({ id, handle, size, from, caller, at }: Sending): Promise<string> {
   const { target } = caller
   let offset = from

@@ -1,6 +1,5 @@
 import type { Special } from '../special.ts'
 
-/** The `uk computer` commands. */
 export const computerCommands: readonly Special[] = [
   {
     words: ['computer', 'pair'],

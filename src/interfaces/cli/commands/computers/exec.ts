@@ -64,7 +64,6 @@ export async function exec(words: readonly string[], terminal: Terminal): Promis
   return detach ? begin(target, command, globals, terminal) : follow(target, command, terminal)
 }
 
-/** Starts the command in the background and prints its operation ID. Nothing is piped in. */
 async function begin({ id, call }: Target, command: object, globals: Globals, terminal: Terminal): Promise<number> {
   const { endpoints } = await contracts.computers()
   const text = await (await call(endpoints.exec, { id, ...command, background: true })).text()
@@ -88,7 +87,6 @@ const withStdin = (stdin: Piped): object =>
       ? { stdin_base64: stdin.bytes.toString('base64') }
       : { stdin_open: true }
 
-/** Runs the command, pipes stdin to it and prints its output. */
 async function runOn(target: Target, command: Command, stdin: Piped, terminal: Terminal): Promise<number> {
   const { id, call } = target
   const { endpoints } = await contracts.computers()
@@ -156,7 +154,6 @@ interface Failed {
   error: { type: string; message: string }
 }
 
-/** The error in a stream's last event. */
 function failed({ error: { type, message } }: Failed, { name }: Target): Stop {
   if (type === 'not_found') return new Stop('not_found', lostOn(name))
   if (type === 'forbidden' || type === 'unauthenticated') return new Stop('auth', lostOn(name))

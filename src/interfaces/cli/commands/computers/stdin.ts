@@ -16,12 +16,10 @@ const AGAIN_MS = 500
 
 export type Piped =
   | { type: 'nothing' }
-  /** The complete input. */
   | { type: 'whole'; bytes: Buffer }
   /** Input too large for one call, or unfinished; `source` yields all of it, once. */
   | { type: 'stream'; source: AsyncIterable<Buffer> }
 
-/** Reads piped input; none if stdin is a terminal. */
 export async function piped(): Promise<Piped> {
   if (process.stdin.isTTY) return { type: 'nothing' }
   const rest = (process.stdin as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
@@ -57,7 +55,6 @@ export async function pipeTo(
 ): Promise<void> {
   const { endpoints } = await contracts.computers()
   let offset = 0
-  /** Returns whether the command still reads. */
   async function write(bytes: Buffer, end: boolean): Promise<boolean> {
     const from = offset
     let until = performance.now() + PATIENCE_MS

@@ -15,7 +15,6 @@ export interface Target {
   call: SendCall
 }
 
-/** Finds a computer by ID or name. */
 export async function computerNamed(word: string, globals: Globals, terminal: Terminal): Promise<Target> {
   const { origin, key } = await targetOf(terminal, globals)
   if (key === undefined) throw new Stop('auth', `Not signed in to ${origin}.`, 'Run `uk login`, or set UK_KEY.')

@@ -8,7 +8,6 @@ export const resetPasswordCommand: Special = {
   run: async (...given) => (await import('../admin.ts')).resetPassword(...given),
 }
 
-/** Commands that work on the instance's database and files, on its host. */
 export const instanceCommands: readonly Special[] = [
   {
     words: ['backup'],

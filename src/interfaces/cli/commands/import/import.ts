@@ -155,7 +155,6 @@ async function sendAll(
   for (const conversation of conversations) {
     const chatFiles = conversation.messages.flatMap((message) => message.files)
     let ids: ReadonlyMap<string, string> = new Map()
-    // Upload files only for new chats.
     if (chatFiles.length > 0 && (await send(conversation, ids, true))) {
       folder ??= await folderFor(called[source], workspaceId, caller)
       ids = await bringFiles(chatFiles, files, folder, caller, terminal)
@@ -172,7 +171,6 @@ async function sendAll(
 
 const MOST_TRIES = 10
 
-/** Retries after rate limits. */
 async function withPatience<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1)
     try {

@@ -17,7 +17,6 @@ export interface PlannedKey {
 
 export interface KeyPlan {
   keys: PlannedKey[]
-  /** Skipped items, with reasons. */
   left: string[]
 }
 
@@ -25,7 +24,7 @@ export interface KeyPlan {
 const ALL: ReadonlySet<string> = new Set(['all-proxy-models', 'all-team-models', '*'])
 const MOST_KEYS = 1_000
 
-/** `called`: new model names by their names in its `config.yaml`. */
+/** `modelNames`: new model names by their names in its `config.yaml`. */
 export function keysOf(json: unknown, modelNames: ReadonlyMap<string, readonly string[]>, now: number): KeyPlan {
   const rows = isObject(json) ? json.keys : json
   if (!Array.isArray(rows)) throw new TypeError('not a list of keys')
@@ -85,7 +84,6 @@ function amountOf(given: unknown): number | null {
   return Number.isFinite(usd) && usd >= 0 ? usd : null
 }
 
-/** Null means all models. */
 function modelsOf(list: unknown, modelNames: ReadonlyMap<string, readonly string[]>): string[] | null {
   const names = Array.isArray(list) ? list.filter((one): one is string => typeof one === 'string') : []
   if (names.length === 0 || names.some((name) => ALL.has(name))) return null

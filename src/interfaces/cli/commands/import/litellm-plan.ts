@@ -19,12 +19,9 @@ export interface PlannedEndpoint {
 
 export interface LitellmPlan {
   endpoints: PlannedEndpoint[]
-  /** New names of each model, by its name in LiteLLM. */
   called: Map<string, string[]>
-  /** Models whose name changes. */
   renamed: { was: string; now: string }[]
   budget: { usd: number; period: 'day' | 'week' | 'month' } | null
-  /** Skipped items, with reasons. */
   left: string[]
 }
 
@@ -193,7 +190,6 @@ function freeSlug(slug: string, taken: readonly PlannedEndpoint[]): string {
   }
 }
 
-/** Converts prices per token to prices per million. */
 function pricesOf(params: Record<string, unknown>, info: Record<string, unknown>): Pick<PlannedModel, 'pricing'> {
   const price = (word: string): number | undefined => {
     const value = Number(params[word] ?? info[word] ?? Number.NaN)

@@ -102,7 +102,6 @@ export async function importLitellm(words: readonly string[], terminal: Terminal
   return tell(false)
 }
 
-/** Scopes for calling models. */
 const SCOPES = ['gateway:run', 'inference:run', 'model:read']
 
 interface KeyTotals {
@@ -110,7 +109,7 @@ interface KeyTotals {
   keys_already: string[]
 }
 
-/** Creates keys in a session, which needs the password. Adds each to `told` as soon as it exists. */
+/** Creates keys in a session, which needs the password. Adds each to `totals` as soon as it exists. */
 async function makeKeys(
   keys: readonly PlannedKey[],
   workspaceId: string | null,
@@ -163,7 +162,6 @@ async function read(path: string, terminal: Terminal): Promise<LitellmPlan> {
   if (stats.size > MOST_BYTES) throw new Stop('usage', `${path} is larger than ${MOST_BYTES / 1e6} MB.`)
   const { parse } = await import('yaml')
   try {
-    // Bounds alias expansion.
     return planOf(parse(await readText(path), { maxAliasCount: 100, logLevel: 'silent' }), terminal.env)
   } catch (error) {
     throw new Stop('usage', `${path} isn't a valid config.yaml: ${(error as Error).message.split('\n')[0]}.`)
@@ -201,7 +199,6 @@ function show({ endpoints, renamed, budget, left }: LitellmPlan, keys: KeyPlan |
   for (const line of left) terminal.err(clean(`  ${line}`))
 }
 
-/** Base URLs of the owner's endpoints, by slug. */
 async function slugsOf({ call }: Caller, workspaceId: string | null, instance: boolean): Promise<Map<string, string>> {
   const { list } = (await contracts.ai_gateway()).endpoints
   const urls = new Map<string, string>()

@@ -78,7 +78,6 @@ async function keepKey(call: SendCall, origin: string, email: string, terminal: 
 const isOther = (one: Login, other: Login): boolean =>
   one.origin !== other.origin || one.email.toLowerCase() !== other.email.toLowerCase()
 
-/** Warns about variables that override the login just stored. */
 function warnOfEnvironment(origin: string, terminal: Terminal): void {
   const { UK_KEY, UK_ORIGIN = '' } = terminal.env
   if (UK_KEY) terminal.err('UK_KEY is set and overrides this login. To use the login, run: unset UK_KEY')

@@ -71,7 +71,6 @@ export async function attached(
   return parts
 }
 
-/** Fails early if a local file doesn't exist. */
 export async function checkThere(word: string): Promise<void> {
   if (/^https?:\/\//.test(word) || parseId(word) !== null) return
   const path = word.replace(/^@/, '')

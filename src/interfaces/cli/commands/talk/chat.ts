@@ -61,7 +61,6 @@ export async function chat(words: readonly string[], terminal: Terminal): Promis
   return codeOf('ok')
 }
 
-/** Context of messages and slash commands. */
 interface Table {
   talk: Conversation
   /** Attached to the next message. */
@@ -105,7 +104,6 @@ async function say(text: string, { talk, files, editor, decide, globals, termina
   }
 }
 
-/** Prints the error; the chat continues. */
 const printError = (error: unknown, terminal: Terminal): number =>
   explain(error, { terminal, json: false, words: ['chat'], special: undefined })
 
@@ -172,7 +170,6 @@ async function tellModels(call: SendCall, terminal: Terminal): Promise<void> {
   terminal.err(clean(data.map(({ slug }) => slug).join('\n')))
 }
 
-/** Prints the last messages of a continued chat. */
 async function tellLast(talk: Conversation, terminal: Terminal): Promise<void> {
   const id = talk.chatId()
   if (id === undefined) return

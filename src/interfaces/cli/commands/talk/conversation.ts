@@ -10,13 +10,10 @@ import type { Globals } from '../../globals.ts'
 import type { Terminal } from '../../terminal.ts'
 import { type Part, attached } from './attach.ts'
 
-/** How to open the conversation: a new chat or an existing one. */
 export interface Opening {
-  /** A chat's title or ID. */
   chat?: string
   /** Continue the last chat on this machine, else the newest one. */
   isContinued?: boolean
-  /** Name or ID of the agent for a new chat. */
   agent?: string
   model?: string
 }
@@ -26,10 +23,8 @@ export interface Conversation {
   /** Undefined until the first message is sent. */
   chatId(): string | undefined
   model(name: string): void
-  /** Sends a message with files; streams or waits for the run. */
   send(text: string, files: readonly string[], how: 'stream' | 'send', more?: More): Promise<Incoming>
   stop(): Promise<void>
-  /** Makes the next message start a new chat. */
   begin(): void
 }
 

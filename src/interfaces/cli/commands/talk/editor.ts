@@ -7,11 +7,9 @@ import { Keys, MARK_NO_PASTES, MARK_PASTES, NEW_LINE } from './keys.ts'
 
 const MOST_LINES = 1_000
 
-/** The message editor, with persistent history. */
 export interface Editor extends AsyncDisposable {
   /** Reads a message; null to quit (Ctrl-D, or Ctrl-C on an empty line). */
   message(): Promise<string | null>
-  /** Asks a question about the last message. */
   answer(question: string): Promise<string>
   /** Handles Ctrl-C while set. */
   interrupts: (() => void) | null

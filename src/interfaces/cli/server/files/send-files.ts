@@ -23,11 +23,8 @@ interface Sending {
   globals: Globals
   terminal: Terminal
   call: SendCall
-  /** Uploads to the drive, under a name and in a folder. */
   toDrive: boolean
-  /** Resolves names in the input to IDs. */
   resolve(input: Input): Promise<Input>
-  /** Makes one call with one file and prints the response. */
   send(input: Input): Promise<number>
 }
 

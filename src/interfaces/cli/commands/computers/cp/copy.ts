@@ -5,20 +5,16 @@ import { lossesOf } from './losses.ts'
 import type { Progress } from '../../../output/progress.ts'
 import { checkName } from './there.ts'
 
-/** Parallel transfers in a folder. */
 const AT_ONCE = 4
 
 export interface Copying {
   from: Side
   to: Side
-  /** Replace existing files. */
   force: boolean
   progress: Progress
-  /** Reports skipped entries. */
   say(line: string): void
 }
 
-/** Copies one file, reconnecting as often as needed. */
 export async function copyContent(source: Source, sink: Sink, name: string, progress: Progress): Promise<void> {
   const losses = lossesOf()
   if (sink.announces) await source.measure()
@@ -95,7 +91,6 @@ export async function copyFolder(copying: Copying, source: Buffer, target: Buffe
     await turns.take(() => copyFile(copying, [path, entry], [goal, there.get(keyOf(entry.name)) ?? null]))
   }
 
-  /** Lists the target folder, created if missing. */
   async function placeOf(place: Buffer): Promise<Map<string, FileEntry>> {
     const entry = await to.look(place)
     if (entry === null) await to.makeFolder(place)

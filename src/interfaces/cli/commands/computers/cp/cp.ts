@@ -28,7 +28,6 @@ export function placeOf(word: string): Place {
   return { type: 'there', computer: word.slice(0, colon), path: word.slice(colon + 1) }
 }
 
-/** Copies files and folders between this machine and computers, as scp(1) does. */
 export async function cp(words: readonly string[], terminal: Terminal): Promise<number> {
   const { places, recursive, force, globals } = await read(words)
   const target = places.at(-1)
@@ -65,7 +64,6 @@ export async function cp(words: readonly string[], terminal: Terminal): Promise<
 
 async function read(words: readonly string[]) {
   const end = words.includes('--') ? words.indexOf('--') : words.length
-  // Short options of cp(1) and scp(1).
   const long = { '-r': '--recursive', '-R': '--recursive', '-f': '--force' } as Record<string, string>
   const fields = [
     ...['recursive', 'force'].map((name) => ({ ...textField(name), kind: 'switch' as const })),

@@ -1,6 +1,5 @@
 /** The two ends of a copy: this machine, a computer, or a pipe. Paths and names are bytes. */
 
-/** A folder entry, or the target of a path. */
 export interface FileEntry {
   name: Buffer
   type: 'file' | 'folder' | 'symlink' | 'other'
@@ -18,7 +17,6 @@ export interface Source {
   modified: number | null
   /** Identifies the content: a copy resumes only with the same mark. */
   mark: string
-  /** Reads from this offset. */
   read(from: number): AsyncIterable<Uint8Array>
   measure(): Promise<void>
 }
@@ -33,7 +31,6 @@ export interface Sink {
 }
 
 export interface Side {
-  /** A path for display. */
   called(path: Buffer): string
   /** Looks up a path, following symlinks. */
   look(path: Buffer): Promise<FileEntry | null>

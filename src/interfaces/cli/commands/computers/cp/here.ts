@@ -7,7 +7,6 @@ import { Stop } from '../../../exit.ts'
 import { hasTrueSize } from '../../../server/files/true-size.ts'
 import { type FileEntry, type Side, type Sink, type Source, below, lastOf } from './ends.ts'
 
-/** Local files. */
 export const here: Side = {
   called: (path) => (isUtf8(path) ? path.toString() : nameText(path)),
   async look(path) {
@@ -174,7 +173,6 @@ function isAlive(pid: number): boolean {
 
 const codeIn = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 
-/** Translates a system error about a file. */
 function plain(path: Buffer, error: unknown): unknown {
   const text = here.called(path)
   switch (codeIn(error)) {

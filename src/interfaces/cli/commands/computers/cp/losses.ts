@@ -22,11 +22,9 @@ function passes(error: unknown): boolean {
   )
 }
 
-/** Retries within one copy. */
 export interface Losses {
   /** Resolves when it's time to retry. Throws permanent errors, and temporary ones that last too long. */
   outlast(error: unknown): Promise<void>
-  /** Resets the retries after progress. */
   over(): void
 }
 

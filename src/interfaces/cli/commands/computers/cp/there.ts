@@ -29,7 +29,6 @@ interface Row {
   modified_at: string
 }
 
-/** Files on a computer. */
 export function filesOf(target: Target): Side {
   const { id, name: computer, call } = target
   const called = (path: Buffer): string => `${computer}:${isUtf8(path) ? path.toString() : pathText(path)}`

@@ -91,7 +91,6 @@ function wordsIn(mark: string): string | null {
 const isPicture = (reference: Record<string, unknown> | null, mark: string): boolean =>
   textOr(reference?.type, '').startsWith('image') || /^\ue200(?:i|image\w*)\ue202/.test(mark)
 
-/** The source of an old mark, by its position in the text or its number. */
 function oldLinksOf(metadata: Record<string, unknown>, { at, number }: { at: number; number: string }): string[] {
   const citations = listIn(metadata.citations)
   const source =

@@ -74,7 +74,6 @@ interface Place {
   exported: Exported
 }
 
-/** A node, and the canvas documents after it. */
 function nodeOf(id: string, { parent, message }: Entry, place: Place): { node: Node; after: Versions | null } {
   const { exported, versions } = place
   const bare: Node = { id, parent: textOr(parent, null), role: 'assistant', text: '', at: null, model: null }

@@ -63,7 +63,6 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   'application/vnd.ant.react': 'jsx',
 }
 
-/** Null for Markdown and plain text. */
 function languageOf(type: unknown, language: unknown): string | null {
   if (type === 'application/vnd.ant.code') return textOr(language, '')
   return LANGUAGES[textOr(type, '')] ?? (type === 'text/markdown' || type === 'text/plain' ? null : '')

@@ -56,7 +56,6 @@ function nodesOf(messages: readonly unknown[], model: string | null, exported: E
 }
 
 const MISSING = 'images, audio and other files missing from the export'
-/** Parts without content for users. */
 const SILENT: ReadonlySet<unknown> = new Set(['token_budget'])
 
 type Json = Record<string, unknown>
@@ -102,7 +101,6 @@ function wordsOf(message: Json, above: Versions | null, exported: Exported): { t
   return { text: text.join('\n\n'), after: versions }
 }
 
-/** A part's text with links after its cited passages. */
 function withCitations({ text: given, citations }: Json, exported: Exported): string {
   let text = textOr(given, '')
   const ends = new Map<number, Set<string>>()

@@ -28,11 +28,9 @@ export interface Conversation {
   head_id: string
 }
 
-/** The chats of an export, and counts of skipped content by kind. */
 export class Exported {
   readonly conversations: Conversation[] = []
   readonly left = new Map<string, number>()
-  /** Looks up a file of the export. */
   readonly #find: (ref: string) => { name: string; size: number } | null
 
   constructor(find: (ref: string) => { name: string; size: number } | null = () => null) {
@@ -78,7 +76,6 @@ export interface Node {
 }
 
 const MOST_FILES = 100
-/** Limit of content types named in the report. */
 const MOST_KINDS = 60
 /** Limits of the import endpoint. */
 const MOST_FILE_BYTES = 20 << 20
@@ -169,7 +166,6 @@ type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 export const textOr = <T>(value: unknown, other: T): string | T => (typeof value === 'string' ? value : other)
-/** Parses seconds, milliseconds or a date string into milliseconds. */
 export function millisecondsOf(value: unknown): number | null {
   if (typeof value === 'number') return value > 1e11 ? value : value * 1000
   if (typeof value !== 'string') return null

@@ -34,7 +34,6 @@ export interface Versions {
   before: Versions | null
 }
 
-/** Finds the version for a key, or the newest without one. */
 export function versionOf(versions: Versions | null, key: string | null): Versions | null {
   for (let at = versions; at !== null; at = at.before) if (key === null || at.key === key) return at
   return null

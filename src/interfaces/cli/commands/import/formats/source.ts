@@ -28,6 +28,5 @@ export function leaveChatsOfOthers(entry: unknown, expected: Source, exported: E
 export const otherSource = ({ left }: Exported): Source | null =>
   sources.find((source) => left.has(chatsOf(source))) ?? null
 
-/** Whether the export has entries but no chats. */
 export const isNoExport = ({ conversations, left }: Exported): boolean =>
   conversations.length === 0 && left.size > 0 && [...left.keys()].every((what) => what === NO_CHATS)
