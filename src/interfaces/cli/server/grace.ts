@@ -12,6 +12,7 @@ export interface KeptSession {
   email: string
   terminal: string
   cookies: [name: string, value: string][]
+  /** Milliseconds since 1970. */
   until: number
 }
 
