@@ -51,18 +51,18 @@ export interface More {
 
 const unreached = {
   type: 'unavailable',
-  message: 'A proxy in front of the server could not reach it. Is the server running?',
+  message: 'A proxy in front of the server couldn’t reach it. Check that the server is running.',
 }
 /** Responses of proxies by status: they have neither our format nor our headers. */
 const fromProxy: Readonly<Record<number, { type: string; message: string }>> = {
   413: {
     type: 'payload_too_large',
     message:
-      'A proxy in front of the server refused the body as too large; the server has not seen it. Its limit is set there (nginx: `client_max_body_size`, Caddy: `request_body`).',
+      'A proxy in front of the server rejected the body as too large. Raise the limit of the proxy (nginx: `client_max_body_size`, Caddy: `request_body`).',
   },
   502: unreached,
   503: unreached,
-  504: { type: 'timeout', message: 'A proxy in front of the server waited too long for its answer.' },
+  504: { type: 'timeout', message: 'A proxy in front of the server timed out.' },
 }
 
 /** A failed call. Branch on `type`; `code` gives the reason; quote `requestId` in reports. */
@@ -82,7 +82,7 @@ export class ApiError extends Error {
   ) {
     const isOurs = error.type !== undefined || header('x-service-version') !== null
     const { type, message } = isOurs ? { ...error } : (fromProxy[status] ?? {})
-    super(message ?? `The server${isOurs ? '' : ', or a proxy in front of it,'} answered ${status}.`)
+    super(message ?? `The server${isOurs ? '' : ', or a proxy in front of it,'} returned status ${status}.`)
     this.status = status
     this.type = type ?? 'internal_error'
     this.code = error.code

@@ -33,13 +33,13 @@ export async function settleRestored(db: Db): Promise<Settled[]> {
     const { numAffectedRows } = await statement.execute(db)
     settled.push({ what, count: Number(numAffectedRows ?? 0) })
   }
-  settled.push({ what: 'runs of chats, ended', count: await endRuns(db) })
+  settled.push({ what: 'chat runs, stopped', count: await endRuns(db) })
   await count(
     'goals, ended',
     sql`update goals set status = 'ended', completed_at = now(), process_id = null, updated_at = ${nextTime} where status = 'active'`,
   )
   await count(
-    'runs of automations, cancelled',
+    'automation runs, canceled',
     sql`update automation_runs set status = 'cancelled', completed_at = now(), error = ${INTERRUPTED}::json, updated_at = ${nextTime}
       where status in ('queued', 'running')`,
   )
@@ -56,7 +56,7 @@ export async function settleRestored(db: Db): Promise<Settled[]> {
   // Nobody asks a vendor for their end any more: they are settled on an estimate, as those of a process that died.
   await sql`update reservations set outlives_process = false where outlives_process`.execute(db)
   await count(
-    'deliveries to webhooks, cancelled',
+    'webhook deliveries, canceled',
     sql`update webhook_deliveries set status = 'cancelled', due_at = null, completed_at = now(), updated_at = ${nextTime} where status = 'waiting'`,
   )
   await count(

@@ -27,8 +27,8 @@ export function declarations(areas: readonly Area[], document: Document): string
     ...schemas,
     ...inputs,
     ...methods,
-    `/** Every area of the API. */\nexport interface Ukiyo {\n${client.join('\n')}\n}\n`,
-    '/** A client of one server. Nothing is asked before a method is called. */',
+    `/** All areas of the API. */\nexport interface Ukiyo {\n${client.join('\n')}\n}\n`,
+    '/** A client for one server. No request is sent until you call a method. */',
     'export declare function createClient(options: ClientOptions): Ukiyo',
     '',
   ].join('\n')
@@ -98,7 +98,7 @@ function inputOf(listed: ListedEndpoint, document: Document): Schema {
       ...(form ?? (takes === 'bytes' ? undefined : json))?.properties,
       ...Object.fromEntries(files),
       ...((takes === 'bytes' || takes === 'bytes_or_json') && {
-        bytes: { ...bytes, description: 'The body, as it is.' },
+        bytes: { ...bytes, description: 'The request body, sent unchanged.' },
       }),
     },
     required: [

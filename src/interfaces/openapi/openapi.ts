@@ -54,7 +54,7 @@ export function openapi(areas: readonly Area[], { origin, version }: OpenapiOpti
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: `${origin}/v1`, description: 'This instance' }],
-    externalDocs: { description: 'Guides, and a page per endpoint.', url: `${origin}/docs` },
+    externalDocs: { description: 'Guides, and a reference page for each endpoint.', url: `${origin}/docs` },
     'x-uk-gateways': gatewaysAt(origin),
     tags: areas.map(({ name, title, summary }) => ({ name, description: summary, 'x-displayName': title })),
     security: [{ bearer: [] }, { apiKey: [] }, { session: [] }],
@@ -144,7 +144,7 @@ function bodyOf(
   if (takes !== 'multipart') return { requestBody: { required, content: json } }
   const form = { 'multipart/form-data': formOf(body, parts) }
   if (parts !== undefined) return { requestBody: { required, content: { ...form, ...json } } }
-  const description = 'The same fields, without the part `file`, are taken as `application/json` too.'
+  const description = 'The same fields, without the part `file`, can also be sent as `application/json`.'
   return { requestBody: { description, required, content: form } }
 }
 
@@ -152,11 +152,11 @@ function bodyOf(
 function formOf(body: Schema, parts: readonly string[] | undefined): MediaType {
   const bytes: Record<string, Schema> =
     parts === undefined
-      ? { file: { ...BYTES, description: 'The bytes; the part that comes last.' } }
+      ? { file: { ...BYTES, description: 'The file content. This part must come last.' } }
       : Object.fromEntries(
           parts.map((part) => [
             part,
-            { type: 'array', items: BYTES, description: 'Bytes: a part for each, behind the fields.' },
+            { type: 'array', items: BYTES, description: 'The file contents, one part each, after the fields.' },
           ]),
         )
   return {
@@ -166,20 +166,20 @@ function formOf(body: Schema, parts: readonly string[] | undefined): MediaType {
 }
 
 const NEEDS_CONSENT =
-  'An agent does this only once a person has agreed to the very call; where nobody is there to be asked it is 403 `consent_required`.'
+  'An agent needs a person’s approval for each request. If no one is available to approve it, the response is 403 `consent_required`.'
 
 function whoMay(auth: string, scope: string | null): string {
   if (auth === 'session')
-    return 'Only for a signed-in person, by session cookie; an API key is refused with 403 `cookie_session_required`.'
-  if (auth === 'sign_in' || auth === 'open') return 'Needs no credentials.'
-  return scope === null ? 'Any valid key or session will do.' : `A key needs the scope \`${scope}\`.`
+    return 'Requires a signed-in session with a cookie. An API key gets 403 `cookie_session_required`.'
+  if (auth === 'sign_in' || auth === 'open') return 'Requires no credentials.'
+  return scope === null ? 'Requires any valid API key or session.' : `An API key requires the scope \`${scope}\`.`
 }
 
 function parametersOf({ name, endpoint }: ListedEndpoint, { inputs }: Described): Operation['parameters'] {
   const path = pathNames(endpoint.path).map((key, i, all): Parameter => {
     const described: Schema = inputs[`${name} path ${key}`] ?? ref('schemas', 'Ulid')
     const { description, ...schema } = described
-    const greedy = endpoint.greedy && i === all.length - 1 ? 'May hold slashes, plain or encoded.' : undefined
+    const greedy = endpoint.greedy && i === all.length - 1 ? 'Can contain slashes, encoded or not.' : undefined
     const words = description ?? greedy
     return { name: key, in: 'path', required: true, ...(words !== undefined && { description: words }), schema }
   })
@@ -244,7 +244,7 @@ function successOf(
       return {
         ...(status !== 202 && { [status]: orEvents(json(saying[status], data(of))) }),
         202: json(
-          'Goes on in the background: `data` is an operation.',
+          'Continues in the background: `data` is an operation.',
           data('Operation' in schemas ? ref('schemas', 'Operation') : of),
         ),
       }
@@ -261,13 +261,13 @@ function successOf(
       const or = outputs[`${name} or`]
       return {
         [status]: or
-          ? json('One thing, or a page of the list, as the query asks.', { anyOf: [data(or), page] })
+          ? json('A single resource, or a page of the list, depending on the query.', { anyOf: [data(or), page] })
           : json('A page of the list.', page),
       }
     }
     case 'results':
       return {
-        [status]: json('What was found.', {
+        [status]: json('The search results.', {
           type: 'object',
           required: ['items', 'total_count', 'offset', 'has_more', 'query', 'applied_filters'],
           properties: {
@@ -284,17 +284,17 @@ function successOf(
       return { [status]: raw(streaming, 'text/event-stream', of) }
     case 'bytes':
       return {
-        [status]: raw('The bytes, with their own content type.', '*/*', BYTES),
-        206: raw('The part that `Range` asked for.', '*/*', BYTES),
+        [status]: raw('The content, with its own content type.', '*/*', BYTES),
+        206: raw('The part requested by `Range`.', '*/*', BYTES),
         302: {
-          description: 'The bytes are at `Location`.',
+          description: 'The content is at `Location`.',
           headers: { ...carried, Location: ref('headers', 'Location') },
         },
       }
     case 'deleted':
       return { [status]: same('Deleted') }
     case 'none':
-      return { 204: { description: 'Done; the answer has no body.', headers: carried } }
+      return { 204: { description: 'The request succeeded. The response has no body.', headers: carried } }
   }
 }
 
@@ -302,7 +302,7 @@ const data = (of: Schema): Schema => ({ type: 'object', required: ['data'], prop
 const saying: Record<number, string> & Record<200 | 201 | 202, string> = {
   200: 'Done.',
   201: 'Made.',
-  202: 'Accepted; the work goes on in the background.',
+  202: 'Accepted. The work continues in the background.',
 }
 const streaming =
-  'Server-sent events. Each has `id:`, `event:` and one line of `data:` JSON, described here as one object. A comment line every 15 seconds keeps the connection open. Where the stream can be resumed, send the last `id` back in `Last-Event-ID`.'
+  'Server-sent events. Each has `id:`, `event:` and one line of `data:` JSON, described here as one object. A comment line is sent every 15 seconds to keep the connection open. If the stream can be resumed, send the last `id` back in `Last-Event-ID`.'

@@ -71,7 +71,7 @@ export const gatewaysAt = (origin: string): Gateway[] =>
   ].map(([name, path, vendor, reference]) => ({
     name: name!,
     url: origin + path!,
-    speaks: `the API of ${vendor!}`,
+    speaks: `API format of ${vendor!}`,
     docs: `${origin}/docs/gateways#${name!}`,
     reference: reference!,
   }))
@@ -154,7 +154,7 @@ export const envelopeParts: Record<string, Schema> = {
   Ulid: {
     type: 'string',
     pattern: '^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$',
-    description: 'A ULID, 26 characters of Crockford base32. Answers write it in upper case.',
+    description: 'A ULID: 26 characters of Crockford base32. Responses use upper case.',
     examples: ['01KAJ8R3T2M6QK5W9V0XBZC4DE'],
   },
   Pagination: {
@@ -164,7 +164,7 @@ export const envelopeParts: Record<string, Schema> = {
       has_more: { type: 'boolean' },
       next_cursor: {
         type: ['string', 'null'],
-        description: 'Goes into `cursor` for the next page; null at the end.',
+        description: 'The value of `cursor` for the next page. Null: this is the last page.',
         examples: [null],
       },
     },
@@ -185,13 +185,13 @@ export const envelopeParts: Record<string, Schema> = {
         properties: {
           type: {
             type: 'string',
-            description: 'What clients branch on.',
+            description: 'The error type, for programs to branch on.',
             examples: [...new Set(codes.map((code) => describeCode(code).type))],
           },
-          message: { type: 'string', description: 'For people.' },
-          code: { type: 'string', description: 'Why, more closely. Further codes may come.' },
-          param: { type: 'string', description: 'The field at fault, as `a.b.0`.' },
-          details: { type: 'object', description: 'What the code’s description promises.' },
+          message: { type: 'string', description: 'The error message, for people.' },
+          code: { type: 'string', description: 'A more specific error code. New codes can be added.' },
+          param: { type: 'string', description: 'The invalid field, such as `a.b.0`.' },
+          details: { type: 'object', description: 'Further data, as documented for the code.' },
         },
       },
     },
@@ -202,14 +202,13 @@ export const parameters = {
   Version: {
     name: 'X-Service-Version',
     in: 'header',
-    description:
-      'The dated version of the contract for this call. Default: the one the key is pinned to, else the newest.',
+    description: 'The API version of this request. Default: the version the key is pinned to, otherwise the newest.',
     schema: { type: 'string', format: 'date' },
   },
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'An `ETag` that is known already; an unchanged answer is 304.',
+    description: 'A known `ETag`. If the resource hasn’t changed, the response is 304.',
     schema: { type: 'string' },
   },
 }
@@ -239,35 +238,35 @@ export const successes = {
 
 const header = (description: string, type = 'string') => ({ description, schema: { type } })
 export const headers = {
-  RequestId: header('The ULID of this call, to quote when asking about it.'),
-  ServiceVersion: header('The dated version that the answer is written in.'),
-  RateLimit: header('What is left, such as `"reads";r=5999;t=1` (IETF draft).'),
+  RequestId: header('The ID of this request (a ULID). Include it when you report a problem.'),
+  ServiceVersion: header('The API version of the response.'),
+  RateLimit: header('The remaining quota, such as `"reads";r=5999;t=1` (IETF draft).'),
   RateLimitPolicy: header('The limits, such as `"reads";q=6000;w=60` (IETF draft).'),
-  RetryAfter: header('Seconds to wait.', 'integer'),
-  ETag: header('Names this state of the resource, for `If-None-Match` and `If-Match`.'),
-  Location: header('Where it is.'),
+  RetryAfter: header('The number of seconds to wait.', 'integer'),
+  ETag: header('The version of the resource, for `If-None-Match` and `If-Match`.'),
+  Location: header('The URL.'),
 }
 
 export const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer uk_…`.' },
-  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same API key in a header of its own.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same API key in a separate header.' },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: 'uk_session',
     description:
-      'A signed-in person; on https the cookie is `__Host-uk_session`. Changing calls come from the same origin or carry `X-UK-CSRF: 1`.',
+      'A signed-in session. With https, the cookie is `__Host-uk_session`. Requests that change data must come from the same origin or include `X-UK-CSRF: 1`.',
   },
 }
 
-export const about = `One REST API over chats, agents, files, computers, automations, models and what belongs to them.
+export const about = `One REST API for chats, agents, files, computers, automations and models.
 
 **Envelopes.** A single resource is \`{ "data": … }\`, a list \`{ "data": […], "pagination": { "has_more", "next_cursor" } }\`, a deletion \`{ "deleted": true, "id" }\`, an error \`{ "error": { "type", "message", "code", "param", "details" } }\`.
 
-**Fields.** snake_case; times are ISO 8601 in UTC with milliseconds; ids are ULIDs; a field without a value is \`null\`. Unknown fields in a request are refused. Enums are open: new values may come.
+**Fields.** Field names use snake_case, times are ISO 8601 in UTC with milliseconds, IDs are ULIDs, and fields without a value are \`null\`. Unknown fields in a request are rejected. Enums are open: new values can be added.
 
-**Scopes** that a key may hold (\`write\` implies \`read\`, and every key has \`${[...grants([])].join()}\`): ${scopes.map((scope) => `\`${scope}\``).join(' ')}.
+**Scopes** of API keys (\`write\` implies \`read\`, and every key has \`${[...grants([])].join()}\`): ${scopes.map((scope) => `\`${scope}\``).join(' ')}.
 
-**Model gateways** stand beside this API and take the same key, in the wire shapes of three other vendors: \`POST /compat-a/v1/chat/completions\`, \`POST /compat-b/v1/messages\` and \`POST /compat-c/v1/chat/completions\`, under the origin, not under \`/v1\`. They answer errors in the shape of the vendor they mimic. \`x-uk-gateways\` of this document says where each is described.
+**Model gateways** accept the same API keys, in the API formats of three other vendors: \`POST /compat-a/v1/chat/completions\`, \`POST /compat-b/v1/messages\` and \`POST /compat-c/v1/chat/completions\`, directly under the origin, not under \`/v1\`. They return errors in the vendor’s format. \`x-uk-gateways\` in this document links to their documentation.
 
-\`X-Client-Request-Id\` (at most 128 visible ASCII characters) is logged and echoed.`
+\`X-Client-Request-Id\` (up to 128 visible ASCII characters) is logged and returned.`

@@ -6,7 +6,7 @@ export const standing = {
   status: z
     .enum(['untested', 'working', 'failing', 'needs_key', 'unreadable_key', 'disabled'])
     .describe(
-      'The result of tests and requests, in all server processes. `failing`: it’s tried last, its models aren’t listed as available, and it’s retested automatically, less and less often. `needs_key`: the provider requires a key and there is none, so it isn’t used. `unreadable_key`: its key or headers were encrypted with a root key this instance no longer has, so it isn’t used.',
+      'The result of tests and requests, in all server processes. `failing`: it’s tried last, its models aren’t listed as available, and it’s retested automatically at increasing intervals. `needs_key`: the provider requires a key and there is none, so it isn’t used. `unreadable_key`: its key or headers were encrypted with a root key this instance no longer has, so it isn’t used.',
     ),
   status_reason: z.string().nullable().describe('Null: there are no problems.'),
   last_error: z

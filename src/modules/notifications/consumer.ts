@@ -205,7 +205,7 @@ function sharedThing({ data, resource_type, resource_id }: DeliveredEvent): { ty
 
 function whyDisabled(reason: unknown): string {
   if (reason === 'rights_lost')
-    return 'Its owner is no longer an admin of the workspace. Whoever enables it becomes its new owner.'
+    return 'Its owner is no longer an admin of the workspace. The admin who enables it becomes its new owner.'
   if (reason === 'gone') return 'Its URL returned 410 Gone. Enable it again once it works.'
   return 'Every delivery has failed for days. Enable it again once its URL works.'
 }

@@ -46,7 +46,7 @@ export const web = area(
       summary: 'Search the web',
       example: { query: 'woodblock prints' },
       description:
-        'Uses Brave, Tavily or SearXNG, whichever is set up (`BRAVE_API_KEY`, `TAVILY_API_KEY`, `SEARXNG_URL`). They’re tried in this order until one succeeds. If none is set up, the response is 409 `not_ready`. A page can have fewer results than `limit`, because providers return up to 20.',
+        'Uses the search providers set up on this instance: Brave, Tavily or SearXNG (`BRAVE_API_KEY`, `TAVILY_API_KEY`, `SEARXNG_URL`). They’re tried in this order until one succeeds. If none is set up, the response is 409 `not_ready`. A page can have fewer results than `limit`, because providers return up to 20.',
       scope: 'web:read',
       limit: 'searches',
       body: {

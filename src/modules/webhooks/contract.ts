@@ -22,7 +22,7 @@ export const WebhookEndpoint = z
       .enum(['manual', 'failing', 'gone', 'rights_lost', 'account_recovered'])
       .nullable()
       .describe(
-        '`gone`: the URL returned 410. `rights_lost`: its owner is no longer an admin; whoever enables it becomes the owner. `account_recovered`: the endpoint was created before the account’s email address was confirmed by its recovery.',
+        '`gone`: the URL returned 410. `rights_lost`: its owner is no longer an admin; the admin who enables it becomes the owner. `account_recovered`: the endpoint was created before the account’s email address was confirmed by its recovery.',
       ),
     disabled_at: time.nullable(),
     failing_since: time

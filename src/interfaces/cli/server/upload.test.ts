@@ -93,7 +93,7 @@ test('an upload passes a proxy with a small limit, resumes after a disconnect, a
     await writeFile(join(home, 'wide.json'), JSON.stringify({ content: 'x'.repeat(1_500_000) }))
     const chat = (await alice.post('/chats', { model: 'sim/echo' })).body.data.id as string
     const refused = await run('chats', 'send', chat, '--input', join(home, 'wide.json')).ended
-    assert.match(refused.err, /A proxy in front of the server refused the body/)
+    assert.match(refused.err, /A proxy in front of the server rejected the body/)
   } finally {
     await rm(home, { recursive: true })
   }

@@ -21,5 +21,5 @@ export function consentQuestionOf({ name, endpoint }: ListedEndpoint, input: Rec
 
 const shortened = (text: string): string =>
   text.length > LONGEST_TEXT
-    ? `${shorten(text, LONGEST_TEXT).toWellFormed()} … (the beginning of ${text.length} characters)`
+    ? `${shorten(text, LONGEST_TEXT).toWellFormed()} … (truncated, ${text.length} characters in total)`
     : text

@@ -43,7 +43,8 @@ export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn()
       if (data.type === 'resize') say(data)
       else {
         const typed = Buffer.from(data.data)
-        if (typed.length > MOST_AT_ONCE) return socket.close(1009, 'at most 32,768 bytes of input with a seq at once')
+        if (typed.length > MOST_AT_ONCE)
+          return socket.close(1009, 'a message can have up to 32,768 bytes of input with a seq')
         say(input(typed, data.seq))
       }
     }

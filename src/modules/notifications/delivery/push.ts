@@ -122,7 +122,7 @@ export async function push(
     if (status === 404 || status === 410) return 'gone'
     if (status >= 200 && status < 300) return 'sent'
     if (status === 429 || status >= 500) throw new Error(`the push service answered ${status}`)
-    return { refused: `The push service answered ${status}.` }
+    return { refused: `The push service returned status ${status}.` }
   } catch (error) {
     if (error instanceof RetrieveFailed && error.why === 'refused') return { refused: error.message }
     throw error
