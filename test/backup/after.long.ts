@@ -71,7 +71,7 @@ test('mails, webhooks, runs and ticks that waited are not sent or begun by the r
     await using database = await testDatabase()
     const restored = await uk(hostOf(database), ['restore', to])
     assert.equal(restored.status, 0, restored.stderr)
-    assert.match(restored.stderr, /2 runs of chats, ended/)
+    assert.match(restored.stderr, /2 chat runs, stopped/)
     assert.match(restored.stderr, /1 webhook deliveries, canceled/)
     await using again = await testServer({ database, environment })
     const { rows } = await again.app.engine.postgres.pool.query('select status from runs order by id')

@@ -100,7 +100,7 @@ test(
       await alice.delete(`/computers/${daemon.id}/users/${username}`),
     ]) {
       assert.deepEqual(code(answer), [409, 'not_supported'])
-      assert.match(answer.body.error.details.reason, /does not run as root/)
+      assert.match(answer.body.error.details.reason, /doesn’t run as root/)
     }
   },
 )
