@@ -63,7 +63,7 @@ test('an offline computer is tried last in any case, and isn’t penalized for b
       candidates.map(({ offer }) => offer.endpoint.slug),
       ['there', 'dear', 'gone'],
     )
-    assert.match(candidates[2]!.reason, /not connected/)
+    assert.match(candidates[2]!.reason, /isn’t connected/)
   }
   const back = pricedOffer('gone', '0', { billing: 'free', dispatch })
   health.failed(back, { kind: 'overloaded', message: 'The computer is not connected.', lasts: true })

@@ -111,7 +111,7 @@ test('one that is not connected is asked last, in every process, and a preview s
   for (let seed = 0; seed < 8; seed++) {
     const { candidates } = await until(
       () => preview('local/tiny:latest', seed),
-      (shown) => shown.candidates[1]?.reason.includes('not connected') === true,
+      (shown) => shown.candidates[1]?.reason.includes('isn’t connected') === true,
     )
     assert.deepEqual(
       candidates.map(({ computer_id }) => computer_id),
