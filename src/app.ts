@@ -83,7 +83,6 @@ export interface App extends AsyncDisposable {
   origin: string
   engine: Engine<Handles>
   door: Door
-  /** The part being shut down. */
   readonly down: string | null
 }
 

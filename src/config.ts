@@ -17,7 +17,6 @@ export interface Config {
   readonly publicUrl: string | null
   readonly allowedHosts: readonly string[]
   readonly trustedProxies: readonly string[]
-  /** Includes a port if it differs from the instance's. */
   readonly previewDomain: string
   readonly signUp: 'open' | 'invite'
   readonly signUpCreditsUsd: string
@@ -29,7 +28,6 @@ export interface Config {
   readonly sim: boolean
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
-  /** The total size of media responses buffered in this process. */
   readonly mediaAnswerBytes: number
   /** Media calls that take longer return an operation. */
   readonly inlineMs: number
@@ -54,7 +52,6 @@ export interface Config {
   readonly logLevel: string
   readonly logFormat: 'auto' | 'text' | 'json'
   readonly embeddingModel: string
-  /** Empty: no default. */
   readonly defaultModel: string
   readonly smtpUrl: string | null
   readonly mailFrom: string
@@ -258,7 +255,6 @@ function blobsIn(words: string): string {
   throw new ConfigRefused(`UK_BLOBS must be \`file:\` or s3://bucket/prefix, not "${words}"`)
 }
 
-/** Presets of local model servers to detect. */
 const engines = 'vllm lm-studio llama-cpp local-ai whisper-cpp speaches kokoro-fastapi stable-diffusion-cpp'.split(' ')
 
 /** `vllm=127.0.0.1:8001,lm-studio=127.0.0.1:1235`. Null: unset. */
@@ -292,7 +288,6 @@ function unknownSettings(environment: Readonly<Record<string, string | undefined
     .map((name) => `${name} is not a setting; did you mean ${nearest(name, names)}? \`uk config\` lists them all`)
 }
 
-/** The candidate with the fewest edits, without a limit. */
 export function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, name) => (edits(word, name) < edits(word, best) ? name : best))
 }

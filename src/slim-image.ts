@@ -23,7 +23,6 @@ interface Manifest {
 const manifestIn = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 const remove = (path: string): void => rmSync(path, { recursive: true, force: true })
 
-/** Packages named in the server's sources, and platform-specific ones. */
 function listPackages(folder: string): string[] {
   const { dependencies = {}, optionalDependencies = {} } = manifestIn(folder)
   const sources = globSync('src/**/*.ts', { cwd: folder }).filter((path) => !/\.(test|long)\.ts$/.test(path))
@@ -34,7 +33,6 @@ function listPackages(folder: string): string[] {
   return [...Object.keys(dependencies).filter((name) => quotedNames.has(name)), ...Object.keys(optionalDependencies)]
 }
 
-/** Resolves a package as Node does: in this folder or one above. */
 function resolvePackage(name: string, from: string): string | null {
   for (let folder = from; ; folder = dirname(folder)) {
     const place = join(folder, 'node_modules', name)
@@ -43,7 +41,6 @@ function resolvePackage(name: string, from: string): string | null {
   }
 }
 
-/** The folders of all packages a server may load. */
 export function findReachablePackages(folder: string): Set<string> {
   const packages = new Set<string>()
   const walk = (names: readonly string[], from: string): void => {
@@ -60,7 +57,6 @@ export function findReachablePackages(folder: string): Set<string> {
   return packages
 }
 
-/** Removes unreachable packages and unread files of the others. */
 function thin(folder: string): void {
   const packages = findReachablePackages(folder)
   const modules = join(folder, 'node_modules')

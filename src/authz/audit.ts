@@ -18,14 +18,12 @@ interface AuditTable {
   subject_type: string | null
   subject_id: string | null
   details: ColumnType<Record<string, unknown>, string, never>
-  /** Null on rows from before the column existed. */
   actor: ColumnType<Actor | null, string, never>
   request_id: string | null
 }
 export type AuditRow = Selectable<AuditTable>
 
 export interface AuditEntry {
-  /** The related event: `member.added`. */
   action: string
   workspaceId: Id | null
   subject: { type: string; id: Id }

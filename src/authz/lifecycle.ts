@@ -20,7 +20,6 @@ export function statusAfter({ status, trashed_from }: Place, move: Move): Status
   return status === target ? null : target
 }
 
-/** Actions allowed from each status, as named in paths. */
 const allowedFrom = {
   active: ['archive', 'trash'],
   archived: ['unarchive', 'trash'],
@@ -46,9 +45,7 @@ const BATCH = 500
 export interface LifecycleKind<Shown> {
   /** The registered kind. Events are `<kind>.archived`, `.unarchived`, `.trashed`, `.restored`, `.deleted`. */
   kind: string
-  /** Returns the resource as GET does. */
   read(ctx: Context, id: Id): Promise<Shown>
-  /** Channels to notify besides the workspace. */
   channels?(row: ResourceRow): string[]
 }
 
@@ -115,7 +112,6 @@ export function lifecycleOf<Shown>(lifecycleKind: LifecycleKind<Shown>) {
       await ctx.transaction((ctx) => go(ctx, id, 'trash'))
       return { id }
     },
-    /** Deletes the resource's row, its register row, and everything that references it. */
     async permanent_delete(ctx: Context, { id }: { id: Id }): Promise<{ id: Id }> {
       await ctx.transaction(async (ctx) => {
         const row = await lockResource(ctx, kind, id)
@@ -128,7 +124,6 @@ export function lifecycleOf<Shown>(lifecycleKind: LifecycleKind<Shown>) {
   }
 }
 
-/** Permanently deletes everything that was in the trash for 30 days. Returns the number of rows. */
 export async function emptyTrash({ postgres, bus }: Pick<Engine, 'postgres' | 'bus'>): Promise<number> {
   for (let deletedCount = 0; ;) {
     const rows = await postgres.db.transaction().execute(async (db) => {

@@ -15,7 +15,6 @@ export async function createPersonalWorkspace(db: Db, id: Id, accountId: Id): Pr
     values (${newId()}, ${id}, ${accountId}, 'owner', ${accountId})`.execute(db)
 }
 
-/** SQL condition for a usable invitation `i`. */
 export const openInvitation = sql<SqlBool>`i.status = 'pending' and i.expires_at > now()`
 
 /** Whether the token belongs to a pending invitation to this address. An invitation admits one account. */
@@ -44,14 +43,12 @@ export async function checkMet(
     refuse('not_found', { param, message })
 }
 
-/** The members of these workspaces. */
 export async function accountsIn(db: Db, workspaceIds: readonly Id[]): Promise<Id[]> {
   const { rows } = await sql<{ id: Id }>`select distinct account_id as id from members
     where workspace_id = any(${workspaceIds}::ulid[])`.execute(db)
   return rows.map(({ id }) => id)
 }
 
-/** The workspace for an account's own resources. */
 export async function personalWorkspaceOf(db: Db, accountId: Id): Promise<Id> {
   const { rows } = await sql<{
     id: Id

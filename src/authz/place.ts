@@ -2,7 +2,6 @@ import { refuse } from '#core/errors.ts'
 import type { Membership } from '#core/principal.ts'
 import { type Role, type Scope, atLeast, roleFor } from '#core/scopes.ts'
 
-/** Throws if the caller's role or its restricted permissions don't suffice. */
 export function checkPlace({ role, permissions }: Membership, scope: Scope | null, atLeastRole?: Role): void {
   const requiredRole = atLeastRole ?? (scope === null ? 'viewer' : roleFor(scope))
   if (!atLeast(role, requiredRole))

@@ -26,7 +26,6 @@ interface ResourceTable {
   kind: string
   workspace_id: Id
   status: Generated<Status>
-  /** The status that `restore` returns to. */
   trashed_from: Exclude<Status, 'trashed'> | null
   trashed_at: Date | null
   trashed_by: Id | null
@@ -108,17 +107,14 @@ export const updateResource = (ctx: Context, id: Id, changes: Partial<ResourceRo
 
 /** Converts the error of a write whose workspace another process deleted after `permit`. */
 export function workspaceGone(error: unknown): never {
-  // 23503: foreign key violation.
   if (sqlState(error) === '23503') refuse('not_found', { param: 'workspace_id', message: noWorkspace })
   throw error
 }
 
 export interface ResourcePage {
   kind: string
-  /** From `visibleWorkspaces`. */
   workspaces: readonly Id[]
   status: Status
-  /** Cursor: lists only smaller IDs. */
   before: Id | null
   limit: number
   /**
@@ -203,7 +199,6 @@ export function checkTarget(ctx: Context, workspaceId: Id, scope: Scope, param =
 
 const noWorkspace = absent('workspace')
 
-/** The caller's membership in a named resource's workspace. Throws 404 without one. */
 export const placeIn = (
   ctx: Context,
   workspaceId: Id,

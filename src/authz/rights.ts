@@ -41,20 +41,16 @@ export async function judgeNow<T>(
 /** Longer than any process can go without reading changes and still be trusted. */
 const KEEP_DAYS = 7
 
-/** Deletes changes that every process has read. */
 export async function retainRightsChanges(db: Db): Promise<void> {
   await sql`delete from rights_changes where at < now() - make_interval(days => ${KEEP_DAYS})`.execute(db)
 }
 
 /** Reports permission changes in every process within half a second. One instance per process. */
 export interface RightsWatch extends AsyncDisposable {
-  /** Calls `onChange` for every later change. */
   hear(onChange: (accountId: Id) => void): Disposable
-  /** Whether all changes up to 5 s ago are known. */
   inTouch(): boolean
   /** Reads missed changes. Throws 503 if the database is unreachable. */
   catchUp(): Promise<void>
-  /** Reads changes immediately. */
   poll(): Promise<void>
 }
 

@@ -45,17 +45,14 @@ interface ShareTable {
 }
 export type ShareRow = Selectable<ShareTable>
 
-/** Scopes granted by each access level, per kind. */
 const scopesByAccess: Readonly<Record<string, Readonly<Record<Access, readonly Scope[]>>>> = {
   chat: { view: ['chat:read'], edit: ['chat:read', 'chat:write', 'chat:run'] },
   agent: { view: ['agent:read'], edit: ['agent:read', 'agent:write'] },
   file: { view: ['drive:read'], edit: ['drive:read', 'drive:write'] },
 }
 
-/** `kind` as in paths. */
 export const isShareable = (kind: string): boolean => kind in scopesByAccess
 
-/** The scopes to read and change a kind. */
 export const scopesOf = (type: SharedType): { read: Scope; write: Scope } =>
   type === 'chat'
     ? { read: 'chat:read', write: 'chat:write' }
@@ -83,14 +80,12 @@ export async function sharedThings(
   return { shared: rows.map(({ id }) => id), sharedFolders }
 }
 
-/** A resource shared directly or through a folder. */
 export interface ShareTarget {
   id: Id
   workspace_id: Id | null
   ancestors?: readonly Id[]
 }
 
-/** The membership that shares grant, or null. Archived workspaces are read-only here too. */
 export async function sharedPlace(
   db: Db,
   principal: Principal,

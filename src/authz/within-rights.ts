@@ -22,7 +22,6 @@ export async function withinRightsOf(
     : restricted
 }
 
-/** The server acting for an account within a run or automation. */
 export function withinRun(principal: Principal, run: Acting['run'], automationId: Acting['automationId']): Principal {
   const { credential } = principal
   if (credential.kind !== 'server' || (run === undefined && automationId === undefined)) return principal

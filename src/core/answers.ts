@@ -6,7 +6,6 @@ export interface Page<T> {
   rows: T[]
   /** Null on the last page. */
   next: string | null
-  /** Further top-level keys of the list envelope. */
   extra?: Record<string, unknown>
 }
 export interface Results<T> {
@@ -23,7 +22,6 @@ export interface Bytes {
   headers: Record<string, string>
   body: AsyncIterable<Uint8Array> | Uint8Array | string | null | StoredBytes
 }
-/** Supports range and conditional requests. */
 export interface StoredBytes {
   size: number
   /** A strong entity tag, quotes included. */
@@ -51,7 +49,6 @@ export type EndpointReply =
   | { kind: 'stream'; events: AsyncIterable<Event>; ended: AbortSignal }
   | { kind: 'bytes'; bytes: Bytes }
   | { kind: 'none' }
-/** The endpoint that a call of the agent tool would reach. */
 export interface ToolTarget {
   /** `find`, `describe`, `do`, or an endpoint's name. */
   tool: string
@@ -73,13 +70,11 @@ export interface EventBatch {
   events(): readonly Event[]
 }
 export interface Sink {
-  /** Returns the number of unread bytes, including these. */
   write(batch: EventBatch): number
   /** Resolves when all bytes were read, the reader left, or it was dropped as too slow. */
   drained(): Promise<void>
   /** Ends the feed; the reader resumes on another server. */
   end(): void
-  /** Checks the reader's permissions again after a possible change. */
   recheck(): Promise<void>
 }
 /**
@@ -93,10 +88,6 @@ export interface Feed extends AsyncIterable<Event> {
 }
 export const isFeed = (events: AsyncIterable<Event>): events is Feed => 'attach' in events
 
-/**
- * Disposes of the source when the reader leaves, even before its first read: an unstarted generator never runs
- * `finally`.
- */
 export const eventsOf = (
   source: AsyncDisposable,
   events: AsyncGenerator<Event, void, undefined>,

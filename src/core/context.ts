@@ -23,13 +23,10 @@ export interface Resource {
 export interface Upload {
   name: string | null
   mimeType: string | null
-  /** `Content-Encoding`. Only set for endpoints that decode the body themselves. */
   coding?: string | null
-  /** The declared number of bytes, or null if unknown. */
   size: number | null
   /** A chunk is valid only until the next one is requested; copy it to keep it. */
   bytes: AsyncIterable<Uint8Array>
-  /** The form part's name. Null if the bytes are the whole body. */
   part: string | null
   /** Returns the form's next file after this one was read, or null. Undefined if the endpoint accepts only one. */
   next?(): Promise<Upload | null>
@@ -49,14 +46,11 @@ export interface Answer {
 export interface CallContext {
   principal: Principal
   requestId: Id
-  /** The contract version of the response. */
   version: string
   now(): Date
   /** Fires when the caller leaves, its access ends, or the server shuts down. */
   signal: AbortSignal
-  /** The resource named by the path. Read it through its `Finder`. */
   resource: Resource | null
-  /** The call's workspace with the caller's membership, or null. */
   workspace: { id: Id; membership: Membership } | null
   /** The state the caller saw (`If-Match`). The update fails if it has changed since. */
   unchangedSince: Date | null
@@ -67,9 +61,7 @@ export interface CallContext {
    * browser, null if absent or from another site.
    */
   caller: { ip: string; userAgent: string | null; loopback: boolean; origin: string | null }
-  /** The caller accepts server-sent events. */
   wantsEvents: boolean
-  /** Null if the call has no bytes. */
   upload: Upload | null
   answer: Answer
   /** Calls another endpoint by name (`chats.list`) with this caller's permissions. Checks scope, input, and access. */

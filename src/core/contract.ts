@@ -61,7 +61,6 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   description?: string
   /** The scope a key needs. Null: any signed-in caller. */
   scope: Scope | null
-  /** Default `any`. */
   auth?: Auth
   /**
    * The endpoint changes permissions or shares, exposes or replaces secrets or providers, raises caps, or deletes
@@ -78,9 +77,7 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
    * The share that suffices for callers outside the resource's workspace. Default: `view` for reads, otherwise `none`.
    */
   onShare?: 'view' | 'edit' | 'none'
-  /** The capability needed on the computer, by ownership or exposure, and allowed by the machine. */
   capability?: Capability
-  /** The query or body field naming the workspace. Default: the personal workspace. */
   within?: 'workspace_id'
   /** Changes account-level data. Keys bound to one workspace get 403 `capability_denied`. */
   ofAccount?: true
@@ -102,26 +99,19 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
    * of any type. `bytes_or_json`: raw if the query has any parameter, else JSON. Raw bytes are in `ctx.upload`.
    */
   takes?: 'json' | 'multipart' | 'bytes' | 'bytes_or_json'
-  /** The binary parts of `multipart`, replacing `file`. Any number, after the fields. */
   parts?: readonly string[]
-  /** The endpoint decodes `Content-Encoding`. Otherwise an encoded body gets 415. */
   decodes?: true
-  /** The only content type accepted for `bytes`. */
   bytesAre?: string
   reply: R
   /** Default 200. 201 for a POST that creates, 202 for background work. */
   status?: 200 | 201 | 202
-  /** Default: `reads` for GET, `writes` otherwise. */
   limit?: LimitClass
   /** Bytes. Default 1 MiB. */
   bodyLimit?: number
   /** Listed in the contract but always refused with this code, before any other check. */
   refused?: Code
-  /** Response headers for `OPTIONS`. */
   capabilities?: Readonly<Record<string, string>>
-  /** Specific error codes. Common codes follow from the other fields. */
   errors?: readonly Code[]
-  /** Optional fields to include in examples. */
   example?: Readonly<Record<string, unknown>>
   /** The CLI command, if it isn't module and verb. */
   cli?: string
@@ -142,7 +132,6 @@ export interface Endpoint<
 }
 export type AnyEndpoint = Endpoint<any, any, any, any, any, any>
 
-/** Method and path in one string, so endpoints are easy to grep. */
 export function endpoint<
   const Path extends `/${string}`,
   const R extends Reply,
@@ -226,13 +215,10 @@ export const mediaSource = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** Query of a list with a lifecycle. */
 export const statusFilter = { status: status.default('active').describe('Filters the list by status.') }
 
-/** The fields of every stored resource. */
 export const base = { id: idOut, created_at: time, updated_at: time }
 export const inWorkspace = { workspace_id: idOut, created_by: idOut.nullable() }
-/** The fields of every workspace resource that can be archived or trashed. */
 export const resourceFields = {
   ...base,
   ...inWorkspace,

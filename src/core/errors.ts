@@ -135,7 +135,6 @@ export type Code = keyof typeof catalogue
 /** An ID or short name. Longer values could be a key or token and aren't repeated in messages. */
 const SAYABLE = /^[\w.@-]{1,32}$/
 
-/** The message of a 404. It doesn't reveal whether the resource exists. */
 export const absent = (thing: string, id = ''): string =>
   `The ${thing}${SAYABLE.test(id) ? ` \`${id}\`` : ''} doesn’t exist, or you don’t have access to it.`
 
@@ -189,7 +188,6 @@ export function errorBody(refusal: Refusal): ErrorBody {
   return { error }
 }
 
-/** Status and type of a code, for `openapi.json`. */
 export const describeCode = (code: Code): { status: number; type: string; message: string } => {
   const [status, type, message] = catalogue[code]
   return { status, type, message }

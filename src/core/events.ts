@@ -10,11 +10,9 @@ export interface EventType {
   summary: string
   /** The scope a reader needs besides access to the channel, or null. */
   scope: Scope | null
-  /** The channel kinds it goes to, among those named by the emitter. */
   channels: readonly ChannelKind[]
 }
 
-/** Declares a module's event types: scope and channels, with a description of each. */
 export const eventTypes = (
   scope: Scope | null,
   channels: readonly ChannelKind[],

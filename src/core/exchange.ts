@@ -8,7 +8,6 @@ export interface WholeRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Identifies the connection: the same object for all requests on it. */
   readonly socket: object
   readonly whole: Buffer
   /** Releases the memory of `whole` for reuse by another request. Never call it if unsure. */
@@ -35,7 +34,6 @@ export interface Reply {
   off(event: 'close' | 'drain', listener: () => void): this
 }
 
-/** An encoded refusal, in any body format. */
 export interface WrittenRefusal {
   status: number
   headers: Record<string, string>
@@ -50,7 +48,6 @@ export interface FastMount {
 
 /** A non-REST part of the URL space: gateways, `/mcp`, docs, app, health. */
 export interface Mount {
-  /** The mount handles all paths with this prefix. */
   prefix: string
   /** The handler writes all headers including `X-Request-Id` with the status, to save time on the hot path. */
   ownHead?: true
@@ -58,15 +55,12 @@ export interface Mount {
   refusal?(why: Refusal, requestId: Id): WrittenRefusal
   handle(request: IncomingMessage, response: ServerResponse, requestId: Id): void | Promise<void>
   fast?: FastMount
-  /** The server is closing: ends responses in progress with this refusal. */
   interrupt?(why: Refusal): void
 }
 
-/** Additional hosts. The mount handles all their paths. */
 export interface HostMount {
   owns(host: string | undefined): boolean
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>
-  /** A request that upgrades its connection to a WebSocket. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>
   end(): void
 }
@@ -78,6 +72,5 @@ export interface UpgradeMount {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: Id): Promise<void>
   /** The server starts closing: sockets that can reconnect elsewhere close now. */
   drain?(): void
-  /** Closes all remaining sockets immediately. */
   end?(): void
 }

@@ -36,7 +36,6 @@ export function idOf(...words: string[]): Id {
   return out
 }
 
-/** Derives a stable ID from a time and words, sorted by the time, for imported data. */
 export const idAt = (ms: number, ...words: string[]): Id => encodeTime(Math.floor(ms)) + idOf(...words).slice(-16)
 
 /** Returns the ID in its stored form, or null. Accepts lower case. */

@@ -10,7 +10,6 @@ export interface Service<C extends CallContext = CallContext> {
   area: Area
   // Variance: each handler takes its specific input.
   handlers: Record<string, (ctx: C, input: any) => unknown>
-  // Variance: each finder returns its specific row.
   finders: readonly Finder<C, any>[]
 }
 

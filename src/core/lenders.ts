@@ -12,7 +12,6 @@ const OWN: ReadonlySet<Scope> = new Set([
   'usage:read',
 ])
 
-/** Whether an agent's tool chosen by another account makes the call. */
 export const isLentByOthers = ({ accountId, credential }: Pick<Principal, 'accountId' | 'credential'>): boolean =>
   credential.kind === 'server' && (credential.lenders ?? []).some(({ account_id }) => account_id !== accountId)
 

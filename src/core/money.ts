@@ -37,7 +37,6 @@ export function formatUsd(nano: Nano): string {
   return `${sign}${abs / NANO}${fraction && `.${fraction}`}`
 }
 
-/** Converts a decimal number or string of dollars. Rounds half up beyond 9 decimals. */
 export function fromUsd(usd: number | string): Nano {
   const words = typeof usd === 'number' ? plain(usd) : usd.trim()
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(words)

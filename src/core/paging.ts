@@ -10,7 +10,6 @@ export function cursorOf(list: string, filters: unknown, position: readonly (str
   return Buffer.from(JSON.stringify([fingerprint(list, filters), ...position])).toString('base64url')
 }
 
-/** The cursor's position, or null without a cursor. Refuses cursors of other lists. */
 export function positionOf(list: string, filters: unknown, cursor: string | undefined): (string | number)[] | null {
   if (cursor === undefined) return null
   let parts: unknown

@@ -22,25 +22,20 @@ export interface Membership {
   budget?: Cap
   /** This member's spend cap in the workspace, counted under the membership's ID. */
   ownBudget?: Cap & { subject: Id }
-  /** Model rules of the workspace and this member. */
   rules?: readonly ModelRule[]
   /** Set if models require a key bound to the workspace, with the source of the rule. */
   keysOnly?: 'member' | 'workspace'
 }
 
-/** Limits on model calls in a workspace. */
 export type HeldTo = Pick<Membership, 'budget' | 'ownBudget' | 'rules' | 'keysOnly'>
 
 /** An account that lends its permissions, as far as its credential had them. */
 export interface Lender {
-  /** Null: unknown account. */
   account_id: Id | null
   scopes: readonly string[] | null
-  /** The only workspace the credential reached. */
   held_to: Id | null
 }
 
-/** The key that started work on the server. Its limits apply to the resulting calls. */
 export interface PayingKey {
   id: Id
   cap: Cap | null
@@ -49,7 +44,6 @@ export interface PayingKey {
   allowedModels?: readonly string[]
 }
 
-/** The credential that authenticated the caller. */
 export type Credential =
   | { kind: 'session'; id: Id; expiresAt: Date }
   | {
@@ -73,7 +67,6 @@ export type Credential =
       payingKey?: PayingKey
       /** The run of the acting agent. Its budgets apply to calls, and new runs become its children. */
       run?: { id: Id; budgets: readonly Budget[] }
-      /** The automation that started the action or the root run. */
       automationId?: Id
       /** Accounts that chose its tools. Their permissions also limit it. */
       lenders?: readonly Lender[]
@@ -129,7 +122,6 @@ export const anonymous: Principal = {
 /** The account behind later work, as stored, limited by the permissions of its credential. */
 export interface Behalf {
   account_id: Id
-  /** The paying key. */
   key_id: Id | null
   scopes: string[] | null
   held_to: Id | null
@@ -154,11 +146,8 @@ export function behalfOf({ accountId, credential }: Principal): Behalf {
 export interface Actor {
   account_id: Id
   via: Credential['kind']
-  /** The key used, or the one that pays for the server's work. */
   key_id?: Id
-  /** The run whose agent acted, or that is affected. */
   run_id?: Id
-  /** The automation that caused it. */
   automation_id?: Id
 }
 
@@ -176,7 +165,6 @@ export function actorOf({ accountId, credential }: Pick<Principal, 'accountId' |
 }
 
 /** Authenticates secrets. Implemented by the accounts module and used by the pipeline and the gateway. */
-/** A caller admitted by a ticket. */
 export interface TicketHolder {
   /** Returns the holder's current permissions. Throws 401 after they have ended. */
   principal(): Promise<Principal>
@@ -225,15 +213,12 @@ export function actingIn(principal: Principal, workspaceId: Id): Principal {
   }
 }
 
-/** The fields of an offer (a provider's model) that rules check. */
 export interface RuledOffer {
-  /** The platform ID, `provider/id`. */
   slug: string
   provider: string
   workspaceId: Id | undefined
 }
 
-/** Returns the first rule that forbids this offer, or undefined. */
 export const ruleAgainst = (
   rules: readonly ModelRule[],
   { slug, provider, workspaceId }: RuledOffer,
@@ -272,6 +257,5 @@ export function rulesFor(
   return rules.length > 0 ? rules : undefined
 }
 
-/** The key that makes the call or started the work behind it. */
 const keyOf = (credential: Credential): { workspaceId: Id | null; allowedModels?: readonly string[] } | undefined =>
   credential.kind === 'key' ? credential : credential.kind === 'server' ? credential.payingKey : undefined

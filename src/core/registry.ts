@@ -81,7 +81,6 @@ function makeSchemas({ path, query, body, headers, takes, reply, method }: AnyEn
   }
 }
 
-/** Path, query, and body as one flat schema, as the CLI and the agent tool use it. */
 export function inputSchema(endpoint: AnyEndpoint): z.ZodObject {
   const { query, body, headers } = inputSchemas(endpoint)
   const ids = pathNames(endpoint.path).map((name) => [name, endpoint.params?.[name] ?? z.string().describe('An ID.')])

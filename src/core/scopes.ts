@@ -54,7 +54,6 @@ export function grants(patterns: readonly string[]): ReadonlySet<Scope> {
 
 export const isScope = (words: string): words is Scope => (scopes as readonly string[]).includes(words)
 
-/** Workspace roles, weakest first. */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 export const atLeast = (role: Role, minimum: Role): boolean => roles.indexOf(role) >= roles.indexOf(minimum)

@@ -13,9 +13,7 @@ export interface Usage {
   reasoning_tokens: number
   images: number
   audio_seconds: number
-  /** Seconds of generated video. */
   video_seconds: number
-  /** Unicode code points converted to speech. */
   characters: number
   requests: number
   total_tokens: number
@@ -81,7 +79,6 @@ export function usageOf(buckets: Partial<Omit<Usage, 'total_tokens'>>): Usage {
   return usage
 }
 
-/** Contract, part 7. */
 export type CostSource = 'reported' | 'computed' | 'estimated' | 'free'
 /** Who pays the provider: the caller's own key, the caller's credits, or no one. */
 export type Billing = 'byok' | 'credits' | 'free'

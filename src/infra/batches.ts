@@ -1,10 +1,8 @@
 import { asServer } from './postgres/fair/callers.ts'
 
-/** Batch timing under load. */
 export interface Pace {
   /** A batch of this size indicates more requests are coming. */
   company: number
-  /** Minimum milliseconds between batch starts in that case. */
   apartMs: number
 }
 
@@ -50,7 +48,6 @@ export function createBatches<T, R>(
       waiting.push({ item, resolve, reject })
       if (running) return
       running = true
-      // Callers in the same event-loop turn share the first batch.
       asServer(() => next(setImmediate))
     })
 }

@@ -9,13 +9,11 @@ import type { Context, Engine } from './context.ts'
  * `open`. While open, the caller's access is rechecked like a stream's.
  */
 export interface CallerSocket<H = unknown> {
-  /** `computers.attach`: the name in metrics and logs. */
   name: string
   /** The GET endpoint for the upgrade. Its `reply` is ignored. */
   endpoint: AnyEndpoint
   finder: Finder<Context<H>>
   /** Returns the function that runs on the open socket. `ctx.signal` fires when it closes. */
-  // Variance: each takes its specific input.
   open(ctx: Context<H>, input: any): Promise<(socket: WebSocket) => void>
   /**
    * Redeems the query's `ticket` in place of a credential, because browsers can't send headers with WebSockets. Uses up

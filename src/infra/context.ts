@@ -40,15 +40,12 @@ interface Machinery<H> {
   log: Log
   /** HTTP client for user-provided addresses: public ones and those in `UK_FETCH_ALLOW`. */
   outside: Outbound
-  /** How long a stream's head waits for its first event. */
   headMs: number
   documents: DocumentReader
   pictures: PictureMaker
-  /** Images, video, and sound: reading, conversion, speech. */
   media: Media
   scanner: Scanner
   events: EventTable
-  /** The ID of this process's lease. */
   processId: Id
   versions: { newest: string; check(date: string, param?: string): string }
   /**
@@ -66,30 +63,22 @@ interface Machinery<H> {
   actAs(who: Acting): Promise<Context<H> | null>
 }
 
-/** The account the server acts for, and the permissions it uses. */
 export interface Acting {
   accountId: Id
   scopes: readonly string[]
-  /** The only reachable workspace. Null: all of the account's. */
   workspaceId: Id | null
-  /** The key that started the work and pays for it. */
   payingKeyId: Id | null
   run?: { id: Id; budgets: readonly Budget[] }
-  /** The automation that caused it. */
   automationId?: Id | undefined
-  /** Accounts whose permissions also limit the call. */
   lenders?: readonly Lender[]
   consented?: boolean
   signal: AbortSignal
 }
 
-/** A call's view of the system. */
 export interface Context<H = unknown> extends CallContext {
   engine: Engine<H>
-  /** The pool, or the open transaction. */
   db: Db
   log: Log
-  /** The caller's current rate limits. */
   limits(): { name: string; quota: number; window_seconds: number; remaining: number }[]
   /** Runs `work` in a transaction, joining one that is already open. Its context's `db` is the transaction. */
   transaction<T>(work: (ctx: Context<H>) => Promise<T>): Promise<T>

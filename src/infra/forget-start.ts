@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const LOOK_MS = 1_000
-/** Below this CPU share the process counts as idle. */
 const IDLE = 0.1
 
 /**

@@ -1,6 +1,5 @@
 import type { Event, Sink } from '#core/answers.ts'
 
-/** A feed as an async iterator, for readers of events instead of bytes. */
 export async function* iterate(
   open: (sink: Sink) => Disposable,
   signal: AbortSignal,

@@ -3,7 +3,6 @@ import type { Log } from './log.ts'
 import type { Postgres } from './postgres/client.ts'
 import type { Secrets } from './secrets.ts'
 
-/** A stored conversation item that its account can reference by ID. */
 export interface KeptItem {
   id: string
   json: object
@@ -19,7 +18,6 @@ export interface KeptFor {
 export interface KeptItems {
   /** Resolves when all processes can find them. Items that are too large or fail to store are skipped. */
   keep(whom: KeptFor, items: readonly KeptItem[]): Promise<void>
-  /** Returns available items by ID, up to `MOST_FOUND` bytes. */
   find(whom: KeptFor, ids: readonly string[]): Promise<ReadonlyMap<string, object>>
 }
 
@@ -27,7 +25,6 @@ const LARGEST_ITEM = 1 << 20
 /** Storage per account; the oldest items are deleted first. */
 const MOST_BYTES = 64 << 20
 const MOST_ITEMS = 10_000
-/** Bytes of all items referenced by a request. */
 const MOST_FOUND = 32 << 20
 /** How long a response waits for its items to be stored. */
 const PATIENCE_MS = 2_000

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Context } from './context.ts'
 
-/** Columns encrypted with their row's ID. */
 export interface SealedColumns {
   table: string
   columns: readonly string[]

@@ -50,7 +50,6 @@ export function createSecrets(rootKeys: readonly string[]): Secrets {
   }
 }
 
-/** Minimum characters of a root key. */
 const LEAST_ROOT_KEY = 32
 
 /** The configured root keys, or one generated in the data directory (mode 0600). */

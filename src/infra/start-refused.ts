@@ -12,10 +12,8 @@ export class StartRefused extends Error {
 
 const NO_SPACE = 'the disk is full'
 
-/** System and PostgreSQL errors the operator can fix. */
 const words: Record<string, string> = {
   ENOSPC: NO_SPACE,
-  // disk_full
   '53100': NO_SPACE,
   EDQUOT: 'the disk quota is exceeded',
   EROFS: 'the file system is read-only',
@@ -49,7 +47,6 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
 }
 
-/** The data folder with its setting. */
 export const placeOfData = (dataDir: string): string => `${dataDir} (UK_DATA_DIR, default ./data in the current folder)`
 
 /** Advice for commands that find no instance in the data folder. */

@@ -22,7 +22,6 @@ export interface AdmissionParts {
   limits: Pick<Limits, 'enter' | 'take'>
 }
 
-/** The call's limit class and required scope (null: none). */
 export interface AdmissionRule {
   limit: LimitClass
   scope: Scope | null
@@ -32,9 +31,7 @@ export interface AdmissionRule {
 export interface AdmittedCaller {
   /** Identifies the connection, on which an earlier key is recognized at once. */
   readonly connection: object
-  /** Receives the concurrency slot. Dispose of it when the call ends. */
   onEnter(flight: Disposable, principal: Principal): void
-  /** Called after a rate-limit token is taken. `headers` report the remaining ones. */
   onCount(headers: Record<string, string>, principal: Principal): void
 }
 
@@ -67,7 +64,6 @@ function take(
   return withScope(authority, principal, scope)
 }
 
-/** Checks the scope, which another process may have granted to the key a moment ago. */
 export function withScope(
   authority: Pick<Authority, 'renew'>,
   principal: Principal,
@@ -92,7 +88,6 @@ const addressOf = (credential: PresentedCredential): string =>
 export const countedAs = ({ accountId, credential }: Principal): Id =>
   credential.kind === 'key' ? credential.id : accountId
 
-/** Throws 401, or 503 if permissions may be stale. */
 export function authenticate(
   authority: AdmissionParts['authority'],
   credential: PresentedCredential,
@@ -124,7 +119,6 @@ export function readCredential(headers: IncomingHttpHeaders, cookieName: string)
   return session === null ? null : { session }
 }
 
-/** The key alone, for interfaces without sessions. */
 export const presentedKey = (headers: IncomingHttpHeaders): string =>
   keyIn(headers) ??
   refuse('missing_credentials', { message: 'Send an API key as `Authorization: Bearer uk_…` or `x-api-key`.' })

@@ -14,7 +14,6 @@ export function allowCors({ headers }: IncomingMessage, response: ServerResponse
   if (headers.origin !== undefined) response.setHeader('access-control-expose-headers', EXPOSED)
 }
 
-/** Headers of a preflight response, as alternating names and values. */
 export const preflightHead = (methods: Iterable<string>): string[] => [
   'access-control-allow-methods',
   [...methods].join(', '),

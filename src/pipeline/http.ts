@@ -22,7 +22,6 @@ export interface Door {
   /** Waits for requests and streams, then closes; after `seconds` it closes anyway. */
   drain(seconds: number): Promise<void>
   draining(): boolean
-  /** Fires when the server starts to close. */
   closing: AbortSignal
 }
 
@@ -37,7 +36,6 @@ export function createDoor(parts: DoorParts): Door {
   const { engine, versions } = parts
   const mounts = parts.mounts.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const closing = new AbortController()
-  /** The drain time is over. */
   const late = new AbortController()
   const rest = createRest({ ...parts, closing: closing.signal, late: late.signal })
   let draining = false

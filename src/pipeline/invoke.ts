@@ -13,14 +13,12 @@ import { permit } from '#authz/permit.ts'
 import { judgeNow } from '#authz/rights.ts'
 import { parse, pathId } from './parse.ts'
 
-/** A call as its interface received it, before the endpoint runs. */
 export interface CallStart {
   principal: Principal
   requestId: Id
   version: string
   signal: AbortSignal
   caller: Context['caller']
-  /** Undefined if no agent calls. */
   agent?: Context['agent']
 }
 
@@ -39,7 +37,6 @@ export interface Line<H = unknown> {
   invoke(ctx: Context, name: string, input: unknown): Promise<unknown>
 }
 
-/** The caller whose database connections the call uses. */
 export const callerOf = (ctx: CallStart, { endpoint }: Pick<Entry<Context>, 'endpoint'>): Caller => ({
   name: ctx.principal === anonymous ? `address ${ctx.caller.ip}` : ctx.principal.accountId,
   signal: ctx.signal,
@@ -82,7 +79,6 @@ export function createLine<H>(engine: Engine<H>, registry: readonly Entry<Contex
       if (entry.endpoint.refused) refuse(entry.endpoint.refused)
       if (entry.endpoint.auth === 'session' && outer.principal.credential.kind !== 'session')
         refuse('cookie_session_required')
-      // A nested call needs its own resource, workspace, and answer.
       const ctx = line.context({ ...outer, principal: outer.principal })
       ctx.principal = await withScope(engine.rights, ctx.principal, entry.endpoint.scope)
       const input: Record<string, unknown> = parse(schemaOf(entry), raw ?? {})

@@ -17,13 +17,11 @@ interface Definition {
 
 const definitionOf = (schema: z.ZodType): Definition => schema.def
 
-/** Field names that an object at this place of a schema may have. */
 export function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): Set<string> {
   const at = path.reduce<z.ZodType[]>((inner, key) => inner.flatMap((one) => within(one, key)), forms(schema))
   return new Set(at.flatMap(forms).flatMap((one) => Object.keys(definitionOf(one).shape ?? {})))
 }
 
-/** Unwraps a schema; for a union, returns each form. */
 function forms(schema: z.ZodType): z.ZodType[] {
   const { type, innerType, in: before, out, getter, options, left, right } = definitionOf(schema)
   if (type === 'pipe') return [...forms(before!), ...forms(out!)]

@@ -9,7 +9,6 @@ import type { Id } from '#core/ids.ts'
 export interface Limits {
   /** Takes a token or throws 429. Returns the headers of draft-ietf-httpapi-ratelimit-headers. */
   take(caller: Id, limit: LimitClass): Record<string, string>
-  /** Counts a request in flight until disposed of. */
   enter(caller: Id): Disposable
   state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[]
 }

@@ -14,7 +14,6 @@ export interface Origins {
   checkCrossSite(request: IncomingMessage): void
   /** Throws 403 for pages of other sites. Pages of this machine and programs without `Origin` pass. */
   checkOrigin(request: IncomingMessage): void
-  /** The caller's address and user agent for services. */
   callerOf(request: IncomingMessage): Caller
   /** The peer address, or the client's behind a trusted proxy. */
   clientIp(request: IncomingMessage): string

@@ -10,7 +10,6 @@ import { knownFields } from './known-fields.ts'
 export const pathId = (path: string, name: string, words: string): Id =>
   parseId(words) ?? refuse('not_found', { param: name, message: absent(thingAt(path, name), words) })
 
-/** Throws with the first invalid field and how to fix it. */
 export function parse<T extends z.ZodType>(schema: T, value: unknown, within?: string): z.output<T> {
   const result = schema.safeParse(value, { error: sayFault })
   if (result.success) return result.data

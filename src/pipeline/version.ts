@@ -16,7 +16,6 @@ export const versions: readonly Version[] = [{ date: newestVersion }]
 
 export interface Versions {
   newest: string
-  /** Throws for unknown dates, naming the parameter. */
   check(date: string, param?: string): string
   lift(date: string, name: string, input: Record<string, unknown>): Record<string, unknown>
   lower(date: string, name: string, body: unknown): unknown

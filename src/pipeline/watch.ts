@@ -40,7 +40,6 @@ export async function* whilePermitted(
 
 export interface GuardedStream {
   close(why: unknown): void
-  /** Permissions changed, and access is still allowed. */
   onPermitted(ctx: Context): Promise<void>
 }
 

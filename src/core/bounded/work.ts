@@ -22,7 +22,6 @@ export class Work {
     this.#next = Math.min(most, LOOK_STEPS)
   }
 
-  /** Throws `TooMuchWork`, or the error thrown by `look`. */
   spend(steps: number): void {
     this.spent += steps
     if (this.spent > this.#next) this.#stop()

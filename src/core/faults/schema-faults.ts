@@ -4,7 +4,6 @@ import type { z } from 'zod'
 type Fault = z.core.$ZodIssue
 type Raw = z.core.$ZodRawIssue
 
-/** The number of unknown fields named in a message. */
 const NAMED = 10
 
 /** Continues a sentence that starts with the field name. Custom contract messages are kept. */

@@ -6,10 +6,8 @@ import { refuse } from '../errors.ts'
 
 const URI = 'file://'
 
-/** The inverse of `pathBytes`. */
 export const pathText = (path: Buffer): string => (isUtf8(path) ? path.toString() : URI + percentEncoded(path))
 
-/** Refuses text that is neither an absolute path nor a URI of one. */
 export function pathBytes(text: string): Buffer {
   const bytes = text.startsWith(`${URI}/`) ? decodeText(text.slice(URI.length)) : Buffer.from(text)
   if (bytes[0] !== 0x2f || bytes.includes(0))
@@ -21,7 +19,6 @@ export function pathBytes(text: string): Buffer {
   return bytes
 }
 
-/** For places where a name must be text. */
 export const nameText = (name: Buffer): string => (isUtf8(name) ? name.toString() : percentEncoded(name))
 
 export const isUtf8 = (bytes: Buffer): boolean => Buffer.from(bytes.toString()).equals(bytes)

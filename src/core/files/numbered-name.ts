@@ -27,6 +27,5 @@ function partsOf(name: string): { stem: string; ending: string } {
   return { stem: name.slice(0, name.length - ending.length), ending }
 }
 
-/** Shortens the stem so that it fits with this ending. */
 export const clip = (stem: string, ending: string): string =>
   shortenBytes(stem, MOST_NAME_BYTES - Buffer.byteLength(ending)).normalize('NFC') + ending

@@ -15,7 +15,6 @@ const LONGEST_PARENT = 150
 
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[ .].*)?$/i
 
-/** The closest name allowed everywhere. */
 export function portableName(name: string): string {
   const safeName = name
     .normalize('NFC')
@@ -28,7 +27,6 @@ export function portableName(name: string): string {
 /** Equal for names that collide on systems that ignore case or Unicode normalization. */
 const keyOf = (path: string): string => path.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFC')
 
-/** Assigns unique names within one archive folder. */
 export class PortableFolder {
   readonly path: string
   readonly #takenNames = new Set<string>()
@@ -39,7 +37,6 @@ export class PortableFolder {
     this.path = path
   }
 
-  /** Whether names in it have enough room. */
   get isRoomy(): boolean {
     return this.path.length < LONGEST_PARENT
   }

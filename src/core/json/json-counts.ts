@@ -4,13 +4,11 @@ import { shorten } from '../text/shorten.ts'
 
 /** Limits on list lengths in a body, so that reading it doesn't block other requests. */
 export interface CountLimits {
-  /** Top-level lists by name. */
   lists: Readonly<Record<string, number>>
   /** Other top-level lists, and the fields of a top-level object. */
   otherLists: number
   /** A list in an object of a top-level list, such as a message's parts. */
   inner: number
-  /** Values in the whole body. */
   values: number
 }
 
@@ -116,14 +114,12 @@ class Counter {
     else [this.#innerStart, this.#innerEnd] = [start, end]
   }
 
-  /** The shortened text between two quotes. */
   #nameAt(start: number, end: number): string {
     const raw = this.#bytes.subarray(start + 1, Math.min(end, start + 101))
     return raw.includes(BACKSLASH) ? unescapeJson(this.#bytes.toString('utf8', start, end + 1)) : raw.toString()
   }
 }
 
-/** Decodes escapes in a name as the parser would. */
 function unescapeJson(text: string): string {
   try {
     return shorten(JSON.parse(text) as string, 100)

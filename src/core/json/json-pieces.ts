@@ -12,7 +12,6 @@ export function charactersOf(value: unknown): number {
   return characters
 }
 
-/** Yields the output of `JSON.stringify` in pieces of about 256 KiB. */
 export function* jsonPieces(value: object, size = PIECE): Generator<string, void, undefined> {
   let piece = ''
   for (const fragment of fragmentsOf(value, size, DEEPEST)) {

@@ -7,7 +7,6 @@ import { refuse } from '../errors.ts'
 export const refuseJson = (error: unknown): never =>
   refuse('malformed_json', { message: `The request body isn’t valid JSON: ${jsonFault(error)}.` })
 
-/** Descriptions by the start of the engine's message. */
 const faults: readonly (readonly [RegExp, string])[] = [
   [/^Unexpected end/, 'it ends unexpectedly'],
   [/^Unterminated string/, 'a string isn’t terminated'],
@@ -31,7 +30,6 @@ export function jsonFault(error: unknown): string {
   return place === undefined ? words : `${words} ${place}`
 }
 
-/** Characters parsed at once without checks. */
 export const SMALL = 65_536
 /** More values than any conversation or embeddings input has. */
 const MOST_VALUES = 1_000_000
@@ -86,7 +84,6 @@ export class ValueCounter {
   #inString = false
   #escaped = false
 
-  /** Returns how many values start in the chunk. */
   push(bytes: Uint8Array): number {
     let count = 0
     for (const byte of bytes) {

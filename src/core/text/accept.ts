@@ -21,7 +21,6 @@ export function qualityOf(header: string | undefined, type: string): number {
   return qualities.get(whole) ?? qualities.get(main) ?? qualities.get('*/*') ?? 0
 }
 
-/** A weight that isn't a number counts as absent. */
 function qualityIn(weight: string): number {
   const value = Number(weight.slice(weight.indexOf('=') + 1).trim() || 'x')
   return Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : 1

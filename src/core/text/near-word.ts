@@ -1,10 +1,8 @@
 /** Longer words are skipped, so that a sender can't use up CPU time. */
 const LONGEST = 64
-/** A near word has no more than one edit per this many letters. */
 const LETTERS_PER_EDIT = 3
 const MOST_EDITS = 3
 
-/** Returns the closest candidate within the edit limit, or null. */
 export function nearWord(word: string, candidates: Iterable<string>): string | null {
   if (word.length > LONGEST) return null
   const target = plain(word)

@@ -1,6 +1,5 @@
 /** Longer than any character people type, in UTF-16 units. */
 const LONGEST_CHARACTER = 64
-/** How far back a row of flag emoji is followed. */
 const LONGEST_ROW = 4_096
 
 let characters: Intl.Segmenter | null = null
@@ -12,7 +11,6 @@ let characters: Intl.Segmenter | null = null
 export const shorten = (text: string, most: number): string =>
   text.length <= most ? text : text.slice(0, characterStart(text, most))
 
-/** As `shorten`, with a limit in UTF-8 bytes. */
 export function shortenBytes(text: string, most: number): string {
   if (text.length * 3 <= most) return text
   const bytes = new TextEncoder().encode(text)

@@ -20,14 +20,12 @@ const TOLERANCE_SECONDS = 300
 
 export interface SignedRequest {
   id: string
-  /** Unix seconds, as sent. */
   timestamp: string
   /** `v1,<base64>`, space-separated. */
   signature: string
   body: Buffer
 }
 
-/** Whether any signature over the raw body matches any secret and is recent. */
 export function isSigned(
   { id, timestamp, signature, body }: SignedRequest,
   secrets: readonly string[],

@@ -21,7 +21,6 @@ export async function tablesOf(client: pg.ClientBase): Promise<{ name: string; c
   return rows
 }
 
-/** Orders tables so that each follows those it references. */
 export async function inOrder<T extends { name: string }>(client: pg.ClientBase, tables: readonly T[]): Promise<T[]> {
   const { rows } = await client.query<{ from: string; to: string }>(`
     select f.relname as from, t.relname as to from pg_constraint c
@@ -45,7 +44,6 @@ export async function inOrder<T extends { name: string }>(client: pg.ClientBase,
 
 export interface Sequence {
   name: string
-  /** The table whose column uses the sequence, or null. */
   table: string | null
   value: string
   called: boolean

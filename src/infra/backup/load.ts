@@ -16,7 +16,6 @@ import { linesOf, readPieces } from './layout/pieces.ts'
 import type { Progress } from './progress.ts'
 import type { Source } from './layout/source.ts'
 
-/** A job that was waiting when the backup was made. */
 export interface WaitingJob {
   task: string
   payload: unknown
@@ -77,7 +76,6 @@ export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Pro
   return true
 }
 
-/** Decisions about a restored instance that need the modules. */
 export interface Afterwards {
   keepJob(job: WaitingJob): boolean
   /** Runs in the restore's transaction, on the current schema. */
@@ -178,10 +176,8 @@ async function addJobs(client: pg.Client, source: Source, keepJob: Afterwards['k
   }
 }
 
-/** Module queries in this connection's transaction. */
 function within(client: pg.Client): Db {
   const one = { query: client.query.bind(client), release: () => {} }
-  // A pool of this one connection that can't be closed.
   const pool = { connect: async () => one, end: async () => {}, options: {} }
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
 }

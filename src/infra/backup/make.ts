@@ -21,7 +21,6 @@ export interface BackupOptions {
   blobs: Blobs
   version: string
   key: Manifest['key']
-  /** The root key to sign with. Null: unsigned. */
   signWith: string | null
   /** Columns with sealed values, to count those unreadable without the key. */
   sealed: readonly { table: string; columns: readonly string[] }[]
@@ -30,7 +29,6 @@ export interface BackupOptions {
 export interface BackupResult {
   manifest: Manifest
   where: string
-  /** The number of old backups removed. */
   removed: number
   /** Tables of other programs in the schema, not included. */
   leftOut: string[]
@@ -90,7 +88,6 @@ export async function makeBackup(
   }
 }
 
-/** Null if no server ever ran on this database. */
 async function instanceOf(client: pg.Client): Promise<string | null> {
   const { rows } = await client.query<{ id: string }>(`select value #>> '{}' as id from instance where name = 'id'`)
   return rows[0]?.id ?? null

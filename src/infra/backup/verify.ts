@@ -28,7 +28,6 @@ export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
   return blobList
 }
 
-/** Verifies all hashes except blobs. Throws `BackupRefused` with the first mismatch. */
 export async function verifyDatabase(source: Source, progress: Progress): Promise<ListedBlob[]> {
   const pieces = piecesOf(source.manifest)
   progress.begin('verifying', sizeOf(pieces))

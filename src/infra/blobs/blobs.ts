@@ -26,16 +26,13 @@ export interface StageMore {
 
 export interface Range {
   start?: number
-  /** Exclusive. */
   end?: number
 }
 
 /** Stored bytes that are still unreferenced. Call `keep`, `park`, or `discard` once. */
 export interface StagedBlob {
-  /** 64 hex digits. */
   sha256: string
   size: number
-  /** The first bytes, for detecting the type. */
   head: Buffer
   /** Makes the bytes durable and returns their place. Call while the row of their hash is locked. */
   keep(): Promise<string>

@@ -38,7 +38,6 @@ export async function lockBlobs(db: Db, hashes: readonly string[]): Promise<Set<
   return new Set(rows.map(({ sha256 }) => sha256))
 }
 
-/** Throws if the hash has no row. */
 export async function* readBlob(
   { blobs, postgres }: { blobs: Blobs; postgres: Postgres },
   sha256: string,
@@ -52,7 +51,6 @@ export async function* readBlob(
   yield* blobs.read(row.place, range)
 }
 
-/** Reads a whole blob into memory, for small ones. */
 export async function wholeBlob(engine: Parameters<typeof readBlob>[0], sha256: string): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for await (const part of readBlob(engine, sha256)) parts.push(part)

@@ -9,9 +9,7 @@ import { tooLarge } from './too-large.ts'
 /** Read size, two buffers per reader. Larger reads are more efficient, but many readers must fit in memory. */
 const PART_BYTES = 256 * 1024
 const LARGE_PART_BYTES = 1024 * 1024
-/** Readers of large files that get large buffers. */
 const MOST_LARGE = 32
-/** The size of one write. */
 const BLOCK_BYTES = 512 * 1024
 const FIRST_BYTES = 16 * 1024
 
@@ -69,7 +67,6 @@ export function localBlobs(root: string): Blobs {
   }
 }
 
-/** Always closes the file. */
 async function writeAndSync(file: FileHandle, source: AsyncIterable<Uint8Array>, more: StageMore) {
   try {
     const digest = await writeDown(file, source, more)
@@ -92,7 +89,6 @@ async function writeDown(
   const hash = createHash('sha256')
   const head: Buffer[] = []
   let size = 0
-  // A small file needs no large block.
   let block: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   let spare: Buffer | null = null
   let offset = 0

@@ -3,7 +3,6 @@ import type { Config } from '#config'
 import type { Blobs } from './blobs.ts'
 import { localBlobs } from './local.ts'
 
-/** Opens the store configured by `UK_BLOBS`, loading only its dependencies. */
 export async function openBlobs({
   blobs,
   s3Endpoint: endpoint,

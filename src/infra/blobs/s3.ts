@@ -22,9 +22,7 @@ const AT_ONCE = 4
 
 export interface S3Options {
   bucket: string
-  /** Key prefix without surrounding slashes; may be empty. */
   prefix: string
-  /** For S3-compatible services other than AWS. */
   endpoint: string | null
   /** `AWS_*` variables as in AWS tools. Missing ones fall back to AWS's defaults. */
   environment: Readonly<Record<string, string | undefined>>

@@ -1,4 +1,3 @@
-/** Smaller bodies are joined at the end. */
 const JOINED_FROM = 1 << 20
 /**
  * The full buffer is allocated once a quarter has arrived, so that announcing a large body and sending little costs
@@ -13,7 +12,6 @@ const RESERVED_SHARE = 1 / 4
 export class BodyPieces {
   readonly #most: number
   #size = 0
-  /** Pieces not in the buffer yet, oldest first, with the offset of the first. */
   #pieces: Buffer[] = []
   #movedBytes = 0
   #buffer: Buffer | null = null
@@ -47,7 +45,6 @@ export class BodyPieces {
     this.#movedBytes = 0
   }
 
-  /** Moves pieces until at least `bytes` are in the buffer. */
   #move(bytes: number): void {
     let count = 0
     for (const end = this.#movedBytes + bytes; count < this.#pieces.length && this.#movedBytes < end; count++) {

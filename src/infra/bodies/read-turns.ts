@@ -1,7 +1,5 @@
-/** Pieces read per event-loop turn, across all sources. */
 const PER_TURN = 4
 
-/** A source of bytes: a request, another server's response, a database result. */
 interface Source {
   pause(): unknown
   resume(): unknown
@@ -35,7 +33,6 @@ class ReadTurns {
     })
   }
 
-  /** Resumes the longest-waiting source of the next account and moves the account to the end. */
   #resumeNext(): void {
     const [account, own] = this.#waiting.entries().next().value!
     const [source] = own
@@ -46,10 +43,8 @@ class ReadTurns {
   }
 }
 
-/** One per process. */
 export const readTurns = new ReadTurns()
 
-/** Bytes of a body read without turns. */
 const AT_ONCE = 256 << 10
 
 /** Called for each piece of a request's body; `bytes` arrived so far. */

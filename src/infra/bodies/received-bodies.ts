@@ -24,12 +24,10 @@ export class ReceivedBodies {
     return this.#bytes
   }
 
-  /** Bytes of one request count until disposed of. */
   share(account: string): BodyShare {
     return new BodyShare(this, account)
   }
 
-  /** Throws 429 above a limit. */
   add(account: string, bytes: number): void {
     const total = (this.#byAccount.get(account) ?? 0) + bytes
     if (total > this.#mostOfAccount)
@@ -63,7 +61,6 @@ export class ReceivedBodies {
   }
 }
 
-/** One request's share. */
 class BodyShare implements Disposable {
   readonly #all: ReceivedBodies
   readonly #account: string
@@ -79,7 +76,6 @@ class BodyShare implements Disposable {
     this.#bytes += bytes
   }
 
-  /** Null if small and readable now. */
   turn(): Promise<void> | null {
     return this.#bytes < LARGE ? null : this.#all.turn(this.#account)
   }
@@ -90,5 +86,4 @@ class BodyShare implements Disposable {
   }
 }
 
-/** One per process. */
 export const receivedBodies = new ReceivedBodies({ account: 128 << 20, process: 512 << 20 })

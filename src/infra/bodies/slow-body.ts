@@ -1,11 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The time limit for a body read into memory. */
 export const WHOLE_MS = 600_000
-/** The time limit for the rest of a body after its response. */
 const REST_MS = 60_000
 
-/** Called by a timer. */
 export const dropSender = (request: IncomingMessage): void => {
   if (!request.complete) request.socket.destroy()
 }

@@ -13,7 +13,6 @@ import { instanceId } from '../processes/instance.ts'
  * every reader must also poll. A message carries short-lived text. Durable data goes to the database instead.
  */
 export interface Bus extends AsyncDisposable {
-  /** Wakes a topic's readers in every process, locally at once. */
   poke(topic: string): void
   on(topic: string, wake: () => void): Disposable
   /** Sends text to a topic's listeners in every process, locally at once. Ordered per sender. */
@@ -45,7 +44,6 @@ export async function connectBus(postgres: Postgres, log: Log, url: string | nul
     },
   })
 
-  /** Combines messages of one moment into one round trip. */
   function later(): void {
     flushing ??= setImmediate(() => {
       flushing = null

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from './bus.ts'
 
-/** Repeated work. Disposing waits for the current round. */
 export interface Rounds extends AsyncDisposable {
-  /** Runs a round now, or after the current one. */
   wake(): void
 }
 
@@ -34,7 +32,6 @@ export function startRounds(
 /** `isPoked`: there is known work. Otherwise the round only looks for some. */
 type Work = (closing: AbortSignal, isPoked: boolean) => Promise<boolean | void>
 
-/** The same, with rounds only when the caller requests them. */
 export function createRounds(
   { paceMs = 0 }: { paceMs?: number | undefined },
   work: Work,

@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os'
 import { type TurnLimits, createTurns } from './turns.ts'
 import { type Outcome, Worker, type WorkerLimits } from './worker.ts'
 
-/** Processes untrusted input in sandboxed processes, with turns per account. */
 export interface Pool<Request, Answer> extends AsyncDisposable {
   /**
    * Loads the request when its turn comes. The signal cancels waiting; started work finishes. The turn ends after

@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { createTurns } from './turns.ts'
 
-/** How long work may run before yielding. */
 const SLICE_MS = 10
-/** Shorter work delays nothing. */
 const SHORT_MS = 1
 
 /**
@@ -35,7 +33,6 @@ export async function visitInSlices<T>(
 /** The same for admitted work in pieces of any length, so nothing is refused. */
 const pieces = createTurns({ atOnce: 1, each: 1, waitingEach: Infinity, waiting: Infinity })
 
-/** Resolves when an account's next piece may run: one per event-loop turn in this process. */
 export async function nextPiece(account: string): Promise<void> {
   const turn = await pieces.take(account)
   void setImmediate().then(() => turn[Symbol.dispose]())

@@ -1,10 +1,8 @@
-/** Too many calls are waiting, or the server is shutting down. */
 export class Busy extends Error {
   override name = 'Busy'
 }
 
 export interface TurnLimits {
-  /** Concurrent turns in total and per account. */
   atOnce: number
   each: number
   /** Waiting calls per account and in total. If full, the longest queue loses its last entry to a shorter one. */
@@ -26,7 +24,6 @@ interface Waiting {
 }
 
 export function createTurns(limits: TurnLimits): Turns {
-  /** Waiting calls by account; the account served last is at the end. */
   const lines = new Map<string, Waiting[]>()
   const countByAccount = new Map<string, number>()
   let [running, waiting] = [0, 0]

@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 
 export interface WorkerLimits {
-  /** Time limit from the start of the work, excluding the wait. */
   timeMs: number
   heapMb: number
   /** Total process memory limit, where the system reports it (Linux). */
@@ -50,7 +49,6 @@ export class Worker<Request, Answer> {
       this.#child.on('close', (_, signal) => {
         const isStopped = this.gone || (signal !== null && STOPS.has(signal))
         this.gone = true
-        // Otherwise it ran out of memory or crashed on its input.
         this.#answer?.({ lost: isStopped ? 'unsent' : 'too_large' })
         resolve()
       }),
@@ -86,7 +84,6 @@ export class Worker<Request, Answer> {
   }
 }
 
-/** Resident megabytes, or 0 if the system doesn't report it. */
 async function memoryOf(pid: number | undefined): Promise<number> {
   if (process.platform !== 'linux' || pid === undefined) return 0
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')

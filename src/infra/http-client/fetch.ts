@@ -7,7 +7,6 @@ import { RetrieveFailed, explainError } from './retrieve.ts'
 /** The remaining byte allowance; callers refill it for a new exchange. */
 export interface Meter {
   remaining: number
-  /** Remaining JSON values. Undefined if the content isn't JSON. */
   values?: number
 }
 

@@ -1,6 +1,5 @@
 import type { Send } from './send.ts'
 
-/** Headers written by the connection itself. */
 const OWN: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te'])
 
 // For endpoints that add no headers per call: a known array isn't encoded again.

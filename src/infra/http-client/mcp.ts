@@ -14,16 +14,13 @@ import { shorten } from '#core/text/shorten.ts'
 /** A user-configured Model Context Protocol server over streamable HTTP. */
 export interface OutsideServer {
   url: string
-  /** Sent with every request. */
   headers: Readonly<Record<string, string>>
-  /** Time limit per tool call. */
   timeoutMs: number
 }
 
 export interface OutsideTool {
   name: string
   description: string
-  /** JSON Schema of the arguments. */
   parameters: object
 }
 
@@ -58,19 +55,15 @@ interface Session {
   transport: StreamableHTTPClientTransport
 }
 
-/** Time limit for handshake and tool listing. */
 const OPEN_MS = 10_000
 const LEAVE_MS = 2_000
 const MOST_PAGES = 20
-/** Per call. */
 const OF_A_CALL: Meter = { remaining: 8 << 20, values: 50_000 }
-/** For the handshake and all pages of a listing. */
 const OF_A_LISTING: Meter = { remaining: 1 << 20, values: 50_000 }
 const LONGEST_MESSAGE = 1_000
 
 /** Results aren't validated: external schemas are never compiled. */
 const noValidation: jsonSchemaValidator = {
-  // Accepts any type.
   getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
 }
 

@@ -9,7 +9,6 @@ import { Lanes } from './lanes/lanes.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import type { Send } from './send.ts'
 
-/** The name resolved to a private address that isn't allowed. */
 export class AddressRefused extends Error {
   override name = 'AddressRefused'
   readonly code = 'UK_ADDRESS_REFUSED'
@@ -27,7 +26,6 @@ export interface Outbound extends AsyncDisposable {
   dispatch(send: Send, handler: Dispatcher.DispatchHandler): void
 }
 
-/** Timeouts are detected with this precision. */
 const CLOCK_MS = 1_000
 
 export function createOutbound(policy: AddressPolicy, overrides: Partial<Limits> = {}): Outbound {

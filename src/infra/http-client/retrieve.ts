@@ -14,9 +14,7 @@ export interface RetrieveRequest extends ExchangeOwner {
   mayBePrivate?: boolean
   /** Maximum body bytes, encoded and decoded. */
   mostBytes: number
-  /** Total time, including redirects. */
   timeoutMs: number
-  /** Maximum redirects. */
   hops: number
   /** Called before each hop, including the first; throw to stop. */
   before?(url: URL): Promise<void>
@@ -24,7 +22,6 @@ export interface RetrieveRequest extends ExchangeOwner {
 }
 
 export interface RetrieveResult {
-  /** The final URL. */
   url: URL
   status: number
   /** Lower-case names. */
@@ -103,7 +100,6 @@ function exchange(
   }
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(controller) {
-      // Canceled while waiting for a connection.
       if (stopReason !== null) return controller.abort(stopReason)
       stop = (error) => {
         reject(error)

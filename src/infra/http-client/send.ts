@@ -6,7 +6,6 @@ export interface ExchangeOwner {
   party: string
 }
 
-/** A body of exactly this many bytes. */
 export interface StreamedBody {
   bytes: AsyncIterable<Uint8Array>
   length: number
@@ -20,9 +19,7 @@ export interface Send extends ExchangeOwner {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
   /** Name, value, name, value. */
   headers: readonly string[]
-  /** Strings are Latin-1. */
   body: Buffer | string | null
-  /** Latin-1 text sent before `body`. */
   lead?: string
   /** A large body, read once while it is sent. `body` is null then. */
   streamed?: StreamedBody

@@ -38,7 +38,6 @@ export type JobHandler = (
   job: { signal: AbortSignal; attempt: number; lastAttempt: boolean },
 ) => Promise<void>
 
-/** Recurring work, in one process at a time. `seconds`: pause after the previous run. */
 export interface Schedule {
   name: string
   seconds: number
@@ -54,20 +53,16 @@ export interface JobRunner extends Jobs {
   work(handlers: Readonly<Record<string, JobHandler>>, schedules?: readonly Schedule[]): Promise<void>
 }
 
-/** Concurrent jobs per process. They mostly wait for others. */
 const CONCURRENCY = 50
 /** Backoff is e^attempt seconds, so the last attempt comes half an hour after the first. */
 const ATTEMPTS = 8
-/** Polling interval without notifications. */
 const TURN_MS = 1_000
 const UNLOCK_MS = 10_000
 const AGAIN_MS = 500
 const STOP_MS = 10_000
 const DAY_SECONDS = 86_400
-/** Time within which every recurring job of a new database first runs. */
 const FIRST_SECONDS = 60
 
-/** A runner, the name it locks jobs under, and a promise of its end with any error. */
 interface ActiveRunner {
   runner: Runner
   name: string
@@ -120,7 +115,6 @@ export async function startJobs({
     await sql`select 1 from graphile_worker.remove_job(${key})`.execute(db)
   }
 
-  /** Returns jobs of dead processes to the queue. */
   async function unlockDead(): Promise<void> {
     await pool.query(`select graphile_worker.force_unlock_workers(array(
       select distinct j.locked_by from graphile_worker._private_jobs j
@@ -158,7 +152,6 @@ export async function startJobs({
       await add(postgres, name, {}, { inSeconds: seconds, key: `every:${name}` })
     }
 
-  /** Starts a runner, which ends when its connection fails. */
   async function take(taskList: TaskList): Promise<ActiveRunner> {
     const events: WorkerEvents = new EventEmitter()
     const poolEvent = once(events, 'pool:create')
@@ -176,7 +169,7 @@ export async function startJobs({
           gracefulShutdownAbortTimeout: STOP_MS,
           // One query fetches jobs for the whole process, instead of one per job slot.
           localQueue: { size: CONCURRENCY },
-          // With a batch delay of its own, a failed completion would crash the process unnoticed.
+          // Enables batching: without it, a failed completion is an unhandled error that crashes the process.
           completeJobBatchDelay: 0,
           failJobBatchDelay: 0,
         },
@@ -259,7 +252,6 @@ export async function startJobs({
 
   function task(handler: JobHandler): TaskList[string] {
     return async (payload, { job, abortSignal }) => {
-      // The handler defines the payload's type.
       await handler(payload as never, {
         signal: abortSignal ? AbortSignal.any([stopping.signal, abortSignal]) : stopping.signal,
         attempt: job.attempts,

@@ -7,7 +7,6 @@ import type { Runner, WorkerEventMap, WorkerEvents } from 'graphile-worker'
 
 /** A runner is abandoned after this many of our polls succeeded without one of its own. */
 const SILENT_LOOKS = 8
-/** Polling intervals it gets after its last job. */
 const LAST_TURNS = 1
 /** Polling intervals it gets to return its jobs if it couldn't stop cleanly. */
 const FORCED_TURNS = 10

@@ -9,7 +9,6 @@ export interface CallCap {
   subject: Id
   period: string
   cap: Nano
-  /** The cap's subject. */
   of: 'key' | Budget['kind']
 }
 
@@ -31,7 +30,6 @@ const none: readonly (Budget & { nano: Nano })[] = []
 const capsIn = ({ budgets }: Payer): readonly (Budget & { nano: Nano })[] =>
   budgets === undefined ? none : budgets.filter((budget): budget is Budget & { nano: Nano } => budget.nano !== null)
 
-/** The caps of a call reserved at `at`, in that moment's periods. */
 export function capsOf(payer: Payer, at: Date): CallCap[] {
   const { key } = payer
   const caps: CallCap[] = []

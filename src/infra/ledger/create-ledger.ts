@@ -144,7 +144,6 @@ export function createLedger({
     },
   }
 
-  /** What the balance and each cap allow. */
   async function readRemaining(payer: Payer, billing: Billing): Promise<Nano[]> {
     const caps = capsOf(payer, new Date())
     const { rows } = await sql<{ balance: Nano; used: string[] }>`select

@@ -5,11 +5,9 @@ import type { ModelRule, Tier } from '#core/principal.ts'
 import type { Period } from '#core/time.ts'
 import type { Billing, CostSource, Usage } from '#core/usage.ts'
 
-/** The payer of a call and the caps that apply. */
 export interface Payer {
   accountId: Id
   tier: Tier
-  /** The API key and its cap. Null for sessions and the server. */
   key: { id: Id; cap: Cap | null } | null
   workspaceId: Id
   chatId?: Id
@@ -22,7 +20,6 @@ export interface Payer {
   /** An active member of another account's workspace. */
   invited?: true
   budgets?: readonly Budget[]
-  /** Model rules for the router. */
   rules?: readonly ModelRule[]
 }
 
@@ -49,7 +46,6 @@ export interface AnsweredRequest {
   /** Null: an internal request, such as a run's. */
   path: string | null
   askedModel: string | null
-  /** Body size, or null. */
   bytes: number | null
   /** Why this provider was chosen, for people. Empty if there was no alternative. */
   why: string
@@ -72,7 +68,6 @@ export interface Refund {
   accountId: Id
   workspaceId: Id
   amount: Nano
-  /** The total refunded so far. */
   refunded: Nano
   charged: Nano
   balance: Nano
@@ -121,7 +116,6 @@ export interface Ledger extends AsyncDisposable {
    * spending are missing.
    */
   readSpends(subjects: readonly { id: Id; period: Period }[]): Promise<Map<Id, Nano>>
-  /** What the account can still reserve. */
   balance(accountId: Id): Promise<Nano>
   /** Joins the caller's transaction. Returns the new balance. */
   grant(db: Db, accountId: Id, amount: Nano, note: string, by: Id | null): Promise<Nano>

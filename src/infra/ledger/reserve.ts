@@ -90,7 +90,6 @@ export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly R
 /** Numbers, IDs, and periods need no quotes. */
 const list = (values: readonly (string | number | bigint)[]): string => `{${values.join(',')}}`
 
-/** A nested array element. */
 const inList = (values: readonly string[]): string => `"${list(values)}"`
 
 /** Calls of a batch with the same payer and model: indexes of the account and its caps. */
@@ -129,11 +128,9 @@ function refusal({ call, worst }: Reserve, cap: CallCap | undefined, by: number,
 /** Caps whose remaining amount any reader of the chat may see. */
 const ofChat: ReadonlySet<CallCap['of']> = new Set(['chat', 'goal', 'run'])
 
-/** A balance or cap that pays for or counts a call. */
 interface Purse {
   code: Code
   called: string
-  /** The configuration field. */
   param?: string
   remedy: string
 }

@@ -5,7 +5,6 @@ import type { Log } from '../log.ts'
 
 /** Shorter calls are never marked; their settlement suffices. */
 const AFTER_MS = 50
-/** How often a running call's cost is updated. */
 const GROW_MS = 1_000
 
 /** Reserved calls that were sent, with the cost to settle after a crash. */

@@ -6,7 +6,6 @@ export const unpricedMessages = {
     `The model \`${call.model}\` has no known price, so it can’t be used with a credit balance or a spend cap. ${priceHint(call, 'a price')}`,
   pictures: (call: MeteredCall): string =>
     `The model \`${call.model}\` has no known image price, so it can’t generate images with a credit balance or a spend cap. ${priceHint(call, 'an `image` price in USD per million images')}`,
-  /** No price bounds how much sound is generated. */
   sound: ({ model }: MeteredCall): string =>
     `The cost of audio from the model \`${model}\` is known only afterwards, so it can’t be used with a credit balance or a spend cap. Use your own provider key, with an API key and a workspace that have no cap.`,
 }

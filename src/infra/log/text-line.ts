@@ -30,7 +30,6 @@ export function textLine(json: string): string {
   return `${[head, ...words].join('  ')}\n${stacks.map((line) => `  ${plain(line.trim())}\n`).join('')}`
 }
 
-/** A single-line value, quoted if needed. */
 function valueOf(value: unknown): string {
   if (typeof value === 'string') return /^[\w.:/@+-]+$/.test(value) ? value : plain(JSON.stringify(value))
   return plain(JSON.stringify(value) ?? String(value))

@@ -3,7 +3,6 @@ import type { Context, Engine } from '../context.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 
 export interface Mail {
-  /** One address. */
   to: string
   subject: string
   text: string
@@ -31,7 +30,6 @@ export async function sendMail(ctx: Pick<Context, 'engine' | 'db'>, mail: Mail):
   await ctx.engine.jobs.add(ctx, 'mail.send', { ...sealedMail }, { attempts: ATTEMPTS })
 }
 
-/** This file's jobs. */
 export const mailJobs = (engine: Pick<Engine, 'config' | 'secrets' | 'log'>): Record<string, JobHandler> => ({
   'mail.send': (sealedMail: SealedMail) => deliver(engine, sealedMail),
 })
@@ -67,9 +65,7 @@ async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secret
   }
 }
 
-/** The HTML document of an email. */
 export const htmlOf = (...blocks: readonly string[]): string =>
   ['<!doctype html><meta charset="utf-8">', ...blocks].join('\n')
 
-/** Escapes text for HTML. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)

@@ -3,18 +3,15 @@ import { type Mail, escapeHtml, htmlOf } from './mail.ts'
 export interface TokenMail {
   to: string
   subject: string
-  /** The first sentence, with the purpose. */
   intro: string
   /** The link to the app with the token after `#`, which browsers don't send. Null: no link. */
   open: { words: string; link: string } | null
   /** A terminal command for the token. Never pass it as an argument: those are logged and visible to all processes. */
   command: string
   token: string
-  /** Closing sentences, one per line. */
   further?: readonly string[]
 }
 
-/** An email with a token to use in the app or on a terminal. */
 export function tokenMail({ to, subject, intro, open, command, token, further = [] }: TokenMail): Mail {
   const terminal = `In a terminal, run \`${command} --token -\` and enter this token:`
   const [text, html] = [[intro], [`<p>${escapeHtml(intro)}</p>`]]

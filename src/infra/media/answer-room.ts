@@ -5,7 +5,6 @@
 export class AnswerRoom {
   readonly #limit: number
   #bytes = 0
-  /** Bytes per call, oldest call first. */
   readonly #places = new Map<AnswerPlace, number>()
   #waiting: (() => void)[] = []
 
@@ -22,7 +21,6 @@ export class AnswerRoom {
     return new AnswerPlace(this, signal)
   }
 
-  /** Only called by `AnswerPlace`. */
   async take(place: AnswerPlace, bytes: number, signal: AbortSignal): Promise<void> {
     const goesOn = (): void => {
       signal.throwIfAborted()
@@ -42,7 +40,6 @@ export class AnswerRoom {
     this.#bytes += bytes
   }
 
-  /** Only called by `AnswerPlace`. */
   leave(place: AnswerPlace): void {
     this.#bytes -= this.#places.get(place) ?? 0
     this.#places.delete(place)
@@ -52,7 +49,6 @@ export class AnswerRoom {
   }
 }
 
-/** The part of the room used by one call. */
 export class AnswerPlace implements Disposable {
   readonly #room: AnswerRoom
   readonly #signal: AbortSignal

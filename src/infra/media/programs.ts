@@ -12,13 +12,11 @@ export class ProgramFailed extends Error {
 
 export interface ProgramLimits {
   timeMs: number
-  /** Address space limit, if the shell supports it. */
   memoryMb: number
 }
 
 const LAST_WORDS = 2_000
 
-/** The path of an installed program, or null. */
 export async function findProgram(name: string, path = process.env.PATH ?? ''): Promise<string | null> {
   for (const folder of path.split(delimiter).filter((folder) => folder.startsWith('/'))) {
     const candidate = join(folder, name)
@@ -96,7 +94,6 @@ const feed = (to: Writable, input: AsyncIterable<Uint8Array> | Uint8Array): Prom
 
 const nameOf = (program: string): string => program.slice(program.lastIndexOf('/') + 1)
 
-/** The last non-empty line without paths and control characters. */
 const wordsOf = (output: string): string =>
   output
     .split('\n')

@@ -8,7 +8,6 @@ import { newId } from '#core/ids.ts'
 export interface StagedFile extends AsyncDisposable {
   path: string
   sizeBytes: number
-  /** Reads from the first byte, each time. */
   read(): AsyncIterable<Uint8Array>
 }
 
@@ -45,7 +44,6 @@ export async function stageFile(
   }
 }
 
-/** Deletes files of dead processes. */
 export async function removeLeftFiles(folder: string, now = Date.now()): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name)

@@ -9,7 +9,6 @@ export type TallyOutcome = 'succeeded' | 'failed' | 'cancelled'
 export interface GatewayTallies {
   /** A model call ended. `firstByteMs` is null if it ended before the first byte. */
   call(surface: string, outcome: TallyOutcome, firstByteMs: number | null): void
-  /** An attempt failed before its first byte. */
   fault(kind: string): void
   /** Counts another attempt: fallback to another provider, retry, or hedge. */
   further(why: 'fallback' | 'retry' | 'hedge'): void
@@ -94,7 +93,6 @@ class FirstByte {
       }
   }
 
-  /** The metric's value for the registry. */
   get(): Promise<object> {
     let sum = 0
     const value = (metricName: string, count: number, le?: number | string) => ({

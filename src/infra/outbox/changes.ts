@@ -11,12 +11,10 @@ export interface Change {
   channel: string
   /** Identifies the channel's current history. */
   epoch: Id
-  /** Increments per change of the channel. */
   offset: bigint
   type: string
   resource_type: string | null
   resource_id: string | null
-  /** JSON text from the database. */
   data: string
   at: Date
 }
@@ -32,7 +30,6 @@ export interface ChannelState {
 
 const COLUMNS = `c.seq, c.channel, n.epoch, c."offset", c.type, c.resource_type, c.resource_id, c.data::text as data, c.at`
 
-/** Changes after `seq` on any channel, in order. */
 export const changesAfter = async ({ pool }: Postgres, seq: bigint, limit: number): Promise<Change[]> =>
   (
     await pool.query<Change>({
@@ -42,7 +39,6 @@ export const changesAfter = async ({ pool }: Postgres, seq: bigint, limit: numbe
     })
   ).rows
 
-/** Changes of these channels after `after` up to `until`, in order. */
 export const changesBetween = async (
   { pool }: Postgres,
   channels: readonly string[],
@@ -97,10 +93,8 @@ export async function offsetsAt(
   return new Map(rows.map(({ channel, offset }) => [channel, offset]))
 }
 
-/** Identifies this log, as opposed to another database's. */
 export const logEpoch = (db: Db): Promise<Id> => keptValue(db, 'changes_epoch', newId())
 
-/** The newest change of fully deleted channels. */
 const FORGOTTEN_SEQ_SQL = `select coalesce(max(value::text::int8), 0) from instance where name = 'changes_forgotten'`
 export const forgottenSeq = async ({ pool }: Postgres): Promise<bigint> =>
   (await pool.query<{ seq: bigint }>(`select (${FORGOTTEN_SEQ_SQL}) as seq`)).rows[0]!.seq

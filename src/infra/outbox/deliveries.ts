@@ -5,11 +5,9 @@ import type { Log } from '../log.ts'
 import type { Db, Postgres } from '../postgres/client.ts'
 import type { Actor } from '#core/principal.ts'
 
-/** An event as delivered to consumers. */
 export interface DeliveredEvent {
   /** The same for every delivery: the consumer's idempotency key. */
   id: Id
-  /** `chat.created` */
   type: string
   channels: string[]
   resource_type: string | null
@@ -17,14 +15,12 @@ export interface DeliveredEvent {
   /** `{account_id, via}`, or null for the server. */
   actor: Actor | null
   data: Record<string, unknown>
-  /** ISO 8601. */
   at: string
 }
 
 /** A part of the server that handles events after their commit, in order and at least once. */
 export interface Consumer {
   name: string
-  /** Event types to receive. Default: all. */
   types?: readonly string[]
   /** Filters a batch of events in the relay's transaction, so that unwanted events cost little. */
   sift?(db: Db): Promise<(event: Pick<DeliveredEvent, 'type' | 'channels' | 'data'>) => boolean>
@@ -38,9 +34,7 @@ const POLL_MS = 1_000
 /** A delivery is dropped after this many failures, so later ones aren't blocked. */
 const MOST_ATTEMPTS = 12
 
-/** Delivers waiting events to their consumers. */
 export interface Deliveries extends AsyncDisposable {
-  /** Signals new deliveries for these consumers. */
   wake(consumers: ReadonlySet<string>): void
 }
 

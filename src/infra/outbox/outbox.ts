@@ -5,7 +5,6 @@ import type { Actor } from '#core/principal.ts'
 
 /** An event for subscribers, written in the transaction of its change. */
 export interface EmittedEvent {
-  /** Resource kind and past participle: `chat.created`. */
   type: string
   /** Affected channels: `workspace:<id>`, `chat:<id>`, `user:<id>`, … The event table decides which receive it. */
   channels: string[]
@@ -13,7 +12,6 @@ export interface EmittedEvent {
   data: Record<string, unknown>
 }
 
-/** An event and its author; null is the server. */
 export interface AttributedEvent {
   event: EmittedEvent
   actor: Actor | null
@@ -23,14 +21,12 @@ export interface AttributedEvent {
 export const writeOutbox = (db: Db, event: EmittedEvent, actor: Actor | null): Promise<void> =>
   writeOutboxEach(db, [{ event, actor }])
 
-/** Keeps their order. */
 export const writeOutboxAll = (db: Db, events: readonly EmittedEvent[], actor: Actor | null): Promise<void> =>
   writeOutboxEach(
     db,
     events.map((event) => ({ event, actor })),
   )
 
-/** The same with different authors. */
 export async function writeOutboxEach(db: Db, events: readonly AttributedEvent[]): Promise<void> {
   if (events.length === 0) return
   const rows = outboxRows(events)
@@ -42,7 +38,6 @@ export async function writeOutboxEach(db: Db, events: readonly AttributedEvent[]
   )
 }
 
-/** Events as rows, for statements that write them with their change. */
 export const outboxRows = (events: readonly AttributedEvent[]) =>
   events.map(({ event: { type, channels, resource, data }, actor }) => ({
     id: newId(),

@@ -32,7 +32,6 @@ export interface RelayParts {
   leases: Leases
   log: Log
   consumers: readonly Consumer[]
-  /** Determines the channels of each event type. */
   events: EventTable
   /**
    * An SQL condition for `outbox` rows about things only one account can see, so no workspace is notified. Evaluated
@@ -52,7 +51,6 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
   let delivering: Deliveries | null = null
   const undeclaredTypes = new Set<string>()
 
-  /** Returns whether another round should follow immediately. */
   async function round(closing: AbortSignal, isPoked: boolean): Promise<boolean> {
     if (lease?.signal.aborted) await stepDown()
     if (lease === null) {
@@ -102,14 +100,12 @@ export function startRelay(parts: RelayParts): AsyncDisposable {
   }
 }
 
-/** Whether events are waiting, or another process has the lease. */
 async function isWaiting(db: Db, fence: bigint): Promise<boolean> {
   const { rows } = await sql<{ waiting: boolean }>`select exists (select from outbox)
     or not exists (select from leases where name = 'relay' and fence = ${fence}) as waiting`.execute(db)
   return rows[0]!.waiting
 }
 
-/** The number of events moved, and their consumers. */
 interface CarriedBatch {
   events: number
   consumers: ReadonlySet<string>

@@ -27,7 +27,6 @@ async function draw(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
   sharp.concurrency(1)
   sharp.cache(false)
   const picture = sharp(bytes, { limitInputPixels: MOST_PIXELS, failOn: 'none' })
-  // The header has the dimensions.
   const { width, height, channels, depth } = await picture.metadata()
   const decodedBytes = width * height * channels * (depth === undefined ? 1 : (sizes[depth] ?? 8))
   if (decodedBytes > Math.min(MOST, PLAIN + EACH * bytes.length))
@@ -40,5 +39,4 @@ async function draw(bytes: Uint8Array, pixels: number): Promise<PictureResult> {
   return { bytes: small }
 }
 
-/** Bytes per sample, by libvips names. */
 const sizes: Readonly<Record<string, number>> = { uchar: 1, char: 1, ushort: 2, short: 2, uint: 4, int: 4, float: 4 }

@@ -4,7 +4,6 @@ import type { Outcome } from '../confined/worker.ts'
 
 export interface PictureRequest {
   bytes: Uint8Array
-  /** Maximum width and height. */
   pixels: number
 }
 
@@ -13,7 +12,6 @@ export type PictureResult = { bytes: Uint8Array } | { none: string } | { missing
 
 /** Makes thumbnails in sandboxed processes, in turns per account. */
 export interface PictureMaker extends AsyncDisposable {
-  /** Throws `Busy`. */
   draw(account: string, load: () => Promise<PictureRequest>, signal?: AbortSignal): Promise<Outcome<PictureResult>>
 }
 

@@ -19,14 +19,12 @@ export interface Postgres extends AsyncDisposable {
   db: Kysely<Database>
   /** For work on behalf of several callers; it counts as the server's own. */
   forServer: Postgres
-  /** Settings for a separate connection (LISTEN, graphile-worker). */
   connection: pg.PoolConfig
 }
 
 // Money and counters are int8, for which JS numbers aren't exact.
 pg.types.setTypeParser(pg.types.builtins.INT8, BigInt)
 
-/** A connection pool, first come, first served. */
 export function connectPostgres(connection: pg.PoolConfig, log: (error: Error) => void): Postgres {
   const pool = openPool(connection, log)
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
@@ -67,13 +65,10 @@ function openPool(connection: pg.PoolConfig, log: (error: Error) => void, readMs
   return pool
 }
 
-/** A server process's connections, separated by purpose. */
 export interface Connections extends AsyncDisposable {
   /** For calls, in turns per account, and for the server's own work. */
   postgres: Postgres
-  /** Permission changes and leases. */
   watch: Postgres
-  /** Lookups of keys, sessions, and memberships. */
   rights: Postgres
   ledger: Postgres
 }

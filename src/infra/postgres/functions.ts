@@ -5,9 +5,7 @@ import type pg from 'pg'
 
 /** A module's SQL functions: the files in its `sql` folder, in a schema named by their hash. */
 export interface Functions {
-  /** The schema that qualifies their names. */
   schema: string
-  /** Common prefix of all versions' schemas. */
   prefix: string
   sql: string
 }

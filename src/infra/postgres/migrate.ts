@@ -80,7 +80,6 @@ async function inTransaction(client: pg.PoolClient, work: () => Promise<unknown>
   }
 }
 
-/** A newer version has migrated the database. */
 export class NewerDatabase extends Error {
   constructor(name: string) {
     super(`the database has the migration ${name}, which this version doesn’t know. Start a newer version of Ukiyo`)

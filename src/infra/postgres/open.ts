@@ -12,7 +12,6 @@ export interface OpenDatabase extends AsyncDisposable {
 
 const OLDEST = 15
 
-/** The embedded PostgreSQL or the one of `DATABASE_URL`, migrated and ready. */
 export async function openDatabase(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
   log: (line: string) => void,

@@ -25,7 +25,6 @@ export function createPool(options: pg.PoolConfig): pg.Pool {
         if (!counts) return
         counts = false
         opening -= 1
-        // Opens another for the next waiting caller.
         pool._pulseQueue()
       }
       const timer = setTimeout(go, OPENING_MS)

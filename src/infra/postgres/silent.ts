@@ -17,7 +17,6 @@ export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 
 /** Fields of pg's client that its types omit. */
 type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
 
-/** A client's wait between checks. */
 interface Wait {
   bytesRead: number
   since: number
@@ -86,7 +85,6 @@ export function dropSilentConnections(pool: pg.Pool, connection: pg.ClientConfig
   }
 }
 
-/** Closes a connection; its caller gets an error. */
 export function dropConnection(client: pg.ClientBase): Error {
   const error = new Error('a connection to the database is silent, and nothing is at its other end')
   ;(client as Client).connection.stream.destroy(Object.assign(error, { code: 'ECONNRESET' }))

@@ -1,6 +1,5 @@
 import type { Worker } from 'node:cluster'
 
-/** A connection in Node's internal layer. */
 interface Handle {
   close(): void
 }

@@ -11,19 +11,16 @@ export async function keptValue<T>(db: Db, name: string, fresh: T): Promise<T> {
   return rows[0]!.value
 }
 
-/** Null if unset. */
 export async function valueOf(db: Db, name: string): Promise<unknown> {
   const { rows } = await sql<{ value: unknown }>`select value from instance where name = ${name}`.execute(db)
   return rows[0]?.value ?? null
 }
 
-/** Overwrites the value. */
 export async function keepValue(db: Db, name: string, value: unknown): Promise<void> {
   await sql`insert into instance (name, value) values (${name}, ${JSON.stringify(value)}::jsonb)
     on conflict (name) do update set value = excluded.value`.execute(db)
 }
 
-/** Replaces a value if it is unchanged since it was read. */
 export async function replaceValue<T>(db: Db, name: string, before: T, now: T): Promise<void> {
   await sql`update instance set value = ${JSON.stringify(now)}::jsonb
     where name = ${name} and value = ${JSON.stringify(before)}::jsonb`.execute(db)

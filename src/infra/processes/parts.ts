@@ -8,7 +8,6 @@ export class Parts implements AsyncDisposable {
     this.#now = now
   }
 
-  /** The part being stopped. */
   get down(): string | null {
     return this.#now.down
   }
@@ -29,7 +28,6 @@ export class Parts implements AsyncDisposable {
     })
   }
 
-  /** Transfers ownership of the parts to the caller. */
   move(): Parts {
     return new Parts(this.#stack.move(), this.#now)
   }

@@ -10,7 +10,6 @@ const CONTACT_MS = 1_000
 const STALE_MS = 5_000
 
 /** This process and its lease row in `processes`. */
-/** Wakes other processes. */
 interface Wakes {
   on(topic: string, wake: () => void): Disposable
   poke(topic: string): void
@@ -26,7 +25,6 @@ export interface ServerProcess extends AsyncDisposable {
   inTouch(): boolean
   /** Records the name that locks this process's jobs, which are unlocked when it dies. */
   locksJobsAs(workerPool: string): Promise<void>
-  /** Announces this process's address, `host:port`. */
   listensAt(peer: string): Promise<void>
 }
 

@@ -5,7 +5,6 @@ import type { Log } from '../log.ts'
 import { type Postgres, sqlState } from '../postgres/client.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A provider that was tried or considered. */
 export interface ProviderAttempt {
   /** The ledger call's ID, if it got that far. */
   call_id: Id
@@ -15,9 +14,7 @@ export interface ProviderAttempt {
   why: string
   /** `refused`: not sent, usually for lack of credits. `left`: another one answered first, or the caller left. */
   outcome: 'answered' | 'failed' | 'refused' | 'left'
-  /** The provider's HTTP status, or null. */
   status: number | null
-  /** The error, without secrets. */
   message: string | null
   duration_ms: number
 }
@@ -49,7 +46,6 @@ export interface LoggedRequest {
 }
 
 export interface RequestLog extends AsyncDisposable {
-  /** False if retention is off. */
   readonly isEnabled: boolean
   /** Returns immediately; the first entry of an ID counts. Written within a second unless the process is killed. */
   add(request: LoggedRequest): void
@@ -156,7 +152,6 @@ const boundRow = (row: LoggedRequest): LoggedRequest => ({
   asked_model: short(row.asked_model, LONGEST_NAME),
   model: short(row.model, LONGEST_NAME),
   error_message: short(row.error_message, LONGEST_MESSAGE),
-  // Clients choose unknown field names.
   losses: row.losses.slice(0, MOST_LOSSES).map((name) => short(name, LONGEST_NAME)!),
   tried: row.tried.map((one) => ({
     ...one,
@@ -169,7 +164,6 @@ const boundRow = (row: LoggedRequest): LoggedRequest => ({
 /** The first ID within retention. Older request fields stay in call records but aren't shown. */
 export const keptRequestsFrom = (days: number, now = Date.now()): Id => firstIdAt(now - days * DAY_MS)
 
-/** Deletes expired entries, or all if retention is off. */
 export async function retainRequestLog({ pool }: Postgres, days: number, now = Date.now()): Promise<void> {
   if (days === 0) await pool.query('delete from request_log')
   else await pool.query('delete from request_log where id < $1', [keptRequestsFrom(days, now)])

@@ -24,11 +24,9 @@ const BODY_LIMIT = 1 << 20
 const DEEPEST = 64
 /** Nesting levels of a message around a tool's input. */
 const ENVELOPE = 8
-/** The admission rule of a message before its call is known. */
 const MESSAGE = { limit: 'reads', scope: null } as const
 
 export interface AgentParts extends Entrance {
-  /** Fires when the server starts to close. */
   closing: () => AbortSignal
 }
 
@@ -38,7 +36,6 @@ export interface AgentDoor {
   admit(request: IncomingMessage, response: ServerResponse, requestId: Id): Promise<AdmittedAgent | null>
 }
 
-/** A caller with a valid key, and its message. */
 export interface AdmittedAgent extends Disposable {
   requestId: Id
   origin: string
@@ -47,7 +44,6 @@ export interface AdmittedAgent extends Disposable {
   /** Resolves when the next piece of a large answer may be written: accounts take turns. */
   nextPiece: () => Promise<void>
   may(scope: Scope | null): boolean
-  /** `consented`: a person approved this call. */
   call(name: string, input: unknown, consented?: boolean): Promise<EndpointReply>
   /** The approval question for this call. The client returns it with the person's answer. */
   question(name: string, input: unknown): string
@@ -162,7 +158,6 @@ export function createAgentDoor({
     }
   }
 
-  /** Takes the call's own rate-limit token, besides the message's. */
   function count(principal: Principal, name: string): void {
     const limit = limitOf(line.entries.get(name)?.endpoint)
     if (limit !== 'reads') limits.take(countedAs(principal), limit)

@@ -9,7 +9,6 @@ import { newId } from '#core/ids.ts'
 import type { Principal } from '#core/principal.ts'
 import { isSameText } from '#core/text/same-text.ts'
 
-/** A question's lifetime. */
 const STANDS_MS = 600_000
 const LONGEST = 500
 
@@ -58,7 +57,6 @@ function sign(
   return secrets.sign('consent', JSON.stringify([id, expires, accountId, key, name, digest])).toString('base64url')
 }
 
-/** Serializes input independent of field order. */
 const canonical = (input: unknown): string =>
   JSON.stringify(input ?? null, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -11,7 +11,6 @@ export class BodyMemory {
   readonly #mostFree: number
   #freeBytes = 0
 
-  /** `mostFree`: unused bytes to keep. */
   constructor(mostFree: number) {
     this.#mostFree = mostFree
   }
@@ -20,7 +19,6 @@ export class BodyMemory {
     return this.#freeBytes
   }
 
-  /** Returns at least `length` bytes with undefined content. */
   take(length: number): Buffer {
     const bits = length <= 1 << SMALLEST_BITS ? SMALLEST_BITS : 32 - Math.clz32(length - 1)
     const piece = this.#free[bits - SMALLEST_BITS]?.pop()

@@ -6,7 +6,6 @@ import { type FastHead, FastHeads } from './head.ts'
 import { readAgain, readInto } from './read-into.ts'
 import { FastReply, type ReplyHow } from './reply.ts'
 
-/** Larger requests go to the full server. */
 const LARGEST = 262_144
 const LARGEST_HEAD = 16_384
 
@@ -14,9 +13,7 @@ const LARGEST_HEAD = 16_384
 const inbox = Buffer.allocUnsafeSlow(LARGEST + LARGEST_HEAD)
 
 export interface FastOptions {
-  /** Paths whose POSTs are handled here. */
   paths: { has(path: string): boolean }
-  /** Whether a host belongs to another origin than the API's. */
   elsewhere(host: string): boolean
   answer(request: WholeRequest, reply: Reply): void
   /** Hands a connection to the full server, with its unread bytes put back. */
@@ -24,18 +21,15 @@ export interface FastOptions {
   keepAliveSeconds: number
 }
 
-/** Owns the connections and receives their state changes. */
 export interface ConnectionOwner {
   readonly options: FastOptions
   readonly memory: BodyMemory
   readonly closing: boolean
-  /** A request has started but isn't complete. */
   gathers(connection: Connection): void
   onBodyComplete(connection: Connection): void
   onClose(connection: Connection): void
 }
 
-/** A request with a complete head and the first `filled` body bytes. */
 interface PartialRequest {
   head: FastHead
   bytes: Buffer
@@ -43,22 +37,18 @@ interface PartialRequest {
   filled: number
 }
 
-/** Handles a connection's requests one at a time. */
 export class Connection implements ReplyHow {
   readonly #socket: Socket
   readonly #owner: ConnectionOwner
   readonly #heads: FastHeads
   #reply: FastReply | null = null
   #partial: PartialRequest | null = null
-  /** Bytes received after the current request. */
   #chunks: Buffer[] = []
   #heldBytes = 0
   #isUsed = false
-  /** All further bytes are dropped. */
   #deaf = false
   /** Timer ticks since the last activity. */
   #turns = 0
-  /** When the current request started (`performance.now()`). */
   gathersSince = 0
 
   constructor(socket: Socket, owner: ConnectionOwner) {
@@ -188,7 +178,6 @@ export class Connection implements ReplyHow {
     socket.resume()
   }
 
-  /** Discards a partial request that isn't handled here. */
   #forget(): void {
     if (this.#partial !== null) this.#owner.memory.giveBack(this.#partial.body)
     this.#partial = null

@@ -5,7 +5,6 @@ import { Connection, type ConnectionOwner, type FastOptions } from './connection
 const CLOCK_MS = 1_000
 /** Requests that take longer go to the full server, which has timeouts for slow senders. */
 const GATHER_MS = 100
-/** Body memory kept while unused. */
 const KEPT_BYTES = 16 << 20
 
 /**

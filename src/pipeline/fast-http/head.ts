@@ -4,7 +4,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 export interface FastHead {
   url: string
   headers: IncomingHttpHeaders
-  /** Body length in bytes. */
   length: number
 }
 
@@ -73,7 +72,6 @@ export class FastHeads {
     this.#rules = rules
   }
 
-  /** Same result as `readFastHead`. */
   read(text: string): FastHead | null {
     const last = this.#head
     if (last !== null && text.startsWith(this.#before) && text.endsWith(this.#after)) {

@@ -3,7 +3,6 @@ import { Socket } from 'node:net'
 /** Consumes `size` bytes, which are invalid after it returns. False: stop reading for now. */
 export type Take = (size: number) => boolean
 
-/** Fields of a Node socket that its types omit. */
 interface Inside extends Socket {
   [inside: symbol]: unknown
   _handle?: { useUserBuffer?(memory: Buffer): void } | null
@@ -32,7 +31,6 @@ export function readInto(socket: Socket, room: Buffer, into: Take): boolean {
   return true
 }
 
-/** Restores the socket's `data` events. */
 export function readAgain(socket: Socket): void {
   const inside = socket as Inside
   if (TAKE === undefined || inside[MEMORY!] === null) return

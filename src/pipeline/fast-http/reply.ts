@@ -27,7 +27,6 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
   /** Sent with the first bytes. Null: already sent, or not written yet. */
   #head: string | null = null
   #isChunked = false
-  /** Bytes promised by the head but not written yet. */
   #due = 0
   #stays = true
   #buffers: Buffer[] = []
@@ -115,7 +114,6 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     return this
   }
 
-  /** Ends the response. The connection then belongs to the next one. */
   destroy(): this {
     if (this.#closed) return this
     this.destroyed = true
@@ -133,7 +131,6 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     return this.#stage === 'open'
   }
 
-  /** Sends buffered bytes and, if `last`, the final chunk. */
   #send(last: boolean): void {
     const head = this.#head ?? ''
     const parts = this.#buffers
@@ -146,7 +143,6 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     const frame = this.#isChunked && size > 0 ? `${head}${size.toString(16)}\r\n` : head
     const socket = this.#socket
     const length = frame.length + size + 7
-    // Waiting bytes are sent from their own memory.
     const room = socket.writableLength === 0 && length <= outbox.length ? outbox : Buffer.allocUnsafe(length)
     let at = room.write(frame, 'latin1')
     for (const part of parts) at += part.copy(room, at)
@@ -172,14 +168,12 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
     if (!hasRoom) this.writableNeedDrain = true
   }
 
-  /** The socket has room again. */
   onDrain(): void {
     if (!this.writableNeedDrain) return
     this.writableNeedDrain = false
     this.emit('drain')
   }
 
-  /** The connection was lost. */
   onLost(): void {
     this.destroyed = true
     this.close()

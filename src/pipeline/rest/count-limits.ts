@@ -4,7 +4,6 @@ import type { CountLimits } from '#core/json/json-counts.ts'
 const USUAL: CountLimits = { lists: {}, otherLists: 20_000, inner: 5_000, values: 250_000 }
 const limitsBySchema = new WeakMap<z.ZodObject, CountLimits>()
 
-/** Body limits, including those its schema sets for top-level lists. */
 export function countLimitsOf(schema: z.ZodObject): CountLimits {
   let limits = limitsBySchema.get(schema)
   if (limits === undefined) {
@@ -26,7 +25,6 @@ interface Check {
   _zod: { def: { check?: string; maximum?: number } }
 }
 
-/** A list's maximum length, or null. */
 function mostElements({ def }: Kind): number | null {
   if (def?.type === 'array')
     return def.checks?.find(({ _zod }) => _zod.def.check === 'max_length')?._zod.def.maximum ?? null

@@ -84,7 +84,6 @@ class Follower implements Sink {
     await this.#watch?.recheck()
   }
 
-  /** Rechecks permissions for `Watch`. */
   async onPermitted(ctx: Context): Promise<void> {
     await this.#feed?.recheck(ctx)
   }

@@ -33,7 +33,6 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
     readers.set(at, [...(readers.get(at) ?? []), entry])
   }
 
-  /** The current state according to this GET, or null if it has no entity tag. */
   async function stateOf(
     ctx: Context,
     { endpoint, handle, name }: Entry<Context>,

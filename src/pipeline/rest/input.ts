@@ -12,7 +12,6 @@ interface ReceivedCall {
   entry: Entry<Context>
   values: readonly string[]
   request: IncomingMessage
-  /** Without the question mark. */
   search: string
   /** Released when the response ends; until then the body counts against the caller. */
   resources: DisposableStack
@@ -49,7 +48,6 @@ export async function readInput(
   }
 }
 
-/** The body's fields. Binary content goes to the call's `upload`. */
 async function readBody(
   ctx: Context,
   { entry: { endpoint, body }, request, resources }: ReceivedCall,
@@ -79,7 +77,6 @@ function checkPlain({ headers }: IncomingMessage): void {
   })
 }
 
-/** The account a body counts against, or the address without one. */
 const senderOf = ({ principal }: Context, { socket }: IncomingMessage): string =>
   principal === anonymous ? `address ${socket.remoteAddress}` : principal.accountId
 

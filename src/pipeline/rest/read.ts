@@ -71,7 +71,6 @@ export function readBytes(
   })
 }
 
-/** Reads a JSON object. An empty body is `{}`. */
 export async function readJson(
   request: IncomingMessage,
   { bodyLimit = DEFAULT_LIMIT }: AnyEndpoint,
@@ -122,7 +121,6 @@ export function readQuery(search: string, schema: z.ZodObject): Record<string, u
   )
 }
 
-/** Headers that an endpoint takes as fields: `upload_offset` from `Upload-Offset`. */
 export const readHeaders = (headers: IncomingHttpHeaders, schema: z.ZodObject): Record<string, unknown> =>
   Object.fromEntries(
     Object.keys(schema.shape)
@@ -154,7 +152,6 @@ interface Kind {
   def?: { type?: string; innerType?: Kind; options?: Kind[] }
 }
 
-/** A schema's type without optional wrappers. */
 function kindOf(schema: unknown): Kind | undefined {
   let kind = schema as Kind | undefined
   while (kind?.def && ['optional', 'default', 'nullable'].includes(kind.def.type ?? '')) kind = kind.def.innerType

@@ -44,7 +44,6 @@ export const names = (header: string, etag: string, how: 'weakly' | 'strongly'):
 
 export interface RefusedAnswer extends WrittenRefusal {
   body: ErrorBody
-  /** The error to log, or null if the caller was at fault. */
   fault: unknown
 }
 

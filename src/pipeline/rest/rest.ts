@@ -43,7 +43,6 @@ interface AdmittedCall {
   life: Life
   resources: DisposableStack
   flight: Disposable | null
-  /** The work continues without its caller. */
   isFollowed: boolean
 }
 
@@ -52,7 +51,6 @@ interface Life extends Disposable {
   end(why: unknown): void
 }
 
-/** REST over HTTP: routes a request through the pipeline to its response. */
 export function createRest(
   parts: RestParts,
 ): (request: IncomingMessage, response: ServerResponse, requestId: Id) => void {

@@ -6,7 +6,6 @@ export interface Router<T> {
 }
 export interface Match<T> {
   methods: ReadonlyMap<Method, T>
-  /** Decoded parameter values, in order. */
   values: string[]
 }
 

@@ -4,7 +4,6 @@ import { type Bytes, isStored } from '#core/answers.ts'
 import { PIECE } from '#core/json/json-pieces.ts'
 import { choose } from './stored.ts'
 
-/** Writes bytes at the reader's pace. */
 export async function sendBytes(
   request: IncomingMessage,
   response: ServerResponse,
@@ -65,7 +64,6 @@ function writePart(response: ServerResponse, part: Uint8Array): Promise<void> {
 /** A reader that takes nothing for this long is dropped. */
 const STALL_MS = 300_000
 
-/** Resolves when there is room for more or the connection was lost. */
 export async function takeBytes(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   if (response.write(bytes) || response.destroyed) return
   await new Promise<void>((resolve) => {

@@ -3,7 +3,6 @@ import type { StoredBytes } from '#core/answers.ts'
 import { refuse } from '#core/errors.ts'
 import { names } from './reply.ts'
 
-/** The outcome of a read of stored bytes: all, a range, or not modified. */
 export interface StoredResponse {
   status: 200 | 206 | 304
   headers: Record<string, string>

@@ -67,7 +67,6 @@ export async function sendLargeJson(
   response.end()
 }
 
-/** Sets the entity tag. Returns true after answering 304. */
 function isKnown(request: IncomingMessage, response: ServerResponse, etag: string): boolean {
   response.setHeader('etag', etag)
   const etags = request.headers['if-none-match']

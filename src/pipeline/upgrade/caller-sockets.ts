@@ -19,12 +19,10 @@ const SILENT_BEATS = 3
 const LARGEST_MESSAGE = 1 << 20
 
 export interface CallerSocketParts extends Entrance {
-  /** Fires when the server starts to close. */
   closing(): AbortSignal
   sockets: readonly CallerSocket[]
 }
 
-/** WebSockets for callers: same admission as REST, then the handshake. */
 export function callerSockets(parts: CallerSocketParts): UpgradeMount {
   const { line, authority, limits, versions, origins, metrics, closing, engine } = parts
   const router = createRouter(

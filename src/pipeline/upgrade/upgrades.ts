@@ -16,11 +16,9 @@ export interface Upgrades {
   wants(request: IncomingMessage): boolean
   take(request: IncomingMessage, socket: Duplex, head: Buffer, draining: boolean): void
   drain(): void
-  /** Closes all connections immediately. */
   closeAll(): void
 }
 
-/** Routes WebSocket upgrades to mounts and answers refused ones. */
 export function createUpgrades(parts: {
   mounts: readonly UpgradeMount[]
   hosts: HostMount

@@ -10,7 +10,6 @@ export const FORMAT = 1
 export interface Piece {
   name: string
   bytes: number
-  /** Hex hash of the compressed bytes. */
   sha256: string
 }
 
@@ -29,7 +28,6 @@ export interface Manifest {
   /** The Ukiyo version that wrote the backup. */
   version: string
   instance: string | null
-  /** The time of its content, ISO 8601. */
   at: string
   migrations: string[]
   tables: TableOfBackup[]
@@ -63,7 +61,6 @@ export function writeManifest(manifest: Manifest, rootKey: string | null): Buffe
   )
 }
 
-/** A parsed manifest with its signature. */
 export interface ReadManifest {
   manifest: Manifest
   words: string
@@ -84,7 +81,6 @@ export function readManifest(bytes: Buffer, from: string): ReadManifest {
   return { manifest, words, signature: readSignature(signature, from) }
 }
 
-/** All pieces except file contents. */
 export const piecesOf = ({ tables, jobs, blobs }: Manifest): Piece[] => [
   ...tables.flatMap((table) => table.pieces),
   ...jobs,

@@ -30,7 +30,6 @@ export async function writePieces(
     bytes = 0
     await writing
     writing = putPiece(target, `${name}.${pieces.length + 1}.${ending}.zst`, whole, pieces)
-    // The failure is reported to the next await.
     writing.catch(() => {})
   }
   for await (const part of source) {

@@ -4,7 +4,6 @@ import { parseId } from '#core/ids.ts'
 import { backupsIn, manifestIn } from './source.ts'
 import { cannotWrite } from './target.ts'
 
-/** The file with the ID of the instance that owns a backup folder. */
 const OWNER = 'instance'
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
@@ -13,7 +12,6 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
  * So no instance removes backups or blobs of another.
  */
 export async function placeIn(to: string, instance: string | null): Promise<string> {
-  // Never started: there is nothing to mix up.
   if (instance === null) return to
   await mkdir(to, { recursive: true, mode: 0o700 }).catch(cannotWrite(to))
   const owner = (await ownerOf(to)) ?? (await claim(to, instance))

@@ -8,7 +8,6 @@ export interface SealedKeys {
   p: number
   salt: string
   iv: string
-  /** Ciphertext and tag. */
   body: string
 }
 

@@ -7,7 +7,6 @@ import { BackupRefused } from './refused.ts'
  * write access to the backups without the root key isn't enough to alter a restore.
  */
 export interface Signature {
-  /** The signing root key. */
   keyId: string
   mac: Buffer
 }
@@ -19,7 +18,6 @@ const macOf = (words: string, root: string): Buffer =>
     .update(words)
     .digest()
 
-/** The signature line below a manifest. */
 export const signatureOf = (words: string, root: string): string =>
   `hmac-sha256 ${rootKeyId(root)} ${macOf(words, root).toString('hex')}`
 
@@ -35,7 +33,6 @@ export type Verdict =
   | 'valid'
   /** Unsigned: written by an older version or without a root key, or the signature was removed. */
   | 'unsigned'
-  /** Signed with a root key that isn't among these. */
   | 'unknown key'
   | 'wrong'
 

@@ -8,12 +8,9 @@ import { type Verdict, judgeSignature } from './signature.ts'
 import { MANIFEST, STAMP, blobName, stampOf } from './target.ts'
 import { openTar } from './tar.ts'
 
-/** A complete backup, open for reading. */
 export interface Source extends AsyncDisposable {
-  /** Path or address, for messages. */
   path: string
   manifest: Manifest
-  /** Checks whether the manifest was signed with one of these root keys. */
   judge(rootKeys: readonly string[]): Verdict
   read(name: string): AsyncIterable<Uint8Array>
   /** Throws `BackupRefused` before the first chunk if the blob is missing. */
@@ -45,7 +42,6 @@ export async function backupsIn(folder: string): Promise<string[]> {
 }
 
 async function newestIn(folder: string): Promise<string | null> {
-  // Other instances have folders named by their IDs.
   const others = (await readdir(folder)).filter((name) => parseId(name) === name).map((name) => join(folder, name))
   const names: string[] = []
   for (const one of [folder, ...others]) {
@@ -59,7 +55,6 @@ async function newestIn(folder: string): Promise<string | null> {
   return names[0] ?? null
 }
 
-/** The manifest, regardless of its signature. */
 export const manifestIn = async (folder: string): Promise<Manifest> => (await readIn(folder)).manifest
 
 const readIn = async (folder: string): Promise<ReadManifest> =>

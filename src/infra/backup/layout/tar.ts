@@ -9,7 +9,6 @@ const BLOCK = 512
 const ZEROS = Buffer.alloc(BLOCK)
 
 export const paddingOf = (size: number): Buffer => ZEROS.subarray(0, (BLOCK - (size % BLOCK)) % BLOCK)
-/** An archive ends with two empty blocks. */
 export const END = Buffer.alloc(2 * BLOCK)
 
 export function headerOf(name: string, size: number, seconds: number): Buffer {

@@ -10,10 +10,8 @@ import { BackupRefused } from './refused.ts'
 
 /** The destination of a backup. Disposing before `finish` leaves nothing that looks like a backup. */
 export interface Target extends AsyncDisposable {
-  /** Concurrent writes allowed. */
   readonly atOnce: number
   put(name: string, bytes: Uint8Array): Promise<void>
-  /** Whether an earlier backup wrote this blob. */
   hasBlob(sha256: string, size: number): Promise<boolean>
   /** Throws `WrongBytes` if the content doesn't match the hash. */
   putBlob(sha256: string, size: number, source: AsyncIterable<Uint8Array>): Promise<void>
@@ -21,7 +19,6 @@ export interface Target extends AsyncDisposable {
   finish(manifest: Buffer): Promise<string>
 }
 
-/** The store's content doesn't match the hash. */
 export class WrongBytes extends Error {}
 
 export const MANIFEST = 'manifest.json'

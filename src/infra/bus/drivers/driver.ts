@@ -8,7 +8,6 @@ export interface Driver extends AsyncDisposable {
 
 /** Opening rejects if the server is unreachable; later it reconnects automatically. */
 export interface DriverParts {
-  /** The instance's subject, for servers shared by instances. */
   name: string
   log: Log
   take: (message: string) => void

@@ -13,7 +13,6 @@ export async function connectNats(url: string, { name, log, take }: DriverParts)
     servers: url.startsWith('tls:') ? `tls://${host}` : host,
     ...(username !== '' &&
       password !== '' && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
-    // nats://token@host
     ...(username !== '' && password === '' && { token: decodeURIComponent(username) }),
     name: 'ukiyo',
     maxReconnectAttempts: -1,

@@ -51,7 +51,6 @@ export async function connectRedis(url: string, { name, log, take }: DriverParts
   }
 }
 
-/** Detects a dead server and reconnects. */
 async function ask(connection: Redis): Promise<void> {
   if (connection.status === 'ready') await connection.ping().catch(() => connection.disconnect(true))
 }

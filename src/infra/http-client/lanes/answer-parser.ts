@@ -10,7 +10,6 @@ export class NotHttp extends Error {
 export interface AnswerSink {
   /** Also called for 100 and 103, before the final head. */
   head(status: number, headers: IncomingHttpHeaders): void
-  /** A view of the pushed bytes. */
   data(bytes: Buffer): void
   end(): void
 }
@@ -20,7 +19,6 @@ const LARGEST_CHUNK_LINE = 4_096
 const CR = 0x0d
 const LF = 0x0a
 const SHORT_DIGITS = 7
-/** Hex digit values; -1 if invalid. */
 const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
   const digit = Number.parseInt(String.fromCharCode(byte), 16)
   return Number.isNaN(digit) ? -1 : digit
@@ -29,9 +27,7 @@ const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
 type State =
   | 'idle'
   | 'head'
-  /** `left` body bytes remain. */
   | 'length'
-  /** The body ends with the connection. */
   | 'close'
   | 'chunk-size'
   | 'chunk-data'
@@ -49,11 +45,8 @@ export class AnswerParser {
   #state: State = 'idle'
   #bodiless = false
   #remaining = 0
-  /** Trailer bytes so far. */
   #trailer = 0
-  /** The start of an incomplete head, chunk line, or trailer. */
   #pending: Buffer | null = null
-  /** Whether the connection can carry another request. */
   keepAlive = true
   /** How long the server keeps an idle connection, in seconds. Null if not announced. */
   idleSeconds: number | null = null
@@ -62,7 +55,6 @@ export class AnswerParser {
     this.#sink = sink
   }
 
-  /** Expects the response to this request. */
   expect(method: string): void {
     this.#state = 'head'
     this.#bodiless = method === 'HEAD'
@@ -70,7 +62,6 @@ export class AnswerParser {
     this.keepAlive = true
   }
 
-  /** Throws `NotHttp`. */
   push(bytes: Buffer): void {
     let at = 0
     while (at < bytes.length) {
@@ -228,7 +219,6 @@ export class AnswerParser {
         return this.#takeSize(Number.parseInt(size[1]!, 16))
       }
       default:
-        // Trailers are ignored.
         if ((this.#trailer += line.length + 2) > LARGEST_HEAD)
           throw new NotHttp('the trailer of the answer is too long')
         if (line === '') this.#state = 'over'

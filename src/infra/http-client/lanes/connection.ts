@@ -9,25 +9,21 @@ import { type Limits, MOST_INTERIM } from '../limits.ts'
 import type { StreamedBody } from '../send.ts'
 import { writeStreamed } from './write-streamed.ts'
 
-/** A request and the handler of its response. */
 export interface Order {
   method: string
   /** Request line, headers, empty line, and any body text. Latin-1. */
   head: string
   body: Buffer | string | null
-  /** A body read while it is sent. */
   streamed: StreamedBody | null
   handler: Dispatcher.DispatchHandler
   /** The account (or other subject) whose turn a long response uses. */
   party: string
   limits: Limits
-  /** The order's total time limit. Infinity: default limits. */
   withinMs: number
   /** Milliseconds on the lane's clock since it started to wait for a connection, then since it was sent. */
   elapsedMs: number
 }
 
-/** The server closed before the response was complete. */
 export class ConnectionClosed extends Error {
   override name = 'ConnectionClosed'
   readonly code = 'UK_CONNECTION_CLOSED'
@@ -38,17 +34,14 @@ export class AnswerTimeout extends Error {
   readonly code = 'UK_ANSWER_TIMEOUT'
 }
 
-/** The response exceeds the order's limit. */
 export class AnswerTooLarge extends Error {
   override name = 'AnswerTooLarge'
   readonly code = 'UK_ANSWER_TOO_LARGE'
 }
 
-/** Strings up to this size are sent with their head in one write. */
 const ONE_WRITE = 16_384
 /** Up to this size, copying head and body into one write is cheaper than a vectored one. */
 const COPIED = 65_536
-/** Response bytes read in a row before others get a turn. */
 const IN_A_ROW = 65_536
 /** A smaller piece was everything available. */
 const LARGE_PIECE = 8_192
@@ -70,11 +63,8 @@ export class Connection implements AnswerSink {
   #order: Order | null = null
   #grip: Grip | null = null
   #closed = false
-  /** The handler paused the response. */
   #isPaused = false
-  /** The response is waiting for its turn. */
   #isPaced = false
-  /** Response bytes read in a row. */
   #inARow = 0
   readonly #source = {
     pause: () => {
@@ -88,14 +78,11 @@ export class Connection implements AnswerSink {
     },
   }
   #answering = false
-  /** A body is being sent. */
   #streaming = false
   /** Interim (1xx) heads and bytes of the current response. */
   #interim = 0
   #size = 0
-  /** The limit for the order's `elapsedMs`. */
   #mostMs = 0
-  /** The order's handler is being notified of its start. */
   #starting = false
   /** Milliseconds on the lane's clock since the last data. */
   #waitMs = 0
@@ -112,7 +99,6 @@ export class Connection implements AnswerSink {
     socket.on('close', () => this.#close(new ConnectionClosed('the other side closed the connection')))
   }
 
-  /** How long the server keeps an idle connection. */
   get idleSeconds(): number | null {
     return this.#parser.idleSeconds
   }
@@ -204,7 +190,6 @@ export class Connection implements AnswerSink {
     if (!this.#isPaced) this.#socket.resume()
   }
 
-  /** Resumes the connection after an order. */
   #release(): void {
     this.#inARow = 0
     if (!this.#isPaused && !this.#isPaced) return

@@ -14,16 +14,13 @@ export interface Wire {
   read: ((bytes: Buffer) => void) | null
 }
 
-/** Opens connections to one destination. */
 export type Connector = (done: (error: Error | null, wire: Wire | null) => void) => void
 
-/** The connection or its TLS handshake timed out. */
 export class ConnectTimeout extends Error {
   override name = 'ConnectTimeout'
   readonly code = 'UK_CONNECT_TIMEOUT'
 }
 
-/** Maximum bytes per read. */
 const READ_BYTES = 65_536
 const KEEP_ALIVE_MS = 60_000
 

@@ -1,12 +1,10 @@
 import { AnswerTimeout, Connection, type Order } from './connection.ts'
 import type { Connector, Wire } from './connector.ts'
 
-/** How to connect, and how long to keep idle connections. */
 export interface LaneOptions {
   connect: Connector
   mostConnections: number
   idleMs: number
-  /** Shared by the lanes of one client. */
   idle: Idle
 }
 
@@ -14,11 +12,9 @@ export interface LaneOptions {
 export interface Idle {
   count: number
   most: number
-  /** Called when too many are idle: close the oldest. */
   shed(): void
 }
 
-/** Waiting orders when all connections are busy. */
 const MOST_WAITING = 10_000
 /** Closes before the server's announced idle timeout, which may be imprecise. */
 const EARLIER_MS = 2_000
@@ -37,7 +33,6 @@ export class Lane {
   readonly #waiting: Order[] = []
   #connecting = 0
   #isDestroyed = false
-  /** Milliseconds since the last order. */
   unusedMs = 0
 
   constructor(host: string, options: LaneOptions) {
@@ -45,7 +40,6 @@ export class Lane {
     this.#options = options
   }
 
-  /** No order is waiting or in progress. */
   get isIdle(): boolean {
     return this.#waiting.length === 0 && this.#connecting === 0 && this.#free.length === this.#all.size
   }
@@ -67,7 +61,6 @@ export class Lane {
     this.#further()
   }
 
-  /** Called every `ms` milliseconds. */
   turn(ms: number): void {
     this.unusedMs += ms
     const { idleMs } = this.#options
@@ -90,7 +83,6 @@ export class Lane {
     }
   }
 
-  /** Closes the connections that were idle longest. */
   shed(most: number): void {
     for (const connection of this.#free.slice(0, most)) connection.destroy()
   }
@@ -169,7 +161,6 @@ function fail({ handler }: Order, error: Error): void {
   handler.onResponseError?.(NO_CONNECTION, error)
 }
 
-/** The controller of an order that never had a connection. */
 export const NO_CONNECTION: Parameters<NonNullable<Order['handler']['onResponseError']>>[0] = {
   aborted: true,
   paused: false,

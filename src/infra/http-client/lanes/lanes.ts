@@ -2,7 +2,6 @@ import type { Connector } from './connector.ts'
 import { type Idle, Lane } from './lane.ts'
 import type { Send } from '../send.ts'
 
-/** Connections per party and destination. */
 const CONNECTIONS = 1_024
 /**
  * Limits for lanes and idle connections, which grow with parties and user-provided origins. The least recently used are
@@ -19,7 +18,6 @@ const HTTP_IDLE_MS = 4_000
 
 interface Most {
   lanes: number
-  /** Idle connections. */
   idle: number
 }
 type ByOrigin = Map<string, Map<string, Map<string, Lane>>>
@@ -30,7 +28,6 @@ interface Place {
   party: string
 }
 
-/** A client's lanes by origin, privacy, credential, and party. */
 export class Lanes {
   readonly #connector: (origin: URL, mayBePrivate: boolean) => Connector
   readonly #checkedLanes: ByOrigin = new Map()
@@ -55,7 +52,6 @@ export class Lanes {
     return root.get(origin)?.get(credential)?.get(party) ?? this.#open({ root, origin, credential, party })
   }
 
-  /** Called every `ms` milliseconds. */
   turn(ms: number): void {
     for (const lane of this.#all.keys()) {
       lane.turn(ms)

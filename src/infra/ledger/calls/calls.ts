@@ -94,7 +94,6 @@ export interface ShownCall {
   streamed: boolean
 }
 
-/** A call as shown by the API. */
 export function showCall(row: CallRow): ShownCall {
   const { id, workspace_id, key_id, chat_id, run_id, surface, model, provider, billing, status } = row
   return {

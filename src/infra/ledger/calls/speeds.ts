@@ -2,14 +2,11 @@ import { sql } from 'kysely'
 import type { Id } from '#core/ids.ts'
 import type { Db } from '../../postgres/client.ts'
 
-/** A model at one endpoint. */
 export interface Speaker {
   endpointId: Id
-  /** The platform's model ID. */
   model: string
 }
 
-/** Recent calls used to measure a model's speed. */
 const LAST = 20
 
 /**

@@ -26,14 +26,12 @@ export interface CallTable extends Counts {
   endpoint_id: Id | null
   billing: Billing
   status: 'succeeded' | 'failed' | 'cancelled'
-  /** A UTC day, as returned by the driver. */
   day: Date
   audio_seconds: number
   video_seconds: number
   cost_nano: Nano | null
   charged_nano: Nano
   overrun_nano: Nano
-  /** The refunded part of the charge. */
   refunded_nano: Nano
   cost_source: CostSource | null
   finish_reason: string | null

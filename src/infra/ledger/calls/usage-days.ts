@@ -49,7 +49,6 @@ export interface Sum {
   average_duration_ms: number | null
 }
 
-/** Grouping dimensions and their columns. */
 const dimensions = {
   model: 'model',
   provider: 'provider',

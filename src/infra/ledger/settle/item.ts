@@ -13,7 +13,6 @@ export interface Item {
   id: Id
   /** The call has a reservation, so its ID may occur again. */
   reserved: boolean
-  /** Null: never sent, to be released. */
   shared: SharedFields | null
   line: string
 }
@@ -27,9 +26,7 @@ export interface SharedFields {
   billing: string
   /** Fields known at the start, as JSON; a reservation stores them in case the process dies. */
   text: string
-  /** The payer's account. */
   payer: Id
-  /** The account whose balance is charged, or null. */
   account: Id | null
   caps: readonly CallCap[]
 }
@@ -54,7 +51,7 @@ export function settleItem(call: MeteredCall, outcome: Outcome): Item {
   return { id: call.id, reserved: isReserved(call.payer, call.billing), shared, line }
 }
 
-/** A sent call with an unknown outcome. It isn't charged; the reservation is kept as cost. */
+/** A sent call with an unknown outcome. It isn't charged, because calls that cost credits are always reserved. */
 export const interruptedLine = (id: Id, startedMs: number): string =>
   `\t${id}\t${startedMs}\tfailed\t0\t0\t0\t1\t0\t0\t0\t0\t0\t0\t0\testimated\tinterrupted\t\t0\tfalse`
 
@@ -67,7 +64,6 @@ export const releaseItem = (id: Id): Item => ({ id, reserved: true, shared: null
 // Each payer's last model: most calls repeat it.
 const sharedByPayer = new WeakMap<Payer, SharedFields>()
 
-/** The fields this call shares with its payer's others of the model. */
 export function sharedBy(call: MeteredCall): SharedFields {
   const { payer, surface, model, endpointId, billing, startedAt } = call
   const day = Math.floor(startedAt.getTime() / 86_400_000)
@@ -99,10 +95,8 @@ interface AnsweredShared extends SharedFields {
   request: AnsweredRequest
 }
 
-// The last kind of request for each.
 const answeredCache = new WeakMap<SharedFields, AnsweredShared>()
 
-/** The same for calls linked to their requests. */
 function sharedByAnswered(call: MeteredCall, request: AnsweredRequest): SharedFields {
   const shared = sharedBy(call)
   const { path, askedModel, why } = request

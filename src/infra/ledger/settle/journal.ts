@@ -10,7 +10,6 @@ import { SettleBatch } from './settle-batch.ts'
 const AFTER_MS = 3
 /** A file of this size is closed with the next batch and deleted when that is durable. */
 const CUT_BYTES = 256 << 10
-/** Batch size when settling recovered calls. */
 const BATCH_CALLS = 500
 
 /**
@@ -19,9 +18,7 @@ const BATCH_CALLS = 500
  * referenced by index; `+` a sent call, `-` an ended one, `x` one that was never sent.
  */
 export interface Journal {
-  /** Sent without a reservation. */
   recordStart(call: MeteredCall, shared: SharedFields): void
-  /** Never sent. */
   recordDrop(id: Id): void
   recordEnd(item: Item): void
   /**
@@ -32,7 +29,6 @@ export interface Journal {
   close(durable: boolean): void
 }
 
-/** Stores nothing, for processes without a directory. */
 export const noJournal: Journal = {
   recordStart() {},
   recordDrop() {},
@@ -150,7 +146,6 @@ export function createJournal(dir: string, processId: Id, log: Log): Journal {
   }
 }
 
-/** Journal files of one dead process. */
 export interface LeftJournal {
   processId: Id
   batches(): SettleBatch[]

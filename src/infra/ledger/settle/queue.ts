@@ -16,14 +16,11 @@ const SPARE = 2
 /** Writes settled and released calls to the database, retrying until they are durable. */
 export interface SettleQueue extends AsyncDisposable {
   add(item: Item): void
-  /** Writes a batch immediately, also another process's. */
   settle(batch: SettleBatch): Promise<void>
   full(): boolean
-  /** Whether anything is waiting. */
   any(): boolean
   /** Changes whenever a batch was written. */
   written(): number
-  /** Whether a change of this reserved call is waiting. */
   has(id: string): boolean
   /** Waits until everything added so far is durable. Throws if that isn't possible now. */
   flush(): Promise<void>
@@ -31,7 +28,6 @@ export interface SettleQueue extends AsyncDisposable {
 
 export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): SettleQueue {
   let open = new SettleBatch()
-  /** Full batches, oldest first, including the one being written. */
   const closedBatches: SettleBatch[] = []
   const spare: SettleBatch[] = []
   // The first outcome of a reserved call counts: a settled call isn't released later.

@@ -12,7 +12,6 @@ import type { Postgres } from '../../postgres/client.ts'
 const EVERY_MS = 60_000
 const BATCH = 500
 
-/** A reservation of a dead process. */
 interface EndedCall {
   call_id: Id
   account_id: Id
@@ -93,7 +92,6 @@ export async function recover(
       remove()
       if (calls > 0) log.warn({ calls }, 'unsettled calls of a stopped process were read from its journal file')
     } catch (error) {
-      // Continues with the other files.
       log.error({ error, process: processId }, 'a journal file of unsettled calls cannot be read')
     }
   }

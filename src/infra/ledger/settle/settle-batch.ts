@@ -11,14 +11,11 @@ export class SettleBatch {
   #length = 0
   #sharedFields: string[] = []
   readonly #places = new Map<Pick<SharedFields, 'text'>, number>()
-  /** The number of calls. */
   count = 0
   /** IDs of calls that may occur again before this batch is durable. */
   ids: string[] = []
-  /** Called once the batch is durable, to free its entries. */
   after: (() => void) | null = null
 
-  /** Adds a call in the format of `Item`. */
   add(shared: Pick<SharedFields, 'text'> | null, line: string): void {
     const text = `${this.count === 0 ? '' : '\n'}${shared === null ? '' : this.#placeOf(shared)}${line}`
     // A character has up to three bytes.
@@ -34,7 +31,6 @@ export class SettleBatch {
     return place
   }
 
-  /** Empties the batch and keeps its memory. */
   clear(): void {
     this.#length = 0
     this.#sharedFields = []
@@ -44,7 +40,6 @@ export class SettleBatch {
     this.after = null
   }
 
-  /** The shared fields as JSON. */
   get shared(): string {
     return `[${this.#sharedFields.join(',')}]`
   }
@@ -54,7 +49,6 @@ export class SettleBatch {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** Splits the batch into single calls. */
   each(): { shared: string; lines: string }[] {
     if (this.count === 0) return []
     return this.lines

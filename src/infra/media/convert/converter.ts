@@ -11,16 +11,13 @@ export class FormatNotMade extends Error {
 }
 
 export interface ConvertOptions {
-  /** The account whose turn the work uses. */
   account: string
   signal?: AbortSignal | undefined
-  /** A comment for the file's metadata, if the format supports it. */
   comment?: string
 }
 
 /** Converts audio. MP3, Opus, WAV, and raw samples are built in; other formats need `ffmpeg`. */
 export interface Converter extends AsyncDisposable {
-  /** Formats that can be produced from raw samples. */
   readonly formats: readonly SoundFormat[]
   /**
    * Yields a file in parts as they are ready; `wav` and `flac` come at the end, because their header contains the
@@ -31,7 +28,6 @@ export interface Converter extends AsyncDisposable {
   toPcm(file: AsyncIterable<Uint8Array>, sampleRate: number, options: ConvertOptions): Pcm
 }
 
-/** Concurrent conversions in total and per account. */
 const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
 const LIMITS: ProgramLimits = { timeMs: 600_000, memoryMb: 2_048 }
 /** Maximum sound on disk while its length is unknown: 12 hours at 24 kHz. */

@@ -78,7 +78,6 @@ async function opus(rate: number, comment: string): Promise<Encoding> {
   const encoder = new Encoder({ channels: 1, sample_rate: sampleRate, application: 'audio' })
   encoder.bitrate = 32_000
   const ogg = new OggOpus()
-  /** 20 ms. */
   const frame = sampleRate / 50
   let [rest, total] = [new Int16Array(), 0]
 

@@ -5,7 +5,6 @@ import type { EncodeAnswer, EncodeRequest } from './encode-thread.ts'
 
 /** MP3 and Opus encoders in a thread that starts on demand and ends when idle. */
 export interface Encoders extends AsyncDisposable {
-  /** Yields a file in parts as they are ready. `comment` is stored if the format supports it. */
   encode(
     pcm: Pcm,
     format: 'mp3' | 'opus',

@@ -10,11 +10,9 @@ export class OggOpus {
     this.#serial = serial
   }
 
-  /** The two header pages. */
   head(sampleRate: number, comment: string): Buffer {
     const head = Buffer.alloc(19)
     head.write('OpusHead', 0, 'latin1')
-    // Version, channels.
     head[8] = 1
     head[9] = 1
     head.writeUInt16LE(PRE_SKIP, 10)

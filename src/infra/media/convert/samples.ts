@@ -4,7 +4,6 @@ import type { Pcm } from '../facts.ts'
 export class SampleReader {
   #rest: Uint8Array = new Uint8Array()
 
-  /** Returns the complete samples so far. */
   read(part: Uint8Array): Int16Array {
     const bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part])
     const count = bytes.length >> 1
@@ -41,7 +40,6 @@ export class Resampler {
   }
 }
 
-/** `rate` in Hz. */
 export function resample({ sampleRate, bytes }: Pcm, rate: number): Pcm {
   if (sampleRate === rate) return { sampleRate, bytes }
   return {

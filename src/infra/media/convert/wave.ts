@@ -7,7 +7,6 @@ export function waveHead(sampleRate: number, soundBytes: number): Buffer {
   head.writeUInt32LE(Math.min(0xffff_ffff, 36 + soundBytes), 4)
   head.write('WAVEfmt ', 8, 'latin1')
   head.writeUInt32LE(16, 16)
-  // PCM, one channel.
   head.writeUInt16LE(1, 20)
   head.writeUInt16LE(1, 22)
   head.writeUInt32LE(sampleRate, 24)

@@ -65,14 +65,12 @@ export function orientationOf(tiff: Buffer): number | null {
 
 const ORIENTATION = 0x0112
 
-/** A TIFF structure with only the orientation. */
 function turnedOnly(orientation: number): Buffer {
   const tiff = Buffer.alloc(26)
   tiff.write('MM\0*', 'latin1')
   tiff.writeUInt32BE(8, 4)
   tiff.writeUInt16BE(1, 8)
   tiff.writeUInt16BE(ORIENTATION, 10)
-  // One value of type SHORT.
   tiff.writeUInt16BE(3, 12)
   tiff.writeUInt32BE(1, 14)
   tiff.writeUInt16BE(orientation, 18)

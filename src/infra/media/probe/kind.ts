@@ -2,10 +2,8 @@ import { stat } from 'node:fs/promises'
 import { fileTypeFromFile } from 'file-type'
 import { UnreadableMedia } from './unreadable.ts'
 
-/** A file's type according to its first bytes. */
 export interface Beginning {
   kind: 'image' | 'recording'
-  /** MIME type without parameters. */
   type: string
   extension: string
   sizeBytes: number

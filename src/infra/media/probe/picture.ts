@@ -8,9 +8,7 @@ import { UnreadableMedia } from './unreadable.ts'
 
 /** Larger images are refused (contract, part 16). */
 export const MOST_PIXELS = 100_000_000
-/** Maximum file size of an image. */
 const MOST_BYTES = 64 << 20
-/** Maximum frames of an animation; all are decoded. */
 const MOST_FRAMES = 2_000
 
 /** Decodes every pixel, so that truncated images are detected now instead of by viewers. */
@@ -82,7 +80,6 @@ async function whole(picture: Sharp): Promise<void> {
 }
 
 function factsOf({ type, extension, sizeBytes }: Beginning, metadata: Metadata): MediaFacts {
-  // After applying the camera's orientation.
   const { width, height } = metadata.autoOrient
   return { kind: 'image', type, extension, sizeBytes, width, height, durationSeconds: null }
 }

@@ -6,7 +6,6 @@ import { UnreadableMedia, type UnreadableMediaReason } from './unreadable.ts'
 
 /** Reads media facts in sandboxed processes: a hostile file can neither crash this server nor exhaust its memory. */
 export interface MediaProbe extends AsyncDisposable {
-  /** Facts about a local file, in the account's turn. Throws `UnreadableMedia`. */
   facts(account: string, path: string, signal?: AbortSignal): Promise<MediaFacts>
   /**
    * An image without metadata about its author: location, camera, names, times. Keeps the orientation. JPEG, PNG, WebP,

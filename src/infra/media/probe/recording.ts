@@ -27,7 +27,6 @@ const FORMATS = [MP4, QTFF, WEBM, MATROSKA, WAVE, OGG, FLAC, MP3, ADTS, MPEG_TS]
 const LONGEST_SECONDS = 24 * 3_600
 const MOST_TRACKS = 64
 
-/** Reads tracks, dimensions, and duration from the container and checks its end. */
 export async function readRecording(path: string, start: Beginning): Promise<MediaFacts> {
   if (start.extension === 'wav') await checkWave(path, start.sizeBytes)
   const input = new Input({ formats: FORMATS, source: new FilePathSource(path) })

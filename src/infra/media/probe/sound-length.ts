@@ -21,7 +21,6 @@ export async function soundLength(track: InputAudioTrack, declaredSeconds: numbe
   return seconds > declaredSeconds * TIMES + SECONDS ? Math.round(seconds * 1_000) / 1_000 : declaredSeconds
 }
 
-/** The minimum packet duration. Null: unknown for this codec. */
 function packetLength(codec: string | null, sampleRate: number): ((packet: Uint8Array) => number) | null {
   switch (codec) {
     // 1,024 samples, or 960 (ISO/IEC 14496-3, 4.5.2).

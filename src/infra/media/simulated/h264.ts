@@ -5,7 +5,6 @@
  */
 import { setImmediate } from 'node:timers/promises'
 
-/** Samples per block side. */
 const BLOCK = 16
 
 export interface Frame {
@@ -19,7 +18,6 @@ export interface Encoder {
   description: Uint8Array
   /** RFC 6381, such as `avc1.42C028`. */
   codec: string
-  /** Blocks per row. */
   columns: number
   /** A full image: RGB bytes, line by line. */
   still(samples: Uint8Array): Promise<Frame>
@@ -201,14 +199,12 @@ class Bits {
     return this.#count === 0 ? this : this.put(0, 8 - this.#count)
   }
 
-  /** After `align`. */
   bytes(more: Buffer): this {
     this.#done.push(Buffer.from(this.#bytes), more)
     this.#bytes.length = 0
     return this
   }
 
-  /** After `align`. */
   whole(): Buffer {
     return Buffer.concat([...this.#done, Buffer.from(this.#bytes)])
   }

@@ -11,10 +11,8 @@ const LETTERS: Readonly<Record<string, string>> = {
   D: 'M0 0 L0 6 L2 6 L4 4 L4 2 L2 0 Z',
 }
 const LABEL = 'SIMULATED'
-/** A letter and its gap. */
 const ADVANCE = 6
 
-/** The label as SVG, centered in an image of this size. */
 export function labelOf(width: number, height: number): string {
   const units = LABEL.length * ADVANCE - 2
   const scale = Math.min((width * 0.7) / units, (height * 0.4) / 6)

@@ -11,17 +11,14 @@ export interface SimulatedPicture {
   words: string
 }
 
-/** The longest side, in pixels. */
 export const LONGEST_SIDE = 4_096
 
-/** A placeholder image: hills, sky, and a label. */
 export async function drawPicture({ format, ...picture }: SimulatedPicture): Promise<Uint8Array> {
   const image = await render(picture)
   if (format === 'png') return image.png({ compressionLevel: 6 }).toBuffer()
   return format === 'jpeg' ? image.jpeg({ quality: 85 }).toBuffer() : image.webp({ quality: 85, effort: 2 }).toBuffer()
 }
 
-/** RGB bytes, line by line. */
 export async function samplesOf(picture: Omit<SimulatedPicture, 'format' | 'transparent'>): Promise<Uint8Array> {
   return (await render({ ...picture, transparent: false })).removeAlpha().raw().toBuffer()
 }

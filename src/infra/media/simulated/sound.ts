@@ -6,7 +6,6 @@ export const SIMULATED_RATE = 24_000
 const CHARACTERS_PER_SECOND = 15
 const LONGEST_SECONDS = 3_600
 
-/** The duration of simulated speech, in seconds. */
 export const secondsOf = (text: string, speed: number): number =>
   Math.min(LONGEST_SECONDS, Math.max(0.5, [...text].length / CHARACTERS_PER_SECOND / speed))
 

@@ -11,11 +11,9 @@ export interface SimulatedVideo {
   words: string
 }
 
-/** The longest side, in pixels. */
 export const LONGEST_VIDEO_SIDE = 2_048
 export const LONGEST_VIDEO_SECONDS = 60
 
-/** An MP4 of the requested length: an image with a label, and a growing bar. */
 export async function drawVideo({ width, height, seconds, fps, words }: SimulatedVideo): Promise<Uint8Array> {
   // Loaded on demand, because few servers need it.
   const { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } = await import('mediabunny')

@@ -7,7 +7,6 @@ import { type LocalVoice, type SpeakOptions, voiceFor } from './voice.ts'
 
 /** `espeak-ng`, if installed on this machine. Its license (GPL-3.0) doesn't allow including it. */
 export interface Espeak extends Disposable {
-  /** The available voices, queried once. Throws `ProgramFailed`. */
   voices(): Promise<readonly LocalVoice[]>
   /** Throws `NoSuchVoice`, `Busy`, `ProgramFailed`. */
   speak(text: string, options: SpeakOptions): Promise<Pcm>
@@ -19,7 +18,6 @@ const TURNS = { atOnce: 4, each: 2, waitingEach: 30, waiting: 1_000 }
 const voicesByVersion = new Map<string, Promise<readonly LocalVoice[]>>()
 /** Words per minute: default and limits of the program (manual, `-s`). */
 const [USUAL, SLOWEST, FASTEST] = [175, 80, 700]
-/** The lowest supported `speed`. */
 export const SLOWEST_SPEED = SLOWEST / USUAL
 
 export function createEspeak(program: string): Espeak {
@@ -37,7 +35,6 @@ export function createEspeak(program: string): Espeak {
     const version = `${program} ${stats.mtimeMs}`
     const listing = voicesByVersion.get(version) ?? list()
     voicesByVersion.set(version, listing)
-    // Retries a failed program next time.
     listing.catch(() => voicesByVersion.delete(version))
     return listing
   }

@@ -7,7 +7,6 @@ import { shorten } from '#core/text/shorten.ts'
 export interface FliteRequest {
   text: string
   voice: string
-  /** 1 is normal speed, 2 twice as fast. */
   speed: number
 }
 export type FliteAnswer = { sampleRate: number; pcm: Uint8Array } | { error: string }

@@ -17,7 +17,6 @@ export interface Flite extends AsyncDisposable {
   speak(text: string, options: SpeakOptions): Promise<Pcm>
 }
 
-/** The module's voices, default first. */
 const VOICES: readonly LocalVoice[] = [
   { name: 'slt', title: 'SLT', languages: ['en-US'], gender: 'female' },
   { name: 'rms', title: 'RMS', languages: ['en-US'], gender: 'male' },
@@ -29,9 +28,7 @@ const VOICES: readonly LocalVoice[] = [
 const program = join(import.meta.dirname, 'flite-thread.ts')
 /** A piece of 240 characters takes half a second. */
 const PIECE_MS = 30_000
-/** How long the compiled module stays loaded. */
 const IDLE_MS = 600_000
-/** Pieces spoken ahead of the reader. */
 const AHEAD = 2
 
 type SpokenAnswer = Extract<FliteAnswer, { pcm: Uint8Array }>

@@ -8,13 +8,11 @@ export type SpeechEngineName = 'flite' | 'espeak-ng'
 export interface LocalSpeech extends AsyncDisposable {
   /** Includes `espeak-ng` if installed. The first is the default. */
   readonly engines: readonly SpeechEngineName[]
-  /** Throws `ProgramFailed`. */
   voices(engine: SpeechEngineName): Promise<readonly LocalVoice[]>
   /** Streams raw samples. Throws `NoSuchVoice`, `Busy`, `ProgramFailed`. */
   speak(engine: SpeechEngineName, text: string, options: SpeakOptions): Promise<Pcm>
 }
 
-/** `espeak`: the program's path, or null. */
 export function createLocalSpeech({ espeak: program }: { espeak: string | null }): LocalSpeech {
   const flite = createFlite()
   const espeak = program === null ? null : createEspeak(program)

@@ -27,7 +27,6 @@ export function piecesOf(text: string, language = 'en'): string[] {
   return pieces
 }
 
-/** Where a piece of up to `most` characters ends. */
 function cutOf(text: string, most: number): number {
   const head = text.slice(0, most + 1)
   const clause = Math.max(...[', ', '; ', ': ', ' – ', ' — ', '\n'].map((mark) => head.lastIndexOf(mark)))

@@ -1,7 +1,5 @@
 export interface LocalVoice {
-  /** The engine's voice name. */
   name: string
-  /** The display name. */
   title: string
   /** BCP 47, main language first. */
   languages: readonly string[]
@@ -11,11 +9,9 @@ export interface LocalVoice {
 export interface SpeakOptions {
   /** An engine's voice name. Null: its first voice for the language. */
   voice: string | null
-  /** BCP 47, or null. */
   language: string | null
   /** 0.25 to 4; 1 is normal speed. */
   speed: number
-  /** The account whose turn the work uses. */
   account: string
   signal?: AbortSignal | undefined
 }

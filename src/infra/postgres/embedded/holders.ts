@@ -21,7 +21,6 @@ export function holders(dir: string, among: readonly (string | number)[] = readd
   return among.filter((pid) => /^\d+$/.test(String(pid)) && holds(pid)).map(Number)
 }
 
-/** The cluster's process title in `ps`. */
 export const clusterName = (cluster: string): string =>
   `ukiyo-${createHash('sha256').update(cluster).digest('hex').slice(0, 12)}`
 
@@ -30,7 +29,6 @@ export function killHolders(dir: string): void {
   for (const pid of holders(dir)) signal(pid, 'SIGKILL')
 }
 
-/** Returns whether the process existed. */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name)

@@ -31,7 +31,6 @@ export async function clearLeftover(cluster: string, log: (line: string) => void
   if (signal(postmaster, 0)) disown(cluster)
 }
 
-/** Waits until no process uses the cluster. False after `bound` milliseconds. */
 async function waitUntilGone(cluster: string, bound: number): Promise<boolean> {
   const end = performance.now() + bound
   for (let pids = holders(cluster); ; pids = holders(cluster, pids)) {

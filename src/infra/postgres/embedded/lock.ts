@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-/** A lock, or the pid of its holder (null if unknown). */
 export type Lock = { held: true; release: () => void } | { held: false; by: number | null }
 
 // A garbage-collected connection closes and releases the lock.

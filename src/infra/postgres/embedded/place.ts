@@ -9,7 +9,6 @@ export interface Place {
   cluster: string
   /** A link to create in the data directory if the cluster is elsewhere. */
   link: string | null
-  /** Null: this process's account. */
   user: OsUser | null
 }
 
@@ -79,7 +78,6 @@ function setAside(cluster: string, log: (line: string) => void): void {
   log(`the old database of a missing data directory was moved to ${aside}`)
 }
 
-/** For a cluster restored from a backup by root. */
 function giveTo(dir: string, user: OsUser): void {
   chownSync(dir, user.uid, user.gid)
   for (const entry of readdirSync(dir, { withFileTypes: true })) {

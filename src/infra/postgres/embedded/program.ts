@@ -7,7 +7,6 @@ import type { OsUser } from './user.ts'
 
 export interface Program {
   child: ChildProcess
-  /** The last 30 output lines. */
   lines: string[]
   /** Resolves after the last line. Rejects with `StartRefused` or a system error if it couldn't start. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
@@ -62,7 +61,6 @@ function explainSpawn(error: Error, path: string, user: OsUser | null): Error {
   return error
 }
 
-/** One line: how the program ended, and its last error. */
 export function explainEnd(
   name: string,
   program: Program,

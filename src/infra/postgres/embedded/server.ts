@@ -4,13 +4,11 @@ import type { Place } from './place.ts'
 import { explainEnd, startProgram } from './program.ts'
 import { serverArgs } from './settings.ts'
 
-/** How PostgreSQL ended: whether expected, and a one-line reason. */
 export interface Exit {
   isExpected: boolean
   reason: string
 }
 
-/** A running postgres that accepts connections. */
 export interface RunningServer {
   pid: number
   exited: Promise<Exit>

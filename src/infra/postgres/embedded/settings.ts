@@ -37,7 +37,6 @@ const settings: Record<string, string | number> = {
   log_checkpoints: 'off',
 }
 
-/** Arguments of `postgres`; `other` settings override ours. */
 export const serverArgs = (
   cluster: string,
   socketDir: string,

@@ -38,7 +38,6 @@ export function makeSocketDir(user: OsUser | null): string {
   )
 }
 
-/** Removes only such a folder. */
 export function removeSocketDir(dir: string): void {
   if (!/^ukiyo-[A-Za-z0-9]{6}$/.test(basename(dir))) return
   for (const name of [socketName, `${socketName}.lock`]) rmSync(join(dir, name), { force: true })

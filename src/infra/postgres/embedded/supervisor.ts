@@ -10,7 +10,6 @@ import { startServer, type Exit } from './server.ts'
 import { makeSocketDir, port, removeSocketDir } from './socket.ts'
 import { databaseUser } from './user.ts'
 
-/** The running embedded PostgreSQL. */
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** For `pg`: `host` is a Unix socket's folder. */
   connection: { host: string; port: number; user: string; password: string; database: string }

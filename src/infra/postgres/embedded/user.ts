@@ -3,7 +3,6 @@ import { readFileSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartRefused } from '../../start-refused.ts'
 
-/** An operating system account for PostgreSQL. */
 export interface OsUser {
   uid: number
   gid: number
@@ -19,7 +18,6 @@ export function databaseUser(log: (line: string) => void): OsUser | null {
   return findUser('ukiyo') ?? makeUser(log) ?? findUser('nobody') ?? refuseRoot()
 }
 
-/** An /etc/passwd entry by name or uid, or null. */
 export function findUser(nameOrUid: string | number): OsUser | null {
   const column = typeof nameOrUid === 'number' ? 2 : 0
   for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
@@ -60,6 +58,5 @@ export function canPass(user: OsUser | null, dir: string): boolean {
   return may(user, statSync(dir), pass) && (above === dir || canPass(user, above))
 }
 
-/** Whether the account can read and execute `path` (a real path). */
 export const canRun = (user: OsUser | null, path: string): boolean =>
   !user || (may(user, statSync(path), read | pass) && canPass(user, dirname(path)))

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** The account or address of the current call. */
 export interface Caller {
   /** Calls with the same name share connections. */
   name: string
@@ -12,7 +11,6 @@ export interface Caller {
 
 const callers = new AsyncLocalStorage<Caller | null>()
 
-/** Runs `work` with its statements counted against this caller. */
 export const asCaller = <T>(caller: Caller, work: () => T): T => callers.run(caller, work)
 
 /** For work that isn't one caller's, although a call started it. */

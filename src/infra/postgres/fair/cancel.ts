@@ -2,7 +2,6 @@ import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
-/** Timeout of a cancel request. */
 const CANCEL_MS = 5_000
 
 /** Fields of pg's client and connection that its types omit. */

@@ -4,7 +4,6 @@ import type pg from 'pg'
 import { readTurns } from '#infra/bodies/read-turns.ts'
 import { noteResult } from './statement-limits.ts'
 
-/** Result bytes read without turns. */
 const AT_ONCE = 256 << 10
 
 /** A field of pg's client that its types omit. */

@@ -6,18 +6,15 @@ import { cancelStatement } from './cancel.ts'
 /** Every statement's limit, even if its process dies. */
 export const STATEMENT_MS = 60_000
 
-/** A connection in use by a caller. */
 interface Checkout {
   caller: Caller | null
   /** A cancel request is outstanding and could hit the next statement. */
   isSpoiled: boolean
   isInTransaction: boolean
-  /** Result bytes received. */
   bytes: number
 }
 
 const checkouts = new WeakMap<pg.ClientBase, Checkout>()
-/** Connections with an open transaction, per call. */
 const transactions = new WeakMap<Caller, number>()
 const noteTransaction = (caller: Caller, more: 1 | -1): void =>
   void transactions.set(caller, (transactions.get(caller) ?? 0) + more)
@@ -58,14 +55,12 @@ export function limitStatements(client: pg.ClientBase, readMs: number): void {
   client.query = limited as typeof client.query
 }
 
-/** Counts result bytes. Returns the caller's name. */
 export function noteResult(client: pg.ClientBase, bytes: number): string {
   const checkout = checkouts.get(client)
   if (checkout !== undefined) checkout.bytes += bytes
   return checkout?.caller?.name ?? SERVER
 }
 
-/** The caller name of the server's own work. */
 export const SERVER = 'the server'
 
 /** Assigns the connection's statements to a caller. Returns whether the connection is reusable. */

@@ -5,26 +5,22 @@ interface Waiter {
   grant(): void
 }
 
-/** A name's connections and waiting calls. */
 interface Share {
   taken: number
   waiting: Set<Waiter>
 }
 
 interface TurnsOptions {
-  /** Connections in total. */
   most: number
   /** How long a call waits before it is refused. */
   waitMs: number
   /** The same for background work, such as a run. */
   backgroundWaitMs: number
-  /** One name may take all. */
   isUndivided?: boolean
 }
 
 interface Wish {
   name: string
-  /** Cancels the wait. */
   signal: AbortSignal | null
   /** The call already has a connection, in a transaction. */
   isHolding: boolean
@@ -33,11 +29,9 @@ interface Wish {
 
 /** Names whose statements read more than this many bytes on average are heavy. */
 const HEAVY = 256 << 10
-/** Connections per heavy name. */
 const MOST_OF_HEAVY = 2
 /** The weight of the latest connection in the average. */
 const LAST = 1 / 8
-/** Heavy names remembered. */
 const MOST_WEIGHED = 10_000
 
 /** Connections a call in a transaction leaves free when it needs another. */
@@ -53,7 +47,6 @@ export class Turns {
   readonly #options: TurnsOptions
   readonly #shares = new Map<string, Share>()
   readonly #waitingNames = new Set<string>()
-  /** Average bytes read per connection, for heavy names. */
   readonly #weights = new Map<string, number>()
   #inUse = 0
 
@@ -79,7 +72,6 @@ export class Turns {
     return share
   }
 
-  /** Counts the bytes a name read with one connection. */
   noteRead(name: string, bytes: number): void {
     const before = this.#weights.get(name) ?? 0
     const weight = before + (bytes - before) * LAST

@@ -25,7 +25,6 @@ interface One {
   source: string
   not: boolean
   isAnchored: boolean
-  /** The text after a leading `*`, for the most common kind of glob. */
   ending: string | null
   machine: Machine
   like: string
@@ -102,7 +101,6 @@ function verdictOf(one: One, names: Names, work: Work): boolean | null {
   }
 }
 
-/** A path and, if there are exclusions, its parent folders. */
 class Names {
   readonly length: number
   readonly foldersMatter: boolean
@@ -121,7 +119,6 @@ class Names {
     this.#included = new Uint8Array(length + 1)
   }
 
-  /** Whether a glob included the path itself, or null. */
   get included(): boolean | null {
     return this.#included[this.length] === 1 || null
   }

@@ -98,7 +98,6 @@ export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Auto
 
 class TooHard extends Error {}
 
-/** Equivalent characters when ignoring case. */
 export function variants(code: number, fold: boolean): number[] {
   if (!fold) return [code]
   const forms = new Set([code])
@@ -122,7 +121,6 @@ const LINE_BREAK = 10
 /** Steps per new state besides its members. */
 const STEP_COST = 16
 
-/** The preceding context: line start, word character, other. */
 type Before = 0 | 1 | 2
 const START: Before = 0
 const WORD: Before = 1
@@ -152,7 +150,6 @@ function run(states: readonly State[], first: number): Automaton {
   }
   forget()
 
-  /** The index of the state with the list's first `count` members. */
   function keep(count: number, before: Before): number {
     list[0] = before
     const key = listBytes.toString('utf16le', 0, (count + 1) * 2)
@@ -171,7 +168,6 @@ function run(states: readonly State[], first: number): Automaton {
     return id
   }
 
-  /** Moves the bits to the list; returns their number. */
   function listStates(): number {
     let count = 0
     for (let word = 0; word < after.length; word++) {

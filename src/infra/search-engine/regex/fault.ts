@@ -1,7 +1,6 @@
 import { RE2JSSyntaxException } from 're2js'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Advice per compiler error. */
 const causes: Readonly<Record<string, string>> = {
   'missing closing )': 'a `(` is never closed',
   'unexpected )': 'a `)` closes nothing',

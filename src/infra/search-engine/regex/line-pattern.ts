@@ -3,7 +3,6 @@ import { faultOf } from './fault.ts'
 import { InvalidPattern } from './pattern.ts'
 import { MOST_STEPS, stepsOf } from './steps.ts'
 
-/** An RE2 pattern to search in single lines. */
 export interface LineSpec {
   line: string
   case: 'sensitive' | 'insensitive' | 'smart'
@@ -12,7 +11,6 @@ export interface LineSpec {
 /** Maximum states of a per-line pattern, which determine its time. */
 const MOST_STATES = 2_000
 
-/** Throws `InvalidPattern`. */
 export function compileLine({ line, case: how }: LineSpec): RE2JS {
   const folds = how === 'insensitive' || (how === 'smart' && !/\p{Lu}/u.test(line))
   if (stepsOf(line) > MOST_STEPS) throw invalid('it has too many repetitions, or classes that are too wide')

@@ -91,7 +91,6 @@ export function endOfLine(bytes: Buffer, from: number): number {
   return end < 0 ? bytes.length : end
 }
 
-/** Counts line breaks before increasing offsets. */
 export function lineCounter(bytes: Buffer): (place: number) => number {
   let at = 0
   let line = 1

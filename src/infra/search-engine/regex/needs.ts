@@ -29,7 +29,6 @@ function allOf(needs: Need[]): Need {
   const active = needs.filter((need) => need !== null)
   return active.length === 0 ? null : active.length === 1 ? active[0]! : { all: active }
 }
-/** Any of these; always met if one has no condition. */
 const anyOf = (needs: Need[]): Need =>
   needs.length === 0 || needs.includes(null) ? null : needs.length === 1 ? needs[0]! : { any: needs }
 
@@ -89,7 +88,6 @@ function sequence(parts: NodeNeeds[]): NodeNeeds {
   return { exact: null, need: allOf(needs) }
 }
 
-/** The pattern as plain text, or null. */
 export function literalOf(node: Node): string | null {
   if (node.kind === 'char') return String.fromCodePoint(node.code)
   if (node.kind !== 'cat' || node.of.length === 0) return null

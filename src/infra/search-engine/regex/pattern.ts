@@ -8,13 +8,10 @@ import { MOST_STEPS, stepsOf } from './steps.ts'
 import { type Node, namesBreak, parsePattern, print } from './syntax.ts'
 
 export interface PatternSpec {
-  /** RE2 syntax. */
   pattern: string
   /** `smart`: case-sensitive if the pattern has a capital letter (ripgrep's `-S`). */
   case: 'sensitive' | 'insensitive' | 'smart'
-  /** Matches may span lines. */
   multiline: boolean
-  /** Plain text, no syntax. */
   fixed: boolean
 }
 
@@ -25,7 +22,6 @@ export interface PatternSpec {
 export interface Pattern {
   multiline: boolean
   fold: boolean
-  /** The index query. */
   grams: GramQuery
   /** The whole pattern is this word. */
   literal: Buffer | null
@@ -35,7 +31,6 @@ export interface Pattern {
   re2: RE2JS
 }
 
-/** The pattern is invalid. The message says why. */
 export class InvalidPattern extends Error {
   override name = 'InvalidPattern'
 }

@@ -15,7 +15,6 @@ const WIDE = /([^\0-\x7f]?)-(?:([^\0-\x7f])|\\x\{)/gu
  */
 export function stepsOf(pattern: string): number {
   const groups = [0]
-  /** Steps of the element a repetition applies to. */
   let last = 0
   const add = (steps: number): void => {
     last = steps
@@ -75,7 +74,6 @@ export function stepsOf(pattern: string): number {
   return groups.reduce((sum, steps) => sum + steps, 0)
 }
 
-/** The end of `{…}` after a letter, if present. */
 const endOfName = (pattern: string, letter: number): number =>
   pattern[letter + 1] === '{' ? Math.max(letter, pattern.indexOf('}', letter)) : letter
 

@@ -11,9 +11,7 @@ export type Node =
   | { kind: 'at'; where: 'line start' | 'line end' | 'word edge' | 'no word edge' }
 
 export interface CharSet {
-  /** The class's ASCII characters, of 128. */
   ascii: boolean[]
-  /** The class is negated. */
   not: boolean
   /** The class's characters beyond ASCII: none, all, or a set only re2js knows. */
   beyond: 'none' | 'all' | 'some'
@@ -166,7 +164,6 @@ class Parser {
     return { kind: 'char', code: this.#code() }
   }
 
-  /** The character after a backslash. */
   #code(): number {
     const char = this.#take()
     if (char === 'x') {

@@ -50,7 +50,6 @@ export function charsetOfMark(bytes: Uint8Array): string | null {
   return null
 }
 
-/** Valid UTF-8, possibly with a truncated last character. */
 export function isUtf8Up(head: Uint8Array, isCut: boolean): boolean {
   if (isUtf8(head)) return true
   if (!isCut) return false

@@ -42,7 +42,6 @@ const CANDIDATES: readonly [label: string, against: number][] = [
 ]
 const MOST_BYTES = 1_024
 
-/** Natural logarithms of probabilities. */
 const RARE = -9
 const FOREIGN = -11
 const IMPOSSIBLE = -25
@@ -93,7 +92,6 @@ const [vietnamese, sami] = ['ế', 'ŧ'].map((letter) => languages.find(({ lette
 const SMALL_LANGUAGE = 2
 
 const languagesByScript = new Map<string, Language[]>()
-/** Languages whose letters an encoding covers. */
 function languagesOf(label: string): Language[] {
   const before = languagesByScript.get(label)
   if (before !== undefined) return before
@@ -185,7 +183,6 @@ function signValue(before: string, sign: string, after: string): number {
   return (SIGNS.has(sign) ? PUNCTUATION : RARE - 1) + (inside ? SIGN_INSIDE : 0)
 }
 
-/** A text's likelihood in its best-fitting language. */
 export function likelihood(text: string, label: string): number {
   const own = ideographs()[label]
   const signs = Array.from(text.normalize('NFC'))
@@ -259,7 +256,6 @@ function decoderOf(label: string): InstanceType<typeof TextDecoder> {
   return decoder
 }
 
-/** The likeliest encoding of unmarked text that isn't UTF-8. */
 export function likeliest(bytes: Uint8Array): string {
   const sample = sampleOf(bytes)
   let best = { label: 'windows-1252', value: -Infinity }

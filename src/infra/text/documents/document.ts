@@ -20,7 +20,6 @@ export interface DocumentText {
   site: string | null
   language: string | null
   published: string | null
-  /** Pages, sheets, or slides, or null. */
   parts: number | null
   /** Content above the limits was dropped. */
   truncated: boolean
@@ -54,7 +53,6 @@ export class Unreadable extends Error {
   }
 }
 
-/** Characters kept per document. */
 export const MOST_TEXT = 8_000_000
 
 export const clip = (text: string): { text: string; truncated: boolean } =>

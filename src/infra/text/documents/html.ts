@@ -9,7 +9,6 @@ import { shorten } from '#core/text/shorten.ts'
 /** Maximum HTML parsed, because more takes seconds. The result says that the rest is missing. */
 const MOST_HTML = 4_000_000
 const LEAST_WORDS = 5
-/** Elements take a fraction of a millisecond each; those above the limit are dropped too. */
 const MOST: Bounds = { elements: 20_000, attributes: 100_000, attributesOfOne: 500, depth: 200, tables: 6 }
 
 /** A page's main article as Markdown: headings, lists, tables, code, absolute links; without menus and footers. */

@@ -4,7 +4,6 @@ import { Unreadable } from './document.ts'
 export interface Bounds {
   elements: number
   attributes: number
-  /** Attributes per element. */
   attributesOfOne: number
   depth: number
   /** Nested tables double the time per level. */
@@ -28,14 +27,12 @@ const table = /^([\w-]+:)?(table|tbl)$/i
 export function overAt(markup: string, bounds: Bounds, counts: TagCounts, language: 'html' | 'xml'): number | null {
   let depth = 0
   let tables = 0
-  /** The previous tag's end. */
   let end = 0
   for (let at = markup.indexOf('<'); at >= 0; at = markup.indexOf('<', at + 1)) {
     const closes = markup.charCodeAt(at + 1) === SLASH
     const name = nameAt(markup, closes ? at + 2 : at + 1)
     if (name === '') continue
     if (!closes && ++counts.elements > bounds.elements) return at
-    // Inside the previous tag's attribute value.
     if (at < end) continue
     const leaf = language === 'html' && unclosedTag.test(name)
     if (closes) {
@@ -93,7 +90,6 @@ function tagAt(markup: string, from: number, most: number): { attributes: number
   return { attributes, end: at, closed: last === SLASH }
 }
 
-/** Refuses Office files whose parts exceed the markup limits. */
 export function checkParts(parts: ReadonlyMap<string, Buffer>, bounds: Bounds): void {
   const counts: TagCounts = { elements: 0, attributes: 0 }
   for (const [name, part] of parts)

@@ -6,14 +6,12 @@ import { type DocumentInput, type DocumentText, Unreadable, clip, plainRead } fr
 
 /** The package with predefined CMaps (ISO 32000-1, 9.7.5.2) and standard font metrics. */
 const packageDir = dirname(fileURLToPath(import.meta.resolve('pdfjs-dist/package.json')))
-// File paths, as the library expects.
 const places = {
   cMapUrl: `${packageDir}/cmaps/`,
   cMapPacked: true,
   standardFontDataUrl: `${packageDir}/standard_fonts/`,
 }
 
-/** Library warnings about missing text. */
 const LOSSES = /CMap|translateFont|loadFont|getTextContent|font file|Page \d|error during/i
 
 /** Pages separated by an empty line; hyphenation and columns unchanged. */

@@ -13,10 +13,8 @@ declare module '../../postgres/tables.ts' {
 const DAYS = 7
 
 export interface ReadRequest {
-  /** The account whose turn it uses. */
   account: string
   kind: DocumentKind
-  /** Hex digest of the bytes. */
   sha256: string
   load: () => DocumentInput | Promise<DocumentInput>
   signal?: AbortSignal

@@ -1,4 +1,3 @@
-/** Characters that Markdown writers escape. */
 const ESCAPED = /\\([\\`*_{}[\]()#+\-.!|>~=<])/g
 const SPAN = /(`+)(?!`)[^]*?[^`]\1(?!`)/g
 const FENCE = /^ {0,3}(`{3,}|~{3,})/

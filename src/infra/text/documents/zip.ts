@@ -3,7 +3,6 @@ import { Unreadable } from './document.ts'
 import { type Bounds, checkParts } from './markup.ts'
 
 const MOST_ENTRIES = 10_000
-/** Maximum bytes per part and in total. */
 const MOST_PART = 64 << 20
 const MOST_ALL = 128 << 20
 /** Deflate reaches 1,032:1 only for zeros; documents stay below 100:1. */

@@ -23,11 +23,9 @@ interface Learnt {
   text: string | null
   title: string | null
   grams: Int32Array | null
-  /** WHATWG name, or null if it isn't text. */
   charset: string | null
 }
 
-/** File bytes and rows, and the document reader. */
 export interface TextSources {
   blobs: Blobs
   postgres: Postgres
@@ -35,7 +33,6 @@ export interface TextSources {
   log: Log
 }
 
-/** A file's content hash and how to read its bytes. */
 export interface ContentOf {
   sha256: string
   mime_type: string | null
@@ -204,7 +201,6 @@ const startsMarked = (bytes: Uint8Array): boolean =>
   (bytes[0] === 0xff && bytes[1] === 0xfe) ||
   (bytes[0] === 0xfe && bytes[1] === 0xff)
 
-/** Texts of files by hash. Files without text are missing. */
 export async function textsOf(engine: TextSources, hashes: readonly string[], most: number): Promise<TextByHash> {
   if (hashes.length === 0) return new Map()
   const { rows } = await sql<{

@@ -3,7 +3,6 @@ import type { Jobs } from '../../jobs/jobs.ts'
 import type { DeliveredEvent } from '../../outbox/deliveries.ts'
 import type { TextSources } from './contents.ts'
 
-/** A search document, as provided by its module. */
 export interface SearchDocument {
   type: 'file' | 'note' | 'repository' | 'chat' | 'message' | 'agent' | 'computer'
   id: Id
@@ -23,11 +22,9 @@ export interface SearchSources extends TextSources {
   jobs: Jobs
 }
 
-/** A module's searchable documents. */
 export interface Searchable {
   /** Event prefixes of its resources: `chat` of `chat.updated`. */
   kinds: readonly string[]
-  /** IDs of documents the events may have changed. */
   findChanged(sources: SearchSources, events: readonly DeliveredEvent[]): Promise<Id[]>
   /** Current documents among these IDs. Missing ones are removed from the index. */
   read(sources: SearchSources, ids: readonly Id[]): Promise<SearchDocument[]>
@@ -35,5 +32,4 @@ export interface Searchable {
   all(sources: SearchSources, after: Id | null, limit: number): Promise<Id[]>
 }
 
-/** Characters indexed per text. */
 export const MOST_BODY = 100_000

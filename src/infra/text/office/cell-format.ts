@@ -42,7 +42,6 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   35: '',
   55: '',
   56: '',
-  // Thai.
   67: '0%',
   68: '0.00%',
   71: 'd/m/yyyy',
@@ -60,11 +59,9 @@ const BUILT_IN: Readonly<Record<number, string>> = {
 const BY_VALUE = new Set([34, 35, 55, 56])
 
 export interface Format {
-  /** Whether date or time is shown. */
   date: boolean
   time: boolean
   seconds: boolean
-  /** Fractional-second digits. */
   digits: number
   /** A duration in its largest unit, such as hours beyond a day. */
   elapsed: 'h' | 'm' | 's' | null
@@ -145,7 +142,6 @@ export function formatNumber(rawValue: string, formats: readonly Format[], from1
   return [...(date ? [dayOf(day)] : []), ...(time ? [clockOf(ms % DAY_MS, format)] : [])].join(' ')
 }
 
-/** Spreadsheet precision. */
 const plain = (value: number): string => String(Number(value.toPrecision(15)))
 
 /** Day 60 is the nonexistent 29 February 1900, which spreadsheets count; day 0 precedes the first. */

@@ -34,7 +34,6 @@ export function paragraphOf(paragraph: Node): string {
     .replace(/\v|_x000B_/gi, '\n')
 }
 
-/** A text body's non-empty lines. */
 export const linesIn = (body: Node | undefined): string[] =>
   childrenNamed(body, 'p')
     .map(paragraphOf)
@@ -88,7 +87,6 @@ function propertiesOf(shape: Node): Node | undefined {
   return undefined
 }
 
-/** Alternative text. */
 function describeShape(shape: Node): string[] {
   const text = propertiesOf(shape)?.attributes.descr?.trim()
   return text ? [text] : []

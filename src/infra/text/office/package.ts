@@ -9,11 +9,9 @@ export interface Node {
   name: string
   attributes: Readonly<Record<string, string>>
   children: Node[]
-  /** Text nodes only. */
   text: string
 }
 
-/** The library's format for ordered elements. */
 type Raw = Record<string, unknown>
 
 const parser = new XMLParser({
@@ -110,13 +108,11 @@ export class OfficePackage {
     return [...this.#parts.keys()]
   }
 
-  /** The main part. */
   main(expected: string): string {
     const mainPart = [...this.relations('').values()].find(({ type }) => type === 'officeDocument')?.target
     return mainPart !== undefined && this.#parts.has(mainPart) ? mainPart : expected
   }
 
-  /** A part's root element. */
   tree(part: string): Node | undefined {
     const before = this.#trees.get(part)
     if (before !== undefined) return before
@@ -144,7 +140,6 @@ export class OfficePackage {
     return relations
   }
 
-  /** Related parts by relationship type, in order. */
   findRelated(part: string, type: string): string[] {
     return [...this.relations(part).values()]
       .filter((one) => one.type === type && !one.external && this.#parts.has(one.target))

@@ -60,7 +60,6 @@ const inCell = (text: string): string => text.replace(/\r\n|[\t\n\v\f\r\u0085\u2
 
 interface Book {
   shared: readonly string[]
-  /** By style index. */
   formats: readonly Format[][]
   from1904: boolean
 }
@@ -96,7 +95,6 @@ export async function readXlsx({ bytes }: DocumentInput): Promise<DocumentText> 
   return plainRead(clip(text).text, { parts: sheets.length, truncated: clip(text).truncated })
 }
 
-/** Content over a sheet's cells: text boxes, charts, notes. */
 function besides(file: OfficePackage, sheet: string): string[] {
   const drawings = file.findRelated(sheet, 'drawing').flatMap((part) => {
     const tree = file.tree(part)

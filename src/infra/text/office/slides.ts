@@ -55,7 +55,6 @@ const notesOf = (notes: Node): string[] =>
     return /^(sldNum|dt|hdr|ftr|sldImg)$/.test(type ?? '') ? [] : linesIn(child(shape, 'txBody'))
   })
 
-/** Both kinds: plain text and paragraphs. */
 const commentsOf = (comments: Node): string[] =>
   [...below(comments, 'cm')].flatMap((comment) => [
     ...childrenNamed(comment, 'text').map(textIn),

@@ -23,7 +23,6 @@ const WINGDINGS: Readonly<Record<number, string>> = {
   0x2a: '✉',
 }
 
-/** A symbol's character by font and hex code. */
 export function symbolOf(font: string, code: string): string {
   const number = parseInt(code, 16)
   if (!Number.isInteger(number) || number > 0xffff) return ''

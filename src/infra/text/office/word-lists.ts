@@ -3,13 +3,11 @@ import { type Node, attribute, child, childrenNamed } from './package.ts'
 /** A paragraph's heading level and list number, from styles and numberings. */
 export interface Styles {
   headingOf(style: string | undefined): number | null
-  /** The numbering of a style. */
   listOf(style: string | undefined): Node | undefined
 }
 
 export function stylesOf(tree: Node | undefined): Styles {
   const styles = new Map(childrenNamed(tree, 'style').map((style) => [attribute(style, 'styleId') ?? '', style]))
-  /** The first answer of a style or its base styles. */
   const ask = <T>(id: string | undefined, answer: (style: Node, id: string) => T | undefined): T | undefined => {
     for (let steps = 0, at = id; at !== undefined && steps < 20; steps++) {
       const style = styles.get(at)
@@ -49,7 +47,6 @@ interface Level {
   start: number
 }
 
-/** Counts list paragraphs as displayed. */
 export class Numbering {
   readonly #lists = new Map<string, { abstractId: string; levels: ReadonlyMap<number, Level> }>()
   readonly #counts = new Map<string, number[]>()

@@ -44,9 +44,7 @@ class WordReader {
   readonly #main: string
   readonly #styles: Styles
   readonly #numbering: Numbering
-  /** The current part, for relationships. */
   #part: string
-  /** Text boxes of the current paragraph. */
   #boxes: string[] = []
   #length = 0
 
@@ -75,7 +73,6 @@ class WordReader {
     ].join('\n\n')
   }
 
-  /** The headers and footers of all sections, each once. */
   #headersAndFooters(body: Node): { headers: string[]; footers: string[] } {
     const textsOf = (name: string): string[] => {
       const parts = [...below(body, 'sectPr')].flatMap((section) =>
@@ -123,11 +120,9 @@ class WordReader {
     return comments.length === 0 ? [] : ['Comments:', ...comments]
   }
 
-  /** Paragraphs and tables with their text boxes. */
   #blocks(node: Node): string[] {
     const blocks: string[] = []
     for (const one of childrenOf(node)) {
-      // Output is limited as it grows.
       if (this.#length > MOST_TEXT * 2) break
       if (WRAPPERS.has(one.name)) blocks.push(...this.#blocks(one))
       else if (one.name === 'p') blocks.push(...this.#paragraph(one))

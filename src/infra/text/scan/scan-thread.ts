@@ -36,7 +36,6 @@ function checkStop(): void {
   if (Atomics.load(sharedState, STOP) !== 0) throw new CanceledError()
 }
 
-/** The work limit for one file or set of lines. */
 function workFor({ steps, cpuMs: most }: ScanLimits): Work {
   const until = cpuMs() + most
   return new Work(steps, () => {
@@ -58,7 +57,6 @@ function memoize<Spec, Compiled>(make: (spec: Spec) => Compiled): (spec: Spec) =
 
 let room = Buffer.allocUnsafeSlow(1 << 20)
 
-/** A file's bytes, valid until the next read. */
 function readWhole(path: string): Buffer {
   const file = openSync(path, 'r')
   try {

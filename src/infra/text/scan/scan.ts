@@ -1,12 +1,9 @@
-/** Requests and replies of a scan thread. */
 import type { GramQuery } from '../../search-engine/regex/grams.ts'
 import type { LineSpec } from '../../search-engine/regex/line-pattern.ts'
 import type { PatternSpec } from '../../search-engine/regex/pattern.ts'
 
 export interface ScanFile {
-  /** The file's index in the call. */
   index: number
-  /** A local path, or the bytes. */
   source: { path: string } | { bytes: Uint8Array }
   /** Known to be UTF-8 text. */
   plain: boolean
@@ -23,7 +20,6 @@ export interface ScanTask {
   after: number
   /** Maximum lines per file after `afterLine`. */
   mostLines: number
-  /** Continues counting beyond `mostLines`. */
   countAll: boolean
 }
 
@@ -39,13 +35,10 @@ export interface ScanResult {
   index: number
   count: number
   lines: ScanLine[]
-  /** Whether the file has more lines than `mostLines`. */
   more: boolean
-  /** Why the file wasn't searched. */
   skipped: 'binary' | 'gone' | 'too_slow' | null
 }
 
-/** Compiles the pattern, searches files, or tests lines. */
 export type ScanRequest =
   | { prepare: PatternSpec }
   | { files: ScanTask; limits: ScanLimits }

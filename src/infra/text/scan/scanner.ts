@@ -12,7 +12,6 @@ import { type Thread, startThread } from './thread.ts'
  * account. Calls end with `signal` and may throw `Busy`.
  */
 export interface Scanner extends AsyncDisposable {
-  /** Concurrent tasks per account. */
   width: number
   /** Compiles a pattern and returns its index query. Throws `InvalidPattern`. */
   prepare(account: string, spec: PatternSpec, signal?: AbortSignal): Promise<GramQuery>
@@ -42,7 +41,6 @@ export function createScanner(overrides: Partial<ScanLimits & TurnLimits> = {}):
     alive.delete(thread)
   }
 
-  /** Provides a thread for a turn, replacing a lost one. */
   async function withThread<T>(signal: AbortSignal | undefined, work: (thread: Thread) => Promise<T>): Promise<T> {
     const thread = idle.pop() ?? startThread(HARD_MS, leave)
     alive.add(thread)

@@ -8,7 +8,6 @@ const IDLE_MS = 60_000
 /** How long a thread may take to notice that its caller left. */
 const LEAVE_MS = 500
 
-/** Answers one request at a time. */
 export interface Thread {
   /** `lost`: the thread was killed at this file. Throws `InvalidPattern`, and the signal's reason immediately. */
   ask(request: ScanRequest, signal?: AbortSignal): Promise<ScanReply | { lost: number }>

@@ -7,11 +7,9 @@ import { partNameIn } from './part-name.ts'
 
 const MOST_FIELDS = 32
 const MOST_FIELD_BYTES = 65_536
-/** A sender that is silent for this long is dropped. */
 const SILENT_MS = 120_000
 
 export interface Multipart {
-  /** Fields before `file`. */
   fields: Record<string, string>
   upload: Upload | null
 }
@@ -150,7 +148,6 @@ function fileName(packedName: string | undefined): string | null | undefined {
 const notUtf8 = (part: string): Refusal =>
   invalid(part, `The file name of the part \`${part}\` must be UTF-8, or be sent as \`filename*\` (RFC 8187).`)
 
-/** Events of the form's parser before it reads a part's headers. */
 interface PartEvents {
   on(
     name: 'part',
@@ -164,7 +161,6 @@ type PartHead = Record<string, string[] | undefined>
  * backslashes and truncates names at quotes.
  */
 function keepFileNames(form: BusboyInstance): BusboyInstance {
-  // This version's types omit these events.
   const { parser } = (form as unknown as { _parser: { parser: PartEvents } })._parser
   parser.on('part', (part) =>
     part.prependListener('header', (head) => {
@@ -203,7 +199,6 @@ function formOf(request: IncomingMessage, files: readonly string[], most = 2): B
   }
 }
 
-/** Bytes buffered for the reader before the sender is paused. */
 const WAITING_BYTES = 1 << 20
 
 /**
