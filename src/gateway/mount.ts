@@ -40,17 +40,14 @@ import type { Operation, Surface } from './request/surface.ts'
 import { GatewayRequest } from './request/request.ts'
 import { CacheAffinity } from './routing/cache-affinity.ts'
 
-/** A part of the URL space, as the server mounts it. */
 export interface GatewayMount {
   prefix: string
   /** The gateway writes the request ID and all other headers itself. */
   ownHead: true
   handle(incoming: IncomingMessage, response: Reply, requestId: Id): void
-  /** Formats a refusal of requests that never reach the gateway, as the surface does. */
+  /** For requests that never reach the gateway. */
   refusal(why: Refusal, requestId: Id): ErrorAnswer
-  /** Notifies the answers in progress that the server shuts down. */
   interrupt(why: Refusal): void
-  /** The same for calls that arrived as a whole. */
   fast?: { paths: readonly string[]; handle(incoming: WholeRequest, reply: Reply, requestId: Id): void }
 }
 
@@ -74,7 +71,6 @@ export const surfaces: readonly Surface[] = [
   ...compatCFurther,
 ]
 
-/** Creates the three surfaces, and the same call life cycle for callers in this process. */
 export function createGateway(parts: GatewayParts & { directory: MediaDirectory & SharedHealth }): GatewayFaces {
   const gateway: Gateway = {
     ...parts,
@@ -94,7 +90,7 @@ export function createGateway(parts: GatewayParts & { directory: MediaDirectory 
       for (const path in surface.routes) byUrl.set(root + path, { surface, methods: surface.routes[path]!, id: path })
     }
 
-  /** Resolves a URL, ignoring its query and doubled and trailing slashes. */
+  /** Ignores the query and doubled and trailing slashes. */
   function placeOf(url: string): Place | null {
     const exact = byUrl.get(url)
     if (exact) return exact
@@ -147,13 +143,11 @@ export function createGateway(parts: GatewayParts & { directory: MediaDirectory 
   }
 }
 
-/** `/compat-a/` for `/compat-a/v1`. */
 const prefixOf = (path: string): string => `${path}/`.slice(0, `${path}/`.indexOf('/', 1) + 1)
 
 interface Place {
   surface: Surface
   methods: Readonly<Record<string, Operation>>
-  /** The name in the path after a route that ends in `/*`, else the route. */
   id: string
 }
 
@@ -216,9 +210,8 @@ function run(request: GatewayRequest, media: MediaGateway, operation: Operation,
 }
 
 /**
- * Returns the format in which a client's bytes pass unchanged. Null for media if no provider of the model speaks the
- * client's shape, or if under a cap or balance the provider is called differently than OpenAI: the reservation then
- * prices the request in the provider's terms.
+ * Null for media if no provider of the model speaks the client's shape, or if under a cap or balance the provider is
+ * called differently than OpenAI: the reservation then prices the request in the provider's terms.
  */
 function passedIn(
   request: GatewayRequest,
@@ -250,7 +243,6 @@ function passedIn(
 const isOwn = (offer: Offer): boolean =>
   offer.endpoint.slug === 'local' && (offer.endpoint.dispatch === undefined || isMediaOffer(offer))
 
-/** JSON, or for paths that accept files a form. */
 function bodyOf({ surface, incoming }: GatewayRequest, bytes: Buffer): Body {
   const boundary = surface.format.media ? boundaryOf(incoming.headers['content-type']) : null
   if (boundary !== null) return readForm(bytes, boundary, refuseTwin)
@@ -272,6 +264,5 @@ function decode(words: string): string {
   }
 }
 
-/** Inserts the items that this gateway stores for the account, if the surface stores any. */
 const withRecalled = ({ surface, gateway, caller }: GatewayRequest, body: Body): Body | Promise<Body> =>
   surface.keeps === undefined ? body : withKeptItems(body, gateway.engine.items, caller.principal)

@@ -6,7 +6,6 @@ import { mediaWords } from './model/cost/weigh.ts'
 import { mixedWords } from './wire/openai-chat/decode/mixed.ts'
 import { reasoningWords } from './wire/openai-chat/quirks.ts'
 
-/** Scans a request body for all words that decide how it is handled. */
 export const scanBody = createJsonScan(
   together(
     Object.fromEntries([...judgedNames].map((name) => [name, { judged: true }])),

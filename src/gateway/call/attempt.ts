@@ -15,15 +15,13 @@ import { Metering, type WorstCase } from './money/metering.ts'
 import { billedUsage } from './money/settle.ts'
 
 /**
- * What differs between callers: the request, how it is sent, and where the answer goes (a client's bytes, a client's
- * shape, an iterator, vectors). `Call` and `Attempt` implement the rest of the life cycle.
+ * What differs between callers: the request, how it is sent, and where the answer goes. `Call` and `Attempt` implement
+ * the rest of the life cycle.
  */
 export interface CallHandler {
   readonly gateway: Gateway
   readonly payer: Payer
-  /** The source of the call, for the ledger and metrics: `compat-a`, `inference`, `chat`, … */
   readonly surface: string
-  /** The ID of the first attempt. */
   readonly id: Id
   /** The start, on the clock of `performance.now()`. */
   readonly startedAt: number
@@ -31,32 +29,23 @@ export interface CallHandler {
   readonly metered: boolean
   /** The answer is shown piece by piece. */
   readonly streaming: boolean
-  /** Identifies this conversation; null: unknown, or only one endpoint could cache its prompt. */
+  /** Null: unknown, or only one endpoint could cache its prompt. */
   readonly conversation: string | null
   /** True if the answer is no longer needed. */
   readonly gone: boolean
-  /** The request for the request log. */
   asked(): RequestFacts
-  /**
-   * Returns the translated request for an offer; null: the client's own bytes are sent. Refuses what the offer can't
-   * serve at all.
-   */
+  /** Null: the client's own bytes are sent. Refuses what the offer can't serve at all. */
   translatedFor(offer: Offer): TranslatedRequest | null
-  /** Returns the maximum input tokens that this attempt can cost. */
   inputBound(attempt: Attempt): number
-  /** Returns a rougher upper bound that is cheaper to compute; null: not available. */
+  /** A rougher bound that is cheaper to compute. */
   roughInputBound?(attempt: Attempt): number | null
-  /** Returns the maximum cost of this attempt. Refuses requests without a bound. */
+  /** Refuses requests without a bound. */
   worstCase(attempt: Attempt, inputTokens: number): WorstCase
-  /** Estimates the input if no count is reported. */
   guessInput(): number
-  /**
-   * Sends the request and registers its answer with the attempt. `limit`: the output tokens covered by the reservation.
-   */
+  /** `limit`: the output tokens covered by the reservation. */
   send(attempt: Attempt, limit: number | null): void
   /** Fields that didn't reach the provider, by the client's names. */
   lossesOf(attempt: Attempt): readonly Loss[]
-  /** The answer of this attempt starts. */
   begin(
     attempt: Attempt,
     losses: readonly Loss[],
@@ -64,66 +53,48 @@ export interface CallHandler {
     length: number | null,
     provider: IncomingHttpHeaders,
   ): void
-  /** The answer has ended and is settled; with a fault it broke off. */
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
-  /** A racing attempt was canceled; null: its cost is unknown. */
   hedgeLost?(attempt: Attempt, cost: Nano | null): void
   /** The endpoint was withdrawn after its answer had started. Absent: the handler watches for it itself. */
   withdrawn?(): void
   /** True: the handler can do without an answer after this fault. */
   toleratesFault?(fault: UpstreamFault): boolean
-  /** No candidate remains. `exhausted`: several were tried, and none failed permanently. */
   failed(failure: unknown, candidate: Candidate, isExhausted: boolean): void
 }
 
-/** The call of an attempt, which receives its outcome. */
 export interface AttemptOwner {
   readonly handler: CallHandler
-  /** An attempt's answer starts. */
   begin(attempt: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void
-  /**
-   * An attempt failed before anything was shown. `isFinal`: its request may have been executed and is billed, so no
-   * other candidate is tried.
-   */
+  /** `isFinal`: the request may have been executed and is billed, so no other candidate is tried. */
   failed(attempt: Attempt, fault: UpstreamFault, isFinal?: boolean): void
-  /**
-   * Returns the log data stored with the ledger record of the successful attempt; null if the log needs its own entry.
-   */
+  /** Null if the log needs its own entry. */
   logInRecord(attempt: Attempt): AnsweredRequest | null
-  /** The answer has ended and is settled; with a fault it broke off. */
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
 }
 
-/** Requested by the owner; the provider isn't at fault. */
 export const WITHDRAWN: UpstreamFault = {
   kind: 'withdrawn',
   message: 'The provider endpoint was disabled or deleted.',
 }
 
 /**
- * One attempt with one candidate: reserves money, sends the request, and reports the result to health, cache affinity,
- * and the ledger.
+ * Reserves money, sends the request to one candidate, and reports the result to health, cache affinity, and the ledger.
  */
 export class Attempt implements AttemptListener {
-  /** The ID of the call in the ledger. */
   readonly id: Id
   readonly candidate: Candidate
-  /** The translated request; null: the client's own bytes are sent. */
   readonly translated: TranslatedRequest | null
   readonly startedAt: number
   readonly #call: AttemptOwner
   readonly #handler: CallHandler
-  /** Null: tokens are only counted; nothing is generated or charged. */
   readonly #metering: Metering | null
   #answer: AnswerInProgress | null = null
-  /** Maximum input tokens; only computed for a reservation. */
   #inputTokens = 0
   #beganAt = 0
   #over = false
   #withdrawn = false
   #settled: { usage: Usage; cost: Nano | null } | null = null
 
-  /** `startedAt` on the clock of `performance.now()`. */
   constructor(
     call: AttemptOwner,
     candidate: Candidate,
@@ -149,7 +120,6 @@ export class Attempt implements AttemptListener {
     return this.#over
   }
 
-  /** The usage and the cost (null: the model has no price) after the end. */
   get settled(): { usage: Usage; cost: Nano | null } | null {
     return this.#settled
   }
@@ -168,7 +138,6 @@ export class Attempt implements AttemptListener {
         } else this.#send(limit)
       })
       .catch((error: unknown) => {
-        // A racing attempt that was canceled meanwhile.
         if (!this.#over) onRefused(error)
       })
   }
@@ -203,7 +172,6 @@ export class Attempt implements AttemptListener {
     }
   }
 
-  /** The request was sent; its answer goes here. */
   sent(answer: AnswerInProgress): void {
     this.#answer = answer
     this.#metering?.sent(this.#inputTokens, answer)
@@ -245,24 +213,18 @@ export class Attempt implements AttemptListener {
     this.#call.ended(this, reading, why)
   }
 
-  /**
-   * Ends the attempt because its endpoint was withdrawn: another candidate is tried if nothing was shown yet, else the
-   * answer ends here.
-   */
+  /** Another candidate is tried if nothing was shown yet; else the answer ends here. */
   withdraw(): void {
     if (this.#over || this.#withdrawn) return
     this.#withdrawn = true
     if (this.#beganAt > 0) return this.#handler.withdrawn?.()
-    // During the reservation nothing has been sent yet: it is abandoned then.
+    // Nothing was sent during the reservation.
     if (this.#answer === null) return
     this.#answer.leave()
     this.failed(WITHDRAWN)
   }
 
-  /**
-   * Cancels the attempt because its answer is no longer needed; output so far is billed. Returns the cost, or null if
-   * unknown.
-   */
+  /** Bills the output so far. Returns its cost, or null if unknown. */
   leave(): Nano | null {
     this.#over = true
     const answer = this.#answer

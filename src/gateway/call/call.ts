@@ -16,8 +16,8 @@ import { type Ending, type Past, callEntry } from './log-entry.ts'
 const none: readonly never[] = []
 
 /**
- * A model call from any surface: one attempt after the other, or two that race, until an answer has started or no
- * candidate remains. Callbacks instead of promises, so that steps with available data run at once.
+ * A model call: one attempt after the other, or two that race, until an answer has started or no candidate remains.
+ * Callbacks instead of promises, so that steps with available data run at once.
  */
 export class Call implements AttemptOwner {
   readonly handler: CallHandler
@@ -25,13 +25,10 @@ export class Call implements AttemptOwner {
   // Created when the first attempt fails: most calls never need it.
   #policy: RetryPolicy | null = null
   #attempt: Attempt | null = null
-  /** The attempt started beside the first one because that takes too long. */
   #rival: Attempt | null = null
   #waiting: NodeJS.Timeout | null = null
   #hedging: NodeJS.Timeout | null = null
-  /** The first candidate that couldn't be paid. */
   #refusal: { error: unknown; candidate: Candidate } | null = null
-  /** The attempts before the successful one. */
   #past: Past[] | null = null
   #losses: readonly Loss[] = none
   #logged = false
@@ -40,32 +37,26 @@ export class Call implements AttemptOwner {
     this.handler = handler
   }
 
-  /** The attempt that is answering, or the latest one. */
   get attempt(): Attempt | null {
     return this.#attempt
   }
 
-  /** True if only one candidate was tried, and no other will be. */
   get simple(): boolean {
     return this.#policy === null
   }
 
-  /**
-   * Tries the first candidate. After `hedgeDelayMs` without a first byte the next one is tried as well; null: never.
-   */
+  /** `hedgeDelayMs`: when the next candidate is tried as well if there is no first byte; null: never. */
   start(candidates: readonly Candidate[], hedgeDelayMs: number | null): void {
     this.#candidates = candidates
     this.#begin(candidates[0]!)
     if (hedgeDelayMs !== null && candidates.length > 1) this.#hedging = setTimeout(() => this.#hedge(), hedgeDelayMs)
   }
 
-  /** The endpoints in use right now. */
   *uses(): Generator<EndpointUse> {
     for (const one of [this.#attempt, this.#rival])
       if (one?.over === false) yield { endpoint: one.offer.endpoint, gone: () => one.withdraw() }
   }
 
-  /** Cancels the call because its answer is no longer needed; output so far is billed. */
   leave(): void {
     this.#quiet()
     this.#attempt?.leave()
@@ -96,7 +87,6 @@ export class Call implements AttemptOwner {
     attempt.start((error) => this.#refused(attempt, error))
   }
 
-  /** The first attempt hasn't answered within the hedge delay. */
   #hedge(): void {
     const { handler } = this
     if (handler.gone || this.#attempt?.over !== false) return
@@ -109,13 +99,12 @@ export class Call implements AttemptOwner {
       rival.start((error) => this.#refused(rival, error))
     } catch (error) {
       this.#rival = null
-      // The first attempt continues alone, whatever failed about the second.
+      // A failed second attempt doesn't affect the first.
       if (!(error instanceof Refusal))
         handler.gateway.engine.log.error({ error }, 'a hedged request to a second provider failed')
     }
   }
 
-  /** An attempt can't be sent, usually for lack of money. */
   #refused(one: Attempt, error: unknown): void {
     ;(this.#past ??= []).push({ attempt: one, outcome: 'refused', why: error, at: performance.now() })
     if (this.#goesOnWithout(one) || this.handler.gone) return
@@ -126,7 +115,6 @@ export class Call implements AttemptOwner {
     else this.#fail(this.#refusal.error, this.#refusal.candidate)
   }
 
-  /** Continues with one of two racing attempts and cancels the other. */
   #goesOnWithout(one: Attempt): boolean {
     const other = one === this.#rival ? this.#attempt : this.#rival
     this.#rival = null
@@ -152,7 +140,6 @@ export class Call implements AttemptOwner {
     else this.#waiting = setTimeout(again, waitMs)
   }
 
-  /** An attempt's answer starts. Of two racing attempts the other is canceled. */
   begin(one: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void {
     const { handler } = this
     if (this.#hedging) clearTimeout(this.#hedging)
@@ -169,7 +156,6 @@ export class Call implements AttemptOwner {
     handler.begin(one, losses, contentType, length, provider)
   }
 
-  /** An attempt failed before anything was shown. */
   failed(one: Attempt, why: UpstreamFault, isFinal = false): void {
     const { handler } = this
     if (handler.toleratesFault?.(why)) return

@@ -29,27 +29,21 @@ import { limitAt } from './money/worst-case.ts'
 export interface CompleteOptions {
   signal: AbortSignal
   payer: Payer
-  /** The source of the call, for the ledger: `inference`, `chat`, `judge`, … */
   surface: string
-  /** The call's ID in the ledger; generated if absent. A further attempt with another provider has its own ID. */
   id?: Id
   /** The answer is only useful as a whole: a truncated one is retried elsewhere, and there is no `error` chunk. */
   whole?: boolean
 }
 
-/** The provider that served a call, and its cost. */
 export interface ServedCall {
   id: Id
-  /** The platform's ID of the model that served. */
   model: string
   provider: string
   endpointId: Id
   upstreamModel: string
   billing: Billing
   seed: number
-  /** Fields that the translation couldn't carry. */
   losses: readonly Loss[]
-  /** Null until the end. */
   usage: Usage | null
   /** Null until the end, and for a model without a price. */
   cost: Nano | null
@@ -67,14 +61,10 @@ export interface ServedCall {
 export interface Completion extends AsyncIterable<Chunk> {
   /** Null until the first chunk or a cancellation; complete after the last chunk. */
   readonly served: ServedCall | null
-  /**
-   * Refuses what the first chunk would be refused for, without calling a provider: the model, policies, unsupported
-   * fields, and money. For calls that are accepted now and made later.
-   */
+  /** Refuses what the first chunk would be refused for, without calling a provider. For calls that are made later. */
   check(): Promise<void>
 }
 
-/** Calls a model, metered, for callers inside this process. */
 export type CompleteTurn = (principal: Principal, canonical: CanonicalRequest, options: CompleteOptions) => Completion
 
 export const createCompleteTurn =
@@ -90,7 +80,6 @@ export const createCompleteTurn =
     }
   }
 
-/** A call for a caller in this process that iterates the answer. */
 class DirectCall implements CallHandler {
   readonly gateway: Gateway
   readonly payer: Payer
@@ -107,7 +96,6 @@ class DirectCall implements CallHandler {
   readonly #call: Call
   readonly #begun = Promise.withResolvers<IteratedAnswer>()
   #answer: IteratedAnswer | null = null
-  /** Watches the endpoint in use. */
   #watch: Disposable | null = null
   #shown: Attempt | null = null
 
@@ -126,7 +114,7 @@ class DirectCall implements CallHandler {
     this.#canonical = canonical
     this.#signal = signal
     this.#call = new Call(this)
-    // A listener that has stopped isn't notified.
+    // Nobody may be waiting for it.
     this.#begun.promise.catch(() => {})
   }
 
@@ -174,7 +162,6 @@ class DirectCall implements CallHandler {
       yield* answer.chunks()
       if (answer.finishReason === null) signal.throwIfAborted()
     } catch (error) {
-      // A canceled answer fails because of the cancellation.
       signal.throwIfAborted()
       throw error
     } finally {

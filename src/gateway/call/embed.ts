@@ -28,13 +28,11 @@ import type { RequestFacts } from '../request/logged.ts'
 export interface EmbedOptions {
   signal: AbortSignal
   payer: Payer
-  /** The source of the call for the ledger: `search`. */
   surface: string
 }
 
 /** One vector per text, in order, each of length 1. */
 export interface EmbedResult {
-  /** The platform's ID of the model that served. */
   model: string
   vectors: Float32Array[]
 }
@@ -53,11 +51,9 @@ export const createEmbed =
     new EmbeddingCall(gateway, model, texts, options).run(principal)
 
 const MOST_BYTES = 64 << 20
-/** Limit of dimensions: no model has more. */
 const MOST_DIMENSIONS = 16_384
 const TIMEOUT_MS = 60_000
 
-/** A call for vectors; its answer is collected as a whole. */
 class EmbeddingCall implements CallHandler, AnswerInProgress {
   readonly gateway: Gateway
   readonly payer: Payer
@@ -67,7 +63,6 @@ class EmbeddingCall implements CallHandler, AnswerInProgress {
   readonly metered = true
   readonly streaming = false
   readonly conversation = null
-  /** Always 0: nothing is written. */
   readonly characters = 0
   readonly #model: string
   readonly #texts: readonly string[]

@@ -4,8 +4,8 @@ import { WITHDRAWN } from './attempt.ts'
 import { ChunkMeter } from '../translation/chunk-meter.ts'
 
 /**
- * An answer that a caller in this process iterates. Opening chunks are held until the first content (or until the end,
- * if the answer must be whole), because until then another candidate can be tried.
+ * Holds opening chunks until the first content (or the end, if the answer must be whole), because until then another
+ * candidate can be tried.
  */
 export class IteratedAnswer implements AnswerInProgress {
   readonly #attempt: AttemptListener
@@ -33,7 +33,6 @@ export class IteratedAnswer implements AnswerInProgress {
     return this.#meter.characters
   }
 
-  /** Our own finish reason; null: none. */
   get finishReason(): string | null {
     return this.#meter.finish?.reason ?? null
   }
@@ -44,14 +43,13 @@ export class IteratedAnswer implements AnswerInProgress {
     return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
-  /** Ends the answer because its endpoint was withdrawn: another candidate is tried if nothing was shown yet. */
   withdraw(): void {
     if (this.#over || this.#withdrawn) return
     this.#withdrawn = true
     this.#abort.abort()
   }
 
-  /** Reads up to the first content, and reports the start to the attempt. */
+  /** Reads up to the first content. */
   async open(chunks: AsyncIterable<Chunk>): Promise<void> {
     this.#source = chunks[Symbol.asyncIterator]()
     try {
@@ -77,7 +75,6 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** The chunks from the start; the last one is a `finish` or an `error`. */
   async *chunks(): AsyncGenerator<Chunk, void, undefined> {
     yield* this.#held
     this.#held = []
@@ -100,7 +97,6 @@ export class IteratedAnswer implements AnswerInProgress {
     else this.#held.push(chunk)
   }
 
-  /** Null: no further chunk. */
   async #next(): Promise<Chunk | null> {
     try {
       const { done, value } = await this.#source!.next()
@@ -111,7 +107,7 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** Returns why the answer can't continue after this chunk, or null. */
+  /** Null: the answer continues. */
   #faultIn(chunk: Chunk | null): UpstreamFault | null {
     if (this.#withdrawn) return WITHDRAWN
     return chunk === null ? BROKEN_OFF : this.#meter.add(chunk)
@@ -120,13 +116,11 @@ export class IteratedAnswer implements AnswerInProgress {
   #end(fault: UpstreamFault | null): void {
     this.#over = true
     const reading = this.#meter.reading()
-    // Stops reading from the provider if more would follow.
     if (fault !== null) this.#abort.abort()
     this.#attempt.ended(fault === null ? reading : { ...reading, fault }, null, this.#firstAt, this.#meter.uncounted)
   }
 }
 
-/** Chunks without content. */
 const OPENING: ReadonlySet<Chunk['type']> = new Set(['start', 'usage', 'lost'])
 
 const BROKEN_OFF: UpstreamFault = { kind: 'garbage', message: 'The provider’s response ended early.' }

@@ -3,10 +3,6 @@ import type { Offer } from '../model/offer.ts'
 import { type RoutingConstraints, type RequestSummary, constraintsFor } from '../routing/constraints.ts'
 import type { Gateway } from '../request/gateway.ts'
 
-/**
- * Builds the constraints of a call before preferences: what it needs, which offers can serve it, who pays and under
- * which rules, and which endpoint caches its prompt.
- */
 export function liveConstraints(
   { engine, cacheAffinity }: Pick<Gateway, 'engine' | 'cacheAffinity'>,
   payer: Payer,

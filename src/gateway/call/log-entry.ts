@@ -3,13 +3,11 @@ import type { Loss } from '../model/canonical-request.ts'
 import { type FaultWords, askerOf, faultWords } from '../request/logged.ts'
 import type { Attempt, CallHandler } from './attempt.ts'
 
-/** A candidate that was tried and didn't answer. */
 export interface Past {
   attempt: Attempt
   outcome: Exclude<ProviderAttempt['outcome'], 'answered'>
   /** The fault, without secrets, or the refusal; null: none. */
   why: unknown
-  /** The time, on the clock of `performance.now()`. */
   at: number
 }
 
@@ -19,7 +17,6 @@ type EndedCall = Ending & { last: Attempt | null; past: readonly Past[]; losses:
 
 const outcomes = { succeeded: 'answered', failed: 'failed', cancelled: 'left' } as const
 
-/** Builds the request log entry of an ended model call. */
 export function callEntry(handler: CallHandler, { last, past, losses, ...ending }: EndedCall): LoggedRequest {
   const failure = ending.status === 'failed' ? faultWords(ending.failure) : null
   const attempts = past.map(({ attempt, outcome, why, at }) =>

@@ -31,22 +31,19 @@ import { liveConstraints } from './live-constraints.ts'
 const none: readonly never[] = []
 type Candidates = readonly Candidate[]
 
-/** A client's model request, its possible providers, and how each of them is called. */
 export class ModelRequest {
   readonly request: GatewayRequest
   readonly body: Body
   readonly format: PassthroughFormat
-  /** False: tokens are only counted; nothing is generated or charged. */
+  /** False: tokens are only counted, and nothing is charged. */
   readonly metered: boolean
   readonly model: string
   readonly streaming: boolean
   /** The answer is a stream of events: text, or images and audio. */
   readonly answersEvents: boolean
-  /** The position of the model's name in the body; null: absent. */
   readonly place: { start: number; end: number } | null
   /** OpenAI's shape only reports usage on request, so the gateway requests it for the client. */
   readonly usageEdit: Edit | null
-  /** Null: a plain request for the model. */
   readonly #demands: Demands | null
   #seed = 0
   #unserved: readonly string[] = none
@@ -74,7 +71,7 @@ export class ModelRequest {
     this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
   }
 
-  /** Passes on the candidates, best first: at least one, or the request is refused. */
+  /** Passes at least one candidate, or refuses. */
   candidates(then: (candidates: readonly Candidate[]) => void): void {
     const { request } = this
     const { directory } = request.gateway
@@ -147,7 +144,6 @@ export class ModelRequest {
     return own.length === 0 ? others : [...new Set([...own, ...others])]
   }
 
-  /** Returns the losses, with the client's own name for a limit that was raised. */
   #lossesBy(offer: Offer, translation: TranslatedRequest | null): readonly Loss[] {
     const { body } = this
     const { limitFields, shape } = this.format
@@ -159,7 +155,6 @@ export class ModelRequest {
     return raisedLimit(requestedLimit, shape) === requestedLimit ? losses : [...losses, limit]
   }
 
-  /** Returns the translated request for this offer; null: the client's own bytes are sent. */
   translatedFor(offer: Offer): TranslatedRequest | null {
     const { surface } = this.request
     // A wrapped endpoint would need another request to count tokens, so they are estimated.
@@ -188,17 +183,13 @@ export class ModelRequest {
     return media?.kind === 'image' || listOf(body.value('modalities')).includes('image')
   }
 
-  /**
-   * Refuses references to objects stored at the provider: in a shared account they may belong to another user; at a
-   * cloud platform they aren't available.
-   */
+  /** In a shared account, stored objects may belong to another user; at a cloud platform they aren't available. */
   #refuseStrangers({ endpoint }: Offer): void {
     if (endpoint.billing === 'byok' && !isWrapped(endpoint)) return
     const reference = storedReferenceInBody(this.body, endpoint.billing !== 'byok')
     if (reference !== null) refuseReference(reference)
   }
 
-  /** The request in canonical form, for other shapes. */
   get translation(): Translation {
     const { json } = this.body
     return (this.#translation ??= new Translation(
@@ -208,12 +199,10 @@ export class ModelRequest {
     ))
   }
 
-  /** Returns the client's body without the fields that only the gateway uses. */
   bodyFor(offer: Offer): Body {
     return this.#demands === null ? this.body : this.#demands.bodyFor(offer, this.#unserved)
   }
 
-  /** Returns the metadata of an answer by this candidate. */
   about(id: Id, { offer, asked: requestedName }: Candidate): AnswerAbout {
     const { body } = this
     return {
@@ -235,7 +224,6 @@ export class ModelRequest {
     }
   }
 
-  /** The route as the client sees it in `x-uk-route`. */
   routeTo(candidate: Candidate | null): string {
     return candidate === null ? `seed=${this.#seed}` : `provider=${candidate.offer.endpoint.slug}; seed=${this.#seed}`
   }

@@ -19,15 +19,12 @@ import { canServeIn } from '../translation/translate.ts'
 import { requestedModels } from '../routing/model-names/variants.ts'
 import { liveConstraints } from './live-constraints.ts'
 
-/** The parts of a call that affect its route. */
 export interface PreviewRequest {
   /** Tried in order; suffixes as in compat-c. */
   models: readonly string[]
-  /** The wire shape of the caller. */
   shape: Shape
   /** Preferences as in compat-c's `provider`. */
   provider: unknown
-  /** Names of the request's parameters, for `require_parameters`. */
   parameters: readonly string[]
   maxTokens: number | null
   inputTokens: number | null
@@ -40,7 +37,6 @@ export interface PreviewRequest {
 
 export interface Preview {
   seed: number
-  /** The offers of the first available model, for what the preview belongs to. */
   first: Offer
   candidates: (Candidate & { maxCostUsd: number | null })[]
   excluded: { provider: string; reason: string }[]
@@ -108,16 +104,12 @@ export const createPreviewRoute =
 
 const spareKey = ({ endpoint }: Offer, { tier }: Payer): string => `${endpoint.billing} ${tier}`
 
-/** Uses the media price for media models. */
 const asMedia = (model: RequestedModel): RequestedModel => ({
   ...model,
   offers: model.offers.map((offer) => (isMediaOffer(offer) ? pricedForMedia(offer) : offer)),
 })
 
-/**
- * Returns why a call would skip this offer for lack of money, like a live call whose cost can't be reserved. `spare`:
- * what balance and caps leave; null: no limit.
- */
+/** `spare`: what balance and caps leave; null: no limit. */
 function whyUnpaid(
   offer: Offer,
   spare: Nano | null,

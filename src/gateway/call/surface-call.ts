@@ -39,15 +39,11 @@ import type { Gateway } from '../request/gateway.ts'
 import type { RequestFacts } from '../request/logged.ts'
 import { worstCaseOf } from './money/worst-case.ts'
 
-/** An image as most models return it. */
 const PICTURE: Chunk = { type: 'image', source: { kind: 'base64', media_type: 'image/png', data: '' } }
 const NOTHING_LOST = (): null => null
-/** Statuses of an unknown path. */
 const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
 
-/**
- * A call for a client of a surface. Its answer is an HTTP response: the provider's bytes as they arrive, or rewritten.
- */
+/** Answers with the provider's bytes as they arrive, or rewritten. */
 export class SurfaceCall implements CallHandler {
   readonly request: GatewayRequest
   readonly #modelRequest: ModelRequest
@@ -158,7 +154,6 @@ export class SurfaceCall implements CallHandler {
     else this.#count(countFor(attempt.offer, this.#modelRequest.translation, () => this.guessInput()))
   }
 
-  /** Passes the client's bytes to the provider and the provider's bytes to the client. */
   #pass(attempt: Attempt, limit: number | null): void {
     const { request, gateway, streaming } = this
     const modelRequest = this.#modelRequest
@@ -195,12 +190,10 @@ export class SurfaceCall implements CallHandler {
     const { format, body } = this.#modelRequest
     const clientHeaders = this.request.incoming.headers
     const headers = forwardedHeaders(clientHeaders, upstream, format, endpoint.billing === 'byok')
-    // A form's boundary is in its content type.
     if (!body.places) return headers
     return headers.with(headers.indexOf('content-type') + 1, clientHeaders['content-type']!)
   }
 
-  /** The rewriting of an answer that otherwise passes unchanged. */
   #redraftFor(attempt: Attempt): Redraft | null {
     const { surface } = this.request
     const { format, body, usageEdit } = this.#modelRequest
@@ -214,7 +207,6 @@ export class SurfaceCall implements CallHandler {
     return redrafts.length === 0 ? null : inTurn(redrafts)
   }
 
-  /** Sends the request in the provider's shape, and answers in the client's. */
   #translate(attempt: Attempt, translated: TranslatedRequest, limit: number | null): void {
     const { request, gateway } = this
     const { body, translation } = this.#modelRequest
@@ -258,7 +250,6 @@ export class SurfaceCall implements CallHandler {
     return this.#modelRequest.about(id, candidate)
   }
 
-  /** Writes the head of the client's answer. */
   begin(
     attempt: Attempt,
     losses: readonly Loss[],
@@ -271,7 +262,6 @@ export class SurfaceCall implements CallHandler {
     const { head, response, surface } = request
     const { endpoint } = offer
     this.#passthrough = this.#passthroughs.get(attempt) ?? null
-    // The provider sent a whole answer although a stream was requested.
     if (!contentType.startsWith('text/event-stream')) this.#quiet()
     if (surface.head !== undefined) head.push(...surface.head(id))
     head.push('content-type', contentType, 'x-uk-route', this.#modelRequest.routeTo(candidate))
@@ -298,7 +288,7 @@ export class SurfaceCall implements CallHandler {
     this.request.head.push('x-uk-hedge', `provider=${offer.endpoint.slug}${costComment}`)
   }
 
-  /** Closes the connection: nothing else signals to the client that a partial answer has ended. */
+  /** Nothing else signals to the client that a partial answer has ended. */
   withdrawn(): void {
     this.request.response.destroy()
   }

@@ -13,7 +13,7 @@ export interface Snapshot {
   models: CatalogueModel[]
 }
 
-/** Models with their prices and limits, by slug and provider. Immutable: replaced as a whole. */
+/** Immutable: replaced as a whole. */
 export interface Catalogue extends Snapshot {
   find(slug: string): CatalogueModel | undefined
   byProvider: ReadonlyMap<string, readonly CatalogueModel[]>
@@ -32,16 +32,12 @@ export function catalogueOf({ sources, models }: Snapshot): Catalogue {
 
 let shippedOnce: Catalogue | undefined
 
-/**
- * The catalog of this release, with vendors' own models before resellers'. Read on first use from the file beside this
- * one.
- */
+/** The catalog of this release, vendors' own models before resellers'. */
 export function shippedCatalogue(): Catalogue {
   shippedOnce ??= catalogueOf(JSON.parse(readFileSync(new URL('snapshot.json', import.meta.url), 'utf8')) as Snapshot)
   return shippedOnce
 }
 
-/** All bare names of a provider's model, normalized by `plainName`. */
 export const bareNamesOf = (model: Pick<CatalogueModel, 'provider' | 'upstream_model'>): ReadonlySet<string> =>
   new Set(names(model).map(plainName))
 

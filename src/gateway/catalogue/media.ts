@@ -12,7 +12,6 @@ export interface ImageAbilities {
   sizes: readonly string[]
   /** Images per vendor request. */
   max_n: number | null
-  /** Edits given images. */
   edits: boolean | null
   masks: boolean | null
   tier: 'fast' | 'standard' | 'premium' | null
@@ -26,19 +25,15 @@ export interface VideoAbilities {
   modes: readonly VideoMode[]
   /** `720p`, `1080p`, `4k`. */
   resolutions: readonly string[]
-  /** Supported lengths. */
   seconds: readonly number[]
-  /** The video has sound. */
   audio: boolean | null
 }
 
 export interface AudioAbilities {
   kind: 'speech' | 'transcription'
-  /** The output formats of speech, or the input formats of transcription. */
   formats: readonly string[]
   /** BCP 47. */
   languages: readonly string[]
-  /** Streams its answer. */
   streams: boolean | null
   /** Unicode code points per vendor request. */
   max_characters: number | null
@@ -46,7 +41,6 @@ export interface AudioAbilities {
 
 export type MediaAbilities = ImageAbilities | VideoAbilities | AudioAbilities
 
-/** The abilities of a model known only by its kind. */
 export function unknownAbilities(kind: MediaKind): MediaAbilities {
   if (kind === 'image') return { kind, sizes: [], max_n: null, edits: null, masks: null, tier: null }
   if (kind === 'video') return { kind, modes: [], resolutions: [], seconds: [], audio: null }

@@ -8,14 +8,10 @@ export interface Override {
   pricing: Pricing | null
   context_length: number | null
   max_output_tokens: number | null
-  /** The UTC day it was set. */
   day: string
 }
 
-/**
- * Merges fetched data over the shipped catalog, model by model; models it doesn't have stay. New models come after the
- * shipped ones of their provider.
- */
+/** Models that the fetched data doesn't have stay. New ones come after the shipped ones of their provider. */
 export function mergeFetched(shipped: Snapshot, fetched: Snapshot): Snapshot {
   const unmerged = new Map(fetched.models.map((model) => [model.slug, model]))
   const models = shipped.models.map((older) => {
@@ -65,7 +61,7 @@ function withLongWrites(newer: Pricing, older: Pricing | null): Pricing {
   }
 }
 
-/** Applies the operator's settings over all sources. An unknown slug becomes a new model. */
+/** An unknown slug becomes a new model. */
 export function override({ sources, models }: Snapshot, overrides: readonly Override[]): Snapshot {
   if (overrides.length === 0) return { sources, models }
   const unmatched = new Map(overrides.map((one) => [one.slug, one]))

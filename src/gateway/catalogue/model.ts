@@ -1,10 +1,7 @@
 import { fromUsd } from '#core/money.ts'
 import type { MediaAbilities } from './media.ts'
 
-/**
- * US dollars as a decimal string from the source, up to 9 places: a string, so that no price passes through a binary
- * float.
- */
+/** Up to 9 decimal places; a string, so that no price passes through a binary float. */
 export type Usd = string
 
 /** Per million units; `request` per request. An absent bucket is unknown, not free. */
@@ -15,20 +12,15 @@ export interface Prices {
   cache_read?: Usd
   cache_write_5m?: Usd
   cache_write_1h?: Usd
-  /** A generated image. */
   image?: Usd
-  /** A pixel of a generated image. */
   pixel?: Usd
   /** An image token, input or output; absent: as text. */
   image_input?: Usd
   image_output?: Usd
   audio_input?: Usd
   audio_output?: Usd
-  /** A second of audio, input or output. */
   audio_second?: Usd
-  /** A second of generated video. */
   video_second?: Usd
-  /** A Unicode code point of spoken text. */
   character?: Usd
   request?: Usd
 }
@@ -45,7 +37,6 @@ export interface When {
   quality?: string
   /** `720p`, `1080p`, `4k`. */
   resolution?: string
-  /** The video has sound. */
   audio?: boolean
 }
 
@@ -63,7 +54,7 @@ export interface Pricing extends Prices {
   variants?: Variant[]
 }
 
-/** `audio`: a model with audio in conversations; `speech` and `transcription` only convert text to audio or back. */
+/** `audio` models have conversations; `speech` and `transcription` only convert. */
 export type Kind = 'text' | 'image' | 'audio' | 'video' | 'embedding' | 'speech' | 'transcription'
 
 export interface CatalogueModel {
@@ -78,7 +69,6 @@ export interface CatalogueModel {
   capabilities: string[]
   capability_index: number | null
   capability_index_source: string | null
-  /** Media abilities, for kinds with media routes; absent: unknown. */
   media?: MediaAbilities
   pricing: Pricing | null
   price_source: string | null
@@ -86,16 +76,12 @@ export interface CatalogueModel {
   released_at: string | null
 }
 
-/**
- * Converts dollars per million units to nano-dollars per million units (for `request`: nano-dollars per request). Never
- * rounds.
- */
+/** Never rounds. */
 export function nanoPerMillion(price: Usd): bigint {
   if (!/^\d+(\.\d{1,9})?$/.test(price)) throw new RangeError(`not an exact price: ${price}`)
   return fromUsd(price)
 }
 
-/** Returns the prices for a request with this many input tokens in total. */
 export function pricesFor(pricing: Pricing, inputTokens: number): Prices {
   return pricing.tiers?.findLast((tier) => inputTokens > tier.above_input_tokens) ?? pricing
 }

@@ -3,21 +3,17 @@ import type { Pricing, Usd } from './model.ts'
 
 const UNIT = { image: 'image', video: 'video_second', speech: 'character', transcription: 'audio_second' } as const
 
-/**
- * USD per million units of a kind: images, seconds of video or audio, characters. Undefined: unknown, or charged by
- * token.
- */
+/** Undefined: unknown, or charged by token. */
 export const unitPrice = (kind: MediaKind, pricing: Pricing): Usd | undefined =>
   pricing[UNIT[kind]] ??
   // Older price lists mark seconds with `audio_unit`.
   (kind === 'transcription' && pricing.audio_unit === 'second' ? pricing.audio_input : undefined)
 
-/** The image size used if the price depends on pixels. */
 const PIXELS = 1024 * 1024
 
 /**
- * Returns USD per image (1024 × 1024 if the price depends on the size), second of video or audio, or character; with
- * only variants, the cheapest. Null: unknown, or charged by token.
+ * The price of one image (1024 × 1024), second, or character; with only variants, the cheapest. Null: unknown, or
+ * charged by token.
  */
 export function priceOfOne(kind: MediaKind, pricing: Pricing | null): number | null {
   if (pricing === null) return null

@@ -5,7 +5,7 @@ import { isMediaKind, videoModes } from './media.ts'
 import type { CatalogueModel, Kind, Prices, Pricing, Tier } from './model.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The fetched data isn't a catalog. The message gives the reason and is safe to show. */
+/** The message is safe to show. */
 export class NoCatalogue extends Error {
   override name = 'NoCatalogue'
 }
@@ -71,7 +71,6 @@ const variant = z.strictObject({
 })
 const slugPart = z.string().regex(/^[^\s\0]{1,256}$/)
 
-/** A model of a snapshot, as written by this file and in `snapshot.json`. */
 const snapshotModel = z
   .strictObject({
     slug: z.string().max(300),
@@ -148,7 +147,7 @@ const theirModel = z.object({
 })
 type TheirModel = z.output<typeof theirModel>
 
-/** Maps their provider names to ours, for providers in the shipped catalog. */
+/** Their provider names, mapped to ours. */
 const providers: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',
@@ -173,13 +172,12 @@ const providers: Readonly<Record<string, string>> = {
 
 export interface FetchedSnapshot {
   snapshot: Snapshot
-  /** Models skipped because an entry isn't understood. */
   skipped: number
 }
 
 /**
- * Reads a snapshot from an operator's URL: in the format of `snapshot.json`, or models.dev's `api.json`. `day` and
- * `version` date undated sources. Throws `NoCatalogue`.
+ * Accepts the format of `snapshot.json` and models.dev's `api.json`. `day` and `version` date undated sources. Throws
+ * `NoCatalogue`.
  */
 export function readFetched(json: unknown, day: string, version: string): FetchedSnapshot {
   if (json === null || typeof json !== 'object' || Array.isArray(json)) throw new NoCatalogue('It isn’t a JSON object.')
@@ -266,8 +264,8 @@ const whole = (count: number | undefined): number | null =>
   count === undefined || count < 1 ? null : Math.round(count)
 
 /**
- * Returns null without prices, if zero may mean unknown, and if our buckets can't express it: a partial price charges
- * too little.
+ * Null without prices, if zero may mean unknown, and if our buckets can't express it: a partial price charges too
+ * little.
  */
 function pricingOf({ id, cost }: TheirModel): Pricing | null {
   if (cost === undefined) return null

@@ -2,21 +2,15 @@ import { wasm } from './scan.wasm.ts'
 
 /** A word to scan for. Its 14 bits are chosen by the caller and returned in `Scan.seen`. */
 export interface Word {
-  /** Bits for a member name at any depth. */
   name?: number
-  /** Bits for a whole string other than a name, at any depth. */
+  /** Bits for a whole string value. */
   value?: number
-  /**
-   * A name whose array or object is the user's own data, in which no word counts; `within`: except at the top level.
-   */
+  /** A name whose contents are the user's own data, in which no word counts; `within`: except at the top level. */
   data?: true | 'within'
-  /** A name that `holds` reports. */
   item?: boolean
-  /** A name whose variants set `twins`. */
   judged?: boolean
 }
 
-/** The result of one pass over a JSON object. */
 export interface Scan {
   /** Four numbers per top-level field: start and end of its name, including quotes, and of its value. */
   spans: readonly number[]
@@ -51,7 +45,6 @@ declare const WebAssembly: {
 
 interface Exports {
   memory: { readonly buffer: ArrayBuffer; grow(pages: number): number }
-  /** Returns the number of fields; -1 means `null` of `JsonScan`. */
   scan(length: number): number
 }
 

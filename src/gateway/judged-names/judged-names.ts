@@ -10,14 +10,10 @@ import { dataNames, referenceNames } from '../stored-references/find.ts'
 import { routingNames } from '../surfaces/compat-c/demands.ts'
 import { mediaNames } from '../surfaces/compat-a/media/read-fields.ts'
 
-/** Fields that decide how a call is served, on every surface. */
 const servingNames =
   'model stream stream_options include_usage messages input background store modalities extra_body'.split(' ')
 
-/**
- * All names the gateway bases a decision on: the model, the cost, the destination, and what a provider reads. Each list
- * comes from the module that decides by it.
- */
+/** All names the gateway bases a decision on. Each list comes from the module that decides by it. */
 export const judgedNames: ReadonlySet<string> = new Set([
   ...servingNames,
   ...openaiChat.limitFields,
@@ -34,10 +30,7 @@ export const judgedNames: ReadonlySet<string> = new Set([
   ...mediaNames,
 ])
 
-/**
- * Names whose object contains user-chosen names at any depth: schemas, arguments, metadata, headers, and environment
- * variables. Their contents aren't checked.
- */
+/** Names whose contents are the user's own at any depth, and aren't checked. */
 export const ownData: ReadonlySet<string> = new Set(dataNames)
 
 /** Names whose object has user-chosen names but checked values: variables of a stored prompt. */

@@ -10,13 +10,12 @@ const fold = (name: string): string => name.replaceAll('\u017f', 's').replaceAll
 const byFold = new Map([...judgedNames].map((name) => [fold(name), name]))
 const LONGEST = Math.max(...[...judgedNames].map(({ length }) => length))
 
-/** Returns the checked name that this one equals when ignoring case; null if it is that exact name, or unrelated. */
+/** Null: it is that exact name, or unrelated. */
 export function twinOf(name: string): string | null {
   if (name.length > LONGEST || judgedNames.has(name)) return null
   return byFold.get(fold(name)) ?? null
 }
 
-/** Refuses a name that a case-insensitive parser takes for one that decides about the call. */
 export function refuseTwin(name: string, path = name): void {
   const twin = twinOf(name)
   if (twin === null) return
@@ -28,8 +27,8 @@ export function refuseTwin(name: string, path = name): void {
 }
 
 /**
- * Refuses a body that the provider may read differently than the gateway: a name occurs twice in one object, or equals
- * a checked name when ignoring case. Names in the user's own data are free.
+ * Refuses a body that the provider may read differently: a name occurs twice in one object, or equals a checked name
+ * when ignoring case. Names in the user's own data are free.
  */
 export function refuseTwins(body: Body): void {
   if (body.places !== null || !body.mayHoldTwins) return

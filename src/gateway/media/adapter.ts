@@ -5,7 +5,7 @@ export type { SoundFormat } from '#infra/media/facts.ts'
 
 export type { MediaKind } from '../catalogue/media.ts'
 
-/** An image or audio input: already downloaded, inspected, and limited. */
+/** Already downloaded, inspected, and limited. */
 export interface MediaInput extends MediaFacts {
   /** The file's name in a vendor's form, with the extension of its content. */
   name: string
@@ -19,9 +19,8 @@ export interface PixelSize {
 }
 
 interface AnyRequest {
-  /** The provider's name for the model. */
   model: string
-  /** Sent to the vendor unchanged, in addition to the other fields. */
+  /** Sent to the vendor unchanged. */
   providerOptions: Readonly<Record<string, unknown>>
 }
 
@@ -37,7 +36,7 @@ export interface ImageRequest extends AnyRequest {
   outputFormat: 'png' | 'jpeg' | 'webp' | null
   seed: number | null
   negativePrompt: string | null
-  /** Images to edit; none: an image is generated from the prompt. */
+  /** Images to edit; none: generate from the prompt. */
   images: readonly MediaInput[]
   mask: MediaInput | null
 }
@@ -61,7 +60,6 @@ export interface VideoRequest extends AnyRequest {
 export interface SpeechRequest extends AnyRequest {
   kind: 'speech'
   input: string
-  /** The vendor's own name of the voice. */
   voice: string | null
   format: SoundFormat
   speed: number | null
@@ -81,7 +79,7 @@ export interface TranscriptionRequest extends AnyRequest {
 
 export type MediaRequest = ImageRequest | VideoRequest | SpeechRequest | TranscriptionRequest
 
-/** Units that the vendor reports or that were delivered; absent: not reported, so the requested amount counts. */
+/** Absent: not reported, so the requested amount counts. */
 export interface MediaUnits {
   images?: number
   pixels?: number
@@ -89,14 +87,12 @@ export interface MediaUnits {
   audioSeconds?: number
   characters?: number
   inputTokens?: number
-  /** The input tokens of images. */
   inputImageTokens?: number
   inputAudioTokens?: number
   cachedInputTokens?: number
   outputTokens?: number
   outputImageTokens?: number
   outputAudioTokens?: number
-  /** The cost in USD, if the vendor reports it. */
   reportedUsd?: number
 }
 
@@ -106,9 +102,7 @@ export interface MadeFile {
   revisedPrompt: string | null
 }
 
-/**
- * Streamed audio. `sampleRate` in Hz is required if the format doesn't define it (`pcm`: 16 bit, little endian, mono).
- */
+/** `sampleRate` in Hz is required for `pcm` (16 bit, little endian, mono). */
 export interface MadeSound {
   format: SoundFormat
   sampleRate: number | null
@@ -128,19 +122,19 @@ export interface Transcript {
   text: string
   /** BCP 47. */
   language: string | null
-  /** Length of the recording according to the vendor; null: not reported. See `transcript/length.ts`. */
+  /** According to the vendor; null: not reported. */
   durationSeconds: number | null
   segments: readonly TranscriptSpan[]
   words: readonly TranscriptSpan[] | null
 }
 
-/** `losses`: fields that didn't reach the vendor, by the contract's names. */
+/** `losses`: by the contract's names. */
 export type DeliveredMedia =
   | { kind: 'files'; files: readonly MadeFile[]; units: MediaUnits; losses: readonly string[] }
   | { kind: 'sound'; sound: MadeSound; losses: readonly string[] }
   | { kind: 'transcript'; transcript: Transcript; units: MediaUnits; losses: readonly string[] }
 
-/** A vendor job as stored in our row: plain JSON without any key. Its contents belong to the adapter. */
+/** A vendor job as stored in our row: plain JSON without any key. */
 export type VendorJob = Readonly<Record<string, unknown>>
 
 export type PollResult =
@@ -161,7 +155,7 @@ export type MediaFaultKind =
   | 'not_found'
   | 'bad_answer'
 
-/** The vendor returned an error or was unreachable. `message` contains no keys and may be shown. */
+/** `message` contains no keys and may be shown. */
 export class MediaFault extends Error {
   override name = 'MediaFault'
   readonly kind: MediaFaultKind
@@ -183,26 +177,18 @@ export class MediaFault extends Error {
   }
 }
 
-/** Connects to one provider endpoint. Its key is added here, only where `providers/takes-key.ts` allows it. */
+/** The endpoint's key is added here, only where `providers/takes-key.ts` allows it. */
 export interface MediaWire {
-  /**
-   * Calls `base_url` + `path`, or a URL that may receive the endpoint's key (`providers/takes-key.ts`). Resolves for
-   * any status under 300 with the body unread; else throws a `MediaFault` that `fault` reads from the status and the
-   * vendor's error.
-   */
+  /** Resolves for any status under 300 with the body unread; else throws a `MediaFault`. */
   ask(request: {
     method: 'GET' | 'POST' | 'PUT' | 'DELETE'
     path: string
     headers?: Readonly<Record<string, string>>
     body?: Uint8Array | { bytes: AsyncIterable<Uint8Array>; length: number } | null
-    /** Maximum bytes of the answer. */
     mostBytes: number
     withinMs: number
   }): Promise<WireAnswer>
-  /**
-   * Downloads a result from a URL named by the vendor: public, or on the endpoint's origin. The key is sent where
-   * `providers/takes-key.ts` allows it. Throws `MediaFault` `bad_answer` when it expired.
-   */
+  /** The URL must be public or on the endpoint's origin. Throws `MediaFault` `bad_answer` when it expired. */
   download(url: string, mostBytes: number): AsyncIterable<Uint8Array>
   readonly signal: AbortSignal
 }
@@ -212,11 +198,9 @@ export interface WireAnswer {
   /** Lower-case names. */
   headers: Readonly<Record<string, string>>
   body: AsyncIterable<Uint8Array>
-  /** Memory budget for buffered bytes. */
   place?: AnswerPlace
 }
 
-/** A request whose answer is the result. */
 export interface Immediate<R extends MediaRequest> {
   how: 'immediate'
   run(wire: MediaWire, request: R): Promise<DeliveredMedia>
@@ -233,7 +217,6 @@ export interface DeferredMaker<R extends MediaRequest> {
 
 export type Maker<R extends MediaRequest> = Immediate<R> | DeferredMaker<R>
 
-/** The media kinds that a vendor or shape generates and reads; absent kinds are unsupported. */
 export interface MediaAdapter {
   /** Images per request for this model; more take several requests. Null: the vendor decides. */
   mostImages?(model: string): number | null

@@ -3,16 +3,12 @@ import { isObject, type Json } from '../model/json.ts'
 import { MediaFault, type MadeFile, type MadeSound, type SoundFormat, type WireAnswer } from './adapter.ts'
 
 const MINUTE = 60_000
-/** Time limit for answers with only the status of a job. */
 export const SHORT_MS = MINUTE
-/** Time limit for answers with the generated result. */
 export const MAKING_MS = 15 * MINUTE
-/** Maximum bytes of an answer with only the status of a job. */
 export const SHORT_BYTES = 4 << 20
 const PICTURE_BYTES = 64 << 20
 /** Maximum buffered bytes: anyone can add a provider, and many may answer at once. */
 export const WHOLE_BYTES = 128 << 20
-/** Maximum bytes of an answer with images as base64 in JSON. */
 export const pictureAnswerBytes = (n: number): number =>
   Math.min(WHOLE_BYTES, SHORT_BYTES + n * Math.ceil((PICTURE_BYTES * 4) / 3))
 export const pictureBytes = PICTURE_BYTES
@@ -25,7 +21,6 @@ export const badAnswer = (message: string): MediaFault => new MediaFault('bad_an
 /** A job status needs no memory budget. */
 const SMALL_BYTES = 1 << 20
 
-/** Buffers an answer, limited by the wire and by the budget of all answers. */
 export async function wholeOf({ body, place }: Pick<WireAnswer, 'body' | 'place'>): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let size = 0
@@ -37,7 +32,7 @@ export async function wholeOf({ body, place }: Pick<WireAnswer, 'body' | 'place'
   return Buffer.concat(pieces)
 }
 
-/** Parses an answer as an object. Throws `MediaFault` `bad_answer`. */
+/** Throws `MediaFault` `bad_answer`. */
 export async function jsonOf(answer: Pick<WireAnswer, 'body' | 'place'>): Promise<Json> {
   const json = parseForeign(await wholeOf(answer))
   if (!isObject(json)) throw badAnswer('The provider returned something other than a JSON object.')
@@ -59,13 +54,12 @@ export const soundOf = (
   units: () => ({ characters }),
 })
 
-/** A file from base64 in an answer. */
 export const fileOf = (base64: string, revisedPrompt: string | null = null): MadeFile => ({
   bytes: inOne(Buffer.from(base64, 'base64')),
   revisedPrompt,
 })
 
-/** Decodes a `data:` URL (RFC 2397). Returns null for other URLs. Throws `MediaFault` `bad_answer`. */
+/** RFC 2397. Null: another URL. Throws `MediaFault` `bad_answer`. */
 export function dataOf(url: string): Buffer | null {
   const [, head, data] = /^data:([^,]*),(.*)$/s.exec(url) ?? []
   if (data === undefined) return null

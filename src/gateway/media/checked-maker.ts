@@ -28,17 +28,14 @@ const MOST: Readonly<Record<keyof MediaUnits, number>> = {
   outputTokens: 1e9,
   outputImageTokens: 1e9,
   outputAudioTokens: 1e9,
-  // Checked with the price (`credibleReport`).
   reportedUsd: Infinity,
 }
 /** Files per answer: the most that can be requested. Each is downloaded. */
 const MOST_FILES = 10
 /** Download faults of a finished result for which a retry doesn't help. */
 const GONE: ReadonlySet<MediaFault['kind']> = new Set(['not_found', 'bad_request'])
-/** Characters of a vendor's message. */
 const MOST_WORDS = 1_000
 
-/** Keeps plausible units: finite, not negative, and within the limits. */
 export function believedUnits(reported: MediaUnits): MediaUnits {
   const units: MediaUnits = {}
   for (const [name, most] of Object.entries(MOST) as [keyof MediaUnits, number][]) {
@@ -49,9 +46,8 @@ export function believedUnits(reported: MediaUnits): MediaUnits {
 }
 
 /**
- * Wraps a maker for a vendor that may be malicious or broken: implausible numbers are dropped, files limited to the
- * requested count, and messages shortened, cleaned of the endpoint's secrets, and made storable. Every adapter is
- * called through this.
+ * Protects against a malicious or broken vendor: drops implausible numbers, limits files to the requested count, and
+ * cleans messages of the endpoint's secrets. Every adapter is called through this.
  */
 export function checkedMaker<R extends MediaRequest>(maker: Maker<R>, endpoint: ProviderEndpoint): Maker<R> {
   const words = (message: string): string =>

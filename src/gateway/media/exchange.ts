@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { WireAnswer } from './adapter.ts'
 
-/** A request failed, or its answer broke off. `sent`: part of it may have reached the other side. */
+/** `sent`: part of the request may have reached the other side. */
 export class ExchangeBroke extends Error {
   override name = 'ExchangeBroke'
   readonly sent: boolean
@@ -15,7 +15,6 @@ export class ExchangeBroke extends Error {
   }
 }
 
-/** The answer exceeds its byte limit. */
 export class TooManyBytes extends Error {
   override name = 'TooManyBytes'
 }
@@ -24,8 +23,8 @@ export class TooManyBytes extends Error {
 const WAITING_BYTES = 1 << 20
 
 /**
- * Sends a request and resolves with the head of its answer, whose body is read at the reader's speed. Rejects with
- * `ExchangeBroke`, and so does the body. A reader that stops closes the connection.
+ * The body is read at the reader's speed. Rejects with `ExchangeBroke`, and so does the body. A reader that stops
+ * closes the connection.
  */
 export function exchange(
   dispatch: (handler: Dispatcher.DispatchHandler) => void,

@@ -18,7 +18,6 @@ const OTHERS_MAY: ReadonlySet<MediaFault['kind']> = new Set([
   'not_found',
 ])
 
-/** `how`: a request whose answer is the result, or one that starts a job at the vendor. */
 export function fateOf(fault: unknown, how: 'immediate' | 'deferred'): Fate {
   // Our own adapters refuse before anything is sent.
   if (fault instanceof Refusal) return 'refused'
@@ -45,7 +44,6 @@ export function fateOf(fault: unknown, how: 'immediate' | 'deferred'): Fate {
   }
 }
 
-/** True if another poll may succeed after this fault. */
 export function passes(fault: unknown): boolean {
   if (!(fault instanceof MediaFault)) return false
   const { kind, status } = fault
@@ -60,7 +58,6 @@ export function passes(fault: unknown): boolean {
   )
 }
 
-/** Converts a fault to the caller's refusal. */
 export function mediaRefusal(fault: unknown): Refusal {
   if (fault instanceof Refusal) return fault
   if (!(fault instanceof MediaFault)) return new Refusal('internal_error')
@@ -93,12 +90,11 @@ const WAITS = [2, 3, 5, 8, 10]
 const VIDEO_WAITS = [10, 12, 15, 20, 25, 30]
 /** Seconds between polls of local jobs, which finish almost at once. */
 const OWN_WAITS = [0.1, 0.2, 0.5, 1]
-/** The longest wait that a vendor may request. */
 const LONGEST_SECONDS = 3_600
 
 /**
- * Returns the milliseconds until the next poll. `round` counts from 0; `chance` 0–1 spreads jobs that started together
- * by ± 20 %, or by up to 20 % later if the vendor requests a minimum time.
+ * `round` counts from 0; `chance` 0–1 spreads jobs that started together by ± 20 %, or by up to 20 % later if the
+ * vendor requests a minimum time.
  */
 export function pollDelayMs(kind: string, round: number, retryAfterSeconds: number | null, chance: number): number {
   const waits = kind === 'video' ? VIDEO_WAITS : kind === 'simulated' ? OWN_WAITS : WAITS

@@ -30,7 +30,6 @@ const kinds: Record<UpstreamFault['kind'], MediaFaultKind> = {
   withdrawn: 'not_found',
 }
 
-/** Converts a vendor's error response in any format to a fault. */
 export function faultOf(
   status: number,
   headers: Readonly<Record<string, string>>,
@@ -54,7 +53,6 @@ export function faultOf(
   })
 }
 
-/** Converts a network error or truncated answer to a fault without secrets. */
 export function brokenOff({ why, sent: isSent }: ExchangeBroke, url: URL): MediaFault {
   if (why instanceof MediaFault) return why
   if (why instanceof TooManyBytes) return new MediaFault('bad_answer', why.message)

@@ -18,32 +18,22 @@ import { simulatedMedia } from './own/simulated.ts'
 import { adapterOf } from './vendors/every-adapter.ts'
 import { mediaWire } from './wire.ts'
 
-/** An offer for a request, and the draw that ranked it. */
 export interface MediaCandidate {
   offer: MediaOffer
   seed: number
 }
 
-/**
- * Media for callers in this process: the routing part of the routes and endpoints, which manage the call's life cycle
- * themselves.
- */
+/** Media for callers in this process, which manage the call's life cycle themselves. */
 export interface MediaGateway {
-  /**
-   * Returns the offers for a request, best first, at least one. Refuses an unknown model with `not_found`, one of
-   * another kind with `unsupported_model`, else with `no_route`.
-   */
+  /** At least one, best first. Refuses with `not_found`, `unsupported_model`, or `no_route`. */
   candidates(principal: Principal, payer: Payer, request: { kind: MediaKind; model: string }): Promise<MediaCandidate[]>
-  /** Returns the offer of an existing job at its endpoint; null: it no longer serves this caller. */
+  /** Null: the endpoint no longer serves this caller. */
   again(principal: Principal, job: { slug: string; endpointId: Id }): Promise<MediaOffer | null>
-  /** Returns how to call this offer; null: unsupported kind. `account`: whose queue slots it uses on this machine. */
+  /** Null: unsupported kind. `account`: whose queue slots it uses on this machine. */
   makerOf<R extends MediaRequest>(offer: Offer, kind: R['kind'], account: Id): Maker<R> | null
-  /** Images per request. */
   mostImages(offer: MediaOffer): number
-  /** Memory for the buffered answers of one call, until disposed. */
   place(signal: AbortSignal): AnswerPlace
   wireTo(offer: Offer, party: string, signal: AbortSignal, place: AnswerPlace): MediaWire
-  /** Counts a call in the metrics; called once per call. */
   counted(surface: string, status: 'succeeded' | 'failed' | 'cancelled'): void
   succeeded(offer: Offer, durationMs: number): void
   failed(offer: Offer, fault: MediaFault): void
@@ -107,7 +97,6 @@ export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, 
   }
 }
 
-/** The wire for media generated in this process. */
 const noWire = (signal: AbortSignal): MediaWire => ({
   signal,
   ask: () => Promise.reject(new Error('what is made here asks nobody')),

@@ -10,7 +10,6 @@ import { choose } from '../routing/choose.ts'
 import type { HealthView } from '../routing/health.ts'
 import { noSuchModel } from '../routing/model-names/unknown-model.ts'
 
-/** The words for a kind in error messages, and where its models are listed. */
 const words: Record<MediaKind, { makes: string; list: string }> = {
   image: { makes: 'generate images', list: '/images/models' },
   video: { makes: 'generate videos', list: '/videos/models' },
@@ -18,19 +17,17 @@ const words: Record<MediaKind, { makes: string; list: string }> = {
   transcription: { makes: 'transcribe audio', list: '/audio/models?kind=transcription' },
 }
 
-/** The part of the directory that the media routes use. */
 export interface MediaDirectory extends Pick<Directory, 'offers'> {
   mediaModels(principal: Principal): readonly ListedOffer[] | Promise<readonly ListedOffer[]>
 }
 
-/** A routing candidate that generates or reads media. */
 export interface MediaCandidate extends Candidate {
   offer: MediaOffer
 }
 
 /**
- * Returns every offer of this kind of media for a model name. Refuses with 404 `not_found` if none serves the caller,
- * with 400 `unsupported_model` for a model of another kind, with 503 `no_route` for a local model that isn't installed.
+ * Refuses with 404 `not_found`, 400 `unsupported_model` for a model of another kind, and 503 `no_route` for a local
+ * model that isn't installed.
  */
 export async function mediaOffers(
   directory: MediaDirectory,
@@ -68,8 +65,7 @@ const whatToInstall = (model: string, kind: MediaKind): string =>
       : `No provider has \`${model}\` right now. Install the model on your computer, or add a server that has it as a provider endpoint.`
 
 /**
- * Orders the offers of a model by the rules and preferences of every call (contract, part 7). Refuses as `mediaOffers`
- * does, and with `no_route` and each reason if none remains.
+ * By the rules and preferences of every call (contract, part 7). Refuses as `mediaOffers` does, and with `no_route`.
  */
 export async function mediaCandidates(
   directory: MediaDirectory,

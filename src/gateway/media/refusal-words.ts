@@ -5,5 +5,4 @@
 const moderationWords =
   /moderation|moderated|content[ _-]?(?:policy|filter|violation)|content_filtered|safety (?:system|filter|check)|flagged as|\bnsfw\b|\bE005\b|sensitive (?:content|words)|responsible ai|prohibited (?:content|use)/i
 
-/** True if a vendor's message says that its moderation refused the request. */
 export const isRefusal = (words: string): boolean => moderationWords.test(words)

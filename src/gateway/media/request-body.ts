@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { MediaInput } from './adapter.ts'
 import { wellFormedJson } from '../model/well-formed.ts'
 
-/** A body for a `MediaWire`: buffered, or a stream of known length. */
 export interface RequestBody {
   headers: Readonly<Record<string, string>>
   body: Uint8Array | { bytes: AsyncIterable<Uint8Array>; length: number }
@@ -11,13 +10,9 @@ export interface RequestBody {
 /** A form field. Undefined and null are left out; a list becomes one `name[]` per item. */
 export type FormValue = string | number | boolean | readonly string[] | MediaInput | null | undefined
 
-/** The pieces of a body, in order. */
 type Piece = Buffer | MediaInput
 
-/**
- * Builds a form (RFC 7578) whose files are read while they are sent, never buffered. Pairs, because a name may occur
- * several times.
- */
+/** RFC 7578. Files are read while they are sent, never buffered. Pairs, because a name may occur several times. */
 export function formBody(fields: Iterable<readonly [name: string, value: FormValue]>): RequestBody {
   const boundary = `uk-${randomUUID()}`
   const pieces: Piece[] = []
@@ -40,18 +35,17 @@ export function formBody(fields: Iterable<readonly [name: string, value: FormVal
   }
 }
 
-/** Escapes a field or file name like browsers do (WHATWG, multipart/form-data encoding). */
+/** As browsers do (WHATWG, multipart/form-data encoding). */
 const quote = (name: string): string => name.replace(/\n/g, '%0A').replace(/\r/g, '%0D').replace(/"/g, '%22')
 
 const isList = (value: FormValue): value is readonly string[] => Array.isArray(value)
 
-/** Inserts a file into JSON, as plain base64 or as a `data:` URL. */
 export type Inline = (input: MediaInput, as: 'base64' | 'data address') => string
 
-/** Builds JSON with files in base64, encoded while they are sent. */
+/** Files in base64, encoded while they are sent. */
 export function jsonBody(write: (inline: Inline) => object): RequestBody {
   const headers = { 'content-type': 'application/json' }
-  // No text in a request can be mistaken for a file, because it doesn't know the random mark.
+  // No text in a request can be mistaken for the random mark.
   const mark = randomUUID()
   const inputs: MediaInput[] = []
   const text = wellFormedJson(
@@ -78,7 +72,7 @@ async function* inTurn(
   }
 }
 
-/** Yields exactly the announced bytes of a file: any other length would shift what follows in the body. */
+/** Any other length than announced would shift what follows in the body. */
 async function* checkLength(input: MediaInput): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const bytes of input.read()) {

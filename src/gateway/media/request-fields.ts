@@ -1,7 +1,6 @@
 import { isObject, type Json } from '../model/json.ts'
 import type { MediaRequest, PixelSize } from './adapter.ts'
 
-/** The contract's names of fields that the request names differently. */
 const contractNames: Readonly<Record<string, string>> = {
   aspectRatio: 'aspect_ratio',
   outputFormat: 'output_format',
@@ -11,10 +10,6 @@ const contractNames: Readonly<Record<string, string>> = {
   references: 'reference_images',
 }
 
-/**
- * Returns which of these fields the request sets, by their contract names: the vendor has no equivalent, so they are
- * lost.
- */
 export function lossesIn<R extends MediaRequest>(request: R, ...fields: (keyof R & string)[]): string[] {
   return fields.filter((field) => isSaid(request[field])).map((field) => contractNames[field] ?? field)
 }
@@ -26,10 +21,7 @@ const isSaid = (value: unknown): boolean =>
   value !== 'none' &&
   !(Array.isArray(value) && value.length === 0)
 
-/**
- * Merges our fields with the caller's `provider_options`, which are sent unchanged. On conflict ours win, because they
- * were priced. Objects in both are merged. Undefined and null are ignored.
- */
+/** On conflict our fields win, because they were priced. Undefined and null are ignored. */
 export function withOptions(options: Readonly<Json>, ours: Json): Json {
   const all: Json = { ...options }
   for (const [name, value] of Object.entries(ours)) {
@@ -49,10 +41,7 @@ const CHOICES = {
 } as const
 export type Choice = keyof typeof CHOICES
 
-/**
- * Returns the fields in `provider_options`, at any depth, that may affect a price: the vendor may follow them instead
- * of the request.
- */
+/** The vendor may follow these, at any depth, instead of the request. */
 export function choicesIn({ providerOptions }: MediaRequest): ReadonlySet<Choice> {
   const names = namesIn(providerOptions)
   const choices = Object.entries(CHOICES) as [Choice, readonly string[]][]
@@ -82,10 +71,7 @@ const COUNTED: Readonly<Record<MediaRequest['kind'], readonly (keyof typeof COUN
   transcription: ['audio', 'model'],
 }
 
-/**
- * Returns the first of `provider_options` that says how much is generated, or by what: only the contract's own `field`
- * is priced and reserved, so nothing else may set it. Null: none.
- */
+/** Finds an option that sets the amount: only the contract's own `field` is priced and reserved. */
 export function countIn(options: Readonly<Json>, kind: MediaRequest['kind']): { name: string; field: string } | null {
   const names = namesIn(options)
   for (const field of COUNTED[kind])
@@ -96,7 +82,6 @@ export function countIn(options: Readonly<Json>, kind: MediaRequest['kind']): { 
   return null
 }
 
-/** Collects field names at any depth, normalized for comparison. */
 function namesIn(value: unknown, names = new Map<string, string>()): ReadonlyMap<string, string> {
   if (Array.isArray(value)) for (const one of value) namesIn(one, names)
   if (!isObject(value)) return names
@@ -114,7 +99,6 @@ function namesIn(value: unknown, names = new Map<string, string>()): ReadonlyMap
   return names
 }
 
-/** Writes `provider_options` as form fields: lists unchanged, objects as JSON. */
 export function formOptions(options: Readonly<Json>, ours: Iterable<string>): [string, string | string[]][] {
   const names = new Set(ours)
   return Object.entries(options)
@@ -127,7 +111,6 @@ const wordOf = (value: unknown): string => (typeof value === 'object' ? JSON.str
 export const sizeWords = (size: PixelSize | null): string | undefined =>
   size === null ? undefined : `${size.width}x${size.height}`
 
-/** Returns the ratio of a size in whole numbers, such as `16:9`. */
 export function ratioOf({ width, height }: PixelSize): string {
   let [a, b] = [width, height]
   while (b !== 0) [a, b] = [b, a % b]
@@ -137,5 +120,5 @@ export function ratioOf({ width, height }: PixelSize): string {
 /** Returns the language of a BCP 47 tag (ISO 639): `en` from `en-GB`. */
 export const baseLanguage = (tag: string | null): string | undefined => tag?.split('-')[0]?.toLowerCase()
 
-/** Counts Unicode code points, the unit in which vendors bill speech. */
+/** Vendors bill speech by Unicode code points. */
 export const charactersOf = (text: string): number => [...text].length

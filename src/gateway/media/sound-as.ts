@@ -7,7 +7,6 @@ import { ProgramFailed } from '#infra/media/programs.ts'
 import { refuse } from '#core/errors.ts'
 import { type MadeSound, MediaFault } from './adapter.ts'
 
-/** Audio in the requested format, and its length as far as known, counted from the samples. */
 export interface ShapedSound extends MadeSound {
   /** Null: the vendor made the file, and it wasn't inspected. */
   seconds(): number | null
@@ -17,8 +16,8 @@ export interface ShapedSound extends MadeSound {
 const USUAL_RATE = 24_000
 
 /**
- * Converts generated audio to the caller's format while it streams, or passes it on if the format matches. Refuses
- * (`no_route`) a format whose encoder isn't installed. `rate`: of raw samples, in Hz; absent: unchanged.
+ * Converts while streaming. Refuses (`no_route`) a format whose encoder isn't installed. `rate`: of raw samples, in Hz;
+ * absent: unchanged.
  */
 export async function soundAs(
   sound: MadeSound,
@@ -66,7 +65,7 @@ function countSeconds({ sampleRate, bytes }: Pcm): { pcm: Pcm; seconds(): number
   }
 }
 
-/** Translates a converter's errors: undecodable bytes weren't audio, and a caller that waits too long is informed. */
+/** Undecodable bytes weren't audio, and a caller that waits too long is informed. */
 async function* explainErrors(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* bytes

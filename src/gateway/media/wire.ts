@@ -14,7 +14,6 @@ import { retryAfter } from '../wire/faults/faults.ts'
 import { leadsUp } from '../wire/path-name.ts'
 import { compressionIn } from '../wire/unreadable.ts'
 
-/** Maximum bytes of an error's body. */
 const ERROR_BYTES = 256 << 10
 /** Maximum bytes of a request body that a transport must wrap as a whole. */
 const WHOLE_BYTES = 64 << 20
@@ -25,16 +24,13 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export interface MediaWireOptions {
   outbound: Outbound
   endpoint: ProviderEndpoint
-  /** The provider's name for the model. */
   model: string
   /** The party of the call: its connections carry no other party's calls. */
   party: string
   signal: AbortSignal
-  /** Memory budget for buffered bytes. */
   place: AnswerPlace
 }
 
-/** Connects to one provider endpoint for one call. */
 export function mediaWire(options: MediaWireOptions): MediaWire {
   const { endpoint, signal } = options
   const upstream = upstreamOf(endpoint)
@@ -84,7 +80,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
     }
   }
 
-  /** Converts an error to the adapters' terms; a disconnected caller isn't the provider's fault. */
+  /** A disconnected caller isn't the provider's fault. */
   function translateError(error: unknown, url: URL): unknown {
     if (signal.aborted) return signal.reason
     return error instanceof ExchangeBroke ? brokenOff(error, url) : error
@@ -143,7 +139,7 @@ export function mediaWire(options: MediaWireOptions): MediaWire {
   }
 }
 
-/** The fault of a failed download. The URL may contain a key, so it isn't named. */
+/** The URL may contain a key, so it isn't named. */
 async function downloadFault(answer: WireAnswer): Promise<MediaFault> {
   await drop(answer)
   const { status } = answer
@@ -153,7 +149,6 @@ async function downloadFault(answer: WireAnswer): Promise<MediaFault> {
     isGone
       ? 'The URL of the result has expired.'
       : `The result couldn’t be downloaded. Its server returned status ${status}.`,
-    // Temporary errors may be retried.
     status >= 500 || status === 429 ? { status, retryAfterSeconds: retryAfter(answer.headers) } : {},
   )
 }

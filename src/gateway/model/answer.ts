@@ -13,14 +13,11 @@ export interface CollectedAnswer {
   id: string
   model: string
   content: AnswerPart[]
-  /** Images in the order of arrival. */
   images: MediaSource[]
   sound: SoundPiece[]
   /** Null: the provider reported none. Without `finish` it may only cover the input. */
   usage: Usage | null
-  /** The cost, if the provider reports one. */
   cost_usd: number | null
-  /** The share of audio and image tokens, if the provider reports it. */
   media: TokensOfMedia | null
   finish: { reason: FinishReason; native: string | null; stop_sequence: string | null } | null
   error: UpstreamFault | null
@@ -126,6 +123,5 @@ export async function collect(chunks: AsyncIterable<Chunk>): Promise<CollectedAn
   return collector.collected
 }
 
-/** Returns the text of the answer without reasoning and calls. */
 export const textOfAnswer = ({ content }: CollectedAnswer): string =>
   content.map((part) => (part.type === 'text' ? part.text : '')).join('')

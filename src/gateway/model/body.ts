@@ -14,11 +14,8 @@ export const mention = {
   kept: 1,
   /** A name whose string may be an address. */
   addressed: 2,
-  /** A name that an item of a response has. */
   id: 4,
-  /** A type that only Anthropic parts have. */
   anthropicPart: 8,
-  /** A tool of another type than `function`. */
   customTool: 16,
   developer: 32,
   reference: 64,
@@ -37,18 +34,12 @@ interface Place {
   end: number
 }
 
-/**
- * A client's JSON object or form. Its bytes are forwarded unchanged; fields are only read for decisions, never
- * serialized again.
- */
+/** The bytes are forwarded unchanged; fields are only read for decisions, never serialized again. */
 export class Body {
   readonly bytes: Buffer
-  /** The positions of a form's values. */
   readonly places: ReadonlyMap<string, Place> | null
-  /** Null if `json` exists. */
   readonly #scan: Scan | null
   #json: Json | null
-  /** Values that were parsed separately. */
   #values: Map<string, unknown> | null = null
 
   constructor(bytes: Buffer, source: { scan: Scan } | { json: Json; places?: ReadonlyMap<string, Place> }) {
@@ -81,7 +72,7 @@ export class Body {
     return this.#scan === null ? Object.hasOwn(this.json, key) : this.#field(this.#scan, key) >= 0
   }
 
-  /** Returns the value of a top-level key (ASCII), or undefined. */
+  /** The key must be ASCII. */
   value(key: string): unknown {
     const scan = this.#scan
     if (scan === null || this.#json !== null) return Object.hasOwn(this.json, key) ? this.json[key] : undefined
@@ -93,7 +84,7 @@ export class Body {
     return values.get(key)
   }
 
-  /** Returns the position of the value of an existing top-level key; null: it must be searched. */
+  /** Null: it must be searched. */
   placeOf(key: string): Place | null {
     if (this.places !== null) return this.places.get(key)!
     const field = this.#scan === null ? -1 : this.#field(this.#scan, key)
@@ -111,9 +102,7 @@ export class Body {
     return field >= 0 && (this.#scan!.holds & (1 << (field / 4))) !== 0
   }
 
-  /**
-   * Returns the bytes of all fields except these; null if their size says nothing about what a reader makes of them.
-   */
+  /** Null if their size says nothing about what a reader makes of them. */
   sizeWithout(others: ReadonlySet<string>): number | null {
     const scan = this.#scan
     if (scan === null || scan.exponents) return null
@@ -142,7 +131,6 @@ export class Body {
   }
 }
 
-/** Maximum nesting depth (contract, part 2). */
 const NESTING = 512
 
 /**
@@ -198,7 +186,6 @@ export function setField(body: Body, key: string, valueJson: string): Edit {
 /** If all edits end before this byte, only the part up to them is copied. */
 const NEAR = 16_384
 
-/** Applies edits, which must not overlap. */
 export function splice(body: Body, edits: readonly Edit[]): Buffer {
   const { lead, rest } = spliceApart(body, edits)
   return lead === '' ? rest : Buffer.concat([Buffer.from(lead, 'latin1'), rest])
@@ -264,7 +251,7 @@ function walk(bytes: Buffer, key: string): Place {
   return place
 }
 
-/** Yields the members of the object in order: the name, where it starts, and the position of its value. */
+/** Members in order: the name, where it starts, and the position of its value. */
 function* membersOf(bytes: Buffer): Generator<Place & { name: string; from: number }> {
   let at = skipSpace(bytes, bytes.indexOf(0x7b) + 1)
   while (bytes[at] === 0x22) {
@@ -277,7 +264,7 @@ function* membersOf(bytes: Buffer): Generator<Place & { name: string; from: numb
   }
 }
 
-/** Removes top-level keys. The bytes of all other members stay unchanged, in order. */
+/** The bytes of all other members stay unchanged. */
 export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body {
   const pieces: Buffer[] = []
   for (const { name, from, end } of membersOf(bytes))
@@ -287,7 +274,6 @@ export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body 
   return new Body(remainder, { json: fields })
 }
 
-/** Adds or replaces a top-level field. */
 export function withField(body: Body, key: string, value: unknown): Body {
   const bytes = splice(body, [setField(body, key, wellFormedJson(value))])
   return new Body(bytes, { json: { ...body.json, [key]: value } })

@@ -33,22 +33,17 @@ export type CanonicalRequest = {
     exclude?: boolean
   }
   verbosity?: 'low' | 'medium' | 'high'
-  /** Allowed output besides or instead of text; absent: the model's default. */
   modalities?: Modality[]
-  /** Requested audio output: OpenAI's names for formats, the provider's name of a voice. */
   audio?: { format: string; voice?: string }
   /** Requested image output, in OpenRouter's terms: `16:9`, `1K`. */
   image_config?: { aspect_ratio?: string; image_size?: string }
   /** Cache everything up to the last cacheable part for this long. */
   cache?: CacheMark
-  /** Requests with the same key probably share a cached prefix. No loss at vendors without a cache. */
+  /** Requests with the same key probably share a cached prefix. */
   cache_key?: string
-  /** How OpenAI caches the prompt: mode, lifetime, retention. */
   prompt_cache_options?: Record<string, unknown>
   prompt_cache_retention?: string
-  /** Labels for the vendor's records. */
   metadata?: Record<string, unknown>
-  /** An opaque name of the end user, for the vendor's abuse checks. */
   user?: string
 }
 
@@ -57,7 +52,6 @@ export type Modality = 'text' | 'image' | 'audio'
 export interface CanonicalMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: CanonicalPart[]
-  /** Distinguishes participants of the same role. */
   name?: string
 }
 
@@ -75,11 +69,9 @@ export type CanonicalPart =
 /** Image resolution for the model, in OpenAI's terms. */
 export type PictureDetail = 'auto' | 'low' | 'high' | 'original'
 
-/** A source for a range of the answer's text. */
 export interface Citation {
   url?: string
   title?: string
-  /** The cited text from the source. */
   quote?: string
   /** Character offsets in the whole text of the answer, end exclusive. */
   start: number
@@ -88,7 +80,6 @@ export interface Citation {
   native?: Record<string, unknown>
 }
 
-/** Cache the prompt up to here for this long. */
 export type CacheMark = '5m' | '1h'
 
 export type MediaSource = { kind: 'base64'; media_type: string; data: string } | { kind: 'url'; url: string }
@@ -96,7 +87,6 @@ export type MediaSource = { kind: 'base64'; media_type: string; data: string } |
 export interface Tool {
   name: string
   description?: string
-  /** JSON Schema of the arguments. */
   parameters: object
   strict?: boolean
   cache?: CacheMark
@@ -111,10 +101,8 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 export type Chunk =
   | { type: 'start'; id: string; model: string }
   | { type: 'text'; text: string }
-  /** A whole image. */
   | { type: 'image'; source: MediaSource }
   | ({ type: 'audio' } & SoundPiece)
-  /** A citation of earlier text. */
   | { type: 'citation'; citation: Citation }
   | { type: 'reasoning'; text: string }
   | { type: 'reasoning_end'; signature?: string; redacted?: string; format?: string; id?: string }
@@ -131,7 +119,6 @@ export type Chunk =
   | { type: 'lost'; name: Loss }
   | { type: 'error'; error: UpstreamFault }
 
-/** A piece of audio with its transcript. */
 export interface SoundPiece {
   /** Bytes in base64, each piece padded separately. */
   data: string
@@ -167,20 +154,16 @@ export interface UpstreamFault {
   kind: FaultKind
   /** The provider's own message, safe to show: never contains a key. */
   message: string
-  /** The provider's HTTP status, if it answered. */
   status?: number
-  /** The provider's code for what is wrong with the request, and the field at fault. */
+  /** The provider's own code, and the field at fault. */
   code?: string
   param?: string
-  /** Further fields of the provider's error that clients react to. */
   details?: Readonly<Record<string, unknown>>
   /** A permanent fault of a kind that is usually temporary. */
   lasts?: true
   /** For `upstream_payment`: the remaining balance at the provider covers smaller requests. */
   affordsLess?: true
-  /** Seconds after which the provider accepts a retry. */
   retry_after_seconds?: number
-  /** The provider at fault, and the answers of those tried before. */
   provider?: string
   previous?: readonly { provider: string; message: string; status: number | null }[]
 }

@@ -28,5 +28,5 @@ const PATHS: ReadonlySet<string> = new Set([
   '/messages/count_tokens',
 ])
 
-/** True for conversation formats. Embedding input may be the numbers of a million tokens. */
+/** Embedding input isn't one: it may be the numbers of a million tokens. */
 export const holdsConversation = ({ path }: { path: string }): boolean => PATHS.has(path.replace(/^\/v1(?=\/)/, ''))

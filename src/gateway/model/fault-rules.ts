@@ -1,6 +1,5 @@
 import type { FaultKind, UpstreamFault } from './canonical-request.ts'
 
-/** How a kind of fault is handled. */
 export interface Rule {
   /**
    * Which other candidates may succeed: `anybody`, `roomier` (a larger context or another model), or only `another
@@ -13,7 +12,6 @@ export interface Rule {
   asideMs: number
   /** True for temporary faults: a later retry may succeed. Others need someone to act first. */
   passes: boolean
-  /** What the fault affects: this model there, or everything the endpoint serves. */
   of: 'model' | 'endpoint'
 }
 
@@ -47,16 +45,13 @@ export function asideFor({ kind, retry_after_seconds: seconds }: UpstreamFault):
   return asideMs === 0 || seconds === undefined ? asideMs : Math.min(LONGEST_ASIDE_MS, seconds * SECOND)
 }
 
-/** True if the same request may succeed later without any change. */
 export const passes = ({ kind, lasts }: UpstreamFault): boolean => rules[kind].passes && lasts !== true
 
-/** True if another provider of the same model may succeed. */
 export const isRetryable = ({ kind }: UpstreamFault): boolean => rules[kind].elsewhere === 'anybody'
 
 /** The latest start of another attempt, counted from the first. */
 export const DEADLINE_MS = 20 * SECOND
 const FIRST_WAIT_MS = 200
-/** Longer waits are left to the client, which receives their length. */
 export const LONGEST_WAIT_MS = 4 * SECOND
 
 /**

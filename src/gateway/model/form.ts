@@ -4,10 +4,8 @@ import { Body } from './body.ts'
 /** Fields that affect handling are short; longer ones are content. */
 const LONGEST_FIELD = 65_536
 const MOST_PARTS = 1_000
-/** After a boundary: the next part, or the end. */
 const ENDS = /^(?:\r\n|--)$/
 
-/** Returns the boundary of a multipart body, or null. */
 export function boundaryOf(contentType: string | undefined): string | null {
   const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(
     contentType ?? '',
@@ -15,7 +13,6 @@ export function boundaryOf(contentType: string | undefined): string | null {
   return match?.[1] ?? match?.[2] ?? null
 }
 
-/** A part of a form. `filename` null: a field. */
 export interface FormPart {
   name: string
   filename: string | null
@@ -25,10 +22,7 @@ export interface FormPart {
   end: number
 }
 
-/**
- * Yields the parts of a form (RFC 7578). Refuses anything that parsers might read differently, such as field names that
- * aren't plain words.
- */
+/** RFC 7578. Refuses anything that parsers might read differently, such as field names that aren't plain words. */
 export function* partsIn(bytes: Buffer, boundary: string): Generator<FormPart> {
   const line = Buffer.from(`\r\n--${boundary}`)
   const first = bytes.indexOf(line.subarray(2))
@@ -65,7 +59,6 @@ export function* partsIn(bytes: Buffer, boundary: string): Generator<FormPart> {
 const refuseForm = (why: string): never => refuse('invalid_parameter', { message: `The form can’t be read: ${why}.` })
 
 /**
- * Reads a client's form: its bytes are forwarded unchanged, and its short text fields decide how it is handled.
  * Duplicate fields are refused, because parsers differ in which one they read. `refuseTwin` refuses names that a parser
  * may take for another field.
  */

@@ -3,12 +3,9 @@ import type { Cost, TokensOfMedia } from './cost/cost.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamFault } from './canonical-request.ts'
 
-/** What the end of an answer reports. */
 export interface Reading {
-  /** Null: the provider reported nothing. */
   usage: Usage | null
   reportedUsd?: number | undefined
-  /** The share of audio and image tokens, if the provider reports it. */
   media?: TokensOfMedia | undefined
   /** Images received, if the provider reported no usage. */
   pictures?: number
@@ -17,11 +14,8 @@ export interface Reading {
   /** Something was used that has no count, so the cost is unknown. */
   unpriced?: boolean
   finishReason: string | null
-  /** The answer reached its regular end. */
   ended: boolean
-  /** The vendor's last frame arrived. */
   closed: boolean
-  /** The provider sent an error inside its answer. */
   fault: UpstreamFault | null
 }
 
@@ -33,7 +27,6 @@ export const emptyReading = (): Reading => ({
   fault: null,
 })
 
-/** A provider's answer in progress, for any destination. */
 export interface AnswerInProgress {
   /** Approximate characters received, for the estimate if this process dies before the end. */
   readonly characters: number
@@ -45,16 +38,12 @@ export interface AnswerInProgress {
  * Receives the outcome of an attempt. Exactly one of `failed` and `ended` is called, once; after `leave` neither is.
  */
 export interface AttemptListener {
-  /** The provider has answered: the head of the client's answer is due. `length` null: unknown. */
   begin(contentType: string, length: number | null, provider: IncomingHttpHeaders): void
-  /**
-   * The call failed before anything reached the client, so another provider may be tried. `isUnclear`: the request was
-   * sent, and the provider may still be working on it.
-   */
+  /** `isUnclear`: the provider may still be working on the request. */
   failed(fault: UpstreamFault, isUnclear?: boolean): void
   /**
-   * The answer has ended. With a fault it broke off, and the client's stream is still open for a last frame.
-   * `characters`: approximate length of the model's output, for answers without usage.
+   * With a fault, the client's stream is still open for a last frame. `characters`: approximate output length, for
+   * answers without usage.
    */
   ended(reading: Reading, fault: UpstreamFault | null, firstByteAt: number, characters: number): void
 }

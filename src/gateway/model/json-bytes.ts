@@ -13,7 +13,7 @@ export function endOfString(bytes: Buffer, at: number): number {
   }
 }
 
-/** Returns the end of the JSON value that starts at `at`. Throws if it doesn't end. */
+/** Throws if the value doesn't end. */
 export function endOfValue(bytes: Buffer, at: number): number {
   const byte = bytes[at]
   if (byte === 0x22) return endOfString(bytes, at)

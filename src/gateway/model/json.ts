@@ -1,4 +1,3 @@
-/** Unvalidated JSON from outside. */
 export type Json = Record<string, unknown>
 
 export const isObject = (value: unknown): value is Json =>
@@ -8,7 +7,7 @@ export const isObject = (value: unknown): value is Json =>
 export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-/** Reads a number, which some providers send as a string; null if it isn't one. */
+/** Some providers send numbers as strings. */
 export function figureOf(value: unknown): number | null {
   const figure = typeof value === 'string' && /^\d{1,15}(?:\.\d+)?$/.test(value) ? Number(value) : value
   return typeof figure === 'number' && Number.isFinite(figure) ? figure : null
@@ -17,7 +16,6 @@ export const countOf = (value: unknown): number => Math.max(0, figureOf(value) ?
 
 export const isWord = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** Returns undefined if the text isn't JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -26,7 +24,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Removes keys whose value is undefined, so that optional fields stay absent. */
 export function compact<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>

@@ -6,10 +6,8 @@ import type { Billing } from '#core/usage.ts'
 import type { MediaAbilities, MediaKind } from '../catalogue/media.ts'
 import type { Pricing } from '../catalogue/model.ts'
 
-/** Shapes for text generation. OpenAI's and Gemini's endpoints also serve media. */
 export type TextShape = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'ollama'
 
-/** Shapes of vendors that generate or read media but no text. */
 export type MediaShape = 'elevenlabs' | 'deepgram' | 'replicate' | 'fal' | 'black-forest-labs' | 'stability'
 
 export type Shape = TextShape | MediaShape
@@ -34,7 +32,7 @@ export interface ProviderEndpoint {
   priority: number
   weight: number
   preset: string | null
-  /** What the owner knows about the handling of prompts there; absent and null mean unknown. */
+  /** Absent and null mean unknown. */
   dataPolicy?: DataPolicy
   /** The instance's own and auto-detected endpoints may have private addresses. */
   mayBePrivate: boolean
@@ -42,15 +40,12 @@ export interface ProviderEndpoint {
   dispatch?: Dispatch
   /** Key for the endpoint's health history: another address or key is another connection. Absent: no history. */
   connection?: Id
-  /** The workspace that owns it; absent: none. */
   workspaceId?: Id
   /** The provider was unreachable at the last check: all others are tried first. */
   away?: true
 }
 
-/** A request without its body. */
 export interface ProviderRequest {
-  /** The provider's name for the model. */
   model: string
   stream: boolean
 }
@@ -59,18 +54,14 @@ export interface ProviderRequest {
 export type Dispatch = (send: Send, request: ProviderRequest, handler: Dispatcher.DispatchHandler) => void
 
 export interface DataPolicy {
-  /** Prompts are stored after the answer. */
   keeps: boolean | null
-  /** Models are trained on prompts. */
   trains: boolean | null
 }
 
-/** A way to serve a model. */
 export interface Offer {
   endpoint: ProviderEndpoint
   /** The platform's ID, `provider/id`. */
   slug: string
-  /** The provider's name for the model. */
   upstreamModel: string
   contextLength: number | null
   maxOutputTokens: number | null
@@ -81,7 +72,6 @@ export interface Offer {
   pricing: Pricing | null
   priceSource: string | null
   priceDate: string | null
-  /** Present if the model generates or reads media. */
   media?: OfferedMedia
 }
 
@@ -92,7 +82,6 @@ export interface OfferedMedia {
   pricing: Pricing | null
 }
 
-/** An offer that the media routes can use. */
 export interface MediaOffer extends Offer {
   media: OfferedMedia
 }
@@ -101,7 +90,7 @@ export const isMediaOffer = (offer: Offer): offer is MediaOffer => offer.media !
 
 const mediaOffers = new WeakMap<Offer, MediaOffer>()
 
-/** Returns the offer at its media price, as the router compares it. Always the same object for the same offer. */
+/** Always the same object for the same offer. */
 export function pricedForMedia(offer: MediaOffer): MediaOffer {
   const cached = mediaOffers.get(offer)
   if (cached !== undefined) return cached
@@ -110,7 +99,6 @@ export function pricedForMedia(offer: MediaOffer): MediaOffer {
   return same
 }
 
-/** An offer as the surfaces list it. */
 export interface ListedOffer extends Offer {
   name: string
   /** ISO 8601; null: unknown. */
@@ -120,30 +108,19 @@ export interface ListedOffer extends Offer {
   modalities: { input: readonly string[]; output: readonly string[] }
 }
 
-/**
- * The gateway's interface to endpoints and models. Answers from memory where this process has the data, so that the hot
- * path doesn't wait.
- */
+/** Answers from memory where this process has the data, so that the hot path doesn't wait. */
 export interface Directory {
-  /**
-   * Returns every way to serve this model for this caller. A bare name may be served by several endpoints. Empty:
-   * unknown model.
-   */
+  /** A bare name may be served by several endpoints. Empty: unknown model. */
   offers(principal: Principal, model: string): readonly Offer[] | Promise<readonly Offer[]>
-  /** Models that this caller may use, one row per `slug`. */
   models(principal: Principal): readonly ListedOffer[] | Promise<readonly ListedOffer[]>
-  /** False for the endpoints of a workspace that the caller has left. */
+  /** False for endpoints of a workspace that the caller has left. */
   mayUse(principal: Principal, endpoint: ProviderEndpoint): boolean
-  /** Calls back when this endpoint stops serving: deleted, disabled, or its key can't be decrypted. */
+  /** Called when the endpoint is deleted, disabled, or its key can't be decrypted. */
   watch(endpoint: ProviderEndpoint, onWithdrawn: () => void): Disposable
-  /**
-   * Registers a source of endpoints in use. It is queried at each change, and calls at withdrawn endpoints are
-   * notified.
-   */
+  /** Queried at each change, to notify calls at withdrawn endpoints. */
   inUse(using: () => Iterable<EndpointUse>): void
 }
 
-/** An endpoint that is answering a call. */
 export interface EndpointUse {
   endpoint: ProviderEndpoint
   /** Called when the endpoint stops serving, possibly more than once or after the call has ended. */

@@ -18,7 +18,6 @@ const codes: Record<UpstreamFault['kind'], Code> = {
   withdrawn: 'no_route',
 }
 
-/** Converts an upstream fault to a refusal for callers within the platform; it is stored with the run or operation. */
 export function refusalOf({ kind, message, retry_after_seconds: seconds }: UpstreamFault): Refusal {
   return new Refusal(codes[kind], {
     message: storable(message),

@@ -1,4 +1,4 @@
-/** Serializes a value as valid Unicode: unpaired surrogates, in names too, become U+FFFD. */
+/** Unpaired surrogates, in names too, become U+FFFD. */
 export function wellFormedJson(value: unknown): string {
   const text = JSON.stringify(value)
   // `JSON.stringify` writes surrogate pairs unchanged, and an unpaired one as `\udXXX`.

@@ -8,12 +8,10 @@ import { effortFor, limitsOf, quirksOf } from '../wire/openai-chat/quirks.ts'
 import { type ChatQuirks, limitNames } from '../wire/shared/quirks.ts'
 import { quirksOwner } from '../providers/supports.ts'
 
-/** Fields rewritten for some providers. */
 export const adaptedNames = ['role', 'reasoning_effort', 'reasoning', 'effort', 'tool_calls', 'function'] as const
 
 const quirksByOffer = new WeakMap<Offer, ChatQuirks>()
 
-/** Returns how this offer's vendor differs from OpenAI's Chat Completions. */
 export function quirksFor(offer: Offer): ChatQuirks {
   const cached = quirksByOffer.get(offer)
   if (cached) return cached
@@ -27,9 +25,8 @@ export const limitFieldsOf = (format: PassthroughFormat, offer: Offer): readonly
   format.limitFields.length < 2 ? format.limitFields : limitsOf(quirksFor(offer), offer.capabilities)
 
 /**
- * Adapts a client's OpenAI request to what this offer's vendor accepts, where OpenAI's own format would be rejected or
- * ignored: one name for the limit, `developer` as `system`, the nearest effort, calls without arguments. Returns the
- * same body if nothing differs.
+ * Where OpenAI's own format would be rejected or ignored: one name for the limit, `developer` as `system`, the nearest
+ * effort, calls without arguments. Returns the same body if nothing differs.
  */
 export function adaptedBody(body: Body, format: PassthroughFormat, offer: Offer): Body {
   if (format.limitFields.length < 2) return body

@@ -14,13 +14,11 @@ import type { MediaEvents } from './formats/format.ts'
 const PASSED =
   /^(?:audio\/|video\/|image\/(?!svg)|application\/(?:json|x-ndjson|x-subrip)|text\/(?:plain|vtt|event-stream))/i
 
-/** Maximum bytes of a whole answer that is written as events. */
 const MOST_GATHERED = 32 << 20
 
 /** Statuses of a proxy in front of the provider, which may still be working on the request. */
 const UNCLEAR: ReadonlySet<number> = new Set([502, 504])
 
-/** Passes bytes of any kind (audio, images, JSON, events) to the client, and reads usage from the end. */
 export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchHandler {
   readonly #attempt: AttemptListener
   readonly #response: Reply
@@ -36,7 +34,6 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   /** Buffers a whole answer for a client that was already sent the head of a stream; null: not needed. */
   #whole: Buffer[] | null = null
   #wholeSize = 0
-  /** The last four characters of a stream. */
   #last = ''
   #over = false
   #stall: NodeJS.Timeout | null = null
@@ -55,7 +52,6 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
     this.#asEvents = asEvents
   }
 
-  /** True if the output so far ends inside an event. */
   get cut(): boolean {
     return this.#firstByteAt > 0 && !/(?:\n\n|\r\n\r\n|\r\r)$/.test(this.#last)
   }

@@ -3,8 +3,8 @@ import { textOfVector, vectorOfText } from '../wire/embeddings.ts'
 import type { Redraft } from './redraft.ts'
 
 /**
- * Converts vectors to the encoding that the client requested: numbers, or base64 of little-endian 32-bit floats, which
- * the vendor's own SDKs request (`encoding_format`, platform.openai.com/docs/api-reference/embeddings).
+ * The vendor's own SDKs request base64 of little-endian 32-bit floats (`encoding_format`,
+ * platform.openai.com/docs/api-reference/embeddings); not every provider supports it.
  */
 export function embeddingEncoding(encoding: unknown): Redraft {
   const isText = encoding === 'base64'

@@ -3,7 +3,7 @@ import type { PassthroughFormat } from './formats/format.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { parseJson } from '../model/json.ts'
 
-/** How much of an answer's end is kept for reading usage: enough for any provider's last events. */
+/** Enough for any provider's last events. */
 const KEPT = 8_192
 
 /** Keeps the end of a long stream by reference: at least 8 KiB if there is that much. */
@@ -22,7 +22,6 @@ export class Ending {
   }
 }
 
-/** Reads the end of a whole answer that was too long to keep: its `usage` is last. */
 export function readEnding(format: PassthroughFormat, bytes: Buffer): Reading {
   const at = bytes.lastIndexOf('"usage"')
   const start = at < 0 ? -1 : bytes.indexOf(0x7b, at)

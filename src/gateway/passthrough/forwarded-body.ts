@@ -8,22 +8,16 @@ import { wellFormedJson } from '../model/well-formed.ts'
 import { raisedLimit } from '../wire/shared/least-output.ts'
 import { takesStreamOptions } from '../providers/supports.ts'
 
-/** A client's request that passes through, and the positions of changed fields. */
 interface ForwardedRequest {
   readonly format: PassthroughFormat
   readonly body: Body
-  /** The position of the model's name in the body; null: absent. */
   readonly place: { start: number; end: number } | null
   /** OpenAI's shape only reports usage on request, so the gateway requests it for the client. */
   readonly usageEdit: Edit | null
-  /** Returns the client's body without the fields that only the gateway uses. */
   bodyFor(offer: Offer): Body
 }
 
-/**
- * Returns the client's bytes with the changed fields, in two pieces. `limit`: the output tokens covered by the
- * reservation; null: unchanged.
- */
+/** In two pieces. `limit`: the output tokens covered by the reservation; null: unchanged. */
 export function forwardedBody(
   request: ForwardedRequest,
   { offer, variant }: Candidate,

@@ -6,7 +6,6 @@ import type { Upstream } from '../providers/upstream.ts'
 const MOST_KNOWN = 256
 const headerSets = new WeakMap<Upstream, Map<string, readonly string[]>>()
 
-/** Builds the headers of a provider request: the endpoint's own, and those of the client that matter there. */
 export function forwardedHeaders(
   clientHeaders: IncomingHttpHeaders,
   upstream: Upstream,
@@ -38,7 +37,7 @@ export function forwardedHeaders(
   return cached
 }
 
-/** Returns the query to forward, without parameters that may carry the caller's key. */
+/** Without parameters that may carry the caller's key. */
 export function forwardedQuery(url: string): string {
   const mark = url.indexOf('?')
   if (mark < 0) return ''

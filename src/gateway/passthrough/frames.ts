@@ -24,12 +24,10 @@ export class Frames {
   /** First bytes that may be a byte order mark; null: decided. */
   #start: Buffer | null = Buffer.alloc(0)
   readonly #ending = new Ending()
-  /** Bytes of whole events so far. */
   bytes = 0
   /** The output ends inside an event that was too large to hold. */
   cut = false
 
-  /** Returns the whole events that this piece completes, or null. */
   push(piece: Buffer): Buffer | null {
     const chunk = this.#lines(piece)
     if (chunk.length === 0) return null
@@ -58,7 +56,6 @@ export class Frames {
     return this.#keep(joinDataLines(out))
   }
 
-  /** Returns the rest of a stream without a final blank line. */
   rest(): Buffer | null {
     if (this.#start !== null && this.#start.length > 0) {
       this.#held.push(this.#start)
@@ -90,7 +87,6 @@ export class Frames {
     return out
   }
 
-  /** Returns the bytes with LF line ends and without a byte order mark. */
   #lines(piece: Buffer): Buffer {
     const chunk = this.#start === null ? piece : this.#withoutMark(piece)
     if (!this.#afterCr && !chunk.includes(CR)) return chunk
@@ -113,7 +109,7 @@ export class Frames {
     return chunk.subarray(0, BOM.length).equals(BOM) ? chunk.subarray(BOM.length) : chunk
   }
 
-  /** Returns the end of the last whole event in the chunk; 0 if none ends here. */
+  /** 0 if no event ends here. */
   #boundary(chunk: Buffer): number {
     const at = chunk.lastIndexOf('\n\n')
     if (at >= 0) return at + 2

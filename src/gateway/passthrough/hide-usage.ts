@@ -1,7 +1,4 @@
-/**
- * Removes the usage event from an OpenAI stream, for a client that didn't request it: the gateway did. Whole events in,
- * whole events out; everything else stays unchanged.
- */
+/** For a client that didn't request usage: the gateway did. Whole events in, whole events out. */
 export function hideUsage(events: Buffer): Buffer {
   const pieces: Buffer[] = []
   let from = 0
@@ -26,7 +23,7 @@ export function hideUsage(events: Buffer): Buffer {
   return Buffer.concat([...pieces, rest])
 }
 
-/** True if a colon and an opening brace follow; most chunks have `"usage":null`. */
+/** Most chunks have `"usage":null`. */
 function holdsObject(bytes: Buffer, at: number): boolean {
   while (bytes[at] === 0x20) at++
   if (bytes[at] !== 0x3a) return false
@@ -35,7 +32,6 @@ function holdsObject(bytes: Buffer, at: number): boolean {
   return bytes[at] === 0x7b
 }
 
-/** Returns where the last of these events starts, which is incomplete. */
 function startOfEvent(events: Buffer): number {
   const start = events.lastIndexOf('\n\n')
   return start < 0 ? 0 : start + 2

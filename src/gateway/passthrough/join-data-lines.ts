@@ -9,7 +9,6 @@ export function joinDataLines(events: Buffer): Buffer {
   return hasSeveral(events) ? Buffer.from(joinLines(events.toString())) : events
 }
 
-/** True if a data line follows another one. */
 function hasSeveral(events: Buffer): boolean {
   for (let at = events.indexOf('\ndata'); at > 0; at = events.indexOf('\ndata', at + 1)) {
     if (events[at - 1] === LF) continue
@@ -21,7 +20,6 @@ function hasSeveral(events: Buffer): boolean {
 
 function joinLines(events: string): string {
   const out: string[] = []
-  /** The position of the event's data in `out`. */
   let data = -1
   for (const line of events.split('\n')) {
     if (line === '') data = -1

@@ -1,13 +1,11 @@
 /** Edits an answer that otherwise passes unchanged. Whole events and whole answers in and out. */
 export interface Redraft {
   events(events: Buffer): Buffer
-  /** Absent: a whole answer stays unchanged. */
   whole?(answer: Buffer): Buffer
   /** True if a large answer with this beginning must be buffered; absent: large ones pass as they arrive. */
   wantsWhole?(start: Buffer): boolean
 }
 
-/** Combines redrafts, one after the other. */
 export function inTurn(redrafts: readonly Redraft[]): Redraft {
   const wholes = redrafts.filter(({ whole }) => whole !== undefined)
   return {

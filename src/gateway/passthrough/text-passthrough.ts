@@ -18,33 +18,28 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
  * A whole JSON answer up to this size is read before it is forwarded, so that a truncated one can be retried elsewhere.
  */
 const READ_FIRST = 1 << 20
-/** Maximum bytes of an answer that must be rewritten. */
 const MOST_GATHERED = 32 << 20
 /** Maximum bytes read of an error; more adds nothing. */
 export const ERROR_BODY = 65_536
 /** A client that doesn't read for this long is disconnected. */
 export const STALL_MS = 300_000
 
-/** The part of a stream's beginning that is read for the input's usage. */
 const HEAD = 4096
-/** An error after only comments and pings. */
 const ERROR_FIRST =
   /^(?:\s|:[^\n]*\n|event: ?ping\n|data:[ \t]*\{\s*"type"\s*:\s*"ping"[^\n]*\n)*(?:event: ?error\b|data:[ \t]*\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))/
-/** Maximum bytes of comments held until an answer starts. */
 const MOST_UNSAID = 65_536
 
 const NO_FRAMES = new Frames()
 
 type Mode = 'head' | 'error' | 'whole' | 'large' | 'events'
 
-/** Passes one provider's answer to the client unchanged, and reads usage and errors from it. */
+/** Passes one answer to the client unchanged, and reads usage and errors from it. */
 export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHandler {
   readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #format: PassthroughFormat
   readonly #streaming: boolean
   readonly #redraft: Redraft | null
-  // Created when the answer needs them.
   #frames: Frames = NO_FRAMES
   #ending: Ending | null = null
   #controller: Dispatcher.DispatchController | null = null
@@ -75,7 +70,6 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     this.#redraft = redraft
   }
 
-  /** True once the client has received a byte. */
   get begun(): boolean {
     return this.#mode === 'large' || (this.#mode === 'events' && this.#firstByteAt > 0)
   }
@@ -253,7 +247,6 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     return isObject(json) ? this.#format.readWhole(json) : null
   }
 
-  /** True if an answer beyond the usual size is buffered to its end. */
   #gathers(controller: Dispatcher.DispatchController): boolean {
     this.#gathered ??= this.#redraft?.wantsWhole?.(Buffer.concat(this.#parts)) === true
     if (!this.#gathered || this.#size <= MOST_GATHERED) return this.#gathered
@@ -277,7 +270,6 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     return readFault(this.#status, this.#headers, Buffer.concat(this.#parts).toString())
   }
 
-  /** Aborts an unreadable answer. */
   #refuse(controller: Dispatcher.DispatchController, why: UpstreamFault): void {
     if (this.#over) return
     this.#parts = []
@@ -296,7 +288,6 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
     if (this.#resume) this.#response.off('drain', this.#resume)
   }
 
-  /** The characters written by the model so far, counted at the end. */
   get characters(): number {
     // A large answer counts fully as text if its format produces text.
     if (this.#mode === 'large') return this.#format.limitFields.length > 0 ? this.#size : 0
@@ -308,19 +299,14 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
 const withoutComments = (events: string): string =>
   events.startsWith(':') || events.includes('\n:') ? events.replaceAll(/^:[^\n]*\n/gm, '') : events
 
-/** True if events contain more than keep-alives. */
 const speaks = (events: string): boolean => /^data:[ \t]*(?!\{\s*"type"\s*:\s*"ping")[^ \t\n]/m.test(events)
 
-/** True if the last lines of a stream are a whole event without its end. */
 function isWhole(rest: Buffer): boolean {
   const data = eventsFromEnd(rest.toString()).next().value
   return data === '[DONE]' || isObject(parseJson(data ?? ''))
 }
 
-/**
- * Converts an error of undici or the network to a fault that names no address. `begun`: the head of an answer had
- * arrived.
- */
+/** Names no address. `begun`: the head of an answer had arrived. */
 export function faultOf(error: Error & { code?: string; cause?: unknown }, hasHead = false): UpstreamFault {
   if (error instanceof TransportFailed) return error.fault
   switch (error.code) {

@@ -3,7 +3,6 @@ import type { Shape } from '../model/offer.ts'
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../model/json.ts'
 import type { Redraft } from './redraft.ts'
 
-/** A call in an answer, and the field with its ID. */
 interface CallId {
   key: string
   holder: Json
@@ -13,7 +12,6 @@ interface CallId {
 interface Calls {
   /** Answers and events without it contain no call ID. */
   word: string
-  /** Finds the calls in an answer or event. */
   in(json: Json): CallId[]
 }
 
@@ -60,9 +58,9 @@ const byShape: Partial<Record<Shape, Calls>> = {
 }
 
 /**
- * Makes call IDs of a passing answer unique in its conversation: model servers of every shape count from 0 in every
- * answer, and clients pair calls with results by ID alone. `request`: the client's body with the IDs of the
- * conversation. Answers without a repeated ID stay byte for byte the same.
+ * Model servers of every shape count from 0 in every answer, and clients pair calls with results by ID alone.
+ * `request`: the client's body with the IDs of the conversation. Answers without a repeated ID stay byte for byte the
+ * same.
  */
 export function uniqueCalls(shape: Shape, request: Buffer): Redraft | null {
   const calls = byShape[shape]
@@ -79,7 +77,6 @@ export function uniqueCalls(shape: Shape, request: Buffer): Redraft | null {
     return name
   }
 
-  /** Returns the same text if nothing changes. */
   function renameIds(text: string): string {
     if (!text.includes(calls!.word)) return text
     const json = parseJson(text)

@@ -4,7 +4,6 @@ import type { Send } from '#infra/http-client/send.ts'
 import type { Upstream } from './upstream.ts'
 import type { ProviderRequest } from '../model/offer.ts'
 
-/** Sends a request of the upstream's shape, through its transport if it has one. Errors arrive at the handler. */
 export function dispatch(
   outbound: Outbound,
   { transport, dispatch: own }: Upstream,
@@ -30,7 +29,6 @@ function inOne({ lead = '', body, ...rest }: Send): Send {
   return { ...rest, body: lead === '' ? body : Buffer.concat([Buffer.from(lead, 'latin1'), Buffer.from(body ?? '')]) }
 }
 
-/** The controller for a caller whose request was never sent. */
 const NONE: Dispatcher.DispatchController = {
   aborted: true,
   paused: false,

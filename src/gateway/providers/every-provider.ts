@@ -31,10 +31,10 @@ import { replicate } from './media/replicate.ts'
 import { stability } from './media/stability.ts'
 import type { Provider } from './provider.ts'
 
-/** Providers that generate or read media but no text. Each has its own shape of the same name. */
+/** Each has its own shape of the same name. */
 export const mediaProviders: readonly Provider[] = [elevenlabs, deepgram, replicate, fal, blackForestLabs, stability]
 
-/** All known providers, in the order of the preset list. */
+/** In the order of the preset list. */
 export const everyProvider: readonly Provider[] = [
   openai,
   anthropic,
@@ -69,6 +69,6 @@ const byId = new Map(everyProvider.map((provider) => [provider.id, provider]))
 /** Null: the endpoint has no preset, or a removed one. */
 export const providerOf = (id: string | null): Provider | null => (id === null ? null : (byId.get(id) ?? null))
 
-/** IDs of providers with a property, precomputed because it is looked up on every call. */
+/** Precomputed, because it is looked up on every call. */
 export const idsWhere = (holds: (provider: Provider) => boolean | undefined): ReadonlySet<string | null> =>
   new Set(everyProvider.filter(holds).map(({ id }) => id))

@@ -10,7 +10,6 @@ const NONE: readonly Loss[] = []
 /** True if requests to the endpoint are wrapped in another format, even in its own shape. */
 export const isWrapped = ({ preset }: ProviderEndpoint): boolean => wrapping.has(preset)
 
-/** Fields of a client's own bytes that don't reach the provider. */
 export const lossesOnTheWay = (
   endpoint: ProviderEndpoint,
   body: Body,

@@ -1,4 +1,3 @@
-/** How an OpenAI-shaped provider's image requests differ from OpenAI's. */
 export interface ImageQuirks {
   /**
    * How images to edit are sent: a form at `/images/edits` (OpenAI's way), JSON there, one in `image_url` of an
@@ -12,13 +11,11 @@ export interface ImageQuirks {
   masks?: boolean
   /** The value of `response_format` for images inside the answer. */
   base64?: string
-  /** Images per request. */
   most?: number
   /** The provider is called at `/workflows/<model>/text_to_image`, which returns the image itself. */
   workflows?: true
 }
 
-/** How a provider's speech requests differ from OpenAI's. */
 export interface SpeechQuirks {
   /** Supported formats; the first replaces all others. */
   formats?: readonly ('mp3' | 'wav' | 'opus' | 'aac' | 'flac' | 'pcm')[]
@@ -26,9 +23,7 @@ export interface SpeechQuirks {
   voice?: string | null
 }
 
-/** How a provider's transcription requests differ from OpenAI's. */
 export interface TranscriptionQuirks {
-  /** Relative to its base URL. */
   path?: string
   /** Serves one model and accepts no model name. */
   unnamedModel?: true
@@ -39,6 +34,5 @@ export interface MediaQuirks {
   image?: ImageQuirks | null
   speech?: SpeechQuirks | null
   transcription?: TranscriptionQuirks | null
-  /** The jobs of `/videos`. */
   video?: null
 }

@@ -1,7 +1,6 @@
 import type { Offer, Shape } from '../model/offer.ts'
 import { everyProvider } from './every-provider.ts'
 
-/** Chat Completions parameters that every model supports, in OpenRouter's names. */
 const EVERYWHERE = ['max_tokens', 'temperature', 'top_p', 'stop']
 const SAMPLING = ['seed', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty']
 const OTHERS = ['logit_bias', 'logprobs', 'top_logprobs', 'n', 'prediction', 'verbosity']
@@ -21,7 +20,6 @@ const UNKNOWN: Readonly<Partial<Record<Shape, ReadonlySet<string>>>> = {
   ollama: new Set(['logit_bias', 'n', 'prediction', 'verbosity', 'top_k', ...LOCAL]),
 }
 
-/** Parameters of its own shape that a provider rejects, by its ID. */
 const refusedByProvider = new Map(
   everyProvider.flatMap(({ id, refusedParameters: names }) => (names === undefined ? [] : [[id, new Set(names)]])),
 )
@@ -39,13 +37,11 @@ export function supportsParameter({ endpoint, capabilities }: Offer, parameter: 
   return !(refusedByProvider.get(endpoint.preset ?? '') ?? UNKNOWN[endpoint.shape])?.has(parameter)
 }
 
-/** Returns the parameters of a request that some providers don't support. */
 export function parametersIn(json: Record<string, unknown>): string[] {
   const names = [...SAMPLING, ...OTHERS, ...EVERYWHERE, ...Object.values(BY_CAPABILITY).flat()]
   return names.filter((name) => json[name] !== undefined && json[name] !== null)
 }
 
-/** The parameters that OpenRouter lists as `supported_parameters`. */
 export const supportedParameters = (offer: Offer): string[] =>
   [...EVERYWHERE, ...SAMPLING, ...OTHERS, ...Object.values(BY_CAPABILITY).flat()].filter((name) => {
     const capability = capabilityFor.get(name)

@@ -5,7 +5,6 @@ import type { MediaQuirks } from './media-quirks.ts'
 import type { ProviderQuirks } from '../wire/shared/quirks.ts'
 import type { Transport } from './transport/transport.ts'
 
-/** A fact about a provider without a source. No decision depends on it. */
 export type Unknown =
   | 'reportsCost'
   | 'needsKey'
@@ -20,8 +19,8 @@ export type Unknown =
   | 'list of models'
 
 /**
- * The facts about a provider, each with its source in a comment. An absent field means no known difference from the
- * shape's own vendor; facts known to be unknown are listed in `unknown`.
+ * Each fact has its source in a comment. An absent field means no known difference from the shape's own vendor; facts
+ * known to be unknown are listed in `unknown`.
  */
 export interface Provider extends ProviderQuirks {
   id: string
@@ -31,81 +30,71 @@ export interface Provider extends ProviderQuirks {
   baseUrl: string | null
   /** Null: depends on the server's setup. */
   needsKey: boolean | null
-  /** Lower-case headers for credentials; an endpoint's own header may replace the key. */
+  /** An endpoint's own header may replace the key. */
   keyHeaders: readonly string[]
-  /** The header for the key, if it isn't the shape's; null: the key itself is never sent. */
+  /** Set if it isn't the shape's; null: the key itself is never sent. */
   keyHeader?: string | null
   /** True if its answers report the cost in USD. Null: no source. */
   reportsCost: boolean | null
-  /** The provider in the catalog with its models and prices. Null: it is queried for its models. */
+  /** Null: the provider is queried for its models. */
   catalogue: string | null
   /** Runs on the operator's hardware: its models cost 0. */
   local: boolean
-  /** `<env>_API_KEY` and `<env>_BASE_URL` make it the instance's provider. */
   env: string | null
-  /** Relative to `baseUrl`: a path that requires a valid key, if the list of models doesn't. */
+  /** A path that requires a valid key, if the list of models doesn't. */
   keyCheck: string | null
   /** The end of `baseUrl` that `keyCheck` replaces, if that belongs to another API version. */
   keyCheckBeside?: string
-  /** A domain whose https hosts also receive the key, besides the address's own origin. */
+  /** A domain whose https hosts also receive the key. */
   keyDomain?: string
-  /** True if it lists its models at the address where it serves. */
   lists: boolean
   /** Serves all its models in both of OpenAI's shapes under one address. */
   bothOpenaiShapes?: true
-  /** An aggregator: routes among other providers itself, and receives the caller's constraints. */
+  /** An aggregator: routes among other providers itself. */
   relays?: true
   /** Fetches nothing from URLs in a request. */
   fetchesNothing?: true
   /** Converts requests of its own shape to another format, which drops some fields. */
   wraps?: true
-  /** The transport for its requests, if they aren't sent unchanged. `base` is the address's path. */
   transport?(endpoint: ProviderEndpoint, base: string): Transport | null
   /** True if a model is only reachable by Converse, at an endpoint of the shape `anthropic-messages`. */
   converses?(upstreamModel: string): boolean
-  /** True if a catalog model is served in this shape; absent: all are. */
   serves?(shape: Shape, upstreamModel: string): boolean
-  /** A request for a nonexistent model, to check a key; null: the shape's own. */
+  /** A request for a nonexistent model; null: the shape's own. */
   keyProbe?(shape: Shape, model: string): { path: string; body: object } | null
-  /** Parameters in OpenRouter's names that its own shape has but the provider rejects. */
   refusedParameters?: readonly string[]
   /** Cache marks in OpenRouter's format have their own field. */
   cacheBreakpoints?: true
-  /** The reasoning format of this model, in OpenRouter's terms. */
   thoughtsOf?(upstreamModel: string): string | undefined
   /**
    * Fields that select a price, with the values that cost no more than the model's price; an empty list: no known
-   * value. Absent, whole or per field: as at the shape's own vendor, and `price tiers` are unknown.
+   * value. Absent: as at the shape's own vendor.
    */
   plainPrices?: Readonly<Record<string, readonly string[]>>
   /** Fields that invoke another model or a lookup at a different price than the model's. */
   pricedApart?: readonly string[]
-  /** How its media requests differ from OpenAI's; absent: not at all. */
   media?: MediaQuirks
-  /** How to recognize it among the servers on this machine. */
   engine?: LocalEngine
   unknown: readonly Unknown[]
 }
 
-/** A server that is detected on this machine, at its default port. */
 export type LocalEngine = ListingEngine | PagedEngine
 
-/** Serves one model, and has a page instead of a list. */
+/** Has a page instead of a list of models. */
 export interface PagedEngine {
-  /** The page at its base URL. `says`: text that no other server's page contains; `model`: the model's name here. */
+  /** `says`: text that no other server's page contains. */
   page: { path: string; says: string; model: string }
 }
 
 export interface ListingEngine {
   /** Where it lists its models: at its base URL, or beside `/v1`. */
   list: { path: string; beside: 'base' | 'v1' }
-  /** True if a row of the list has the server's own mark. Any server may answer at this port. */
+  /** Any server may answer at this port, so a row must have the server's own mark. */
   isIts(row: Json): boolean
-  /** Additional facts of a row, in the terms of OpenAI's list; absent: none. */
   read?(row: Json): { row?: Json; capabilities?: string[]; embeds?: boolean; kind?: MediaKind }
 }
 
-/** A cloud that speaks OpenAI's Chat Completions and takes a key; `more`: its differences. */
+/** `more`: its differences from OpenAI's Chat Completions. */
 export const cloud = (
   id: string,
   name: string,
@@ -128,7 +117,6 @@ export const cloud = (
   ...more,
 })
 
-/** A server on the operator's own hardware. */
 export const local = (
   id: string,
   name: string,

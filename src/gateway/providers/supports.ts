@@ -16,7 +16,6 @@ type EndpointKind = Pick<ProviderEndpoint, 'preset' | 'shape'>
 const both = idsWhere((provider) => provider.bothOpenaiShapes)
 const isOpenai = (shape: Shape): boolean => shape === 'openai-chat' || shape === 'openai-responses'
 
-/** True if bytes of this shape can be sent to the endpoint unchanged. */
 export function supportsShape({ shape: own, preset }: EndpointKind, shape: Shape): boolean {
   if (own === shape) return true
   return both.has(preset) && isOpenai(own) && isOpenai(shape)
@@ -24,7 +23,6 @@ export function supportsShape({ shape: own, preset }: EndpointKind, shape: Shape
 
 const converses = new Map(everyProvider.map(({ id, converses: asks }) => [id, asks]))
 
-/** True for models that are only reachable by Converse. */
 export const usesConverse = ({ endpoint: { preset, shape }, upstreamModel }: Offer): boolean =>
   shape === 'anthropic-messages' && preset !== null && converses.get(preset)?.(upstreamModel) === true
 
@@ -34,27 +32,20 @@ const vendors = new Set(mediaProviders.map(({ id }) => id))
 const vendorOf = ({ preset, shape }: EndpointKind): string | null =>
   shape === ollama.shape ? ollama.id : (preset ?? (vendors.has(shape) ? shape : null))
 
-/**
- * Returns the provider whose quirks apply: an endpoint with Ollama's shape is Ollama, whatever its preset. Null:
- * unknown.
- */
+/** An endpoint with Ollama's shape is Ollama, whatever its preset. Null: unknown. */
 export const quirksOwner = (endpoint: EndpointKind): Provider | null => providerOf(vendorOf(endpoint))
 
 const relaying = idsWhere((provider) => provider.relays)
 
-/** True for providers that route among other providers themselves and receive the caller's constraints. */
 export const isAggregator = ({ endpoint }: { endpoint: Pick<ProviderEndpoint, 'preset'> }): boolean =>
   relaying.has(endpoint.preset)
 
 const silent = idsWhere(({ chat }) => chat?.some(({ streamOptions }) => streamOptions === false))
 
-/** True if usage can be requested in streams. */
 export const takesStreamOptions = (endpoint: EndpointKind): boolean => !silent.has(vendorOf(endpoint))
 
-/** Providers that reject messages with unknown fields. */
 const averse = idsWhere(({ chat }) => chat?.some(({ refusesReasoning }) => refusesReasoning))
 
-/** True if the provider would reject these messages because of reasoning that the client sends back. */
 export const refusesHistory = (endpoint: EndpointKind, body: Body): boolean =>
   averse.has(vendorOf(endpoint)) && holdsReasoning(body)
 
@@ -70,7 +61,6 @@ export function cacheMarkSupport(endpoint: EndpointKind): CacheMarkSupport {
 
 const reporting = idsWhere(({ reportsCost }) => reportsCost === true)
 
-/** Returns an answer's cost in USD, if its provider is known to report it. */
 export const reportedBy = ({ preset }: Pick<ProviderEndpoint, 'preset'>, usd: number | undefined): number | undefined =>
   reporting.has(preset) ? usd : undefined
 
@@ -82,9 +72,7 @@ const vendorOfShape: Readonly<Partial<Record<Shape, Provider>>> = {
   ollama,
 }
 
-/** Fields that select a price at any provider. */
 const priceFields = [...new Set(everyProvider.flatMap(({ plainPrices = {} }) => Object.keys(plainPrices)))]
-/** Fields that select a price or another model at any provider. */
 export const priceNames: readonly string[] = [
   ...new Set([...priceFields, ...everyProvider.flatMap(({ pricedApart = [] }) => pricedApart)]),
 ]
@@ -94,7 +82,7 @@ const anybodysPrices = Object.assign({}, ...everyProvider.map(({ plainPrices = {
   readonly string[]
 >
 
-/** Yields the fields that select a price, each with the values that cost no more than the model's price. */
+/** Each field with the values that cost no more than the model's price. */
 export function* plainPricesOf({ preset, shape }: EndpointKind): Generator<[field: string, words: readonly string[]]> {
   for (const field of priceFields)
     yield [
@@ -103,7 +91,7 @@ export function* plainPricesOf({ preset, shape }: EndpointKind): Generator<[fiel
     ]
 }
 
-/** Yields the fields that incur another model's or service's price, with the vendor's name. */
+/** Each field with the vendor's name. */
 export function* pricedApartBy({ preset, shape }: EndpointKind): Generator<[field: string, vendor: string]> {
   const own = providerOf(preset)
   for (const vendor of new Set([own ?? vendorOfShape[shape], vendorOfShape[shape]]))
@@ -116,6 +104,5 @@ const byShape: Partial<Record<Shape, string>> = {
   'openai-responses': RESPONSES_FORMAT,
 }
 
-/** Returns the format of an answer's reasoning, or `unknown`. */
 export const formatOf = ({ endpoint: { preset, shape }, upstreamModel }: Offer): string =>
   byShape[shape] ?? providerOf(preset)?.thoughtsOf?.(upstreamModel) ?? 'unknown'

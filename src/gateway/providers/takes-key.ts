@@ -1,9 +1,6 @@
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { quirksOwner } from './supports.ts'
 
-/**
- * True if a URL named by the provider may be called with the endpoint's key: its own origin, or a host of its domain.
- */
 export function takesKey(endpoint: ProviderEndpoint, url: URL): boolean {
   const own = URL.parse(endpoint.baseUrl)
   if (own === null || url.username !== '' || url.password !== '') return false

@@ -4,21 +4,17 @@ import { type Transport, ENDPOINT_SETTING } from './transport/transport.ts'
 import { credentialOf } from './transport/credential.ts'
 import type { Dispatch, ProviderEndpoint, Shape } from '../model/offer.ts'
 
-/** The constant properties of a provider endpoint for calls. */
 export interface Upstream {
   origin: string
-  /** The base of a format's paths. */
   base: string
-  /** Name, value, …, including the key. Only sent to this origin. */
+  /** Name, value, …, including the key. */
   headers: readonly string[]
   /** Lower-case names that a caller's own headers must not override. */
   names: ReadonlySet<string>
   mayBePrivate: boolean
-  /** The credential identifier for connection reuse, as in `Send`. */
+  /** As in `Send`. */
   credential: string
-  /** Wraps its requests; null: they are sent unchanged. */
   transport: Transport | null
-  /** Sends its requests other than by HTTP; null: by HTTP. */
   dispatch: Dispatch | null
 }
 
@@ -40,7 +36,6 @@ function readUpstream(endpoint: ProviderEndpoint): Upstream {
   const path = url.pathname.replace(/\/+$/, '')
   const headers = new Map([
     ['content-type', 'application/json'],
-    // Usage is read from the passing answer.
     ['accept-encoding', 'identity'],
   ])
   const base = basePath(shape, path)
@@ -65,7 +60,6 @@ function readUpstream(endpoint: ProviderEndpoint): Upstream {
 
 interface KeyHeader {
   name: string
-  /** The prefix of the key in the header's value. */
   before: string
 }
 

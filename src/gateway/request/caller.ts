@@ -6,13 +6,11 @@ import { type Principal, membershipIn } from '#core/principal.ts'
 import { atLeast } from '#core/scopes.ts'
 import { countedAs } from '#pipeline/admit.ts'
 
-/** What the gateway knows about a principal. */
 export interface Caller {
   principal: Principal
-  /** The rate limit's ID: the key's, so that one key of an account can't starve the others. */
+  /** The key's, so that one key of an account can't starve the others. */
   limitId: Id
   payer: Payer
-  /** True if the account may run models in the key's workspace. */
   mayRun: boolean
 }
 
@@ -43,7 +41,6 @@ function mayRunIn(principal: Principal, workspaceId: Id): boolean {
   )
 }
 
-/** Refuses with 403 if the key's owner may not run models in its workspace. */
 export function checkMayRun({ mayRun }: Caller): void {
   if (!mayRun)
     refuse('insufficient_role', {

@@ -1,4 +1,4 @@
-/** Writes headers as comments of a stream: name, value, …; those without a value are left out. */
+/** Name, value, …; headers without a value are left out. */
 export function comments(headers: readonly string[]): string {
   let text = ''
   for (let i = 0; i < headers.length; i += 2)
@@ -6,6 +6,5 @@ export function comments(headers: readonly string[]): string {
   return `${text}\n`
 }
 
-/** Writes an error as the last event, for routes whose streams have no error event. */
 export const errorEvent = (body: object): string =>
   `event: error\ndata: ${JSON.stringify({ type: 'error', ...body })}\n\n`

@@ -5,7 +5,6 @@ import type { Id } from '#core/ids.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import { refusalOf } from '../model/refusal.ts'
 
-/** The request as it is logged. */
 export interface RequestFacts {
   /** Null: an internal call, for example by a run. */
   path: string | null
@@ -14,7 +13,6 @@ export interface RequestFacts {
   bytes: number | null
 }
 
-/** The source of a logged request. */
 export interface Asker {
   readonly id: Id
   readonly payer: Payer
@@ -44,7 +42,6 @@ export function askerOf(asker: Asker) {
   }
 }
 
-/** Logs a request that was refused before any provider was tried. */
 export function refusedEntry(asker: Asker, failure: unknown, status: number): LoggedRequest {
   const { code, message } = faultWords(failure)
   return {
@@ -64,13 +61,11 @@ export function refusedEntry(asker: Asker, failure: unknown, status: number): Lo
 export interface FaultWords {
   code: string
   message: string
-  /** The status of the answer to the caller. */
   answered: number
-  /** The provider's own status. */
   status: number | null
 }
 
-/** Returns an error's message for the log; only messages meant for callers. */
+/** Only messages meant for callers. */
 export function faultWords(failure: unknown): FaultWords {
   if (failure instanceof Refusal)
     return { code: failure.code, message: failure.message, answered: failure.status, status: null }

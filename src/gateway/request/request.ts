@@ -16,14 +16,13 @@ import { type RequestFacts, refusedEntry } from './logged.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { EndpointUse, ProviderEndpoint } from '../model/offer.ts'
 
-/** The largest accepted body. */
 const LARGEST_BODY = 32 << 20
 const RUN = { limit: 'inference', scope: 'gateway:run' } as const
 const READ = { limit: 'reads', scope: 'gateway:run' } as const
 
 /**
- * A request to a surface, from its head to the end of its answer. Callbacks instead of promises, so that steps with
- * available data run at once. Anything thrown is answered in the surface's own error format.
+ * Callbacks instead of promises, so that steps with available data run at once. Anything thrown is answered in the
+ * surface's own error format.
  */
 export class GatewayRequest implements AdmittedCaller, OpenRequest {
   readonly gateway: Gateway
@@ -38,19 +37,15 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
    */
   readonly head: string[]
   caller!: Caller
-  /** The model named in the body, once it was read. */
   model: string | null = null
-  /** The client disconnected, or its answer has ended. */
   closed = false
   #flight: Disposable | null = null
-  /** The share of the body budget, held while its bytes are in memory. */
   #share: Disposable | null = null
   #watch: Disposable | null = null
   #onLeave: (() => void) | null = null
   #tell: ((failure: Refusal) => void) | null = null
   #uses: (() => Iterable<EndpointUse>) | null = null
   #slow: NodeJS.Timeout | undefined
-  /** True for model calls: their end is logged. */
   #runs = false
   #bytes: number | null = null
   place = -1
@@ -77,7 +72,6 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
       this.head.push('x-client-request-id', clientRequestId)
   }
 
-  /** Admits the caller, then runs `work`. */
   enter(operation: Operation, work: () => void): void {
     this.response.on('close', () => this.#close())
     const runs = operation === 'generate' || operation === 'count_tokens' || operation === 'begin_video'
@@ -109,7 +103,6 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     else next(value)
   }
 
-  /** Reads the whole body within the size limit. */
   readBody(next: (bytes: Buffer) => void): void {
     const { incoming } = this
     const { 'content-length': length, 'content-encoding': encoding } = incoming.headers
@@ -157,14 +150,13 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     })
   }
 
-  /** The request for the log, without query values: they may be secrets. */
+  /** Without query values: they may be secrets. */
   asked(): RequestFacts {
     const path = this.incoming.url!
     const mark = path.indexOf('?')
     return { path: mark < 0 ? path : path.slice(0, mark), model: this.model, bytes: this.#bytes }
   }
 
-  /** Releases the body once nobody reads it anymore. */
   leaveBody(): void {
     if ('whole' in this.incoming) this.incoming.done()
     this.#share?.[Symbol.dispose]()
@@ -174,7 +166,6 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     return refuse('payload_too_large', { message: 'The body is larger than 32 MiB.' })
   }
 
-  /** Runs `work`; an error fails the request. */
   attempt(work: () => void): void {
     try {
       work()
@@ -184,8 +175,8 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   }
 
   /**
-   * Calls `leave` when the client disconnects before the end of the answer or loses access to the stream; then `tell`,
-   * if the client can still receive the reason. `uses`: the endpoints that are answering.
+   * `leave` is called when the client disconnects or loses access to the stream; then `tell`, if it can still receive
+   * the reason. `uses`: the endpoints that are answering.
    */
   onLeave(leave: () => void, tell?: (failure: Refusal) => void, uses?: () => Iterable<EndpointUse>): void {
     if (this.closed) return leave()
@@ -200,7 +191,6 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     return this.#uses?.() ?? []
   }
 
-  /** The server shuts down during the answer. */
   interrupt(failure: Refusal): void {
     const [leave, tell] = [this.#onLeave, this.#tell]
     this.over()
@@ -209,10 +199,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     else this.fail(failure)
   }
 
-  /**
-   * Marks the answer as complete: a client that disconnects now misses nothing. Releases its resources before the
-   * connection's next request.
-   */
+  /** A client that disconnects now misses nothing. Releases resources before the connection's next request. */
   over(): void {
     this.#onLeave = null
     this.#tell = null
@@ -224,8 +211,8 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   }
 
   /**
-   * Ends the stream if the caller's key is revoked or loses its scope, the caller leaves the workspace that owns the
-   * endpoint, or the endpoint is disabled.
+   * Ends the stream if the key is revoked or loses its scope, the caller leaves the workspace that owns the endpoint,
+   * or the endpoint is disabled.
    */
   watchRights(serving: ProviderEndpoint): void {
     const rights = new StreamRights(this, serving)
@@ -249,10 +236,7 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
     if (!('whole' in this.incoming)) boundRemainder(this.incoming)
   }
 
-  /**
-   * Writes a refusal, an upstream fault, or an internal error as the surface does. `lastEvent` writes it into an event
-   * stream whose head was already sent.
-   */
+  /** `lastEvent` writes the error into an event stream whose head was already sent. */
   fail(
     failure: Refusal | UpstreamFault | unknown,
     headers: Record<string, string> = {},
@@ -293,7 +277,6 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   }
 }
 
-/** Watches the access to a stream in progress. */
 class StreamRights extends RightsWatch {
   readonly #response: Reply
   readonly #directory: Gateway['directory']

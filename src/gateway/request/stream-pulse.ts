@@ -3,14 +3,10 @@ import type { GatewayRequest } from './request.ts'
 interface PulseOptions {
   /** Headers of a head that is sent before its provider is known: name, value, … */
   head?: readonly string[]
-  /** True if the output so far ends inside an event, so nothing may follow it. */
   isCut?: () => boolean
 }
 
-/**
- * Keeps an idle event stream open while its provider works, by the surface's comments or pings. The first one sends the
- * head.
- */
+/** Keeps an idle event stream open by the surface's comments or pings. The first one sends the head. */
 export class StreamPulse implements Disposable {
   readonly #timer: NodeJS.Timeout
 

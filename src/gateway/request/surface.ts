@@ -21,36 +21,26 @@ export type Operation =
   | 'account'
   | 'stored'
 
-/** The routing that a request demands, in the surface's own terms. */
 export interface Demands extends Preferences {
   /** The models in the order they are tried; never empty. */
   models: readonly string[]
-  /**
-   * Returns the body for this offer. `unserved`: requested models without a provider here; an aggregator may know them.
-   */
+  /** `unservedModels`: requested models without a provider here; an aggregator may know them. */
   bodyFor(offer: Offer, unservedModels: readonly string[]): Body
-  /** Fields that this offer doesn't support. */
   lossesTo(offer: Offer): readonly Loss[]
   /** Fields that the surface implements itself for offers that don't support them. */
   fulfilled: ReadonlySet<Loss>
 }
 
-/** One of the three vendor APIs that the gateway serves, with everything specific to that vendor. */
 export interface Surface {
   name: 'compat-a' | 'compat-b' | 'compat-c'
-  /** The prefixes of its paths. */
   roots: readonly string[]
   /** Path under a root → method → operation. A path that ends in `/*` takes the rest as an ID. */
   routes: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   format: PassthroughFormat
-  /** Upstream shapes with the same bytes as this surface. */
   shapes: readonly Shape[]
   /** Other shapes serve it too, by translation. */
   translates: boolean
-  /**
-   * True for bodies that can't be forwarded unchanged: sealed reasoning, or another shape's body. They are rewritten,
-   * or refused.
-   */
+  /** Sealed reasoning, or another shape's body: rewritten or refused. */
   foreign(body: Body): boolean
   /** True if later requests of the account may refer to items of this translated answer; absent: never. */
   keeps?(body: Body): boolean
@@ -62,7 +52,6 @@ export interface Surface {
   count: { format: PassthroughFormat; write(tokens: number): object } | null
   /** Null: a plain request, forwarded to any provider of its model. Absent: the surface has no demands. */
   demands?(body: Body): Demands | null
-  /** Refuses headers that the vendor refuses, whichever provider serves the request. */
   refuseHead?(headers: Readonly<Record<string, unknown>>): void
   redraft?(about: AnswerAbout, offer: Offer): Redraft
   /** Returns the name of a chunk that the shape can't represent, or null. Absent: it represents all. */

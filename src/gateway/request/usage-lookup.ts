@@ -5,7 +5,6 @@ import type { Principal } from '#core/principal.ts'
 /** US dollars spent by a key's calls in the current period of each kind. */
 export type SpentByPeriod = Readonly<Record<'day' | 'week' | 'month' | 'total', number>>
 
-/** A key as its holder sees it. */
 export interface KeyUsage {
   name: string
   /** All calls count toward the cap, including those on the caller's own provider keys. */
@@ -14,15 +13,12 @@ export interface KeyUsage {
   byok: SpentByPeriod
 }
 
-/** Records of money and calls, implemented by a module. The gateway's surfaces show them to their owner. */
+/** Implemented by a module; the gateway's surfaces show it to the owner. */
 export interface UsageLookup {
   /** Null: the credential isn't a key. */
   key(principal: Principal): Promise<KeyUsage | null>
   /** US dollars: the total granted, and the total used by calls. */
   credits(principal: Principal): Promise<{ granted: number; used: number }>
-  /**
-   * Finds a call of this account, including this process's latest calls. A key of one workspace only finds calls of
-   * that workspace.
-   */
+  /** Includes this process's latest calls. A key of one workspace only finds calls of that workspace. */
   call(principal: Principal, id: Id): Promise<CallRow | null>
 }

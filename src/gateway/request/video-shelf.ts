@@ -1,7 +1,6 @@
 import type { Id } from '#core/ids.ts'
 import type { Principal } from '#core/principal.ts'
 
-/** A video of this surface: the operation that generates it, and its request. */
 export interface ShelvedVideo {
   id: Id
   model: string
@@ -14,7 +13,6 @@ export interface ShelvedVideo {
   error: { code: string; message: string } | null
   createdAt: Date
   completedAt: Date | null
-  /** When its file is deleted. */
   expiresAt: Date | null
 }
 
@@ -23,14 +21,13 @@ export interface VideoAsk {
   prompt: string
   seconds: number | null
   size: string | null
-  /** The first frame. */
   reference: { type: string; bytes: Buffer } | null
 }
 
-/** Stores videos, which outlive the request that starts them; implemented by a module. */
+/** Implemented by a module: videos outlive the request that starts them. */
 export interface VideoShelf {
   begin(principal: Principal, ask: VideoAsk, signal: AbortSignal): Promise<ShelvedVideo>
-  /** Returns null for videos of other users, and deleted or unknown ones. */
+  /** Null for videos of other users, too. */
   get(principal: Principal, id: string): Promise<ShelvedVideo | null>
   list(
     principal: Principal,
@@ -40,6 +37,6 @@ export interface VideoShelf {
     principal: Principal,
     id: string,
   ): Promise<{ type: string; size: number; bytes: AsyncIterable<Uint8Array> } | null>
-  /** Cancels a video in progress. Returns false if there is none. */
+  /** Cancels a video in progress. */
   remove(principal: Principal, id: string): Promise<boolean>
 }

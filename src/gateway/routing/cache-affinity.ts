@@ -12,9 +12,8 @@ const USUAL_MS = 5 * 60_000
 const LONG_MS = 60 * 60_000
 
 /**
- * Remembers which endpoint caches a conversation's prompt, because the next turn is cheaper there. In this process's
- * memory: two processes may warm two endpoints for a conversation, which only costs another cache write. The least
- * recently used conversation is dropped first.
+ * The next turn is cheaper where the prompt is cached. In this process's memory: two processes may warm two endpoints
+ * for a conversation, which only costs another cache write.
  */
 export class CacheAffinity {
   readonly #held = new Map<string, { endpointId: Id; until: number }>()
@@ -24,7 +23,7 @@ export class CacheAffinity {
     return entry !== undefined && entry.until > now ? entry.endpointId : null
   }
 
-  /** Call after an answer: one with cache usage is remembered and extended; one without is dropped. */
+  /** An answer without cache usage drops the conversation. */
   note(conversation: string, { endpoint, pricing }: Offer, usage: Usage, now: number = performance.now()): void {
     const cacheWrites = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
     const cheaper = pricing?.cache_read === undefined || Number(pricing.cache_read) < Number(pricing.input)
@@ -35,13 +34,11 @@ export class CacheAffinity {
     if (this.#held.size > REMEMBERED) this.#held.delete(this.#held.keys().next().value!)
   }
 
-  /** The endpoint failed: the next turn is routed normally. */
   forget(conversation: string): void {
     this.#held.delete(conversation)
   }
 }
 
-/** A body of any surface, or a CanonicalRequest. */
 interface Conversation {
   session_id?: unknown
   prompt_cache_key?: unknown
@@ -52,8 +49,7 @@ interface Conversation {
 }
 
 /**
- * Returns the key of a caller's conversation: the client's name for it, or else its beginning, which later turns
- * repeat. Callers never share one.
+ * The client's name for the conversation, or else its beginning, which later turns repeat. Callers never share a key.
  */
 export function conversationOf(caller: Id, json: Conversation, session: unknown): string | null {
   for (const name of [json.session_id, session, json.prompt_cache_key])

@@ -6,15 +6,14 @@ import type { RoutingConstraints } from './constraints.ts'
 import { excludedWords, ruleWords } from './explain.ts'
 import type { HealthView } from './health.ts'
 
-/** Messages for a model without a provider, and for one served only in unsupported shapes. */
 interface Words {
   unserved(model: string): string
   shapes(shapes: string): string
 }
 
 /**
- * Returns the candidates for these models in order, at least one. Refuses unknown models with `not_found`, models
- * served only in unsupported shapes with `unsupported_model`, else with `no_route` and the reason for each.
+ * At least one. Refuses with `not_found`, `unsupported_model` for models served only in unsupported shapes, else with
+ * `no_route` and the reason for each.
  */
 export function choose(
   requested: readonly RequestedModel[],
@@ -29,7 +28,7 @@ export function choose(
   return route.candidates.length > 0 ? route.candidates : nobody(requested, route.excluded, constraints, say.shapes)
 }
 
-/** The same, but may return no candidates, as in a preview. */
+/** May return no candidates, as in a preview. */
 export function routeRequested(
   requested: readonly RequestedModel[],
   constraints: RoutingConstraints,
@@ -82,7 +81,6 @@ function nobody(
 
 const MOST_TOLD = 5
 
-/** Lists each skipped provider with its reason. */
 export const tell = (
   exclusions: Route['excluded'],
   constraints: RoutingConstraints,

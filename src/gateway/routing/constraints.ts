@@ -14,9 +14,8 @@ export type Sort = 'price' | 'throughput' | 'latency' | 'exacto'
 /** Limits for percentiles of the last minutes' calls; a bare number limits the median. */
 export type Cutoffs = Readonly<Partial<Record<'p50' | 'p75' | 'p90' | 'p99', number>>>
 
-/** A caller's constraints on routing. The same for live calls and `routing-preview`. */
+/** The same for live calls and `routing-preview`. */
 export interface RoutingConstraints {
-  /** Seed of the draw; the same seed gives the same order. */
   seed: number
   /** True if an offer can be used, directly or by translation; absent: all can. */
   serves?: (offer: Offer) => boolean
@@ -24,37 +23,30 @@ export interface RoutingConstraints {
   needs?: readonly string[]
   inputTokens?: number
   maxTokens?: number
-  /** Providers by slug or preset. */
   only?: readonly string[]
   ignore?: readonly string[]
   order?: readonly string[]
   /** False: only providers in `order` are tried, or without `order` only the first choice. */
   allowFallbacks?: boolean
-  /** Parameters of the request, in OpenRouter's names, that the provider must support. */
   parameters?: readonly string[]
   dataCollection?: 'allow' | 'deny'
   zeroRetention?: boolean
   quantizations?: readonly string[]
   maxPrice?: MaxPrice
-  /** Only free offers. */
   free?: boolean
   /** A feature that only an aggregator supports, as the caller wrote it. */
   relayed?: string
-  /** Only models whose output may be used for training. */
   distillable?: boolean
   sort?: Sort
   minThroughput?: Cutoffs
   /** Seconds. */
   maxLatency?: Cutoffs
-  /** The endpoint that caches this conversation's prompt. */
   cacheHolder?: string
   /** True if a call is paid from a balance or counts toward a cap, which requires a price. */
   guards?: (billing: Billing) => boolean
-  /** Model rules of the key, the member, and the workspace. */
   rules?: readonly ModelRule[]
 }
 
-/** The parts of a request that the router reads. */
 export interface RequestSummary {
   tools: boolean
   images: boolean
@@ -63,7 +55,7 @@ export interface RequestSummary {
   maxTokens: number | null
 }
 
-/** Builds a request's constraints before preferences, for live calls and for `routing-preview`. */
+/** Before preferences; for live calls and for `routing-preview`. */
 export function constraintsFor(
   { tools, images, inputTokens, maxTokens }: RequestSummary,
   seed: number,
@@ -92,7 +84,7 @@ export function summaryOf(json: Record<string, unknown>, limitFields: readonly s
 
 const HIGHEST_SEED = 2 ** 32 - 1
 
-/** Reads `x-uk-seed: 7`, as `routing-preview` reports it; null: random. */
+/** `x-uk-seed: 7`, as `routing-preview` reports it; null: random. */
 export function seedIn(value: unknown): number | null {
   if (value === undefined) return null
   return typeof value === 'string' && /^\d{1,10}$/.test(value) && Number(value) <= HIGHEST_SEED
@@ -100,7 +92,7 @@ export function seedIn(value: unknown): number | null {
     : refuseHeader('x-uk-seed', `a whole number from 0 to ${HIGHEST_SEED}`)
 }
 
-/** Reads `x-uk-strict: 1`: providers that would lose a field of the request are skipped. */
+/** `x-uk-strict: 1`: providers that would lose a field are skipped. */
 export function strictIn(value: unknown): boolean {
   if (value === undefined) return false
   const word = String(value).toLowerCase()
@@ -108,7 +100,7 @@ export function strictIn(value: unknown): boolean {
   return word === '0' || word === 'false' ? false : refuseHeader('x-uk-strict', '1 or true, or 0 or false')
 }
 
-/** Reads `x-uk-hedge: 800`: after this many milliseconds without a first byte, the next candidate is tried as well. */
+/** `x-uk-hedge: 800`: after this many milliseconds without a first byte, the next candidate is tried as well. */
 export function hedgeDelayIn(value: unknown): number | null {
   if (value === undefined) return null
   return typeof value === 'string' && /^\d{1,6}$/.test(value)
@@ -121,7 +113,6 @@ const refuseHeader = (name: string, right: string): never =>
 
 const IMAGES: ReadonlySet<unknown> = new Set(['image_url', 'image', 'input_image'])
 
-/** Searches messages and tool results. */
 const holdsImage = (turns: unknown): boolean =>
   Array.isArray(turns) &&
   turns.some(

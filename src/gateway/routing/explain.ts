@@ -4,7 +4,6 @@ import { type Exclusion, brokenRule } from './filter.ts'
 import type { FaultKind } from '../model/canonical-request.ts'
 import type { RoutingConstraints } from './constraints.ts'
 
-/** A provider's fault as a phrase in the past tense. */
 export const faultWords: Record<FaultKind, string> = {
   bad_request: 'rejected a request',
   context_length: 'rejected a request',
@@ -20,7 +19,6 @@ export const faultWords: Record<FaultKind, string> = {
   upstream_key: 'rejected its API key',
   upstream_payment: 'reported a billing problem',
 }
-/** Explains why an offer is skipped, so that the user can change it. */
 export function excludedWords(reason: Exclusion, whole: Offer, constraints: RoutingConstraints): string {
   const { endpoint, ...offer } = whole
   const { slug } = endpoint
@@ -70,7 +68,6 @@ export function excludedWords(reason: Exclusion, whole: Offer, constraints: Rout
 
 const owners = { key: 'the key', member: 'the member', workspace: 'the workspace' }
 
-/** Names the rule that excludes an offer, by its owner. */
 export function ruleWords(rule: ModelRule, { slug }: Pick<Offer, 'slug'>): string {
   switch (rule.kind) {
     case 'allowed':

@@ -24,10 +24,7 @@ export type Exclusion =
   | 'distillable'
   | 'rule'
 
-/**
- * Returns why an offer can't serve a request with these constraints, or null. Explicit constraints always exclude;
- * those based on possibly outdated data only exclude while other offers remain.
- */
+/** Explicit constraints always exclude an offer; possibly outdated data only excludes it while others remain. */
 export function whyNot(offer: Offer, constraints: RoutingConstraints, all: readonly Offer[]): Exclusion | null {
   const { endpoint } = offer
   if (brokenRule(offer, constraints) !== undefined) return 'rule'
@@ -53,17 +50,13 @@ export function whyNot(offer: Offer, constraints: RoutingConstraints, all: reado
   return null
 }
 
-/** Returns the rule of a key, member, or workspace that excludes this offer. */
 export const brokenRule = (
   { slug, endpoint }: Offer,
   { rules }: Pick<RoutingConstraints, 'rules'>,
 ): ModelRule | undefined =>
   rules && ruleAgainst(rules, { slug, provider: endpoint.slug, workspaceId: endpoint.workspaceId })
 
-/**
- * Matches by slug or by preset: `anthropic` is any endpoint of that preset, `google-vertex/us-east5` one of
- * `google-vertex`.
- */
+/** `anthropic` is any endpoint of that preset, `google-vertex/us-east5` one of `google-vertex`. */
 export function isNamed({ slug, preset }: ProviderEndpoint, name: string): boolean {
   const lowerName = name.toLowerCase()
   return slug === lowerName || preset === lowerName || lowerName.startsWith(`${preset ?? slug}/`)

@@ -2,27 +2,23 @@ import type { Offer, ProviderEndpoint } from '../model/offer.ts'
 import { asideFor, rules } from '../model/fault-rules.ts'
 import type { FaultKind, UpstreamFault } from '../model/canonical-request.ts'
 
-/** Why an offer is currently tried last. */
 export interface Aside {
   kind: FaultKind
   /** On the clock of `performance.now()`. */
   until: number
 }
 
-/** Measurements of an offer in the last minutes. Null: too few to tell. */
+/** Of the last minutes. Null: too few calls to tell. */
 export interface OfferStats {
   /** Milliseconds to the first byte, at a percentile between 0 and 1. */
   latency(percentile: number): number | null
   /** Output tokens per second. */
   throughput(percentile: number): number | null
-  /** The share of failed calls, 0–1. */
   failing: number | null
   calls: number
 }
 
-/** What the router reads of past calls. */
 export interface HealthView {
-  /** Why the endpoint is unreliable for any request; null: no known problem. */
   failing(offer: Offer): string | null
   aside(offer: Offer): Aside | null
   stats(offer: Offer): OfferStats | null
@@ -35,14 +31,11 @@ const RECENT_MS = 300_000
 /** Decay of past results per call. */
 const FADE = 0.97
 
-/** How a call at an endpoint ended. */
 export type CallOutcome = { ok: true; firstByteMs: number } | { ok: false; fault: UpstreamFault }
 
 /** Endpoint health shared by all processes of the instance. Never awaited. */
 export interface SharedHealth {
-  /** Why the endpoint is unreliable; null: no known problem. */
   failing(endpoint: ProviderEndpoint): string | null
-  /** Reports the end of a call. `model`: the provider's name for it. */
   called(endpoint: ProviderEndpoint, outcome: CallOutcome, model: string): void
 }
 
@@ -128,7 +121,6 @@ function limitSize(map: Map<string, unknown>): void {
 
 const keyOf = ({ endpoint, upstreamModel }: Offer): string => `${endpoint.id} ${upstreamModel}`
 
-/** A ring buffer of the latest calls of one offer. */
 class OfferHistory {
   aside: Aside | null = null
   #samples: Float64Array | null = null

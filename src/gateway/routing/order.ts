@@ -12,8 +12,8 @@ export interface RankedOffer {
 }
 
 /**
- * Orders offers: available endpoints without recent failures first, then the caller's order, the caller's own before
- * credits, endpoints that cache the prompt, then the sort figure, or else priority and, among equals, a weighted draw.
+ * Available endpoints without recent failures first, then the caller's order, the caller's own before credits,
+ * endpoints that cache the prompt, then the sort figure, or else priority and a weighted draw.
  */
 export function rankBy(offers: readonly Offer[], constraints: RoutingConstraints, health: HealthView): RankedOffer[] {
   const shares = weigh(offers)
@@ -75,7 +75,6 @@ const isAway = ({ endpoint }: Offer): boolean => endpoint.away === true
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1)
 
-/** The caller's own and free endpoints come before the instance's on credits. */
 const rankOf = ({ endpoint }: Offer): number => (endpoint.billing === 'credits' ? 1 : 0)
 
 function placeIn({ endpoint }: Offer, order: RoutingConstraints['order']): number {
@@ -102,7 +101,6 @@ const PERCENTILES = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
 const bounds = (cutoffs: Cutoffs | undefined): [number, number][] =>
   Object.entries(cutoffs ?? {}).map(([name, limit]) => [PERCENTILES[name as keyof Cutoffs], limit])
 
-/** True if an offer is known to miss a cutoff. */
 function isSlow(stats: OfferStats | null, { minThroughput, maxLatency }: RoutingConstraints): boolean {
   if (stats === null) return false
   return (
@@ -119,7 +117,7 @@ function reasonOf({ endpoint }: Offer, { sort }: RoutingConstraints, slow: boole
   return endpoint.billing === 'credits' ? 'weighted by price' : whose
 }
 
-/** Returns each offer's share within its rank and priority: the endpoint's weight by 1/price². */
+/** The endpoint's weight by 1/price², within its rank and priority. */
 function weigh(offers: readonly Offer[]): number[] {
   const prices = offers.map(priceOf)
   const dearest = Math.max(...prices.filter((price) => price !== null), 1e-3)
@@ -135,16 +133,14 @@ function weigh(offers: readonly Offer[]): number[] {
   })
 }
 
-/** Returns one comparable figure: a million tokens in plus a million out, or a million media units. Null: unknown. */
+/** USD for a million tokens in plus a million out, or a million media units. Null: unknown. */
 export function priceOf({ pricing, media }: Offer): number | null {
   if (pricing === null) return null
   const unit = media && unitPrice(media.kind, pricing)
   return unit === undefined ? Number(pricing.input) + Number(pricing.output) : Number(unit)
 }
 
-/**
- * Returns a number in (0, 1] that depends only on the seed and the text (FNV-1a, then the finalizer of MurmurHash3).
- */
+/** In (0, 1], from seed and text only (FNV-1a, then the finalizer of MurmurHash3). */
 function draw(seed: number, words: string): number {
   let hash = 0x811c9dc5 ^ seed
   for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words.charCodeAt(i), 0x01000193)

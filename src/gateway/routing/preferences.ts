@@ -3,7 +3,6 @@ import type { Cutoffs, MaxPrice, Sort, RoutingConstraints } from './constraints.
 import { isObject, type Json } from '../model/json.ts'
 import { boolean, list, object, string } from '../wire/shared/request-fields.ts'
 
-/** Routing preferences from a `provider` object. */
 export interface Preferences {
   constraints: Partial<RoutingConstraints>
   /** Orders the offers of all requested models together instead of model by model. */
@@ -19,13 +18,11 @@ const knownNames: ReadonlySet<string> = new Set(
   max_price preferred_min_throughput preferred_max_latency`.split(/\s+/),
 )
 
-/** Names inside a `provider` object that affect routing. */
 export const preferenceNames: readonly string[] = [...knownNames, ...prices, ...percentiles, 'by', 'partition']
 
 /**
- * Reads OpenRouter's provider preferences (Provider Routing, openrouter.ai/docs). `parameters` returns those of the
- * request, for `require_parameters`. Refuses (`invalid_parameter`) wrong types; unknown fields are tolerated, as at
- * OpenRouter.
+ * OpenRouter's Provider Routing (openrouter.ai/docs). `parameters` are for `require_parameters`. Refuses
+ * (`invalid_parameter`) wrong types; unknown fields are tolerated, as at OpenRouter.
  */
 export function readPreferences(value: unknown, parameters: () => string[]): Preferences {
   const provider = object(value, 'provider')
@@ -61,7 +58,6 @@ export function readPreferences(value: unknown, parameters: () => string[]): Pre
   return { constraints, together: partition === 'none' }
 }
 
-/** Fields of a `provider` object without an effect here. */
 export const unknownPreferences = (provider: Json): string[] =>
   Object.keys(provider).filter((name) => !knownNames.has(name))
 

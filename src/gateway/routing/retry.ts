@@ -4,15 +4,14 @@ import type { Candidate } from './router.ts'
 import { isSimulated } from '../sim/offers.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
-/** The next candidate, and the delay in milliseconds. */
 export interface Step {
   candidate: Candidate
   waitMs: number
 }
 
 /**
- * Decides the order in which candidates are tried until the first content: each in turn, then once more those with
- * temporary faults, with full jitter and within one deadline. Only decides; the call sends.
+ * Each candidate in turn until the first content, then once more those with temporary faults, with full jitter and
+ * within one deadline. Only decides; the call sends.
  */
 export class RetryPolicy {
   readonly #candidates: readonly Candidate[]
@@ -22,7 +21,6 @@ export class RetryPolicy {
   readonly #deadline: number
   readonly #tried: FailedAttempt[] = []
   #round = 0
-  /** Indexes of the candidates still to try in this round. */
   #queue: number[]
   #at: number
 
@@ -48,7 +46,6 @@ export class RetryPolicy {
     return this.#candidates[this.#at]!
   }
 
-  /** Failed attempts. */
   get failures(): number {
     return this.#tried.length
   }
@@ -58,7 +55,6 @@ export class RetryPolicy {
     return this.#tried.slice(0, -1).map(({ place, fault }) => ({ candidate: this.#candidates[place]!, fault }))
   }
 
-  /** Records that a candidate failed before its first content. */
   failed(candidate: Candidate, fault: UpstreamFault): void {
     const now = this.#now()
     this.#tried.push({ place: this.#candidates.indexOf(candidate), fault, at: now })
@@ -66,7 +62,6 @@ export class RetryPolicy {
     this.#queue = this.#queue.filter((index) => mayDoBetter(this.#candidates[index]!, candidate, fault))
   }
 
-  /** Null: no candidate remains. */
   next(): Step | null {
     const next = this.#queue.shift()
     if (next !== undefined) return this.#take(next, 0)
@@ -74,13 +69,11 @@ export class RetryPolicy {
     return last === undefined || rules[last.fault.kind].elsewhere === 'anybody' ? this.#again() : null
   }
 
-  /** Returns a candidate not yet tried in this round, to race the pending one, or null. */
   rival(): Candidate | null {
     const next = this.#queue.shift()
     return next === undefined ? null : this.#take(next, 0).candidate
   }
 
-  /** All were tried: starts a new round with those that may be retried. */
   #again(): Step | null {
     const now = this.#now()
     const jitter = backoff(this.#round++, this.#chance())

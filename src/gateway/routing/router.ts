@@ -8,34 +8,29 @@ import type { RoutingConstraints } from './constraints.ts'
 
 export interface Candidate {
   offer: Offer
-  /** The requested model, as the caller named it. */
   asked: string
   /** The suffix after the upstream's name: a variant that only the provider itself can choose. */
   variant: string
   /** Its share of the calls of its rank, 0–1. */
   weight: number
-  /** Why it has this place, for people. */
   reason: string
 }
 
 export interface Route {
-  /** In the order they are tried. */
   candidates: Candidate[]
   excluded: { offer: Offer; reason: Exclusion }[]
 }
 
-/** A requested model with its offers. */
 export interface RequestedModel {
   model: string
   offers: readonly Offer[]
-  /** Why its offers are unknown. */
   unknown?: Refusal
   /** Constraints from this model's name, in addition to the request's. */
   more?: Partial<RoutingConstraints>
   variant?: string
 }
 
-/** Orders offers. Pure: the health of providers and the seed are arguments. */
+/** Pure: the health of providers and the seed are arguments. */
 export function route(
   offers: readonly Offer[],
   constraints: RoutingConstraints,
@@ -62,7 +57,6 @@ export function route(
   return { candidates, excluded: exclusions }
 }
 
-/** Routes the models of a request one after the other, or with `together` the offers of all in one order. */
 export function routeModels(
   models: readonly RequestedModel[],
   constraints: RoutingConstraints,

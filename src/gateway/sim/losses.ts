@@ -2,7 +2,6 @@ import type { Loss, CanonicalRequest, CanonicalPart } from '../model/canonical-r
 import { lostModalities } from '../wire/shared/sampling.ts'
 import { simModelOf } from './offers.ts'
 
-/** Fields that a simulated model ignores. Sampling settings don't count: it samples nothing. */
 export function simLosses(canonical: CanonicalRequest): Loss[] {
   const losses = lostModalities(canonical)
   if (canonical.n !== undefined && canonical.n > 1) losses.push('n')

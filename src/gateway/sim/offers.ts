@@ -23,7 +23,7 @@ const model = (name: 'echo' | 'script', capabilities: string[]): CatalogueModel 
   released_at: '2026-11-21',
 })
 
-/** The simulated models as the catalog lists them (contract, part 8). */
+/** Contract, part 8. */
 export const simModels: readonly CatalogueModel[] = [model('echo', []), model('script', ['tools', 'reasoning'])]
 
 const mediaModel = (
@@ -51,7 +51,7 @@ const mediaModel = (
   released_at: '2026-11-21',
 })
 
-/** The simulated models of the media routes (contract, part 16). They are free. */
+/** Contract, part 16. They are free. */
 export const simMediaModels: readonly CatalogueModel[] = [
   mediaModel('image', 'Simulated images', { input: ['text', 'image'], output: ['image'] }, 'image', {
     max_n: 10,
@@ -74,7 +74,6 @@ export const isSimulated = ({ endpoint }: Offer): boolean => endpoint.slug === '
 
 export type SimModel = 'echo' | 'script'
 
-/** Returns the simulated model with this platform or upstream name, or null. */
 export function simModelOf(name: string): SimModel | null {
   const match = simModels.find(({ slug, upstream_model }) => slug === name || upstream_model === name)
   return match === undefined ? null : (match.upstream_model as SimModel)

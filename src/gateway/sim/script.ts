@@ -28,8 +28,8 @@ const mistake = (message: string): never => {
 }
 
 /**
- * Returns the steps to run now, according to the contract: the last user message contains the script, and turn k runs
- * when k assistant messages follow it; after the last turn, nothing. Throws a ScriptMistake.
+ * By the contract, the last user message contains the script, and turn k runs when k assistant messages follow it;
+ * after the last turn, nothing. Throws a ScriptMistake.
  */
 export function stepsNow(messages: CanonicalMessage[]): { steps: Step[]; usage: Script['usage'] } {
   const at = scriptAt(messages)
@@ -39,7 +39,6 @@ export function stepsNow(messages: CanonicalMessage[]): { steps: Step[]; usage: 
   return { steps: turns[turnIndex] ?? [], usage }
 }
 
-/** Finds the last user message. Text beside tool results is a client's reminder, unless it is a script. */
 function scriptAt(messages: CanonicalMessage[]): number {
   let at = messages.findLastIndex(({ role }) => role === 'user')
   while (at > 0 && messages[at - 1]!.role === 'tool' && !isScript(scriptIn(messages[at]!))) {
@@ -52,9 +51,7 @@ function scriptAt(messages: CanonicalMessage[]): number {
 
 const isScript = (value: unknown): boolean => isObject(value) && ('turns' in value || 'steps' in value)
 
-/**
- * Returns the JSON of a message: all of its text, or the last part that is a script, for clients that add other parts.
- */
+/** All of the message's text, or the last part that is a script, for clients that add other parts. */
 function scriptIn({ content }: CanonicalMessage): unknown {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const whole = parseJson(texts.join(''))

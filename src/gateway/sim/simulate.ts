@@ -11,8 +11,8 @@ import { countInput, countWords, pieces } from './words.ts'
 const AT_A_TIME = 256
 
 /**
- * Runs `sim/echo` or `sim/script`, according to `turn.model`. Chunks follow the same rules as a provider's; an invalid
- * turn is an `error` chunk before any other. Throws the signal's reason as soon as it is aborted.
+ * Chunks follow the same rules as a provider's; an invalid turn is an `error` chunk before any other. Throws the
+ * signal's reason as soon as it is aborted.
  */
 export async function* simulate(
   canonical: CanonicalRequest,
@@ -74,7 +74,6 @@ const lastWords = (messages: CanonicalMessage[]): string =>
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('')
 
-/** Turns steps into chunks, one delta per word, within the output limit. */
 class Player {
   readonly #limit: number
   readonly #stops: string[]
@@ -159,7 +158,6 @@ class Player {
     }
   }
 
-  /** Returns the text before its first stop sequence. */
   #until(text: string): { text: string; stop: string | null } {
     let firstStop: { at: number; stop: string } | null = null
     for (const stop of this.#stops) {

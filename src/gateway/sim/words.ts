@@ -1,8 +1,8 @@
 import type { CanonicalMessage, CanonicalPart } from '../model/canonical-request.ts'
 
 /**
- * Splits text into pieces of one word each, including the white space before it; joined they are the text. Searches for
- * words only: an expression that starts with white space would be quadratic for long runs of it.
+ * Joined, the pieces are the text. Searches for words only: an expression that starts with white space would be
+ * quadratic for long runs of it.
  */
 export function* pieces(text: string): Generator<string> {
   let [from, end] = [0, 0]
@@ -14,10 +14,7 @@ export function* pieces(text: string): Generator<string> {
   if (text !== '') yield text.slice(from)
 }
 
-/**
- * Counts whitespace-separated words: the simulated models' tokens. A loop, because a regular expression takes ten times
- * as long.
- */
+/** The simulated models' tokens. A loop, because a regular expression takes ten times as long. */
 export function countWords(text: string): number {
   let words = 0
   let isInside = false
@@ -45,7 +42,6 @@ const isBlank = (code: number): boolean =>
       code === 0x3000 ||
       code === 0xfeff
 
-/** Counts the words of all text in the messages; media count as zero. */
 export const countInput = (messages: CanonicalMessage[]): number =>
   messages.reduce((sum, { content }) => sum + content.reduce((inner, part) => inner + wordsOf(part), 0), 0)
 

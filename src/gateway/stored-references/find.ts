@@ -7,7 +7,6 @@ import type { ReferenceFields, ReferenceField } from './reference-fields.ts'
 import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
 
-/** A reference in a request to something stored at a vendor. */
 export interface StoredReference {
   /** Its position, as `a.b.0`. */
   path: string
@@ -33,7 +32,6 @@ const isAtVendor = (address: string): boolean =>
   /^(?:gs|s3):\/\//i.test(address) ||
   /^https?:\/\/generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?files\//i.test(address)
 
-/** What a field may refer to. */
 type Rule = 'data' | 'address' | readonly ReferenceField[]
 
 /** One table, so that each field of a request takes a single lookup; most match no row. */
@@ -79,7 +77,6 @@ type Place = 'top' | 'item' | 'block' | 'elsewhere'
 
 interface Search {
   rules: ReadonlyMap<string, Rule>
-  /** The first reference by address. */
   address: StoredReference | null
 }
 
@@ -101,13 +98,12 @@ function foundIn(json: Json): References {
   return references
 }
 
-/** Returns the first reference to something stored at a vendor, or null. */
 export const storedReferenceIn = (json: Json): StoredReference | null => foundIn(json).named
 
-/** Returns the first address that only the vendor's own key opens, if there is no other reference. */
+/** Only if there is no other reference. */
 export const addressReferenceIn = (json: Json): StoredReference | null => foundIn(json).addressed
 
-/** The same for a body, which is only searched if it may contain a reference; `address` includes addresses. */
+/** A body is only searched if it may contain a reference; `address` includes addresses. */
 export function storedReferenceInBody(body: Body, address: boolean): StoredReference | null {
   const subjects = mention.kept | (address ? mention.addressed : 0) | (body.has('input') ? mention.id : 0)
   if (!body.mentions(subjects)) return null
@@ -133,7 +129,6 @@ function look(around: Json, search: Search, place: Place): StoredReference | nul
       const naming = rule.find(({ when }) => when?.(value, around) ?? !isEmpty(value))
       if (naming !== undefined) return { path: field, field, what: naming.what, value }
     }
-    // Call arguments; at the top level it is the prompt.
     if (typeof value !== 'object' || (field === 'input' && place !== 'top')) continue
     const address = search.address
     const reference = inside(value, search, placeIn(field, place))
@@ -164,17 +159,13 @@ function within(name: string, reference: StoredReference): StoredReference {
 const placeIn = (field: string, place: Place): Place =>
   field === 'content' ? 'block' : field === 'input' && place === 'top' ? 'item' : 'elsewhere'
 
-/**
- * An echo of the vendor's own tool results. Elsewhere, vendors interpret the field `type` differently or not at all.
- */
+/** Elsewhere, vendors interpret the field `type` differently or not at all. */
 const isEcho = (type: string): boolean =>
   type.endsWith('_tool_result') && type !== 'tool_result' && type !== 'mcp_tool_result'
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
-/**
- * Detects items of a response that refer to stored ones: a reference, a bare ID, or an image given only by its call.
- */
+/** A reference, a bare ID, or an image given only by its call. */
 function itemIn({ type, id, role, result }: Json): StoredReference | null {
   if (typeof id !== 'string') return null
   const isReference = type === 'item_reference' || (textOf(type) === '' && role === undefined)

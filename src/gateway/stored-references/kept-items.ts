@@ -14,15 +14,14 @@ const namedBy = (item: unknown): string | null =>
     ? item['id']
     : null
 
-/** The owner of an answer's items, who alone may refer to them. */
 export const ownerOfItems = ({ accountId, credential }: Principal): KeptFor => ({
   accountId,
   heldTo: credential.kind === 'session' ? null : credential.workspaceId,
 })
 
 /**
- * Replaces references to this account's earlier answers with their items. Items no longer stored stay references, and
- * are refused as such. Inserted items have no IDs, which would mean nothing to a vendor.
+ * Items no longer stored stay references, and are refused as such. Inserted items have no IDs, which would mean nothing
+ * to a vendor.
  */
 export function withKeptItems(body: Body, items: KeptItems, principal: Principal): Body | Promise<Body> {
   if (!body.mentions(mention.reference)) return body
@@ -49,7 +48,6 @@ const refuseTwice = (id: string, at: number): never =>
     param: `input.${at}`,
   })
 
-/** Returns an answer's items for storage, without the IDs they are stored under. */
 export const itemsToKeep = (output: readonly Json[]): { id: string; json: object }[] =>
   output
     .map(withSealedReasoning)

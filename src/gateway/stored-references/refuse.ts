@@ -2,10 +2,7 @@ import { refuse } from '#core/errors.ts'
 import { textOf } from '../model/json.ts'
 import type { StoredReference } from './find.ts'
 
-/**
- * Refuses a reference to something at a vendor that belongs to another account or isn't reachable: in the vendor's
- * format if clients react to it, else with a suggestion. It is never left out, because that would change the question.
- */
+/** Never left out instead, because that would change the question. Uses the vendor's format if clients react to it. */
 export function refuseReference({ path, field, what, value }: StoredReference): never {
   const id = textOf(value)
   switch (field) {

@@ -2,7 +2,6 @@ import { refuse } from '#core/errors.ts'
 import { unknownModel } from '../routing/model-names/unknown-model.ts'
 import type { GatewayRequest } from '../request/request.ts'
 
-/** `GET /models`, in the surface's shape. */
 export function listModels(request: GatewayRequest): void {
   const { directory } = request.gateway
   request.after(directory.models(request.caller.principal), (rows) => {
@@ -12,7 +11,7 @@ export function listModels(request: GatewayRequest): void {
   })
 }
 
-/** `GET /models/{id}`: by the platform's ID, or by an unambiguous bare name. */
+/** By the platform's ID, or by an unambiguous bare name. */
 export function showModel(request: GatewayRequest, id: string): void {
   const { directory } = request.gateway
   request.after(directory.models(request.caller.principal), (rows) => {

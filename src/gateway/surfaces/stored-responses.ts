@@ -11,7 +11,6 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
 import { upstreamOf } from '../providers/upstream.ts'
 import type { GatewayRequest } from '../request/request.ts'
 
-/** A response's ID and subresource, with the allowed methods. */
 const PATH = /^([\w-]{1,256})(?:\/(cancel|input_items))?$/
 const methods: Readonly<Record<string, readonly string[]>> = {
   '': ['GET', 'HEAD', 'DELETE'],
@@ -25,9 +24,9 @@ const TIMEOUT_MS = 60_000
 const MOST_ASKED = 8
 
 /**
- * `/responses/{id}`: reads, deletes, or cancels responses stored at a vendor. Nothing is stored here, and in an account
- * shared by the whole instance a response could belong to anyone. So only the caller's endpoints and those of its
- * workspaces are called; workspace members share what their key stores, as they do at the vendor.
+ * Nothing is stored here, and in an account shared by the whole instance a response could belong to anyone. So only the
+ * caller's endpoints and those of its workspaces are called; workspace members share what their key stores, as they do
+ * at the vendor.
  */
 export function passStored(request: GatewayRequest, path: string): void {
   const method = request.incoming.method!
@@ -59,7 +58,7 @@ export function passStored(request: GatewayRequest, path: string): void {
   })
 }
 
-/** Returns the first endpoint that has it, else the failure that prevented an answer, else null. */
+/** The first endpoint that has it, else the failure that prevented an answer. */
 async function askAll(
   request: GatewayRequest,
   keepers: readonly ProviderEndpoint[],

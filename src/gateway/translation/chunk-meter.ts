@@ -8,7 +8,6 @@ import { countInput, countWords } from '../sim/words.ts'
 const MOST_CHARACTERS = 32 << 20
 /** A call, a citation, or the end of reasoning costs this many characters in addition to its own. */
 const OF_A_PART = 256
-/** Maximum tool calls of one answer. */
 const MOST_CALLS = 10_000
 /** Tokens of one image (ai.google.dev, image generation); four characters count as a token. */
 const PICTURE_TOKENS = 1_290
@@ -21,14 +20,13 @@ const TOO_MANY_CALLS: UpstreamFault = {
   message: `The provider returned more than ${MOST_CALLS} tool calls.`,
 }
 
-/** Reads an answer's passing chunks: its length, usage, and finish. Aborts endless answers. */
+/** Aborts endless answers. */
 export class ChunkMeter {
   readonly #request: CanonicalRequest
   /** Simulated models count words as tokens, so their usage is known without a report. */
   readonly #simulated: boolean
   #words = 0
   #characters = 0
-  /** Collected content other than text. */
   #besides = 0
   #media = 0
   #pictures = 0
@@ -41,7 +39,7 @@ export class ChunkMeter {
     this.#simulated = isSimulation
   }
 
-  /** Returns why the answer must be aborted; null: it continues. */
+  /** Null: the answer continues. */
   add(chunk: Chunk): UpstreamFault | null {
     switch (chunk.type) {
       case 'text':

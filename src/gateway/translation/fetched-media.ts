@@ -27,7 +27,6 @@ const fetching = idsWhere((provider) => provider.fetchesNothing)
 const fetchesNothing = ({ preset, shape }: ProviderEndpoint): boolean =>
   fetching.has(preset) || shape === 'gemini' || shape === 'ollama'
 
-/** True if a client's request may contain URLs that its provider would have to fetch. */
 export const namesAddress = (body: Body, endpoint: ProviderEndpoint): boolean =>
   fetchesNothing(endpoint) && body.mentions(mention.addressed) && holdsAddress(body.json)
 
@@ -47,21 +46,20 @@ const isElsewhere = (
 ): source is Extract<MediaSource, { kind: 'url' }> =>
   source.kind === 'url' && !(shape === 'gemini' && geminiHosts.test(URL.parse(source.url)?.hostname ?? ''))
 
-/** True if the request has a URL that this provider doesn't fetch. */
 export const needsFetching = (canonical: CanonicalRequest, { endpoint }: Offer): boolean => {
   let isFound = false
   if (fetchesNothing(endpoint)) eachMedia(canonical, ({ source }) => void (isFound ||= isElsewhere(source, endpoint)))
   return isFound
 }
 
-/** Corrects the type of images and files to what their bytes are, whatever the sender declared. */
+/** Whatever the sender declared. */
 export function withKinds(canonical: CanonicalRequest): CanonicalRequest {
   let any = false
   eachMedia(canonical, () => void (any = true))
   return any ? mapMedia(canonical, (part) => asItIs(part)) : canonical
 }
 
-/** Inserts placeholders for media not fetched yet, to encode the request before the download. */
+/** Placeholders to encode the request before the download. */
 export const withStandIns = (canonical: CanonicalRequest, { endpoint }: Offer): CanonicalRequest =>
   mapMedia(canonical, (part) =>
     isElsewhere(part.source, endpoint)
@@ -71,7 +69,7 @@ export const withStandIns = (canonical: CanonicalRequest, { endpoint }: Offer): 
 
 const usual = { image: 'image/png', file: 'application/pdf' } as const
 
-/** Downloads the media that a request names. Failures are faults of the request. */
+/** Failures are faults of the request. */
 export async function fetchMedia(
   canonical: CanonicalRequest,
   { endpoint }: Offer,
@@ -102,7 +100,6 @@ export async function fetchMedia(
   )
 }
 
-/** Turns a part into what its bytes are, whichever field had their URL. */
 function withBytes(part: Media, source: MediaSource | undefined): Media {
   if (source === undefined) return part
   return asItIs({ ...part, source }, fieldOf(part.source))

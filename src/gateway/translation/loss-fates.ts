@@ -28,7 +28,6 @@ export const fates: Readonly<Record<string, Fate>> = {
   prompt_cache_options: 'named',
   prompt_cache_retention: 'named',
   store: 'named',
-  // Models to try if the first one fails.
   models: 'named',
   parallel_tool_calls: 'named',
   reasoning: 'named',
@@ -77,7 +76,6 @@ export const fates: Readonly<Record<string, Fate>> = {
   'input.*_output': 'refused',
   // An instruction that OpenAI's shape has no place for.
   system: 'refused',
-  // Requested audio.
   audio: 'refused',
   modalities: 'refused',
   'audio.format': 'refused',
@@ -124,7 +122,6 @@ const patterns = Object.entries(fates)
 export const fateOf = (name: Loss): Fate =>
   fates[name] ?? patterns.find(([pattern]) => pattern.test(name))?.[1] ?? 'named'
 
-/** Refuses if a loss is part of the question. */
 export function refuseLost(losses: readonly Loss[]): void {
   const refusedLoss = losses.find((name) => fateOf(name) === 'refused')
   if (refusedLoss === undefined) return

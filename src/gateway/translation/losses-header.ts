@@ -3,7 +3,7 @@ import type { Loss } from '../model/canonical-request.ts'
 
 const MOST_NAMES = 32
 
-/** Formats losses as a header value. Names of unknown fields are the client's own text. */
+/** Names of unknown fields are the client's own text. */
 export const lossesHeader = (losses: readonly Loss[]): string =>
   losses
     .slice(0, MOST_NAMES)

@@ -1,7 +1,6 @@
 import type { Chunk } from '../model/canonical-request.ts'
 import { ArgumentsReader } from '../wire/parts/arguments.ts'
 
-/** Repairs call arguments to the JSON that they mean, as they arrive. */
 export async function* withSoundArguments(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk, void, undefined> {
   const readers = new Map<string, ArgumentsReader>()
   for await (const chunk of chunks) {

@@ -1,9 +1,8 @@
 import type { Chunk } from '../model/canonical-request.ts'
 
 /**
- * Ends an answer before the first of these words, like a provider that supports stop sequences. The remainder is read
- * and dropped, because the provider charges for it and reports usage at its end. Text that may start a stop sequence is
- * held until that is known.
+ * The remainder is read and dropped, because the provider charges for it and reports usage at its end. Text that may
+ * start a stop sequence is held until that is known.
  */
 export async function* stopAt(
   chunks: AsyncIterable<Chunk>,
@@ -50,14 +49,12 @@ export async function* stopAt(
 }
 
 /**
- * Finds a word in text that arrives in pieces, reading each character once (Knuth, Morris, and Pratt): rescanning held
- * text would be quadratic in the word's length.
+ * Knuth, Morris, and Pratt, reading each character once: rescanning held text would be quadratic in the word's length.
  */
 class WordFinder {
   readonly word: string
   /** For each prefix of the word, the length of its longest proper border. */
   readonly #fallbacks: Int32Array
-  /** Length of the word's prefix that the text so far ends with. */
   matched = 0
 
   constructor(word: string) {
@@ -69,7 +66,6 @@ class WordFinder {
     }
   }
 
-  /** Reads one character. Returns true if the word is complete. */
   read(code: number): boolean {
     this.matched = this.#grown(this.matched, code)
     return this.matched === this.word.length
@@ -82,7 +78,7 @@ class WordFinder {
   }
 }
 
-/** Finds the first complete word, as a model would stop; the longest of those that end there. */
+/** Of the words that end first, the longest, as a model would stop. */
 function firstIn(text: string, finders: readonly WordFinder[]): { end: number; word: string } | null {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)

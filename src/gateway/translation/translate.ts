@@ -18,11 +18,8 @@ import { countInput } from '../sim/words.ts'
 import { supportsShape, usesConverse } from '../providers/supports.ts'
 import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.ts'
 
-/** The properties of a client's shape that a translation needs. */
 export interface ClientShape {
-  /** Upstream shapes with the same bytes as this surface. */
   shapes: readonly Shape[]
-  /** Other shapes serve it too, by translation. */
   translates: boolean
   decode(
     json: Record<string, unknown>,
@@ -30,35 +27,28 @@ export interface ClientShape {
   ): { canonical: CanonicalRequest; includeUsage: boolean; losses: readonly Loss[] }
 }
 
-/** True if the client's bytes are forwarded unchanged. */
 export const passesThrough = (surface: Pick<ClientShape, 'shapes'>, offer: Offer): boolean =>
   surface.shapes.some((shape) => supportsShape(offer.endpoint, shape)) && !isSimulated(offer) && !usesConverse(offer)
 
-/** True if a CanonicalRequest can be sent to the offer. */
 export const isTranslatable = (offer: Offer): boolean =>
   translatableShapes.includes(offer.endpoint.shape) || isSimulated(offer)
 
-/** True if the offer can serve clients of this surface at all. */
 export const canServe = (surface: Pick<ClientShape, 'shapes' | 'translates'>, offer: Offer): boolean =>
   passesThrough(surface, offer) || (surface.translates && isTranslatable(offer))
 
-/** The same for a client known only by its shape. */
 export const canServeIn = (shape: Shape, offer: Offer): boolean =>
   supportsShape(offer.endpoint, shape) || isTranslatable(offer)
 
-/** Outbound connections to providers, and for the URLs in a request. */
 export interface Connections {
   outbound: Outbound
   outside: Outbound
-  /** The account whose connections these are. */
   party: Id
 }
 
-/** A request in the shape of an offer. */
 export interface TranslatedRequest {
   /** Fields that can't be carried, by the client's names. */
   losses: readonly Loss[]
-  /** The body that is sent, for weighing it first; for simulated models, the client's request. */
+  /** For weighing it before it is sent; for simulated models, the client's request. */
   body: Record<string, unknown>
   /**
    * `limit`: the output tokens covered by the reservation; null: unchanged. The last chunk is a `finish` or an `error`.
@@ -66,16 +56,13 @@ export interface TranslatedRequest {
   send(limit: number | null, net: Connections, signal: AbortSignal): AsyncIterable<Chunk>
 }
 
-/** A client's request, decoded once and encoded for offers of other shapes. */
 export class Translation {
   readonly canonical: CanonicalRequest
-  /** The client requested usage inside the stream. */
   readonly includeUsage: boolean
   readonly #losses: readonly Loss[]
   readonly #json: Record<string, unknown>
   readonly #requests = new Map<Offer, TranslatedRequest>()
 
-  /** Refuses what the surface's vendor would reject. */
   constructor(
     surface: Pick<ClientShape, 'decode'>,
     json: Record<string, unknown>,
@@ -108,10 +95,7 @@ export class Translation {
   }
 }
 
-/**
- * Converts a request to the shape of an offer. Refuses what that shape can't express, and what would mean something
- * else there.
- */
+/** Refuses what the shape can't express, and what would mean something else there. */
 export function translateFor(canonical: CanonicalRequest, offer: Offer): TranslatedRequest {
   const { send, ...translation } = translateWhole(withKinds(canonical), offer)
   refuseLost(translation.losses)
@@ -151,7 +135,6 @@ const withLimit = (canonical: CanonicalRequest, limit: number | null): Canonical
 
 const union = (some: readonly Loss[], others: readonly Loss[]): Loss[] => [...new Set([...some, ...others])]
 
-/** Answers a request whose images and files are downloaded first. */
 async function* fetchAndSend(
   offer: Offer,
   canonical: CanonicalRequest,
@@ -171,17 +154,13 @@ async function* fetchAndSend(
   yield* preparedRequest.chunks(outbound, party, signal)
 }
 
-/** An empty answer, for a request with a limit of 0. */
 async function* nothing({ model }: CanonicalRequest): AsyncGenerator<Chunk, void, undefined> {
   yield { type: 'start', id: '', model }
   yield { type: 'usage', usage: usageOf({}) }
   yield { type: 'finish', reason: 'stop', native: null }
 }
 
-/**
- * Keeps the offers without losses, for a client that accepts no others. Refuses with the lost fields before anything is
- * spent.
- */
+/** For a client that accepts no losses. Refuses with the lost fields before anything is spent. */
 export function onlyLossless(
   candidates: readonly Candidate[],
   lossesOf: (offer: Offer) => readonly Loss[],
@@ -209,6 +188,5 @@ export function onlyLossless(
   })
 }
 
-/** Counts the tokens of a request locally: words if those are the tokens, else an estimate. */
 export const countFor = (offer: Offer, { canonical }: Translation, guess: () => number): number =>
   isSimulated(offer) ? countInput(canonical.messages) : guess()

@@ -8,24 +8,21 @@ import type { AnswerStream } from '../wire/streams/answer-stream.ts'
 import { lossesHeader } from './losses-header.ts'
 import type { Chunk, CanonicalRequest, Loss, UpstreamFault } from '../model/canonical-request.ts'
 
-/** Writes the answer as a stream, or at once when it is complete. */
 export type Writer = { stream: AnswerStream } | { whole: (answer: CollectedAnswer) => object }
 
-/** An answer that arrives as chunks and is written in the surface's own shape. */
 export class TranslatedResponse implements AnswerInProgress {
   readonly #attempt: AttemptListener
   readonly #response: Reply
   readonly #writer: Writer
   readonly #meter: ChunkMeter
   readonly #loses: (chunk: Chunk) => Loss | null
-  /** Stores the answer's items before the client can refer to them; null: nothing is stored. */
+  /** Called before the client can refer to the items; null: nothing is stored. */
   readonly #keep: ((output: readonly Json[]) => Promise<void>) | null
   readonly #abort = new AbortController()
   /** Null: streams aren't collected. */
   readonly #collector: Collector | null
   #firstByteAt = 0
   #over = false
-  /** Parts of the answer that the client's shape can't represent. */
   readonly #lost = new Set<Loss>()
   /** Count of losses reported in the head. */
   #told = 0
@@ -48,7 +45,6 @@ export class TranslatedResponse implements AnswerInProgress {
     this.#keep = keep
   }
 
-  /** Parts of the answer so far that the client isn't shown. */
   get lost(): readonly Loss[] {
     return [...this.#lost]
   }
@@ -67,7 +63,6 @@ export class TranslatedResponse implements AnswerInProgress {
     return { reading: this.#meter.reading(), characters: this.#meter.uncounted }
   }
 
-  /** Runs until the end, a fault, or the client's disconnect. */
   async run(chunks: AsyncIterable<Chunk>): Promise<void> {
     // The head of a stream waits for the first content: an earlier fault can still be an error response.
     let opening = ''

@@ -2,10 +2,7 @@ import { newId } from '#core/ids.ts'
 import type { CanonicalMessage, Chunk } from '../model/canonical-request.ts'
 import { signsCall } from '../wire/parts/gemini-signature.ts'
 
-/**
- * Makes call IDs unique in their conversation. Some model servers count from 0 in every answer, and clients pair calls
- * with results by ID alone.
- */
+/** Some model servers count from 0 in every answer, and clients pair calls with results by ID alone. */
 export async function* withUniqueCalls(
   chunks: AsyncIterable<Chunk>,
   messages: readonly CanonicalMessage[],
@@ -15,7 +12,6 @@ export async function* withUniqueCalls(
   )
   /** Maps the provider's IDs of this answer's calls to the unique ones. */
   const ids = new Map<string, string>()
-  /** Calls whose signature arrived first. */
   const announcedIds = new Set<string>()
   const begin = (id: string): string => {
     const unique = usedIds.has(id) ? `call_${newId()}` : id

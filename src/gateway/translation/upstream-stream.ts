@@ -38,9 +38,7 @@ import type { Chunk, Loss, CanonicalRequest } from '../model/canonical-request.t
 import { upstreamOf } from '../providers/upstream.ts'
 import { modelSegment } from '../wire/path-name.ts'
 
-/** Encodes a CanonicalRequest for providers of a shape, and reads their answers. */
 interface Translator {
-  /** Relative to the upstream's base. */
   path(model: string): string
   encode(canonical: CanonicalRequest, target: Target, how: { stream: boolean }): Encoded
   reader(): { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
@@ -85,19 +83,15 @@ const converse: Translator = {
   readAnswer: readConverse,
 }
 
-/** Shapes that a CanonicalRequest can be encoded in. */
 export const translatableShapes = Object.keys(translators) as Shape[]
 
-/** A CanonicalRequest encoded for a provider. */
 export interface PreparedRequest {
   losses: Loss[]
-  /** The body that is sent. */
   body: Record<string, unknown>
-  /** Sends it for this account. The last chunk is one `finish` or one `error`; nothing follows the signal. */
+  /** The last chunk is one `finish` or one `error`; nothing follows the signal. */
   chunks(outbound: Outbound, party: Id, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined>
 }
 
-/** Refuses what the provider's shape can't express. */
 export function prepare(offer: Offer, canonical: CanonicalRequest): PreparedRequest {
   const { endpoint } = offer
   const translator =
@@ -142,7 +136,6 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): PreparedRequ
       try {
         const received = stream.chunks()
         for await (const chunk of stops.length === 0 ? received : stopAt(received, stops))
-          // In a started stream, a fault is written without further handling.
           if (chunk.type === 'error') yield { type: 'error', error: scrub(chunk.error, endpoint) }
           else yield renamed.size === 0 ? chunk : renameBack(chunk, renamed)
       } finally {
@@ -157,10 +150,8 @@ const MOST_WAITING = 512
 /** Chunks passed on in a row before other requests get a turn. */
 const MOST_IN_A_ROW = 256
 const MOST_BODY = 32 << 20
-/** For an answer that arrives whole, as JSON. */
 const ANSWER_BOUNDS = { values: 200_000, depth: 512 }
 
-/** Reads a provider's answer as it arrives into chunks that are consumed one by one. */
 class UpstreamStream implements Dispatcher.DispatchHandler {
   readonly #translator: Translator
   readonly #party: Id

@@ -1,25 +1,18 @@
-/** Embedding requests and responses per wire. Pure. */
 import { z } from 'zod'
 import type { Shape } from '../model/offer.ts'
 import { modelSegment } from './path-name.ts'
 
 export interface EmbeddingWire {
-  /** Relative to the endpoint's base URL. */
   path(model: string): string
   body(model: string, texts: readonly string[]): unknown
-  /**
-   * Returns one vector for each of `count` texts, in order; `tokens` is null if the provider doesn't report them.
-   * Returns null if this isn't an embedding response.
-   */
+  /** `tokens` is null if the provider doesn't report them. Null: not an embedding response. */
   read(answer: unknown, count: number): { vectors: number[][]; tokens: number | null } | null
 }
 
 const vector = z.array(z.number()).min(1)
 const tokens = z.number().int().nonnegative().optional()
 
-/**
- * POST /v1/embeddings, spoken by OpenAI, Ollama, and most others (platform.openai.com/docs/api-reference/embeddings).
- */
+/** platform.openai.com/docs/api-reference/embeddings; also spoken by Ollama and most others. */
 const OpenaiAnswer = z.object({
   // Some providers always answer in base64.
   data: z.array(
@@ -66,17 +59,15 @@ const wires: Partial<Record<Shape, EmbeddingWire>> = {
   ollama: openai,
 }
 
-/** Returns null for shapes without embeddings. */
 export const embeddingWireOf = (shape: Shape): EmbeddingWire | null => wires[shape] ?? null
 
-/** Encodes a vector as base64 of little-endian 32-bit floats. */
+/** Little-endian 32-bit floats. */
 export function textOfVector(vector: readonly number[]): string {
   const bytes = Buffer.alloc(vector.length * 4)
   for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4)
   return bytes.toString('base64')
 }
 
-/** Returns null if the text isn't a vector. */
 export function vectorOfText(text: string): number[] | null {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length === 0 || bytes.length % 4 !== 0) return null

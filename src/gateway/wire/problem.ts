@@ -3,7 +3,7 @@ import { type Code, Refusal } from '#core/errors.ts'
 import { passes } from '../model/fault-rules.ts'
 import type { UpstreamFault } from '../model/canonical-request.ts'
 
-/** Failure kinds of a gateway call that the three surfaces distinguish (compat.md, part 6). */
+/** compat.md, part 6. */
 export type ProblemKind =
   | 'bad_request'
   | 'context_length'
@@ -26,14 +26,13 @@ export type ProblemKind =
 export interface Problem {
   kind: ProblemKind
   message: string
-  /** Our own code, or the kind of the upstream fault. */
   code: string
   param: string | null
   headers: Record<string, string>
   details: Record<string, unknown> | null
 }
 
-/** An error response of a surface. SDK retries read `headers`. */
+/** SDK retries read `headers`. */
 export interface ErrorAnswer {
   status: number
   headers: Record<string, string>
@@ -77,7 +76,6 @@ const byFault: Record<UpstreamFault['kind'], ProblemKind> = {
 /** For rejected requests: the vendor's moderation, and resources that don't exist there. */
 const byStatus: Readonly<Record<number, ProblemKind>> = { 403: 'forbidden', 404: 'not_found' }
 
-/** Classifies refusals, upstream faults, and any other thrown value. */
 export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
   if (failure instanceof Refusal) {
     const { code, status, message, param = null, details = null } = failure

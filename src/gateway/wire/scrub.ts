@@ -2,9 +2,7 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
 import type { ProviderEndpoint } from '../model/offer.ts'
 import { withoutKeys } from './faults/faults.ts'
 
-/**
- * Removes the endpoint's secrets from a fault, in case the provider repeated them. Our own messages name the endpoint.
- */
+/** The provider may have repeated them. Our own messages name the endpoint. */
 export function scrub(fault: UpstreamFault, { slug, apiKey, headers }: ProviderEndpoint): UpstreamFault {
   const secrets = [apiKey, ...Object.values(headers)].filter((secret) => secret !== null && secret.length >= 6)
   const clean = (text: string): string =>
@@ -23,7 +21,7 @@ export function scrub(fault: UpstreamFault, { slug, apiKey, headers }: ProviderE
   }
 }
 
-/** Cleans all strings in a vendor's error JSON, which is short. */
+/** A vendor's error JSON is short. */
 function cleanDeep(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === 'string') return clean(value)
   if (Array.isArray(value)) return value.map((one) => cleanDeep(one, clean))

@@ -6,7 +6,7 @@ import { type AnswerHeaders, fault, kindOf, withoutKeys } from './faults/faults.
 
 const word = (headers: AnswerHeaders, name: string): string => String(headers[name] ?? '').trim()
 
-/** Returns why an answer can't be read, judged by its head, or null. */
+/** Judged by the head of the answer; null: readable so far. */
 export function unreadableHead(status: number, headers: AnswerHeaders): UpstreamFault | null {
   const reason = reasonIn(status, headers)
   return reason === null ? null : fault(status >= 400 ? kindOf(status, '') : 'garbage', reason, status, headers)
@@ -15,7 +15,6 @@ export function unreadableHead(status: number, headers: AnswerHeaders): Upstream
 /** Compressing codings (IANA, HTTP content codings). Some servers put a charset there, which changes no bytes. */
 const COMPRESSED = /\b(?:x-)?(?:gzip|compress|deflate|br|zstd|dcb|dcz|pack200-gzip|exi)\b/i
 
-/** Returns why a compressed answer can't be read, or null if it isn't compressed. */
 export function compressionIn(headers: AnswerHeaders): string | null {
   const encoding = word(headers, 'content-encoding')
   return COMPRESSED.test(encoding)
@@ -38,10 +37,7 @@ const charsetOf = (headers: AnswerHeaders): string =>
 const inAnotherCharset = (charset: string): string =>
   `The provider’s response uses the charset \`${charset}\`. It must be UTF-8.`
 
-/**
- * Returns why the body of a 200 answer can't be read. `expected` is the expected format. Returns null for JSON, even if it
- * isn't a valid answer.
- */
+/** For a 200 answer. Null for JSON, even if it isn't a valid answer. */
 export function unreadableBody(
   headers: AnswerHeaders,
   body: Buffer,
@@ -72,7 +68,7 @@ function reasonOf(headers: AnswerHeaders, body: Buffer, expected: 'JSON' | 'an e
   return `The provider returned plain text instead of ${expected}: ${shorten(withoutKeys(start), 200).trim()}`
 }
 
-/** JSON that is no answer of the shape that was expected for. */
+/** JSON that isn't an answer of the requested shape. */
 function ofAnotherShape(json: unknown, expected: 'JSON' | 'an event stream'): string {
   if (!isObject(json)) return 'The provider returned JSON that isn’t an object.'
   const fields = Object.keys(json)

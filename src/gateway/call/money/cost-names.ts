@@ -3,25 +3,22 @@ import type { Body } from '../../model/body.ts'
 import { priceNames } from '../../providers/supports.ts'
 import { lookupNames } from './vendor-tools.ts'
 
-/** Fields with the number of generated and billed answers. */
 export const countNames = ['n', 'best_of'] as const
 
 /**
- * Fields that limit or multiply the output in some API of text models: Anthropic's, OpenAI's, Gemini's, Bedrock's, and
- * those of Ollama, llama.cpp, vLLM, TGI, and Cohere. A server may accept them in addition to the fields of its shape.
+ * Limits and multipliers of the output in the APIs of Anthropic, OpenAI, Gemini, Bedrock, Ollama, llama.cpp, vLLM, TGI,
+ * and Cohere. A server may accept them in addition to its shape's fields.
  */
 const outputNames: readonly string[] =
   `max_tokens max_completion_tokens max_output_tokens maxOutputTokens maxTokens max_tokens_to_sample max_new_tokens
   max_gen_len max_length num_predict n_predict num_return_sequences candidateCount candidate_count num_generations
   use_beam_search num_beams beam_width`.split(/\s+/)
 
-/** All names that may affect the cost of a call. */
 export const costNames: ReadonlySet<string> = new Set([...countNames, ...outputNames, ...priceNames, ...lookupNames])
 
 /**
- * Objects with settings in some API of text models: `options` of Ollama, `parameters` of TGI, `generationConfig` of
- * Gemini, `inferenceConfig` of Bedrock, `sampling_params` of SGLang, `nvext` of NIM, and those of proxies. None belongs
- * to a shape that passes through, so a server may read them as its own.
+ * Settings objects of Ollama (`options`), TGI (`parameters`), Gemini, Bedrock, SGLang (`sampling_params`), NIM
+ * (`nvext`), and proxies. No passing shape has them, so a server may read them as its own.
  */
 export const settingsNames = `extra_body options parameters generationConfig generation_config generation_kwargs
   inferenceConfig inference_config inferenceParams textGenerationConfig additionalModelRequestFields
@@ -29,9 +26,8 @@ export const settingsNames = `extra_body options parameters generationConfig gen
   model_parameters extra_params extra_args llm_config config nvext vllm_xargs`.split(/\s+/)
 
 /**
- * Returns the path of a field in the client's own bytes that may change the cost but isn't covered by the reservation:
- * one of another API, or any such field inside a settings object. `counted`: the fields of this request that are
- * covered.
+ * Returns the path of a field that may change the cost but isn't covered by the reservation: one of another API, or one
+ * inside a settings object.
  */
 export function uncountedIn(body: Body, coveredFields: readonly string[]): string | null {
   for (const name of outputNames) if (!coveredFields.includes(name) && (body.value(name) ?? null) !== null) return name

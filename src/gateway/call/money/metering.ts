@@ -25,13 +25,10 @@ import { storedReferenceIn, storedReferenceInBody } from '../../stored-reference
 
 /** The most that a request may use, before pricing (contract, part 7). */
 export interface RequestedUsage {
-  /** An upper bound, not a count. */
   inputTokens: number
-  /** Null: not set by the client. */
   maxTokens: number | null
-  /** Number of requested answers. */
   n: number
-  /** The client's field for the output limit; absent or null: none. */
+  /** Null: the client set no limit. */
   limitField?: string | null
 }
 
@@ -48,7 +45,7 @@ const USUAL_LIMIT = 32_768
 
 const unknown: Cost = { nano: null, source: null }
 
-/** Returns the maximum output tokens of one answer: the requested limit, up to the model's; null: none requested. */
+/** Null: no limit requested. */
 export const mostOutput = ({ maxOutputTokens, contextLength }: Offer, maxTokens: number | null): number =>
   maxTokens === null
     ? (maxOutputTokens ?? Math.min(contextLength ?? USUAL_LIMIT, USUAL_LIMIT))
@@ -73,17 +70,13 @@ export function amountsOf(
   return { worst, least, pictures, input, most }
 }
 
-/** The end of an attempt, for settlement. */
 export interface AttemptEnd {
   status: Outcome['status']
   usage: Usage
   reportedUsd: number | undefined
   media?: TokensOfMedia | undefined
-  /** The cost, if it doesn't follow from the usage. */
   priced?: Cost | undefined
-  /** Usage without a count. */
   unpriced?: boolean
-  /** The usage is an estimate. */
   estimated: boolean
   finishReason: string | null
   firstTokenMs: number | null
@@ -93,7 +86,6 @@ export interface AttemptEnd {
   request: AnsweredRequest | null
 }
 
-/** The money of one attempt: its reservation and its final cost. */
 export class Metering {
   readonly call: MeteredCall
   readonly offer: Offer
@@ -121,7 +113,6 @@ export class Metering {
     }
   }
 
-  /** True if money must be reserved before the call is sent. */
   get guarded(): boolean {
     return this.#ledger.isReserved(this.call.payer, this.call.billing)
   }
@@ -210,7 +201,6 @@ export class Metering {
     return null
   }
 
-  /** The client disconnected during the reservation. */
   release(): void {
     this.#settled = true
     this.#ledger.release(this.call)
@@ -226,8 +216,8 @@ export class Metering {
   }
 
   /**
-   * Settles the call; only the first settlement counts. Returns the cost that the ledger counts: up to the reservation,
-   * if a balance or cap applies.
+   * Only the first settlement counts. Returns the cost that the ledger counts: up to the reservation, if a balance or
+   * cap applies.
    */
   settle(end: AttemptEnd): Nano | null {
     const nano = this.#settle(end)
@@ -262,9 +252,7 @@ export class Metering {
     return this.#isWhole ? { nano: this.#reserved, source: 'estimated' } : unknown
   }
 
-  /**
-   * The provider failed before it answered: nothing is charged, unless it may still be working on a reserved request.
-   */
+  /** Nothing is charged, unless the provider may still be working on the request. */
   fail(durationMs: number, isStream: boolean, isUnclear = false): void {
     if (this.#settled) return
     this.#settled = true
@@ -288,11 +276,9 @@ export class Metering {
 const forOthers = ({ code, message, param, details }: Refusal, toPayer: Refusal): Refusal =>
   new Refusal(code, { message, ...(param !== undefined && { param }), ...(details && { details }), toPayer })
 
-/** Tokens that a vendor's template adds around messages and tools. */
 const PER_REQUEST = 16
 const WITH_TOOLS = 512
 
-/** A body of any surface, or a CanonicalRequest. */
 interface WeighableRequest {
   model?: unknown
   messages?: unknown
@@ -305,8 +291,8 @@ interface WeighableRequest {
 }
 
 /**
- * Returns the maximum input tokens of a request: under a cap one per byte of text, else one per two bytes. With media,
- * or with the vendor's own tools, it is the model's context. No tokenizer produces more tokens than bytes.
+ * Under a cap one token per byte of text, else one per two bytes; no tokenizer produces more than one per byte. With
+ * media or vendor tools, it is the model's context.
  */
 export function inputBound(json: WeighableRequest, payer: Payer, contextLength: number | null): number {
   const weight = weigh(json)
@@ -319,8 +305,8 @@ export function inputBound(json: WeighableRequest, payer: Payer, contextLength: 
 }
 
 /**
- * Returns an upper bound without parsing the client’s own body, up to 1.5 times as high for conversations full of calls
- * and escapes. Null: the body must be parsed.
+ * An upper bound without parsing, up to 1.5 times as high for conversations full of calls and escapes. Null: the body
+ * must be parsed.
  */
 export function roughInputBound(body: Body, payer: Payer): number | null {
   const text = roughText(body)

@@ -1,15 +1,14 @@
 import { type Usage, usageOf } from '#core/usage.ts'
 import type { Reading } from '../../model/in-progress.ts'
 
-/** The usage of an attempt, possibly estimated: four characters per token. */
 interface BilledUsage {
   usage: Usage
   estimated: boolean
 }
 
 /**
- * Returns the billed usage. A truncated answer has reported at most its input and the beginning of its output, so the
- * written text counts if it is more. `characters`: approximate length received.
+ * A truncated answer has reported at most the beginning of its output, so the written text counts if it is more (four
+ * characters per token).
  */
 export function billedUsage(
   reading: Reading,

@@ -9,9 +9,7 @@ import { shorten } from '#core/text/shorten.ts'
 const byClient =
   /^(?:|function|custom|namespace|local_shell|apply_patch|computer|computer_use_preview|(?:bash|text_editor|memory|computer|computer_toolset|browser_toolset)_\d{8})$/
 
-/** Fields that make a vendor look something up if they have a value. */
 export const lookupNames = ['web_search_options', 'search_parameters', 'mcp_servers', 'plugins'] as const
-/** Names that show who runs a tool. */
 export const vendorToolNames = ['tools', 'type', 'environment', 'execution'] as const
 
 /** Characters of a tool's type that an error message repeats. */
@@ -26,8 +24,8 @@ const isByVendor = (tool: Json): boolean => {
 }
 
 /**
- * Returns the field and tool with which the vendor runs the model's calls itself, such as a web search, and feeds the
- * results to the model: the size of the request then doesn't limit its input. Null: none.
+ * Finds a tool that the vendor runs itself, such as a web search, whose results the model reads: the size of the
+ * request then doesn't limit its input.
  */
 export function vendorToolIn(field: FieldReader): { field: string; name: string } | null {
   for (const name of lookupNames) {

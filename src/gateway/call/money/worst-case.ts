@@ -10,7 +10,6 @@ import { countNames, uncountedIn } from './cost-names.ts'
 import type { WorstCase } from './metering.ts'
 import { guardPrice } from './price-guard.ts'
 
-/** The fields of a client's request that bound its answer. */
 interface ClientRequest {
   readonly body: Body
   readonly format: PassthroughFormat
@@ -20,9 +19,7 @@ interface ClientRequest {
 /** Limit of counted answers: more than any provider generates, and expensive enough. */
 const MOST_ANSWERS = 1_000_000
 
-/**
- * Returns the number of generated and billed answers. Completions generate some per prompt, and more than they return.
- */
+/** Completions generate answers per prompt, and more than they return. */
 function answersIn(body: Body): number {
   const each = Math.max(1, ...countNames.map((name) => body.value(name)).filter((count) => typeof count === 'number'))
   const prompt = body.value('prompt')
@@ -30,10 +27,7 @@ function answersIn(body: Body): number {
   return Math.min(MOST_ANSWERS, Math.ceil(each) * Math.max(1, prompts))
 }
 
-/**
- * Returns the maximum cost of a client's request at this candidate. Refuses ambiguous fields, and fields that cost more
- * than the model's price.
- */
+/** Refuses ambiguous fields, and fields that cost more than the model's price. */
 export function worstCaseOf(
   request: ClientRequest,
   { offer, variant }: Candidate,
@@ -44,12 +38,10 @@ export function worstCaseOf(
   if (format.media) {
     const nano = format.media.worst?.(offer)
     if (nano === undefined) return { images: format.media.images?.(body.json) ?? null, inputTokens }
-    // For audio, `speed` is the speaking rate.
     guardPrice((name) => (name === 'speed' ? undefined : body.value(name)), variant, offer.endpoint)
     refuseTwice(body)
     return { nano }
   }
-  // The sent body, which a translation or routing constraints may have changed.
   const sentBody = translation === null ? request.bodyFor(offer) : null
   guardPrice((name) => (sentBody === null ? translation!.body[name] : sentBody.value(name)), variant, offer.endpoint)
   // A duplicate limit or price could be read differently by the provider.
@@ -88,6 +80,5 @@ export function worstCaseOf(
   }
 }
 
-/** Returns an output limit as it is sent to this offer in this shape. */
 export const limitAt = (offer: Offer, tokens: number, shape: Offer['endpoint']['shape']): number =>
   isSimulated(offer) ? Math.ceil(tokens) : raisedLimit(Math.ceil(tokens), shape)

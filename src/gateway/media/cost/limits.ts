@@ -5,7 +5,6 @@ import type { MediaRequest } from '../adapter.ts'
 import { worstCase } from './price.ts'
 import { charactersOf } from '../request-fields.ts'
 
-/** Refuses a text that exceeds the model's limit per request. */
 export function checkCharacters(input: string, { slug, media: { abilities } }: MediaOffer): void {
   const most = abilities.kind === 'speech' ? abilities.max_characters : null
   if (most === null) return
@@ -19,8 +18,8 @@ export function checkCharacters(input: string, { slug, media: { abilities } }: M
 }
 
 /**
- * Returns the amount to reserve: the worst case. Under a cap or balance (`guarded`), a video priced by length without
- * `seconds` is refused with the name of that field: the model has a price, only the length is missing.
+ * Under a cap or balance, a video priced by length without `seconds` is refused with that field: the model has a price,
+ * only the length is missing.
  */
 export function amountToHold(request: MediaRequest, offer: MediaOffer, isGuarded: boolean): Nano | null {
   const worst = worstCase(request, offer)

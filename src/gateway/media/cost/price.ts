@@ -6,7 +6,6 @@ import type { MediaOffer } from '../../model/offer.ts'
 import type { MediaRequest, MediaUnits } from '../adapter.ts'
 import { choicesIn } from '../request-fields.ts'
 
-/** The units of a vendor request, expected or delivered. Of tokens, `input` and `output` are those of text. */
 interface Units {
   images: number
   pixels: number
@@ -26,9 +25,7 @@ interface Units {
 const MICRO = 1_000_000
 const MILLION = 1_000_000n
 
-/** Pixels of an image if the model's sizes are unknown: 4096 × 4096. */
 const MOST_PIXELS = 4096 * 4096
-/** Tokens of a generated image if the model's output limit is unknown. */
 const IMAGE_TOKENS = 16_384
 /** Tokens per second of audio: vendors that count it so produce 10 to 32. */
 const SOUND_TOKENS = 50
@@ -39,9 +36,8 @@ const SECONDS_A_CHARACTER = 0.5
 const BYTES_A_SECOND = 1_000
 
 /**
- * Returns the maximum cost of a request in nano-dollars: its units at the highest price that may apply, rounded up
- * (contract, part 16, "Money"). Null: the price is unknown, or nothing limits the result, such as a video without a
- * length in the request or the model.
+ * In nano-dollars: the units at the highest price that may apply, rounded up (contract, part 16, "Money"). Null: the
+ * price is unknown, or nothing limits the result.
  */
 export function worstCase(request: MediaRequest, offer: MediaOffer): Nano | null {
   if (offer.endpoint.billing === 'free') return 0n
@@ -58,9 +54,8 @@ export function worstCase(request: MediaRequest, offer: MediaOffer): Nano | null
 }
 
 /**
- * Calculates the cost: the vendor's report within the reservation; else units × price over all buckets, exact, rounded
- * once, half up. Unreported units count as requested; if an unknown number of units is charged, the reservation counts.
- * `nano` null: the price is unknown.
+ * The vendor's report within the reservation; else units × price, exact, rounded once, half up. Unreported units count
+ * as requested; if an unknown number of units is charged, the reservation counts.
  */
 export function costOf(request: MediaRequest, reported: MediaUnits, offer: MediaOffer, reservation: Nano | null): Cost {
   const report = credibleReport(reported.reportedUsd, reservation)
@@ -76,7 +71,6 @@ export function costOf(request: MediaRequest, reported: MediaUnits, offer: Media
   return { nano: roundHalfUp(sum(units, prices)), source: 'computed' }
 }
 
-/** The units of one request for the ledger (contract, part 7). */
 export function mediaUsage(request: MediaRequest, reported: MediaUnits): Usage {
   const units = unitsOf(request, reported)
   return usageOf({
@@ -90,10 +84,7 @@ export function mediaUsage(request: MediaRequest, reported: MediaUnits): Usage {
   })
 }
 
-/**
- * Returns the request as it reached the vendor, without these fields (contract names): a price that depends on them was
- * the vendor's choice.
- */
+/** Removes fields that didn't reach the vendor: a price that depends on them was its choice. */
 export function asSent<R extends MediaRequest>(request: R, losses: readonly string[]): R {
   const lostFields = (['size', 'quality', 'resolution', 'audio'] as const).filter(
     (name) => name in request && losses.includes(name),
@@ -103,7 +94,7 @@ export function asSent<R extends MediaRequest>(request: R, losses: readonly stri
     : { ...request, ...Object.fromEntries(lostFields.map((name) => [name, null])) }
 }
 
-/** Returns the prices of a fully specified request: the first matching variant over the plain prices. */
+/** The first matching variant over the plain prices. */
 function pricesOf(pricing: Pricing, request: MediaRequest): Prices {
   const choices = chosenBy(request)
   const variant = pricing.variants?.find(({ when }) => matches(when, choices) === 'surely')
@@ -117,7 +108,6 @@ function pricesOf(pricing: Pricing, request: MediaRequest): Prices {
 
 const weightOf = (prices: Prices): bigint => BUCKETS.reduce((total, bucket) => total + rate(prices[bucket]), 0n)
 
-/** Yields every set of prices that may apply, because the vendor chooses what the request leaves open. */
 function* possiblePrices(pricing: Pricing, request: MediaRequest): Generator<Prices> {
   const choices = chosenBy(request)
   const plain = charges(request.kind, pricing)
@@ -177,10 +167,7 @@ const BUCKETS = [
   'audio_output',
 ] as const satisfies readonly (keyof Prices)[]
 
-/**
- * Sums units × price as an exact fraction of a nano-dollar. Image and audio tokens without their own price cost as much
- * as text.
- */
+/** Image and audio tokens without their own price cost as much as text. */
 function sum(units: Units, prices: Prices & { audio_unit?: Pricing['audio_unit'] }): Fraction {
   const inSeconds = prices.audio_unit === 'second'
   const input = rate(prices.input)
@@ -211,7 +198,6 @@ const rate = (price: Usd | undefined): bigint => (price === undefined ? 0n : nan
 const secondOf = (prices: Prices & { audio_unit?: Pricing['audio_unit'] }): Usd | undefined =>
   prices.audio_second ?? (prices.audio_unit === 'second' ? (prices.audio_input ?? prices.audio_output) : undefined)
 
-/** Prices every token at the highest price it may have. */
 function dearest(prices: Prices): Prices {
   const most = (...of: (Usd | undefined)[]): Usd =>
     of.filter((price) => price !== undefined).reduce((one, other) => (rate(one) >= rate(other) ? one : other))
@@ -240,7 +226,6 @@ const UNITS = {
 const unitsOfKind = (kind: MediaRequest['kind']) =>
   Object.entries(UNITS[kind]) as [keyof Prices, keyof Units & keyof MediaUnits][]
 
-/** True if audio is priced by the second at some of these prices. */
 export const chargesSeconds = (pricing: Pricing): boolean =>
   [pricing, ...(pricing.variants ?? [])].some((prices) => secondOf({ ...pricing, ...prices }) !== undefined)
 
@@ -264,7 +249,6 @@ function isUntold(kind: MediaRequest['kind'], prices: Prices, units: Units, repo
 
 const codePoints = (text: string): number => [...text].length
 
-/** Returns the vendor's reported units, completed from the request. */
 function unitsOf(request: MediaRequest, reported: MediaUnits): Units {
   const images = reported.images ?? (request.kind === 'image' ? request.n : 0)
   const size = request.kind === 'image' ? request.size : null

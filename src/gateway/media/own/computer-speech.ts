@@ -91,7 +91,6 @@ async function recognize(wire: MediaWire, { samples, startSeconds }: Piece, lang
   }
 }
 
-/** Returns the samples at the rate that speech models read. Plain WAV is decoded here, everything else by ffmpeg. */
 async function samplesOf(
   converter: Media['converter'],
   sound: MediaInput,

@@ -9,12 +9,9 @@ import { refuse } from '#core/errors.ts'
 import type { MediaAdapter } from '../adapter.ts'
 import { charactersOf, lossesIn } from '../request-fields.ts'
 
-/** The voice's normal speed. */
 const USUAL_SPEED = 1
 
-/**
- * The server's own voices: `local/flite`, and `local/espeak-ng` if installed. `account`: whose queue slots they use.
- */
+/** `local/flite`, and `local/espeak-ng` if installed. `account`: whose queue slots they use. */
 export const localMedia = ({ speech }: Pick<Media, 'speech'>, account: string): MediaAdapter => ({
   speech: {
     how: 'immediate',

@@ -3,7 +3,6 @@ import type { Pcm } from '#infra/media/facts.ts'
 /** Raw samples: 16 bit, little endian, mono. */
 export interface Piece {
   samples: Buffer
-  /** The start of the piece in the recording. */
   startSeconds: number
   seconds: number
 }
@@ -41,7 +40,6 @@ export async function* piecesOf({ sampleRate, bytes }: Pcm): AsyncGenerator<Piec
   if (rest.length >= 2) yield pieceOf(rest.subarray(0, rest.length - (rest.length % 2)))
 }
 
-/** Returns the byte offset in the middle of the quietest moment. */
 function quietestIn(sound: Buffer, sampleRate: number): number {
   const moment = Math.round(QUIET_SECONDS * sampleRate) * 2
   let best = sound.length

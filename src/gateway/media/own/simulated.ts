@@ -18,8 +18,7 @@ import type {
 import { charactersOf, lossesIn } from '../request-fields.ts'
 
 /**
- * The simulated models `sim/image`, `sim/video`, `sim/speech`, and `sim/transcription` (contract, part 16): valid files
- * of the requested size and length, equal for equal requests, that say what they are.
+ * Contract, part 16: valid files of the requested size and length, equal for equal requests, that say what they are.
  */
 export const simulatedMedia: MediaAdapter = {
   image: {
@@ -106,7 +105,6 @@ interface VideoJob extends PixelSize {
   fps: number
   words: string
 }
-// Our own row, written by `submit` above.
 const videoOf = (job: VendorJob): VideoJob => job as unknown as VideoJob
 
 const fileOf = (bytes: Uint8Array): MadeFile => ({
@@ -116,7 +114,6 @@ const fileOf = (bytes: Uint8Array): MadeFile => ({
   revisedPrompt: null,
 })
 
-/** Fields without an effect on the simulation. */
 const imageLosses = (request: ImageRequest): string[] => [
   ...lossesIn(request, 'quality', 'images', 'mask'),
   ...(request.transparent === true && request.outputFormat === 'jpeg' ? ['transparent'] : []),
@@ -146,7 +143,6 @@ function sizeOfShort(short: number, aspectRatio: string): PixelSize {
   return ratio >= 1 ? { width: long, height: short } : { width: short, height: long }
 }
 
-/** Returns the requested size, or one of about this many pixels in the ratio, or a square. */
 function sizeFor(
   size: { width: number | null; height: number | null } | null,
   aspectRatio: string | null,
@@ -177,7 +173,6 @@ function ratioOf(aspectRatio: string): number {
 const tooLarge = (pixels: number, most: number, param: string): never =>
   refuse('invalid_parameter', { param, message: `A side can have up to ${most} pixels here, not ${pixels}.` })
 
-/** Returns everything in a request that affects the result, with files by digest. */
 async function wordsOf(request: ImageRequest | VideoRequest): Promise<string> {
   const { kind, model, prompt, seed, negativePrompt } = request
   // Separate lists: an image to edit isn't a mask.

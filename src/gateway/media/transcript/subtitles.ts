@@ -1,6 +1,6 @@
 import type { TranscriptSpan } from '../adapter.ts'
 
-/** Writes segments as SubRip or WebVTT (W3C, 2019), with the speaker before the text. */
+/** SubRip or WebVTT (W3C, 2019), with the speaker before the text. */
 export function subtitlesOf(segments: readonly TranscriptSpan[], format: 'srt' | 'vtt'): string {
   const comma = format === 'srt' ? ',' : '.'
   const cues = segments.map(({ startSeconds, endSeconds, text, speaker }, i) => {

@@ -1,15 +1,11 @@
 import { isWord } from '../../model/json.ts'
 import type { TranscriptSpan } from '../adapter.ts'
 
-/** A new segment starts after this much silence. */
 const PAUSE_SECONDS = 1.5
 const LONGEST_SECONDS = 30
 const ENDS_SENTENCE = /[.!?。！？…]["'”’)\]]*$/
 
-/**
- * Groups words into segments, for vendors that only return words: a segment ends with a sentence, a speaker's turn, a
- * pause, or after 30 s. `joint`: the separator between words.
- */
+/** For vendors that only return words: a segment ends with a sentence, a speaker's turn, a pause, or after 30 s. */
 export function segmentsOf(words: readonly TranscriptSpan[], joint = ' '): TranscriptSpan[] {
   const segments: TranscriptSpan[] = []
   for (const word of words) {

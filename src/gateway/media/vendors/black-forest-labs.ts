@@ -96,7 +96,6 @@ const image: DeferredMaker<ImageRequest> = {
         width: size?.width,
         height: size?.height,
         aspect_ratio: size === null ? aspectRatio : null,
-        // It doesn't support WebP.
         output_format: outputFormat === 'webp' ? null : outputFormat,
         mask: mask === null ? null : inline(mask, 'base64'),
         ...Object.fromEntries(

@@ -33,7 +33,6 @@ const formats: Readonly<Record<SoundFormat, Readonly<Record<string, string>>>> =
 const family = /^aura(?:-2)?$/
 const VOICES: Readonly<Record<string, string>> = { aura: 'asteria', 'aura-2': 'thalia' }
 
-/** Returns the speech model: a voice is one, and a family has one per voice and language. */
 function speakingModel({ model, voice, language }: SpeechRequest): string {
   if (voice?.startsWith('aura') === true) return voice
   if (!family.test(model)) return model

@@ -96,7 +96,6 @@ const transcription: Immediate<TranscriptionRequest> = {
   },
 }
 
-/** Returns the words of a transcript, without spaces and noises between them. */
 function wordsIn(transcript: Json): TranscriptSpan[] {
   return listOf(transcript['words'])
     .map(objectOf)

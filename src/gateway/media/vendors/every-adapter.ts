@@ -29,7 +29,6 @@ const byShape: Partial<Record<Shape, MediaAdapter>> = {
 const openaiShapes: ReadonlySet<Shape> = new Set(['openai-chat', 'openai-responses', 'ollama'])
 const NOTHING: MediaAdapter = {}
 
-/** The adapter for OpenAI-shaped endpoints with these quirks. */
 function openaiShaped({ image, speech, transcription, video }: MediaQuirks): MediaAdapter {
   return {
     ...(image !== null && {
@@ -42,7 +41,6 @@ function openaiShaped({ image, speech, transcription, video }: MediaQuirks): Med
   }
 }
 
-/** Which quirks apply to OpenAI's paths. */
 const quirksAt: Readonly<Record<string, 'image' | 'speech' | 'transcription'>> = {
   '/images/generations': 'image',
   '/images/edits': 'image',
@@ -50,10 +48,7 @@ const quirksAt: Readonly<Record<string, 'image' | 'speech' | 'transcription'>> =
   '/audio/transcriptions': 'transcription',
 }
 
-/**
- * True if an OpenAI-shaped offer is called exactly like OpenAI at this path, so that a client's own request keeps its
- * meaning.
- */
+/** True if a client's own request keeps its meaning at this path. */
 export function isAskedAsOpenai({ endpoint, media }: MediaOffer, path: string): boolean {
   const kind = quirksAt[path]
   if (kind === undefined || kind !== media.kind) return false
@@ -61,13 +56,12 @@ export function isAskedAsOpenai({ endpoint, media }: MediaOffer, path: string): 
   return quirks === undefined || (quirks !== null && Object.keys(quirks).length === 0)
 }
 
-/** True if it accepts OpenAI's further fields, which are sent unchanged. */
 export const takesOpenaiFields = (endpoint: ProviderEndpoint): boolean =>
   openaiShapes.has(endpoint.shape) && endpoint.dispatch === undefined
 
 const adapters = new Map<string, MediaAdapter>()
 
-/** Returns the adapter for this endpoint's provider: its media kinds and how to call them. Empty if unsupported. */
+/** Empty if the endpoint has no media. */
 export function adapterOf(endpoint: ProviderEndpoint): MediaAdapter {
   // Its requests use a transport, which only supports text, or don't use HTTP.
   if (upstreamOf(endpoint).transport !== null || endpoint.dispatch !== undefined) return NOTHING

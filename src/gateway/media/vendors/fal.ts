@@ -41,11 +41,10 @@ const sizes: Readonly<Record<string, string>> = {
   '3:4': 'portrait_4_3',
 }
 
-/** How requests of one kind are written. Each app has its own inputs; these names are from `@ai-sdk/fal`. */
+/** Each app has its own inputs; these names are from `@ai-sdk/fal`. */
 interface RequestKind<R> {
   write(request: R, inline: Inline): Json
   losses(request: R): string[]
-  /** The part of the request that is needed after the job has ended. */
   keep?(request: R): Json
 }
 
@@ -110,7 +109,6 @@ const transcription: RequestKind<TranscriptionRequest> = {
   keep: ({ timestamps, language }) => ({ timestamps, language }),
 }
 
-/** A job of its queue. */
 const queueJob = <R extends MediaRequest>(kind: RequestKind<R>): DeferredMaker<R> => ({
   how: 'deferred',
   async submit(wire, request) {
@@ -164,7 +162,7 @@ async function poll(wire: MediaWire, job: VendorJob): Promise<PollResult> {
   }
 }
 
-/** The result of a completed job that the queue has dropped: a file that fails when read. */
+/** For a completed job that the queue has dropped: a file that fails when read. */
 const expiredResult = (fault: MediaFault): DeliveredMedia => {
   async function* none(): AsyncGenerator<Uint8Array> {
     await Promise.reject(badAnswer(fault.message))
@@ -177,7 +175,7 @@ const expiredResult = (fault: MediaFault): DeliveredMedia => {
 const CANCELLED = 499
 const isRunners = ({ status }: MediaFault): boolean => status === 500 || status === 503
 
-/** Returns the result of a job. A runner's error only counts if it comes twice: the first may be a network problem. */
+/** A runner's error only counts if it comes twice: the first may be a network problem. */
 async function resultOf(wire: MediaWire, path: string): Promise<WireAnswer> {
   const ask = { method: 'GET', path, mostBytes: 64 << 20, withinMs: SHORT_MS } as const
   try {
@@ -188,9 +186,7 @@ async function resultOf(wire: MediaWire, path: string): Promise<WireAnswer> {
   }
 }
 
-/**
- * Cancels a job. The queue guarantees it for waiting jobs; a running one may still finish (fal.ai, "Cancel a request").
- */
+/** The queue guarantees cancellation for waiting jobs; a running one may still finish (fal.ai, "Cancel a request"). */
 async function cancel(wire: MediaWire, job: VendorJob): Promise<boolean> {
   const { status, cancel: at } = job
   if (!isWord(at)) return false
@@ -229,9 +225,7 @@ function deliveredBy(wire: MediaWire, job: VendorJob, result: Json): PollResult 
   }
 }
 
-/**
- * `images`, `image`, `video`, `videos`, `audio`, `audio_url`: one of them, as an object with `url` or a list of such.
- */
+/** One of these fields, as an object with `url` or a list of such. */
 function urlsIn(result: Json): string[] {
   for (const name of ['images', 'image', 'videos', 'video', 'audio', 'audio_url', 'audio_file']) {
     const urls = [result[name]].flat().flatMap((one) => {

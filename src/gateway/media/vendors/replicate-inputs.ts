@@ -5,10 +5,9 @@ import type { Inline } from '../request-body.ts'
 import { lossesIn, ratioOf, sizeWords } from '../request-fields.ts'
 import { modelPath, nameSegment } from './named-path.ts'
 
-/** The inputs of a model with their schemas; null: unknown. */
 export type Inputs = Readonly<Json> | null
 
-/** Reads a model's inputs, which differ per model: `replicate` 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
+/** `replicate` 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
 export async function inputsOf(wire: MediaWire, model: string): Promise<Inputs> {
   const [name = '', version] = model.split(':')
   const place = `/models/${modelPath(name)}`
@@ -30,7 +29,7 @@ interface WrittenInputs {
   losses: string[]
 }
 
-/** Writes fields under the first of their names that the model has, or the first one if its inputs are unknown. */
+/** Writes fields under the first of their names that the model has. */
 class InputWriter {
   readonly input: Json = {}
   readonly losses: string[] = []
@@ -62,7 +61,6 @@ class InputWriter {
     return inputs === null ? names[0]! : (names.find((name) => name in inputs) ?? null)
   }
 
-  /** Writes dimensions, a named size, or at least the ratio. */
   size({ size, aspectRatio }: Pick<ImageRequest, 'size' | 'aspectRatio'>): void {
     this.put('aspect_ratio', ['aspect_ratio'], aspectRatio)
     if (size === null) return

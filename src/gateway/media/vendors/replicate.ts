@@ -71,7 +71,6 @@ async function poll(wire: MediaWire, { get, kind }: VendorJob): Promise<PollResu
   }
 }
 
-/** A URL, a list of them, or an object of them. */
 function outputsIn(output: unknown): string[] {
   if (isWord(output)) return [output]
   const list = Array.isArray(output) ? output : Object.values(objectOf(output))

@@ -28,7 +28,6 @@ const image: Immediate<ImageRequest> = {
         sent: false,
       })
     const requestedRatio = aspectRatio ?? (size === null ? null : ratioOf(size))
-    // An edited image keeps its dimensions.
     const ratio = images.length === 0 && requestedRatio !== null && ratios.has(requestedRatio) ? requestedRatio : null
     const fields = [
       ['prompt', prompt],

@@ -4,7 +4,6 @@ import { type Pricing, type Prices, type Usd, nanoPerMillion, pricesFor } from '
 import type { Offer } from '../offer.ts'
 
 export interface Cost {
-  /** Null: the model has no price. */
   nano: Nano | null
   source: CostSource | null
 }
@@ -15,8 +14,8 @@ const REPORTED_LIMIT = 10_000n * NANO
 const MILLION = 1_000_000n
 
 /**
- * Calculates the cost of a call. A reported cost, from a provider known to report one, only counts if it is finite, not
- * negative, and within the reservation; otherwise it is units × price over all buckets, exact, rounded once, half up.
+ * A report, from a provider known to report costs, only counts if it is plausible; otherwise units × price over all
+ * buckets, exact, rounded once, half up.
  */
 export function costOf(
   usage: Usage,
@@ -35,17 +34,14 @@ export function costOf(
   return { nano: roundHalfUp(exact), source: isEstimated ? 'estimated' : 'computed' }
 }
 
-/** Returns a vendor's reported cost if it is plausible: finite, not negative, and within the reservation. */
+/** Plausible: finite, not negative, and within the reservation. */
 export function credibleReport(usd: number | undefined, reservation: Nano | null): Nano | null {
   if (usd === undefined || !Number.isFinite(usd) || usd < 0 || usd >= 1e6) return null
   const nano = fromUsd(usd)
   return nano <= (reservation ?? REPORTED_LIMIT) ? nano : null
 }
 
-/**
- * The shares of audio and images in `input_tokens` and `output_tokens`, if the vendor reports them: some price them
- * separately.
- */
+/** Some vendors price them separately. */
 export interface TokensOfMedia {
   audioInput: number
   audioOutput: number
@@ -60,7 +56,7 @@ const PICTURES_AN_ANSWER = 10
 /** Seconds have decimals, so they are counted in millionths. */
 const MICRO = 1_000_000
 
-/** Returns Σ units × price as an exact fraction of a nano-dollar. Null: a used unit has no known price. */
+/** An exact fraction of a nano-dollar. Null: a used unit has no known price. */
 export function exactCost(usage: Usage, pricing: Pricing, media: TokensOfMedia = noMedia): Fraction | null {
   const input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   const rate = ratesOf(pricesFor(pricing, input), pricing.audio_unit)
@@ -113,7 +109,6 @@ interface Rates {
   imageInput: bigint
   /** 0 if images have their own price: their tokens are then free. */
   imageOutput: bigint
-  /** The price per second of audio in both directions. */
   second: bigint | null
   request: bigint
 }
@@ -152,7 +147,6 @@ function ratesOf(prices: Prices, audioUnit: Pricing['audio_unit']): Rates {
   return rates
 }
 
-/** Returns the maximum cost of these tokens under any tier and bucket, rounded up. */
 export function worstCost(pricing: Pricing, inputTokens: number, outputTokens: number, requests: number): Nano {
   return roundUp({
     numerator:
@@ -161,7 +155,7 @@ export function worstCost(pricing: Pricing, inputTokens: number, outputTokens: n
   })
 }
 
-/** Returns the output tokens that `nano` pays for after this input; negative if it doesn't cover the input. */
+/** Negative if `nano` doesn't cover the input. */
 export function affordableOutput(pricing: Pricing, nano: Nano, inputTokens: number, requests: number): number {
   const remainder = nano * MILLION - worstInput(pricing, inputTokens, requests)
   if (remainder < 0n) return -1
@@ -171,15 +165,12 @@ export function affordableOutput(pricing: Pricing, nano: Nano, inputTokens: numb
   return tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(tokens)
 }
 
-/** True if images in an answer are priced by count rather than by tokens. */
 export const pricesPictures = (pricing: Prices): boolean =>
   pricing.image !== undefined && pricing.image_output === undefined
 
-/** Returns the maximum cost of images in this many answers, if each image has a price. */
 export const worstPictures = (pricing: Pricing, answers: number): Nano =>
   pricesPictures(pricing) ? worstImages(pricing.image!, PICTURES_AN_ANSWER * answers) : 0n
 
-/** Returns the cost of this many images, rounded up. */
 export const worstImages = (price: Usd, images: number): Nano =>
   roundUp({ numerator: nanoPerMillion(price) * BigInt(images), denominator: MILLION })
 
@@ -206,7 +197,6 @@ function worstOutputRate(pricing: Pricing, inputTokens: number): bigint {
   return price
 }
 
-/** Returns every tier that applies to requests of up to this many input tokens. */
 const reachable = (pricing: Pricing, inputTokens: number): Prices[] => [
   pricing,
   ...(pricing.tiers ?? []).filter((tier) => inputTokens > tier.above_input_tokens),

@@ -2,7 +2,6 @@ import type { Word } from '../../json-scan/json-scan.ts'
 import { type Body, mention } from '../body.ts'
 import { isObject } from '../json.ts'
 
-/** Bytes of text that a model reads, and the number of media or their addresses. */
 export interface Weight {
   text: number
   media: number
@@ -64,9 +63,8 @@ const PER_MESSAGE = 4
 const MESSAGES: ReadonlySet<string> = new Set(['messages', 'contents', 'input'])
 
 /**
- * Weighs a body of any surface, or a CanonicalRequest. No tokenizer produces more tokens than the text has bytes, so
- * the bytes of everything a model may read are an upper bound: contents, names, descriptions, schemas, and arguments,
- * but not the protocol's own field names.
+ * No tokenizer produces more tokens than the text has bytes, so the bytes of everything a model may read are an upper
+ * bound.
  */
 export function weigh(body: object): Weight {
   const weight = { text: 0, media: 0 }
@@ -80,12 +78,11 @@ export function weigh(body: object): Weight {
 }
 
 /**
- * Returns an upper bound for the text that `weigh` finds, without parsing: escapes, punctuation, and the protocol's
- * names count too. Null: the body may contain media, or wasn't scanned.
+ * An upper bound without parsing: escapes, punctuation, and the protocol's names count too. Null: the body may contain
+ * media, or wasn't scanned.
  */
 export const roughText = (body: Body): number | null => (body.mentions(mention.media) ? null : body.sizeWithout(UNREAD))
 
-/** Lists of messages or their parts. */
 const LISTS: ReadonlySet<string> = new Set(['input', 'output'])
 
 function add(value: unknown, key: string, weight: Weight): void {

@@ -64,7 +64,6 @@ function firstUsage(head: string): Json {
   return line ? objectOf(objectOf(objectOf(parseJson(line[1]!)).message).usage) : {}
 }
 
-/** Token counting: the same request to another path, without generation. */
 export const anthropicCount: PassthroughFormat = {
   ...anthropicMessages,
   path: '/v1/messages/count_tokens',

@@ -9,7 +9,6 @@ const isStreamed = ({ stream }: Json): boolean => stream === true || stream === 
 const isJson = (contentType: string): boolean => /json/i.test(contentType)
 const parseWhole = (whole: Buffer): Json => objectOf(parseJson(whole.toString()))
 
-/** Images: one event each. */
 export const pictureEvents = (type: string): MediaEvents => ({
   wanted: isStreamed,
   write(contentType, whole) {
@@ -23,7 +22,6 @@ export const pictureEvents = (type: string): MediaEvents => ({
   },
 })
 
-/** Audio: everything in one event. */
 export const speechEvents: MediaEvents = {
   wanted: ({ stream_format }) => stream_format === 'sse',
   write: (contentType, whole) =>
@@ -33,7 +31,7 @@ export const speechEvents: MediaEvents = {
         line({ type: 'speech.audio.done', usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } }),
 }
 
-/** A transcript in any of its formats: models such as whisper-1 ignore `stream`. */
+/** Models such as whisper-1 ignore `stream`. */
 export const transcriptEvents: MediaEvents = {
   wanted: isStreamed,
   write(contentType, whole) {

@@ -41,7 +41,6 @@ export const openaiChat: PassthroughFormat = {
     const end = usageAtEnd(text)
     if (end === null || !text.includes('"choices":[')) return null
     const usageResult = usedIn({ usage: end.usage })
-    // The figures are elsewhere in the answer.
     if (usageResult.usage === null) return null
     return {
       ...emptyReading(),

@@ -66,7 +66,6 @@ function endOfLarge(tail: string): Reading {
   }
 }
 
-/** Returns the response of a stream's last event, with the status of the event if it has none. */
 const responseIn = (event: Json): Json => ({
   status: textOf(event.type).slice('response.'.length),
   ...objectOf(event.response),
@@ -92,7 +91,6 @@ export const responsesCompact: PassthroughFormat = {
   boundless: true,
 }
 
-/** Token counting: the same request to another path, without generation. */
 export const responsesCount: PassthroughFormat = {
   ...openaiResponses,
   path: '/responses/input_tokens',

@@ -8,7 +8,7 @@ import { pictureEvents, speechEvents, transcriptEvents } from './media-events.ts
 import { type Reading, emptyReading } from '../../model/in-progress.ts'
 import { openaiChat } from './openai-chat.ts'
 
-/** OpenAI formats other than conversations. None is translated: a provider without a format doesn't serve it. */
+/** None is translated: a provider without a format doesn't serve it. */
 const base: PassthroughFormat = {
   ...openaiChat,
   limitFields: [],
@@ -63,7 +63,6 @@ const pictures: Media = {
   read(request, { pricing }, contentType, tail) {
     const usage = usageAtEnd(contentType, tail)
     const images = pictures.images!(request)
-    // Either images or their tokens have a price.
     if (usage === null || pricing?.image !== undefined)
       return { ...emptyReading(), usage: usageOf({ images }), ended: true }
     return { ...emptyReading(), usage: tokensOf(usage), ended: true }
@@ -103,7 +102,7 @@ export const openaiAudio = [
 const tokensOf = (usage: Json): Reading['usage'] =>
   usageOf({ input_tokens: countOf(usage.input_tokens), output_tokens: countOf(usage.output_tokens) })
 
-/** Returns the last `usage` of an answer, whole or as events; null if there is none, as for audio. */
+/** Null for answers without usage, such as audio. */
 export function usageAtEnd(contentType: string, tail: string): Json | null {
   if (/^text\/event-stream/i.test(contentType)) {
     for (const event of eventsFromEnd(tail)) {

@@ -12,10 +12,7 @@ const codec = new EventStreamCodec(
 const LEAST_MESSAGE = 16
 const MOST_MESSAGE = 24 << 20
 
-/**
- * Converts messages of `application/vnd.amazon.eventstream`, cut anywhere, to server-sent events. Throws a RangeError
- * for anything else.
- */
+/** From bytes cut anywhere. Throws a RangeError for anything else. */
 export class Unframer {
   #rest: Buffer = Buffer.alloc(0)
 
@@ -67,7 +64,6 @@ function eventOf(message: Buffer): string {
   return isObject(event) ? `event: ${textOf(event['type'])}\ndata: ${text}\n\n` : ''
 }
 
-/** Feeds a handler of server-sent events from Amazon's framing. Other answers pass unchanged. */
 export function unframingHandler(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   let unframer: Unframer | null = null
   return {

@@ -9,14 +9,12 @@ const VERSION = 'bedrock-2023-05-31'
 // Loaded on first use: the frame decoder is large.
 let frames: typeof import('./amazon-event-stream.ts') | null = null
 
-/** Models of vendors other than Anthropic use Converse, Bedrock's own shape. */
 export const isConverse = (model: string): boolean => !/claude/i.test(model)
 
 /**
- * Amazon Bedrock. With the shape `anthropic-messages`, Claude by InvokeModel and other models by Converse; with
- * `openai-chat`, its OpenAI-compatible API under `…/openai/v1`. The key is `<access key id>:<secret>[:<session
- * token>]`, which signs each request (Signature Version 4), or a Bedrock API key, which is sent. The region is part of
- * the host name or the setting `x-uk-region`.
+ * The shape `anthropic-messages` uses InvokeModel for Claude and Converse for other models; `openai-chat` uses
+ * `…/openai/v1`. The key is `<access key id>:<secret>[:<session token>]`, which signs each request (Signature Version
+ * 4), or a Bedrock API key. The region is part of the host name or the setting `x-uk-region`.
  */
 export function bedrockTransport({ apiKey, headers, shape, baseUrl }: ProviderEndpoint, base: string): Transport {
   const settings = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
@@ -58,7 +56,7 @@ const regionOf = (baseUrl: string): string | null =>
     new URL(baseUrl).hostname,
   )?.[1] ?? null
 
-/** Allowed betas, as configured by the operator. Bedrock rejects requests with unknown ones. */
+/** Configured by the operator. Bedrock rejects requests with unknown betas. */
 export const allowedBetas = (setting: string | undefined): ReadonlySet<string> =>
   new Set((setting ?? '').split(',').map((one) => one.trim()))
 

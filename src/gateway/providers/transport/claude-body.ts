@@ -10,7 +10,6 @@ const carriedFields = new Set(
   metadata`.split(/\s+/),
 )
 
-/** Splits a client's requested betas by what its provider is known to accept. */
 export const betasIn = (header: unknown, allowed: ReadonlySet<string>): { kept: string[]; dropped: boolean } => {
   const requested = String(header ?? '')
     .split(',')
@@ -20,7 +19,7 @@ export const betasIn = (header: unknown, allowed: ReadonlySet<string>): { kept: 
   return { kept, dropped: kept.length < requested.length }
 }
 
-/** Fields that don't reach the cloud. None are dropped if an allowed beta may need them. */
+/** Nothing is dropped if an allowed beta may need it. */
 export function droppedFields(
   json: Record<string, unknown>,
   header: unknown,
@@ -31,7 +30,6 @@ export function droppedFields(
   return { fields, beta: betas.dropped }
 }
 
-/** Converts the body for the cloud: the model and streaming are in the path, version and betas in the body. */
 export function anthropicBody(
   text: string,
   version: string,

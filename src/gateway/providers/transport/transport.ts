@@ -11,9 +11,7 @@ import { notAName, segmentOf } from '../../wire/path-name.ts'
  */
 export interface Transport {
   wrap(send: Send, request: ProviderRequest, outbound: Outbound): Send | Promise<Send>
-  /** Returns a handler that receives the plain shape's bytes. */
   unwrap?(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler
-  /** Client fields, and `anthropic-beta`, that don't reach the provider. */
   losses?(json: Record<string, unknown>, headers: Readonly<Record<string, unknown>>): string[]
 }
 
@@ -27,23 +25,22 @@ export class TransportFailed extends Error {
   }
 }
 
-/** Returns the model's name as one path segment. Throws `TransportFailed` if it would lead to another path. */
+/** Throws `TransportFailed` if the name would lead to another path. */
 export function modelInPath(model: string): string {
   const segment = segmentOf(model)
   if (segment === null) throw new TransportFailed({ kind: 'model_not_found', message: notAName('model', model) })
   return segment
 }
 
-/** Endpoint settings that aren't provider headers: they are stored in `headers` as `x-uk-…` and never sent. */
+/** Endpoint settings, stored in `headers` as `x-uk-…` and never sent. */
 export const ENDPOINT_SETTING = /^x-uk-/
 
-/** Finds a lower-case header name in a list of name, value, …. */
 export function headerIn(headers: readonly string[], name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) if (headers[i]!.toLowerCase() === name) return headers[i + 1]
   return undefined
 }
 
-/** A handler that forwards everything; transports override what they need. */
+/** Transports override what they need. */
 export const forwardingHandler = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
   onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
   onResponseStart: (controller, status, headers, message) =>

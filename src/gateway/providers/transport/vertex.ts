@@ -13,16 +13,15 @@ import { type Transport, TransportFailed, modelInPath, headerIn, forwardingHandl
 
 const VERSION = 'vertex-2023-10-16'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
-/** A token is renewed this long before it expires. */
 const EARLY_MS = 120_000
 const MOST_TOKEN = 65_536
 /** Limit of cached tokens; beyond it, the least recently used one is dropped. */
 const MOST_KEPT = 10_000
 
 /**
- * Google's Vertex AI: Gemini (shape `gemini`) and Claude (shape `anthropic-messages`) under one project and location.
- * The key is the JSON of a service account's key file, plain or in base64, for which access tokens are fetched and
- * cached; or an access token itself.
+ * Gemini (shape `gemini`) and Claude (shape `anthropic-messages`) under one project and location. The key is the JSON
+ * of a service account's key file, plain or in base64, for which access tokens are fetched and cached; or an access
+ * token itself.
  */
 export function vertexTransport(endpoint: ProviderEndpoint, base: string): Transport {
   const { apiKey, headers, shape } = endpoint
@@ -73,7 +72,6 @@ function rawPredict(send: Send, base: string, model: string, stream: boolean, be
 
 interface Tokens {
   get(outbound: Outbound): Promise<string>
-  /** The current token was rejected. */
   forget(): void
 }
 
@@ -121,7 +119,7 @@ function tokensOf(apiKey: string, mayBePrivate: boolean, credential: string): To
   }
 }
 
-/** Returns null if it isn't a key file. */
+/** Null: not a key file. */
 function accountIn(apiKey: string): Account | null {
   const words = apiKey.trim()
   const json = parseJson(words.startsWith('{') ? words : Buffer.from(words, 'base64').toString())

@@ -4,7 +4,6 @@ import { splitVariant } from './variants.ts'
 
 type Names = readonly Pick<ListedOffer, 'slug'>[]
 
-/** Longer names are ignored. */
 const LONGEST = 100
 /** From a longer list, only names near the sorted position are compared. */
 const MOST_NAMES = 3_000
@@ -19,9 +18,8 @@ const DATE = /[-@](\d{4}-\d\d-\d\d|\d{8}|\d{4}|latest)$/
 const LONGEST_DATE = 11
 
 /**
- * Guesses the intended name: one that differs by a few letters, by its provider, or by its date. Returns the nearest
- * (ties: by the whole name), without a suffix, or null. `offered` must be sorted by slug. `work` limits the
- * comparisons, because names could be chosen to block the process.
+ * Finds a name that differs by a few letters, by its provider, or by its date; without a suffix. `names` must be sorted
+ * by slug. `work` limits the comparisons, because names could be chosen to block the process.
  */
 export function nearModel(requestedName: string, names: Names, work = { left: MOST_WORK }): string | null {
   const { base } = splitVariant(requestedName)
@@ -48,7 +46,6 @@ export function nearModel(requestedName: string, names: Names, work = { left: MO
   return nearest
 }
 
-/** Returns a model's bare name without its provider and date. */
 const withoutDate = (name: string): string => name.slice(name.lastIndexOf('/') + 1).replace(DATE, '')
 
 function about(requestedName: string, names: Names): Names {
@@ -63,7 +60,7 @@ function about(requestedName: string, names: Names): Names {
   return names.slice(first, first + MOST_NAMES)
 }
 
-/** True if the other name has more than `most` letters that this one lacks: a lower bound for the edits. */
+/** A lower bound for the edits. */
 function lettersOf(name: string): (other: string, most: number) => boolean {
   const remaining = new Int16Array(128)
   for (let i = 0; i < name.length; i++) remaining[name.charCodeAt(i) & 127]!++
@@ -76,10 +73,7 @@ function lettersOf(name: string): (other: string, most: number) => boolean {
   }
 }
 
-/**
- * Counts missing, extra, wrong, and swapped letters, exactly up to `most`. Only the band of width `most` around the
- * diagonal is computed.
- */
+/** Exact up to `most`: only the band of that width around the diagonal is computed. */
 function edits(a: string, b: string, most: number, work: { left: number }): number {
   if (Math.abs(a.length - b.length) > most) return most + 1
   let [before, last, row] = rows

@@ -11,8 +11,8 @@ const none: Names = []
 const LONGEST_NAME = 300
 
 /**
- * Models that may be named to this caller: those that GET /models lists. Empty for calls on someone's behalf, such as
- * in a run, because others read the result too. `within`: the principal of the call, if it isn't the caller.
+ * The models that GET /models lists. Empty for calls on someone's behalf, such as in a run, because others read the
+ * result too.
  */
 export const visibleModels = (
   directory: Pick<Directory, 'models'>,
@@ -21,10 +21,7 @@ export const visibleModels = (
 ): Names | Promise<Names> =>
   principal.credential.kind === 'server' || !hasScope(principal, 'model:read') ? none : directory.models(within)
 
-/**
- * Error message for a model without offers. Models that only others can use look the same as unknown ones. `offered`:
- * models that may be suggested. `suffixed`: suffixes are supported here.
- */
+/** Models that only others can use look the same as unknown ones. */
 export function noSuchModel(model: string, names: Names, hasSuffixes = false): string {
   if (model.length > LONGEST_NAME) return absent(`model \`${shorten(model, LONGEST_NAME)}\``)
   const hint = variantHint(model)
@@ -35,7 +32,6 @@ export function noSuchModel(model: string, names: Names, hasSuffixes = false): s
   return `${absent(`model \`${model}\``)}${hint}${suggestion}`
 }
 
-/** Adds where the surface lists its models. */
 export const unknownModel = (
   { roots: [root] }: { readonly roots: readonly string[] },
   model: string,

@@ -4,7 +4,6 @@ import type { Directory, Offer } from '../../model/offer.ts'
 import type { RequestedModel } from '../router.ts'
 import type { RoutingConstraints } from '../constraints.ts'
 
-/** Suffixes for any model: each is a constraint. */
 const virtual: Readonly<Record<string, Partial<RoutingConstraints>>> = {
   floor: { sort: 'price' },
   nitro: { sort: 'throughput' },
@@ -20,7 +19,7 @@ const listedVariants: Readonly<Record<string, string>> = {
   batch: 'It has no batch endpoint. Use the plain name.',
 }
 
-/** Splits `model:suffix` for OpenRouter's suffixes. An empty `suffix` means that a colon is part of the name. */
+/** An empty `suffix`: a colon is part of the name. */
 export function splitVariant(name: string): { base: string; suffix: string } {
   const colon = name.lastIndexOf(':')
   const suffix = colon > 0 ? name.slice(colon + 1).toLowerCase() : ''
@@ -29,7 +28,6 @@ export function splitVariant(name: string): { base: string; suffix: string } {
     : { base: name, suffix: '' }
 }
 
-/** Explains why a name with a suffix has no offers, if there is an explanation. */
 export function variantHint(name: string): string {
   const { base, suffix } = splitVariant(name)
   return suffix !== '' && Object.hasOwn(listedVariants, suffix)
@@ -37,10 +35,7 @@ export function variantHint(name: string): string {
     : ''
 }
 
-/**
- * Resolves the requested models, with suffixes, to their offers for this caller. Models without a provider have no
- * offers. One of several may be unknown; a single unknown one is refused.
- */
+/** Models without a provider have no offers. One of several may be unknown; a single unknown one is refused. */
 export function requestedModels(
   directory: Pick<Directory, 'offers'>,
   principal: Principal,

@@ -8,7 +8,7 @@ const ERROR = /^data:([^\n]*"error" ?: ?[{"][^\n]*)$/gm
 
 /**
  * OpenRouter ends a failed stream with an error beside a choice, which OpenAI's clients take for a chunk and ignore.
- * They get only the error. Whole events in and out; everything else stays unchanged.
+ * They get only the error. Whole events in and out.
  */
 export const bareErrors = (about: AnswerAbout): Redraft => ({
   events(events) {

@@ -1,6 +1,5 @@
 import type { ListedOffer } from '../../model/offer.ts'
 
-/** OpenAI's `GET /models/{id}`. */
 export const writeModel = ({ slug, endpoint, createdAt }: ListedOffer): object => ({
   id: slug,
   object: 'model',

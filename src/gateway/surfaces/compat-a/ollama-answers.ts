@@ -6,10 +6,7 @@ import { bareErrors } from './bare-errors.ts'
 
 const DATA = /^data:([^\n]*\{[^\n]*)$/gm
 
-/**
- * Adds the fields that OpenAI's clients read and Ollama names differently or leaves out: `reasoning_content`,
- * `refusal`, and `logprobs`.
- */
+/** Ollama names these fields differently or leaves them out. */
 export function ollamaAnswers(about: AnswerAbout): Redraft {
   const { events } = bareErrors(about)
   return {

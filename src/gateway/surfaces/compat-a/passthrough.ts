@@ -9,7 +9,6 @@ import {
 import type { Surface } from '../../request/surface.ts'
 import { compatA } from './surface.ts'
 
-/** A path that passes bytes only to providers of OpenAI's shape. */
 const passthroughSurface = (format: PassthroughFormat): Surface => ({
   ...compatA,
   routes: { [format.path]: { POST: 'generate' } },

@@ -8,7 +8,6 @@ import { lossOf } from '../../wire/parts/lost-parts.ts'
 import type { Surface } from '../../request/surface.ts'
 import { compatA } from './surface.ts'
 
-/** OpenAI's Responses API, under the same roots and with the same errors. Its answers aren't stored here. */
 export const compatAResponses: Surface = {
   ...compatA,
   routes: {

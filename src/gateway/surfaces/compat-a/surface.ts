@@ -15,7 +15,6 @@ import { writeModel, writeModels } from './models.ts'
 /** Some clients send Responses requests to this path and read Chat Completions back. */
 const isResponses = (json: Record<string, unknown>): boolean => json.messages === undefined && json.input !== undefined
 
-/** OpenAI's Chat Completions. */
 export const compatA: Surface = {
   name: 'compat-a',
   roots: ['/compat-a/v1', '/openai/v1'],

@@ -1,11 +1,9 @@
 import { refuse } from '#core/errors.ts'
 import type { ListedOffer } from '../../model/offer.ts'
 
-/** Every listed model is active. */
 const ACTIVE = 'active'
 const LINES = ['haiku', 'sonnet', 'opus', 'fable', 'mythos']
 
-/** Anthropic's `GET /v1/models/{id}`. */
 export const writeModel = ({
   slug,
   name,
@@ -29,7 +27,7 @@ export const writeModel = ({
 
 const MOST = 1_000
 
-/** Writes a page: `limit` 1–1000 (20), `after_id` or `before_id` of an earlier page; `lifecycle[]` filters by state. */
+/** `limit` 1–1000 (20), `after_id` or `before_id` of an earlier page; `lifecycle[]` filters by state. */
 export function writeModels(rows: readonly ListedOffer[], query: URLSearchParams): object {
   const limit = Number(query.get('limit') ?? 20)
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST)

@@ -11,7 +11,6 @@ import { keepStatus } from '../keep-status.ts'
 import type { Surface } from '../../request/surface.ts'
 import { writeModel, writeModels } from './models.ts'
 
-/** Anthropic's Messages. */
 export const compatB: Surface = {
   name: 'compat-b',
   roots: ['/compat-b/v1', '/anthropic/v1'],

@@ -11,7 +11,7 @@ import type { GatewayRequest } from '../../request/request.ts'
 import { endpointRow } from './endpoints.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** OpenRouter's read endpoints besides models, by path: each answers `{data}`. */
+/** Each answers `{data}`. */
 export const accountReads: Readonly<Record<string, (request: GatewayRequest) => void>> = {
   '/key': showKey,
   '/auth/key': showKey,
@@ -100,7 +100,6 @@ function showGeneration(request: GatewayRequest): void {
   )
 }
 
-/** Finish reasons of all shapes that the record may contain. */
 const finishes: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',

@@ -15,7 +15,6 @@ import { hasOuterMark, isMarked, withMarks } from './cache-marks.ts'
 
 /** Implemented here: reasoning is left out of answers, and the router reads the rest. */
 const FULFILLED: ReadonlySet<Loss> = new Set('reasoning.exclude provider models route usage session_id'.split(' '))
-/** Limit of models per request. */
 const MOST_MODELS = 32
 /** Fields that OpenRouter reads and others reject or misread. */
 const OWN =
@@ -24,7 +23,6 @@ const OWN =
   )
 /** The same, plus nested names that identify OpenRouter's own tools and plugins. */
 export const routingNames: readonly string[] = [...OWN, 'enabled', 'id']
-/** Shapes that receive Chat Completions in the client's own bytes; others by translation. */
 export const chat: Pick<Surface, 'shapes'> = { shapes: ['openai-chat', 'ollama'] }
 /** Outside Chat Completions, `reasoning` belongs to other shapes. */
 const ROUTING = OWN.filter((name) => !/reasoning/.test(name))
@@ -33,13 +31,9 @@ const HEEDED: ReadonlySet<string> = new Set(
   'provider models route usage session_id reasoning include_reasoning reasoningEffort'.split(' '),
 )
 
-/**
- * Reads the demands of an OpenRouter request beyond a plain chat completion. Returns null if there are none. Refuses
- * (`invalid_parameter`) fields of the wrong type.
- */
+/** Null: a plain chat completion. Refuses (`invalid_parameter`) fields of the wrong type. */
 export const readDemands = (body: Body): Demands | null => demandsIn(body, OWN)
 
-/** The same for requests other than Chat Completions: only routing. */
 export const readRouting = (body: Body): Demands | null => demandsIn(body, ROUTING)
 
 function demandsIn(body: Body, own: readonly string[]): Demands | null {
@@ -93,10 +87,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
 
 const mayThink = ({ capabilities }: Offer): boolean => capabilities.length === 0 || capabilities.includes('reasoning')
 
-/**
- * Returns a tool or plugin that runs inside OpenRouter and affects the answer. In chats, `web_search` is one of its
- * own.
- */
+/** Such a tool or plugin runs inside OpenRouter. In chats, `web_search` is one of its own. */
 function needsRelay(json: Json, isChat: boolean): string | null {
   for (const tool of listOf(json['tools'])) {
     const type = isObject(tool) ? tool['type'] : null
@@ -121,7 +112,7 @@ function lossesOf(json: Json, own: readonly string[]): Loss[] {
   ]
 }
 
-/** Returns the body for any server of OpenAI's shape. A model without reasoning would reject an effort. */
+/** A model without reasoning would reject an effort. */
 function plainBody(body: Body, own: readonly string[], thinks: boolean): Body {
   const { json } = body
   const plain = own.some((name) => json[name] !== undefined) ? without(body, new Set(own)) : body
@@ -144,8 +135,8 @@ function effortOf({ effort, enabled: isEnabled, max_tokens: budget }: Json): str
 }
 
 /**
- * Returns the body for OpenRouter, without names that only matter here. Models without a provider here may be served by
- * OpenRouter on the caller's own key; on the instance's they would be charged at another model's price.
+ * Models without a provider here may be served by OpenRouter on the caller's own key; on the instance's they would be
+ * charged at another model's price.
  */
 function relayBody(body: Body, { endpoint }: Offer, unknown: readonly string[]): Body {
   const { json } = body

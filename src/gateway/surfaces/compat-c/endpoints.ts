@@ -7,11 +7,9 @@ import { unknownModel } from '../../routing/model-names/unknown-model.ts'
 import { writeModel } from './models.ts'
 import { writePricing } from './pricing.ts'
 
-/** `GET /models/{author}/{slug}/endpoints`: every endpoint for this model, with this process's measurements. */
 export function showEndpoints(request: GatewayRequest, model: string): void {
   const { directory, health } = request.gateway
   request.after(directory.offers(request.caller.principal, model), (offers) => {
-    // The directory's offers are rows of its list.
     const rows = offers as readonly ListedOffer[]
     const [first] = rows
     if (first === undefined)
@@ -26,7 +24,7 @@ export function showEndpoints(request: GatewayRequest, model: string): void {
 
 const percentiles = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const
 
-/** One endpoint as OpenRouter lists it. Unmeasured and unknown values are null. */
+/** Unmeasured and unknown values are null. */
 export function endpointRow(row: ListedOffer, health: HealthView): object {
   const { endpoint, slug, name, contextLength, maxOutputTokens, quantization } = row
   const figures = health.stats(row)

@@ -9,8 +9,8 @@ const { name, roots, error } = compatC
 const embeddings = compatAPassed.find(({ routes }) => '/embeddings' in routes)!
 
 /**
- * OpenRouter's surfaces besides Chat Completions: embeddings with its own errors, and Responses and Messages in their
- * vendors' formats (openrouter.ai/docs/api). All accept provider preferences.
+ * openrouter.ai/docs/api. Embeddings have OpenRouter's errors, Responses and Messages those of their vendors. All
+ * accept provider preferences.
  */
 export const compatCFurther: readonly Surface[] = [
   { ...embeddings, name, roots, error, demands: readRouting },

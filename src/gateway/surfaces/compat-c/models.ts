@@ -2,7 +2,6 @@ import type { ListedOffer } from '../../model/offer.ts'
 import { supportedParameters } from '../../providers/parameters.ts'
 import { writePricing } from './pricing.ts'
 
-/** One row of OpenRouter's `GET /models`. */
 export function writeModel(row: ListedOffer): object {
   const { slug, name, createdAt, contextLength, maxOutputTokens, modalities } = row
   return {

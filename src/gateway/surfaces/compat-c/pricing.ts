@@ -1,10 +1,7 @@
 import type { Usd } from '../../catalogue/model.ts'
 import type { Offer } from '../../model/offer.ts'
 
-/**
- * Converts a price per million to an exact decimal string per token; an unknown price is `-1`, OpenRouter's value for a
- * varying price.
- */
+/** Exact decimals; an unknown price is `-1`, OpenRouter's value for a varying price. */
 export function perToken(price: Usd | undefined): string {
   if (price === undefined) return '-1'
   const [whole = '0', fraction = ''] = price.split('.')
@@ -13,7 +10,6 @@ export function perToken(price: Usd | undefined): string {
   return `${digits.slice(0, point)}.${digits.slice(point)}`.replace(/^0+(?=\d)/, '').replace(/\.?0+$/, '')
 }
 
-/** USD per token, as decimal strings. */
 export const writePricing = ({ pricing }: Pick<Offer, 'pricing'>): object => ({
   prompt: perToken(pricing?.input),
   completion: perToken(pricing?.output),

@@ -9,8 +9,8 @@ import { StreamWriter } from '../../wire/openai-chat/write/stream.ts'
 import type { Redraft } from '../../passthrough/redraft.ts'
 
 /**
- * Adds what OpenRouter's clients read and other servers of this shape leave out: our ID, the provider, the cost, and
- * the provider's own finish reason. Everything else passes unchanged.
+ * Adds what OpenRouter's clients read and other servers leave out: our ID, the provider, the cost, and the native
+ * finish reason. Everything else passes unchanged.
  */
 export function redraft(about: AnswerAbout): Redraft {
   const id = JSON.stringify(`gen-${about.id}`)
@@ -19,10 +19,8 @@ export function redraft(about: AnswerAbout): Redraft {
   const model = latin1(JSON.stringify(about.model))
 
   const hidesThoughts = hidesReasoning(about.request)
-  /** The index of the reasoning block, and whether it is open. */
   const thoughts = { block: 0, open: false }
 
-  /** Converts a message or delta for OpenRouter's clients. */
   function convertMessage(source: Json): Json {
     const message = withReasoningDetails(source, thoughts.block)
     const { reasoning: _, reasoning_details: thinks, ...unthought } = message
@@ -57,7 +55,6 @@ export function redraft(about: AnswerAbout): Redraft {
     return withChoiceKeys(edited.replace(MODEL, `"model":${model}`))
   }
 
-  /** Rewrites the whole event; an unreadable one is returned unchanged. */
   function rewritten(event: string): string {
     const json = parseJson(Buffer.from(event, 'latin1').toString())
     if (!isObject(json)) return event.trim()
@@ -120,7 +117,6 @@ const SILENT: ReadonlySet<string> = new Set(['content', 'refusal'])
  */
 const NEEDED = ['"object"', '"created"', '"finish_reason"']
 
-/** The data of the frame that ends a truncated answer. */
 const brokenOff = (error: unknown, about: AnswerAbout): string =>
   new StreamWriter(about, 'compat-c', true).fail(readStreamFault(error)).slice('data: '.length).trimEnd()
 
@@ -132,14 +128,12 @@ const ending = (line: string): string => /\r?\n?$/.exec(line)![0]
 /** Quotes inside strings are escaped, so these can only be keys. */
 const FINISH = /"finish_reason": ?("(?:[^"\\]|\\.)*"|null)/g
 
-/** Adds the keys of OpenRouter's choices that the server left out. */
 function withChoiceKeys(text: string): string {
   const native = text.includes('"native_finish_reason"') ? '' : ',"native_finish_reason":$1'
   const logprobs = text.includes('"logprobs"') ? '' : ',"logprobs":null'
   return native === '' && logprobs === '' ? text : text.replaceAll(FINISH, `"finish_reason":$1${native}${logprobs}`)
 }
 
-/** The same for the message of a whole answer. */
 const withRefusal = (text: string): string =>
   text.includes('"refusal"') ? text : text.replaceAll(/"message": ?\{(?=\s*")/g, '"message":{"refusal":null,')
 

@@ -13,7 +13,6 @@ import { chat, readDemands } from './demands.ts'
 import { redraft } from './redraft.ts'
 import { writeModel, writeModels } from './models.ts'
 
-/** OpenRouter's Chat Completions, with costs. */
 export const compatC: Surface = {
   name: 'compat-c',
   roots: ['/compat-c/v1', '/compat-c/api/v1', '/openrouter/v1', '/openrouter/api/v1'],
@@ -27,7 +26,6 @@ export const compatC: Surface = {
   ...chat,
   translates: true,
   foreign: isMixedBody,
-  // Every stream includes usage and cost.
   usageOnRequest: false,
   closing: 'data: [DONE]\n\n',
   count: null,

@@ -3,8 +3,8 @@ import type { Json } from '../../model/json.ts'
 const MOST_MARKS = 4
 
 /**
- * Keeps the last marks, four including that of the request itself, in the order in which the vendor reads them: tools,
- * system, messages.
+ * Up to four including that of the request itself, in the order in which the vendor reads them: tools, system,
+ * messages.
  */
 export function keepLastMarks(groups: Json[][], onRequest: boolean): boolean {
   const most = onRequest ? MOST_MARKS - 1 : MOST_MARKS
@@ -17,9 +17,8 @@ const hasLife = (block: Json, life: '1h' | '5m'): boolean =>
   block['cache_control'] !== undefined && ((block['cache_control'] as Json)['ttl'] === '1h') === (life === '1h')
 
 /**
- * The vendor rejects a one-hour mark after a five-minute mark, in the order in which it reads them, so the later one
- * becomes five minutes. Returns whether no mark changed. `last` is the mark of the request itself, which applies to the
- * last block.
+ * The vendor rejects a one-hour mark after a five-minute mark in that order, so the later one becomes five minutes.
+ * Returns whether no mark changed. `last` is the mark of the request itself, which applies to the last block.
  */
 export function orderMarks(groups: Json[][], last: Json | undefined): boolean {
   const blocks = groups.flat()

@@ -13,7 +13,7 @@ const reasons: Record<string, FinishReason> = {
   refusal: 'content_filter',
 }
 
-/** Maps the vendor's stop reason to ours; unknown reasons are normal ends. */
+/** Unknown reasons are normal ends. */
 export function readFinish(native: string, stopSequence: unknown, calls: boolean): Finish {
   const reason = reasons[native] ?? 'stop'
   return {
@@ -30,7 +30,6 @@ export interface Stop {
   stop_details: { type: 'refusal'; category: null; explanation: null } | null
 }
 
-/** Maps our reason to the vendor's `stop_reason`, `stop_sequence`, and `stop_details`. */
 export function writeFinish({
   reason,
   native,

@@ -2,19 +2,16 @@ import { openEnvelope, type Opaque, sealEnvelope } from '../shared/envelope.ts'
 
 export const ANTHROPIC_FORMAT = 'anthropic-claude-v1'
 
-/**
- * Returns the `signature` of a thinking block for an Anthropic client. The vendor's own passes unchanged; other
- * vendors' data, even if empty, goes into an envelope.
- */
+/** The vendor's own signature passes unchanged; other vendors' data, even if empty, goes into an envelope. */
 export function sealSignature({ signature, redacted, format, id }: Opaque): string {
   if (format === ANTHROPIC_FORMAT && signature !== undefined) return signature
   return sealEnvelope({ signature, redacted, format, id })
 }
 
-/** Reverses `sealSignature`. A signature that isn't our envelope is the vendor's. */
+/** A signature that isn't our envelope is the vendor's. */
 export const openSignature = (signature: string): Opaque =>
   openEnvelope(signature) ?? { signature, format: ANTHROPIC_FORMAT }
 
-/** True for what Anthropic itself takes back: its own signatures and redacted blocks. */
+/** Anthropic takes back its own signatures and redacted blocks. */
 export const isAnthropic = ({ signature, redacted, format }: Opaque): boolean =>
   format === ANTHROPIC_FORMAT && (signature !== undefined || redacted !== undefined)

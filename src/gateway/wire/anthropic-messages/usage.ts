@@ -2,10 +2,7 @@ import { type Usage, usageOf } from '#core/usage.ts'
 import { countOf, figureOf, isObject, type Json, listOf, objectOf } from '../../model/json.ts'
 import { readUsage as readChatUsage } from '../parts/openai-usage.ts'
 
-/**
- * Splits the vendor's `usage` into disjoint buckets; its input already excludes both caches. Returns null without usage
- * and for placeholders of zeros.
- */
+/** Disjoint buckets: the input already excludes both caches. Null without usage and for placeholders of zeros. */
 export function readUsage(report: unknown): { usage: Usage } | null {
   if (!isObject(report)) return null
   // Some vendors that adopted the shape count as OpenAI does.
@@ -33,10 +30,7 @@ export function readUsage(report: unknown): { usage: Usage } | null {
 
 const OWN = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']
 
-/**
- * Merges the usage of two stream events. Counts are cumulative: a figure that is missing, null, or a placeholder of
- * zero keeps the earlier one.
- */
+/** Counts are cumulative: a figure that is missing, null, or zero keeps the earlier one. */
 export function mergeUsage(earlier: Json, later: Json): Json {
   const result = { ...earlier }
   for (const [name, value] of Object.entries(later)) {
@@ -67,7 +61,7 @@ function bucketsOf(report: Json) {
   }
 }
 
-/** Writes the vendor's `usage` with the nullable keys that SDKs expect. */
+/** SDKs expect the nullable keys. */
 export function writeUsage(usage: Usage): Json {
   return {
     input_tokens: usage.input_tokens,

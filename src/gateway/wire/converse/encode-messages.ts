@@ -7,20 +7,18 @@ import { fieldOf, pictureType, typeOf } from '../shared/media.ts'
 import type { ToolNames } from '../shared/tools/tool-names.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** The vendor of opaque reasoning. */
 export const CONVERSE_FORMAT = 'amazon-bedrock-v1'
 
 export interface MessageRules {
   names: ToolNames
   ids: (id: string) => string
   losses: Losses
-  /** How many documents have each name so far. */
   documents: Map<string, number>
 }
 
 /**
- * Encodes messages with paired tool results for Bedrock: leading system messages apart, alternating roles that start
- * with the user, nothing empty. Later system messages become part of the user's turn, in a tag.
+ * Leading system messages apart, alternating roles that start with the user, nothing empty. Later system messages
+ * become part of the user's turn, in a tag.
  */
 export function encodeMessages(
   messages: CanonicalMessage[],
@@ -127,8 +125,8 @@ function documentOf(
 const LONGEST_NAME = 200
 
 /**
- * Makes a document name that Bedrock accepts (DocumentBlock): letters, digits, single spaces, hyphens, parentheses, and
- * brackets, up to 200 characters, unique in the request. Names that differ only in case count as equal.
+ * DocumentBlock: letters, digits, single spaces, hyphens, parentheses, and brackets, up to 200 characters, unique in
+ * the request. Names that differ only in case count as equal.
  */
 function uniqueName(name: string, usedNames: Map<string, number>): string {
   const plain = name.replaceAll(/[^a-zA-Z0-9\-()[\]]+/g, ' ').trim()

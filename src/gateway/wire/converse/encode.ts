@@ -12,7 +12,6 @@ import { encodeMessages } from './encode-messages.ts'
 const LONGEST_NAME = 64
 const LONGEST_ID = 64
 
-/** Encodes a request for Bedrock's Converse, which serves models of many vendors. The model is part of the path. */
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
   for (const name of lostModalities(canonical)) losses.add(name)

@@ -89,7 +89,7 @@ class Blocks {
   }
 }
 
-/** Content other than text or a call. Positions of citations aren't reported. */
+/** Positions of citations aren't reported. */
 const furtherPart = (kind: string): Chunk => lostPart(kind === 'citation' ? 'citationsContent' : kind)
 
 function pictureIn({ format, source }: Json): Chunk[] {
@@ -127,7 +127,7 @@ function finishChunk(native: string, calls: number): Chunk {
   return { type: 'finish', reason: reason === 'stop' && calls > 0 ? 'tool_calls' : reason, native }
 }
 
-/** Reads the unframed events of ConverseStream. Usage follows the stop, so the finish waits for the end. */
+/** Usage follows the stop, so the finish waits for the end. */
 export class StreamReader extends ChunkStream {
   readonly #blocks = new Blocks()
   #stop = ''

@@ -1,8 +1,7 @@
-/** How a provider reports that a prompt exceeds the model's context, and the source. */
+/** With the source of each message. */
 interface ContextWords {
   provider: string
   words: RegExp
-  /** An original message. */
   said: string
   source: string
 }

@@ -3,33 +3,28 @@ import { isContextLength } from './context-words.ts'
 import { isObject, isWord, type Json, listOf, objectOf, parseJson, textOf } from '../../model/json.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** Response headers from Node or undici: lower case. */
+/** Lower-case names. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const outOfMoney =
   /insufficient_quota|insufficient[ _](credit|fund|balance)|credit balance is too low|billing|payment required/i
 /**
- * Matches errors where some balance is left, but too little for this request: OpenRouter's 402 ("requires more credits,
- * or fewer max_tokens … can only afford 3242"), ElevenLabs' `quota_exceeded` ("You have 12 credits remaining, while 50
- * …").
+ * Some balance is left, but too little for this request: OpenRouter's 402 ("requires more credits, or fewer max_tokens
+ * … can only afford 3242"), ElevenLabs' `quota_exceeded` ("You have 12 credits remaining, while 50 …").
  */
 const affordsLess = /can only afford [1-9]|\b(?:have|has) [1-9][\d,]* (?:credits?|characters?) (?:remaining|left)/i
 const unknownModel =
   /model_not_found|no such model|model identifier is invalid|DeploymentNotFound|model .{0,120}(not found|does not exist|not exist)/i
 
-/** Matches messages about something in the request that doesn't exist at the vendor. */
+/** Something in the request doesn't exist at the vendor. */
 const unknownThing =
   /thread_not_found|\b(?:thread|files?|container|item|response|conversation|vector store|skill|prompt|voice)\b[^.]{0,160}\bnot found/i
 
 const QUOTED = /(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g
 
-/**
- * Classifies an error response from its status and body, for statuses ≥ 400 and for errors inside a stream (`status`
- * null). `words` joins the body's type, code, and message.
- */
+/** For statuses ≥ 400 and errors inside a stream (`status` null). `words` joins the body's type, code, and message. */
 export function kindOf(status: number | null, words: string): FaultKind {
-  // Quotations can be the client's own text. They must not count against the endpoint, which all its callers would
-  // suffer from.
+  // Quotations can be the client's own text, and must not count against the endpoint.
   const text = words.replaceAll(QUOTED, '')
   // Google reports invalid keys with 400, and a full quota with "check your plan and billing details". ElevenLabs
   // reports a plan without characters with 401.
@@ -56,7 +51,7 @@ export function kindOf(status: number | null, words: string): FaultKind {
   return kindOfWord(words) ?? 'server_error'
 }
 
-/** Returns the fault that a vendor's code names (`overloaded_error`, `rate_limit_exceeded`, `503`), or null. */
+/** Such as `overloaded_error`, `rate_limit_exceeded`, `503`. */
 export function kindOfWord(words: string): FaultKind | null {
   const status = /(?:^|\s)([45]\d\d)(?:\s|$)/.exec(words)
   if (status) return kindOf(Number(status[1]), words)
@@ -97,13 +92,12 @@ export function fault(
   }
 }
 
-/** Removes everything that looks like a credential. */
 export const withoutKeys = (sentence: string): string =>
   sentence
     .replace(/\b(sk|pk|rk|gsk|xai|uk|ukm)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}/g, '[key]')
     .replace(/\bBearer\s+\S+/gi, 'Bearer [key]')
 
-/** Returns the seconds until a retry is welcome: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** In seconds: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export function retryAfter(headers: AnswerHeaders, now: number = Date.now()): number | null {
   const ms = Number(one(headers['retry-after-ms']) ?? Number.NaN)
   if (Number.isFinite(ms) && ms >= 0) return ms / 1000
@@ -118,8 +112,8 @@ export function retryAfter(headers: AnswerHeaders, now: number = Date.now()): nu
 const one = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value)
 
 /**
- * Reads an error response of any vendor: `{error: {…}}`, `{error: "…"}`, `{message}`, `{detail}`, a list around one of
- * these, or plain text. HTML pages of proxies are never shown.
+ * Accepts `{error: {…}}`, `{error: "…"}`, `{message}`, `{detail}`, a list around one of these, or plain text. HTML
+ * pages of proxies are never shown.
  */
 export function readFault(status: number, headers: AnswerHeaders, body: string): UpstreamFault {
   const json = parseJson(body)
@@ -138,7 +132,7 @@ export function readFault(status: number, headers: AnswerHeaders, body: string):
   return result.kind === 'bad_request' ? { ...result, ...atFault(error) } : result
 }
 
-/** Converts Google's `RetryInfo`, with delays such as `34s`, to the header that others send. */
+/** Google's `RetryInfo` has delays such as `34s`. */
 function delayIn(error: unknown): AnswerHeaders {
   const delay = listOf(objectOf(error)['details'])
     .map((detail) => /^([\d.]+)s$/.exec(textOf(objectOf(detail)['retryDelay']))?.[1])
@@ -148,10 +142,7 @@ function delayIn(error: unknown): AnswerHeaders {
 
 const MOST_DETAILS = 2_000
 
-/**
- * Returns the provider's code, parameter, and details of a rejected request. For other faults they would mean nothing
- * to a caller.
- */
+/** Only of rejected requests: for other faults they would mean nothing to a caller. */
 function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'details'> {
   const { code: own, param, details } = objectOf(error)
   // Anthropic's code is nested deeper, with what its SDK needs to continue.
@@ -164,7 +155,7 @@ function atFault(error: unknown): Pick<UpstreamFault, 'code' | 'param' | 'detail
   }
 }
 
-/** Reads an error object in a stream. A numeric code counts as the status. */
+/** A numeric code counts as the status. */
 export function readStreamFault(error: unknown): UpstreamFault {
   const { words, sentence, status } = readError(error)
   return fault(kindOf(status, `${words} ${sentence}`), sentence || 'The provider aborted the response.', status)
@@ -194,7 +185,6 @@ function readError(error: unknown): { words: string; sentence: string; status: n
   return { words, sentence, status: code ?? null }
 }
 
-/** Formats one entry of a FastAPI validation error, with the field's path. */
 function complaintOf(one: unknown): string {
   const { loc, msg } = objectOf(one)
   const place = listOf(loc).filter((step) => step !== 'body')

@@ -21,8 +21,8 @@ export interface Content {
 }
 
 /**
- * Encodes messages with paired tool results: leading system messages apart, adjacent messages of one role merged, empty
- * ones left out. Later system messages become part of the user's turn, in a tag.
+ * Leading system messages apart, adjacent messages of one role merged, empty ones left out. Later system messages
+ * become part of the user's turn, in a tag.
  */
 export function encodeContents(
   messages: CanonicalMessage[],
@@ -61,7 +61,6 @@ function partsOf({ role, content }: CanonicalMessage, callNames: Map<string, str
   }
 }
 
-/** Encodes parts of user turns and results. */
 function plainPart(part: CanonicalPart, { losses }: ContentRules): Json[] {
   if ('cache' in part && part.cache !== undefined) losses.add('cache_control')
   if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
@@ -130,7 +129,6 @@ type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
 const isThought = ({ format, id }: Reasoning): boolean => format === GEMINI_FORMAT && id === undefined
 
-/** Returns the vendor's own signatures in a message, by the parts that they sign. */
 function signaturesOf(content: readonly CanonicalPart[], losses: Losses): Map<string, string> {
   const signatures = new Map<string, string>()
   for (const part of content) {
@@ -144,7 +142,7 @@ function signaturesOf(content: readonly CanonicalPart[], losses: Losses): Map<st
   return signatures
 }
 
-/** Returns the signature that follows a text, if the client's shape keeps the order of parts. */
+/** If the client's shape keeps the order of parts. */
 function signatureBehind(content: readonly CanonicalPart[], index: number): string | undefined {
   const next = content[index + 1]
   return next?.type === 'reasoning' && next.format === GEMINI_FORMAT && next.id === TEXT_ID
@@ -167,10 +165,7 @@ function resultParts(content: CanonicalPart[], callNames: Map<string, string>, r
   return [...responses, ...after]
 }
 
-/**
- * The vendor requires an object. Objects with names that have a meaning for it are sent as text, because a result is
- * data.
- */
+/** The vendor requires an object. Names that mean something to it are sent as text, because a result is data. */
 function responseOf(text: string, isError: boolean): Json {
   if (isError) return { error: text }
   const json = parseJson(text)

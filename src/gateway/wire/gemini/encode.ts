@@ -16,7 +16,6 @@ import { thinkingOf } from './thinking.ts'
 const LONGEST_NAME = 64
 const MOST_STOPS = 5
 
-/** Encodes a generateContent request. The model and streaming are part of the path. */
 export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME, canonical.tools, /^[a-zA-Z_]/)

@@ -5,15 +5,11 @@ import type { Losses } from '../shared/losses.ts'
 import { typeOf } from '../shared/media.ts'
 import { openaiVoices } from '../openai-chat/voices.ts'
 
-/** Sample rate of audio that doesn't state it (ai.google.dev, speech generation). */
+/** ai.google.dev, speech generation. */
 const RATE = 24_000
-/** The formats that its raw samples can be converted to. */
 const FORMATS = ['wav', 'pcm16']
 
-/**
- * Requests images and audio in `generationConfig` (@google/genai 3.1.0, types). A model produces either speech or
- * images, and with speech no text.
- */
+/** @google/genai 3.1.0, types. A model produces either speech or images, and with speech no text. */
 export function askForMedia(canonical: CanonicalRequest, losses: Losses): Json {
   const { modalities, audio, image_config: picture } = canonical
   if (modalities === undefined) return {}
@@ -37,7 +33,6 @@ function voiceOf(voice: string | undefined, losses: Losses): Json | undefined {
   return undefined
 }
 
-/** Reads the bytes of an answer as an image or audio. Empty for other types. */
 export function readInlineData({ mimeType, data }: Json): Chunk[] {
   const type = textOf(mimeType).toLowerCase()
   const bytes = textOf(data)

@@ -1,7 +1,7 @@
 import type { Target } from '../shared/target.ts'
 
 /**
- * Differences between Gemini models, from the `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2 (2026-11-10) and
+ * From the `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2 (2026-11-10) and
  * https://ai.google.dev/gemini-api/docs/thinking (2026-11). A model without a known version number counts as current.
  */
 export interface Quirks {
@@ -10,9 +10,7 @@ export interface Quirks {
   /** Minimum thinking budget; 0: thinking can be turned off. */
   leastBudget: number
   mostBudget: number
-  /** Calls in the history must carry their signature. */
   signedCalls: boolean
-  /** Structured output and tools in one request. */
   schemaWithTools: boolean
 }
 

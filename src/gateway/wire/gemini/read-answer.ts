@@ -3,7 +3,7 @@ import { readStreamFault } from '../faults/faults.ts'
 import { isObject } from '../../model/json.ts'
 import { ContentReader } from './read-content.ts'
 
-/** Reads a whole answer, or the list of chunks that a stream without `alt=sse` returns. */
+/** A stream without `alt=sse` is a list of chunks. */
 export function readAnswer(body: unknown): Chunk[] {
   const reader = new ContentReader()
   const chunks: Chunk[] = []

@@ -13,7 +13,7 @@ import { shorten } from '#core/text/shorten.ts'
 /** The vendor's own types of parts (@google/genai, Part). */
 const FURTHER = ['executableCode', 'codeExecutionResult', 'fileData', 'toolCall', 'toolResponse']
 
-/** Reads whole answers and stream chunks alike. Only the first candidate is read. */
+/** Only the first candidate is read. */
 export class ContentReader {
   readonly #text = new WholeText()
   readonly #thought = new WholeText()
@@ -27,7 +27,6 @@ export class ContentReader {
   /** The vendor's message about the end. */
   #why = ''
 
-  /** Reads one GenerateContentResponse. */
   read(answer: Json): Chunk[] {
     const chunks: Chunk[] = []
     if (!this.#started) {
@@ -130,7 +129,6 @@ export class ContentReader {
 
 const text = (words: string): Chunk[] => (words === '' ? [] : [{ type: 'text', text: words }])
 
-/** The signature of a part other than a thought. */
 const signatureChunk = (redacted: string, id: string): Chunk => ({
   type: 'reasoning_end',
   redacted,

@@ -6,8 +6,8 @@ import type { SseEvent } from '../streams/sse.ts'
 import { ContentReader } from './read-content.ts'
 
 /**
- * Reads the stream of `streamGenerateContent?alt=sse`. It has no end marker: the finish comes with `end()`, and is an
- * `error` without a finish reason.
+ * `streamGenerateContent?alt=sse` has no end marker: the finish comes with `end()`, and is an `error` without a finish
+ * reason.
  */
 export class StreamReader extends ChunkStream {
   readonly #content = new ContentReader()

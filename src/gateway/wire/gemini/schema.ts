@@ -1,15 +1,11 @@
 import { isObject, type Json } from '../../model/json.ts'
 import type { Losses } from '../shared/losses.ts'
 
-/**
- * JSON Schema keywords that `parametersJsonSchema` and `responseJsonSchema` accept
- * (ai.google.dev/api/caching#FunctionDeclaration).
- */
+/** ai.google.dev/api/caching#FunctionDeclaration. */
 const supported = new Set(
   `$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum anyOf
   oneOf properties additionalProperties required propertyOrdering`.split(/\s+/),
 )
-/** Annotations that don't constrain values. */
 const silent = new Set(['$schema', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'])
 /** Annotations for readers; dropping them is no loss. */
 const descriptive = new Set(['title', 'description'])
@@ -17,16 +13,14 @@ const maps = new Set(['properties', '$defs'])
 const holds = new Set(['items', 'prefixItems', 'anyOf', 'oneOf', 'additionalProperties'])
 
 /**
- * Reduces a schema to the subset that Google accepts: `const` becomes an `enum` of one, `definitions` becomes `$defs`,
- * an `allOf` of one becomes that one. Every other keyword would make Google reject the whole request, so it is a loss
- * `<at>.<keyword>`.
+ * `const` becomes an `enum` of one, `definitions` becomes `$defs`, an `allOf` of one becomes that one. Every other
+ * keyword would make Google reject the request, so it is a loss `<at>.<keyword>`.
  */
 export const subsetSchema = (schema: object, at: string, losses: Losses): Json => subset(schema, at, losses) as Json
 
 function subset(schema: unknown, at: string, losses: Losses): unknown {
   if (Array.isArray(schema))
     return schema.filter((one) => one !== false || lose(at, losses)).map((one) => subset(one, at, losses))
-  // Accepts any value.
   if (schema === true) return {}
   if (!isObject(schema)) return schema
   const result: Json = {}

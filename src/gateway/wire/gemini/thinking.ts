@@ -3,12 +3,11 @@ import { compact, type Json } from '../../model/json.ts'
 import type { Losses } from '../shared/losses.ts'
 import { LEAST_THOUGHT, type Quirks } from './quirks.ts'
 
-/** The share of the output that each effort may use for thinking, as at OpenRouter. */
+/** As at OpenRouter: the share of the output for each effort. */
 const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 }
-/** Base of the share if the client sets no limit. */
 const USUAL_OUTPUT = 32_768
 
-/** Returns `thinkingConfig` for a model: a level, or a budget, which counts as output. */
+/** A level, or a budget, which counts as output. */
 export function thinkingOf(canonical: CanonicalRequest, quirks: Quirks, losses: Losses): Json | undefined {
   const requested = canonical.reasoning
   if (requested === undefined) return undefined

@@ -2,10 +2,7 @@ import { type Usage, usageOf } from '#core/usage.ts'
 import type { TokensOfMedia } from '../../model/cost/cost.ts'
 import { countOf, figureOf, isObject, listOf, objectOf } from '../../model/json.ts'
 
-/**
- * Splits `usageMetadata` into disjoint buckets; its prompt includes cache reads. Returns null without usage and for
- * placeholders of zeros.
- */
+/** Disjoint buckets: the prompt includes cache reads. Null without usage and for placeholders of zeros. */
 export function readUsage(metadata: unknown): { usage: Usage; media?: TokensOfMedia } | null {
   if (!isObject(metadata)) return null
   const prompt = countOf(metadata['promptTokenCount'])
@@ -36,7 +33,7 @@ export function readUsage(metadata: unknown): { usage: Usage; media?: TokensOfMe
   }
 }
 
-/** Returns the count of one modality in `ModalityTokenCount[]` (ai.google.dev, UsageMetadata). */
+/** ai.google.dev, UsageMetadata. */
 const tokensOf = (name: string, details: unknown): number =>
   listOf(details)
     .map(objectOf)

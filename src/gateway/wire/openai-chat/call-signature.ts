@@ -1,8 +1,8 @@
 import { type Json, objectOf, textOf } from '../../model/json.ts'
 
 /**
- * Reads Gemini's signature of a call, as Google's OpenAI-compatible endpoint sends it
- * (https://ai.google.dev/gemini-api/docs/openai, thought signatures). Empty if there is none.
+ * Google's OpenAI-compatible endpoint (https://ai.google.dev/gemini-api/docs/openai, thought signatures). Empty if
+ * there is none.
  */
 export function readCallSignature(call: Json): string {
   const { google } = objectOf(call['extra_content'])

@@ -3,10 +3,7 @@ import type { Chunk, MediaSource, SoundPiece } from '../../model/canonical-reque
 import { isObject, type Json, listOf, objectOf, textOf } from '../../model/json.ts'
 import { sourceOf, urlOf } from '../shared/media.ts'
 
-/**
- * Reads images of a message or delta, as OpenRouter writes them (openrouter.ai/docs, image generation). Unreadable
- * images are skipped.
- */
+/** openrouter.ai/docs, image generation. Unreadable images are skipped. */
 export const readPictures = (message: Json): MediaSource[] =>
   listOf(message['images']).flatMap((one) => sourceOf(textOf(objectOf(objectOf(one)['image_url'])['url'])) ?? [])
 
@@ -14,7 +11,7 @@ export const readPictures = (message: Json): MediaSource[] =>
 export const writePictures = (images: readonly MediaSource[], index = 0): Json[] =>
   images.map((source, i) => ({ type: 'image_url', image_url: { url: urlOf(source) }, index: index + i }))
 
-/** Reads audio of a message or delta (openai 7.55, ChatCompletionAudio) in the requested format, or returns null. */
+/** openai 7.55, ChatCompletionAudio. */
 export function readSound({ audio }: Json): Extract<Chunk, { type: 'audio' }> | null {
   if (!isObject(audio)) return null
   const { expires_at: expiresAt } = audio
@@ -28,7 +25,7 @@ export function readSound({ audio }: Json): Extract<Chunk, { type: 'audio' }> | 
   }
 }
 
-/** Writes the audio of a whole answer as `message.audio`, or returns null. `id` is used if the vendor gave none. */
+/** `id` is used if the vendor gave none. */
 export function writeSound(pieces: readonly SoundPiece[], format: string, id: string): Json | null {
   const [first] = pieces
   if (first === undefined) return null

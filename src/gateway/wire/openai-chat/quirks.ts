@@ -5,7 +5,7 @@ import { type Effort, efforts as scale } from '../shared/effort.ts'
 import { type ModelQuirks, type ChatQuirks, type Limit, limitNames, mistralOrder } from '../shared/quirks.ts'
 import type { Target } from '../shared/target.ts'
 
-/** Quirks of unknown providers, and the defaults for unknown fields. */
+/** For unknown providers and unknown fields. */
 const usual: ChatQuirks = {
   limits: ['max_tokens'],
   reasoning: 'effort',
@@ -27,10 +27,7 @@ const usual: ChatQuirks = {
   fixedSampling: false,
 }
 
-/**
- * For unknown servers: OpenAI's newer models only accept the new name of the limit wherever they are hosted, and a
- * server that knows them reads it.
- */
+/** OpenAI's newer models only accept the new name wherever they are hosted, and a server that knows them reads it. */
 const unknownServer: readonly ModelQuirks[] = [{ model: /(?:^|\/)(?:o[1-9]|gpt-[5-9])/, limits: limitNames }]
 
 /**
@@ -50,11 +47,10 @@ export function quirksOf({ provider, model }: Pick<Target, 'provider' | 'model'>
   return quirks
 }
 
-/** The names of the limit that this model's vendor accepts. The first is sent. */
+/** The first is sent. */
 export const limitsOf = (quirks: ChatQuirks, capabilities: readonly string[]): readonly Limit[] =>
   quirks.fixedSampling && capabilities.includes('reasoning') ? quirks.limits.slice(0, 1) : quirks.limits
 
-/** True if a client's messages contain reasoning that it sends back. */
 export const holdsReasoning = (body: Body): boolean =>
   body.mentions(mention.reasoning) &&
   listOf(body.value('messages')).some(
@@ -63,16 +59,13 @@ export const holdsReasoning = (body: Body): boolean =>
       (typeof message['reasoning'] === 'string' || 'reasoning_content' in message || 'reasoning_details' in message),
   )
 
-/** A chat without any of these names contains no reasoning. */
 export const reasoningWords: Readonly<Record<string, Word>> = {
   reasoning: { name: mention.reasoning },
   reasoning_content: { name: mention.reasoning },
   reasoning_details: { name: mention.reasoning },
 }
 
-/**
- * Returns the effort if it is supported, or the next higher one, or the highest. Null: thinking can't be turned off.
- */
+/** The next higher supported effort, or the highest. Null: thinking can't be turned off. */
 export function effortFor(requested: Effort, supported: readonly Effort[] | null): Effort | null {
   if (supported === null || supported.includes(requested)) return requested
   if (requested === 'none') return null

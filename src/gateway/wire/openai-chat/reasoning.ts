@@ -4,9 +4,7 @@ import { openEnvelope, sealEnvelope } from '../shared/envelope.ts'
 
 type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
-/**
- * Reads `reasoning_details` as parts: pieces of one block (same index, same ID) are joined, opaque data stays opaque.
- */
+/** Joins the pieces of one block (same index, same ID); opaque data stays opaque. */
 export function readDetails(details: unknown): Reasoning[] {
   const parts: Reasoning[] = []
   let last: { key: string; part: Reasoning } | null = null
@@ -36,7 +34,7 @@ const formats = [
 
 export type Piece = Omit<Reasoning, 'type'> & { key: string }
 
-/** Reads one entry of `reasoning_details`; `key` identifies its block. Returns null for types without reasoning. */
+/** `key` identifies the block. Null for types without reasoning. */
 export function pieceOf(value: unknown): Piece | null {
   const detail = objectOf(value)
   const type = textOf(detail['type'])
@@ -61,11 +59,10 @@ export function pieceOf(value: unknown): Piece | null {
   return null
 }
 
-/** True if the vendor wants it back unchanged. */
 export const isSealed = ({ signature, redacted }: Pick<Reasoning, 'signature' | 'redacted'>): boolean =>
   signature !== undefined || redacted !== undefined
 
-/** Writes a part for OpenRouter: text with its signature, opaque data, or both, under one index. */
+/** Under one index: text with its signature, opaque data, or both. */
 export function writeDetails(
   { text, signature, redacted, format, id }: Omit<Reasoning, 'type'>,
   index: number,
@@ -83,10 +80,7 @@ export function writeDetails(
   return details
 }
 
-/**
- * Writes a part for a client: opaque data in a format that OpenRouter doesn't know goes into an envelope, which keeps
- * the format's name.
- */
+/** Opaque data in a format that OpenRouter doesn't know goes into an envelope, which keeps the format's name. */
 export const writeClientDetails = (part: Omit<Reasoning, 'type'>, index: number): Json[] =>
   writeDetails(isSealed(part) && !formats.includes(part.format ?? '') ? inEnvelope(part) : part, index)
 
@@ -95,6 +89,6 @@ function inEnvelope({ text, signature, redacted, format, id }: Omit<Reasoning, '
   return compact({ text, id, ...(signature === undefined ? { redacted: envelope } : { signature: envelope }) })
 }
 
-/** Writes streamed text with the format that the block's final entry will have: clients keep the first one. */
+/** Clients keep the first format, so it must be the one of the block's final entry. */
 export const writeTextDetail = (text: string, index: number, format: string | undefined): Json =>
   compact({ type: 'reasoning.text', text, format, index })

@@ -4,10 +4,7 @@ import type { AnswerAbout } from '../../model/answer-about.ts'
 import { countOf, figureOf, type Json, listOf, objectOf } from '../../model/json.ts'
 import { type ReadUsage, readUsage } from '../parts/openai-usage.ts'
 
-/**
- * Finds the usage in an answer or stream event, wherever its provider puts it. Figures at the top level win: a provider
- * that adds them elsewhere repeats them.
- */
+/** Figures at the top level win: a provider that adds them elsewhere repeats them. */
 export function usageIn(answer: Json): ReadUsage | null {
   const topLevel = readUsage(answer['usage'])
   if (topLevel !== null) return topLevel
@@ -34,7 +31,7 @@ function readTimings(value: unknown): ReadUsage | null {
   }
 }
 
-/** Writes the vendor's `usage`: the prompt includes both caches, the completion includes reasoning. */
+/** The prompt includes both caches, the completion includes reasoning. */
 export function writeUsage(usage: Usage, media: TokensOfMedia = noMedia): Json {
   const cacheWrites = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
   const prompt = usage.input_tokens + usage.cache_read_tokens + cacheWrites
@@ -56,7 +53,6 @@ export function writeUsage(usage: Usage, media: TokensOfMedia = noMedia): Json {
   }
 }
 
-/** Adds the fields of compat-c. `reported` is the cost according to the provider. */
 export const writeUsageWithCost = (
   usage: Usage,
   reportedCost: number | null,
@@ -68,8 +64,8 @@ export const writeUsageWithCost = (
 })
 
 /**
- * Writes the cost, and for the caller's own key what the provider charged. An unknown cost is left out: OpenRouter's
- * clients fail on null.
+ * For the caller's own key, also what the provider charged. An unknown cost is left out: OpenRouter's clients fail on
+ * null.
  */
 export function costFields(
   usage: Usage,

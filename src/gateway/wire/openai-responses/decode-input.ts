@@ -8,15 +8,15 @@ import { cacheOf, loseMark, withInnerMark, withOuterMark } from '../shared/cache
 import { readReasoning } from './sealed.ts'
 import { flatName, wrapText } from './tools.ts'
 
-/** Parts without a place in a CanonicalRequest: audio, screenshots, the vendor's encrypted content. */
+/** Audio, screenshots, the vendor's encrypted content. */
 const lostParts: ReadonlySet<string> = new Set(
   `input_image input_file input_audio output_audio input_video computer_screenshot reasoning_text summary_text
   encrypted_content`.split(/\s+/),
 )
 
 /**
- * Converts items to messages. Reasoning, text, and calls of one model turn become one assistant message, and so do the
- * results of its calls. References to items stored at OpenAI are refused: nothing is stored here.
+ * Reasoning, text, and calls of one model turn become one assistant message. References to items stored at OpenAI are
+ * refused: nothing is stored here.
  */
 export function decodeInput(input: unknown, losses: Losses): CanonicalMessage[] {
   if (typeof input === 'string') return [{ role: 'user', content: [{ type: 'text', text: input }] }]
@@ -96,7 +96,6 @@ function messageOf(
   })
 }
 
-/** Reads an image that the model generated earlier. */
 function pictureOf(item: Json, losses: Losses): CanonicalPart[] {
   const data = textOf(item['result'])
   if (data !== '') {
@@ -142,7 +141,7 @@ function contentOf(content: unknown, at: string, losses: Losses): CanonicalPart[
   )
 }
 
-/** Returns null for unknown types. */
+/** Null: unknown type. */
 function partOf(value: unknown, at: string, losses: Losses): CanonicalPart[] | null {
   const part = object(value, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)

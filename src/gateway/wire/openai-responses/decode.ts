@@ -10,22 +10,20 @@ import { describedSchema, openaiFields, userOf } from '../shared/openai-fields.t
 import { decodeInput } from './decode-input.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
-/** Fields read by this file, plus `client_metadata`, a client's notes about itself. */
 export const carriedFields: ReadonlySet<string> = new Set(
   `model input instructions tools tool_choice parallel_tool_calls reasoning text max_output_tokens temperature top_p
   user safety_identifier stream stream_options include metadata client_metadata cache_control prompt_cache_key prompt_cache_options
   prompt_cache_retention`.split(/\s+/),
 )
-/** Values of further fields that equal the default. */
 const usual = new Map<string, (value: unknown) => boolean>([
   ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
   ['truncation', (value) => value === 'disabled'],
 ])
 
 /**
- * Decodes a Responses API request. Unknown fields and features only OpenAI has are losses. Refuses what the answer
- * would be wrong without: an earlier response, a conversation or prompt stored at OpenAI, background mode. `store:
- * true` is a loss: answers say `store: false`.
+ * Unknown fields and features only OpenAI has are losses. Refuses what the answer would be wrong without: an earlier
+ * response, a conversation or prompt stored at OpenAI, background mode. `store: true` is a loss: answers say `store:
+ * false`.
  */
 export function decode(body: unknown): Decoded {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })

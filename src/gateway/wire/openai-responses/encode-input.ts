@@ -13,7 +13,6 @@ export interface ItemRules {
   losses: Losses
 }
 
-/** Converts messages with paired tool results to input items, in order. */
 export function encodeInput(messages: CanonicalMessage[], rules: ItemRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
   const items = askToGoOn(messages).flatMap(({ role, content }) => {

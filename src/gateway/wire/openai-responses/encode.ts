@@ -12,12 +12,11 @@ import { fitName, ToolNames } from '../shared/tools/tool-names.ts'
 import { openaiLimits, toolSchema } from '../shared/tools/tool-schema.ts'
 import { encodeInput } from './encode-input.ts'
 
-/** The longest tool name and call ID that OpenAI accepts. */
 const LONGEST_NAME = 64
 const LONGEST_ID = 64
 const FURTHER = ['metadata', 'prompt_cache_options', 'prompt_cache_retention'] as const
 
-/** Encodes a Responses API request. Nothing is stored at the vendor: content that the model wants back comes sealed. */
+/** Nothing is stored at the vendor: content that the model wants back comes sealed. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   for (const name of lostModalities(canonical)) losses.add(name)

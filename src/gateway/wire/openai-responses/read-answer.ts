@@ -3,7 +3,7 @@ import { readStreamFault } from '../faults/faults.ts'
 import { isObject } from '../../model/json.ts'
 import { ItemReader } from './read-items.ts'
 
-/** Reads a provider's whole response as chunks. Anything else becomes an `error` chunk. */
+/** Anything but a response becomes an `error` chunk. */
 export function readAnswer(body: unknown): Chunk[] {
   if (isObject(body) && Array.isArray(body['output'])) return new ItemReader().over(body)
   const error = isObject(body) && body['error'] ? readStreamFault(body['error']) : null

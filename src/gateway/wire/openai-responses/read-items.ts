@@ -13,17 +13,15 @@ import { readUsage } from './usage.ts'
 
 interface Item {
   type: string
-  /** Text, reasoning, or arguments so far. */
   said: string
   whole: WholeText
-  /** The ID of a call. */
   id: string
   done: boolean
 }
 
 /**
- * Reads output items as chunks, from stream events or from a whole answer (read as items that complete at once).
- * Streamed text never repeats: from a completed item only the remainder is read.
+ * Reads stream events or a whole answer (as items that complete at once). From a completed item only the remainder is
+ * read, so streamed text never repeats.
  */
 export class ItemReader {
   readonly #items = new Map<number, Item>()
@@ -31,9 +29,7 @@ export class ItemReader {
   #started = false
   #called = false
   #refused = false
-  /** An event other than the opening has arrived. */
   #spoke = false
-  /** Text length of the completed messages. */
   #cited = 0
 
   start(response: Json): Chunk[] {
@@ -70,7 +66,6 @@ export class ItemReader {
     return this.#say(this.#open(index, 'reasoning'), delta)
   }
 
-  /** Starts another part of a summary. */
   paragraph(index: number): Chunk[] {
     const item = this.#open(index, 'reasoning')
     return item.said === '' ? [] : this.#say(item, '\n\n')
@@ -107,10 +102,7 @@ export class ItemReader {
     return chunks
   }
 
-  /**
-   * Reads the final response: `completed`, `incomplete`, `failed`, or `cancelled`. Items that only appear here are read
-   * now.
-   */
+  /** Items that only appear here are read now. */
   over(response: Json): Chunk[] {
     const chunks = this.start(response)
     const output = listOf(response['output']).map(objectOf)
@@ -130,7 +122,7 @@ export class ItemReader {
     return [{ type: 'image', source: { kind: 'base64', media_type: magicType(data) ?? 'image/png', data } }]
   }
 
-  /** The citations of a completed message. Their offsets count within their part. */
+  /** Offsets count within their part. */
   #citations(item: Json): Chunk[] {
     return listOf(item['content'])
       .map(objectOf)
@@ -178,10 +170,8 @@ export class ItemReader {
   }
 }
 
-/** Items that are read as chunks. */
 const OWN: ReadonlySet<string> = new Set(['message', 'reasoning', 'image_generation_call'])
 
-/** Returns the error that explains a failed response, wherever an event has it, or null. */
 export function reasonIn(event: Json): Json | null {
   const response = objectOf(event['response'])
   const places = [
@@ -201,9 +191,7 @@ export function reasonIn(event: Json): Json | null {
 
 export const hasFailed = (response: Json): boolean => /^(?:failed|cancell?ed)$/.test(textOf(response['status']))
 
-/**
- * Finds the cause of a failed response without an error: a refusal among its items, or the reason why it is incomplete.
- */
+/** A refusal among its items, or the reason why it is incomplete. */
 function causeIn(response: Json): Json | null {
   if (!hasFailed(response)) return null
   const refusal = listOf(response['output'])
@@ -222,7 +210,6 @@ function causeIn(response: Json): Json | null {
 
 const hasMessage = (error: Json): boolean => textOf(error['message']) !== ''
 
-/** Converts the error of a failed or canceled response to a fault. */
 export function readFailure(error: Json, response: Json = {}): UpstreamFault {
   const code = textOf(error['code'])
   const message = textOf(error['message'])

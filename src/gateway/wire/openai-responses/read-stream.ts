@@ -21,7 +21,6 @@ export class StreamReader extends ChunkStream {
     return [this.#unexplained ?? brokenOffChunk(this.#items.spoke)]
   }
 
-  /** Holds back the error of an end without a reason. */
   #explained(chunks: Chunk[], hasReason: boolean): Chunk[] {
     const last = chunks.at(-1)
     if (last?.type !== 'error' || hasReason) return chunks

@@ -6,16 +6,13 @@ type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
 export const RESPONSES_FORMAT = 'openai-responses-v1'
 
-/**
- * Returns `encrypted_content` for a client: our envelope around what the provider wants back, byte for byte. Returns
- * null if there is nothing to keep.
- */
+/** Our envelope around what the provider wants back, byte for byte. Null: nothing to keep. */
 export function sealReasoning({ signature, redacted, format, id }: Opaque): string | null {
   if (signature === undefined && redacted === undefined) return null
   return sealEnvelope({ signature, redacted, format, id })
 }
 
-/** Reads a reasoning item from a provider or client. Sealed content that isn't our envelope is OpenAI's. */
+/** Sealed content that isn't our envelope is OpenAI's. */
 export function readReasoning(item: Json): Reasoning {
   const encrypted = textOf(item['encrypted_content'])
   const id = textOf(item['id']) || undefined
@@ -30,10 +27,7 @@ export const thoughtsOf = (item: Json): string => {
   return parts.map((part) => textOf(objectOf(part)['text'])).join('\n\n')
 }
 
-/**
- * True for reasoning that OpenAI takes back: its own, sealed. Without the seal it would look for the item in its
- * storage.
- */
+/** OpenAI takes back its own, sealed. Without the seal it would look for the item in its storage. */
 export const isOwn = ({ redacted, format }: Reasoning): boolean => redacted !== undefined && format === RESPONSES_FORMAT
 
 export const writeReasoning = ({ text, redacted, id }: Reasoning): Json =>

@@ -7,18 +7,17 @@ import { UniqueTools } from '../shared/tools/twins.ts'
 
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
-/** A tool as the client named it. */
 export interface ClientTool {
   kind: 'function' | 'custom'
   name: string
   namespace?: string
 }
 
-/** Joins a namespace and a tool's name into one name, for models without namespaces. */
+/** For models without namespaces. */
 export const flatName = (name: string, namespace: string | undefined): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}__${name}`
 
-/** Maps the names that a model receives to the client's tools. */
+/** By the names that a model receives. */
 export function clientTools(request: Json): ReadonlyMap<string, ClientTool> {
   const tools = new Map<string, ClientTool>()
   const add = (value: unknown, namespace?: string): void => {
@@ -36,7 +35,7 @@ export function clientTools(request: Json): ReadonlyMap<string, ClientTool> {
   return tools
 }
 
-/** Schema of a free-text tool for models that call with JSON only: a function with one string. */
+/** For models that call with JSON only. */
 const freeText = {
   type: 'object',
   properties: { input: { type: 'string' } },
@@ -44,7 +43,7 @@ const freeText = {
   additionalProperties: false,
 }
 
-/** Converts free text to the arguments of that function and back. Text that isn't such JSON stays unchanged. */
+/** Text that isn't such JSON stays unchanged. */
 export const wrapText = (input: string): string => JSON.stringify({ input })
 export function unwrapText(words: string): string {
   try {
@@ -55,7 +54,7 @@ export function unwrapText(words: string): string {
   }
 }
 
-/** Decodes functions and free-text tools, also in namespaces. Tools that OpenAI runs itself are losses. */
+/** Tools that OpenAI runs itself are losses. */
 export function decodeTools(body: Json, losses: Losses): Tool[] {
   const tools = new UniqueTools()
   for (const [i, value] of (list(body['tools'], 'tools') ?? []).entries())
@@ -114,7 +113,7 @@ function describe(description: string | undefined, format: Json): string | undef
   return `${description ?? ''}\n\nThe input must follow this ${textOf(format['syntax'])} grammar:\n${definition}`.trim()
 }
 
-/** Returns the tool choice and the remaining tools: `allowed_tools` restricts them. */
+/** `allowed_tools` restricts the tools. */
 export function decodeToolChoice(body: Json, tools: Tool[], losses: Losses): { tools?: Tool[]; tool_choice?: Choice } {
   const givenChoice = body['tool_choice']
   const some = tools.length > 0 ? { tools } : {}

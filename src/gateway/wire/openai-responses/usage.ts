@@ -3,8 +3,8 @@ import { readUsage as readChatUsage } from '../parts/openai-usage.ts'
 import { countOf, figureOf, isObject, type Json, objectOf } from '../../model/json.ts'
 
 /**
- * Splits a provider's `usage` into disjoint buckets; its input includes the caches and its output includes reasoning.
- * Returns null for placeholders of zeros. Other names than the API's own are read as in Chat Completions.
+ * Disjoint buckets: input includes the caches, output includes reasoning. Null for placeholders of zeros. Other names
+ * are read as in Chat Completions.
  */
 export function readUsage(report: unknown): Usage | null {
   if (!isObject(report)) return null

@@ -11,11 +11,10 @@ import { type ClientTool, clientTools, unwrapText } from './tools.ts'
 /** Sealed reasoning that providers want back, by items whose clients didn't request it. */
 const seals = new WeakMap<Json, string>()
 
-/** Adds the sealed reasoning that the provider wants back, for items stored by the gateway. */
+/** For items stored by the gateway. */
 export const withSealedReasoning = (item: Json): Json =>
   seals.has(item) ? { ...item, encrypted_content: seals.get(item) } : item
 
-/** Creates output items with IDs unique to one answer. */
 export class Items {
   readonly #id: string
   readonly #tools: ReadonlyMap<string, ClientTool>
@@ -59,7 +58,7 @@ export class Items {
     return callItem(this.call(part.id, part.name), part.arguments)
   }
 
-  /** Writes a finished reasoning item: its text, and the sealed content if the client asked for it. */
+  /** The sealed content only if the client asked for it. */
   thought(item: Json, text: string, opaque: Opaque): Json {
     const summary = text === '' ? [] : [{ type: 'summary_text', text }]
     const seal = sealReasoning(opaque)
@@ -88,7 +87,6 @@ export const messageItem = (item: Json, text: string, annotations: Json[] = []):
   content: [textPart(text, annotations)],
 })
 
-/** `data`: the image in base64. */
 export const pictureItem = (item: Json, data: string): Json => ({
   ...item,
   status: 'completed',

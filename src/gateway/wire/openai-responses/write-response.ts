@@ -7,7 +7,7 @@ import { type Json, listOf, objectOf } from '../../model/json.ts'
 import { Items, pictureItem } from './write-items.ts'
 import { writeUsage } from './usage.ts'
 
-/** Builds a response without output yet. It echoes the client's settings and always states that nothing is stored. */
+/** Echoes the client's settings and always states that nothing is stored. */
 export function beginResponse({ id, model, created, request }: AnswerAbout): Json {
   const echo = (name: string, otherwise: unknown): unknown => request[name] ?? otherwise
   const text = objectOf(request['text'])
@@ -48,7 +48,6 @@ export function beginResponse({ id, model, created, request }: AnswerAbout): Jso
 
 export type Ending = Exclude<FinishReason, 'error'>
 
-/** Returns why a truncated answer is incomplete, or null if it is complete. */
 export const incompleteReason = (reason: Ending): string | null =>
   reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? reason : null
 
@@ -84,7 +83,7 @@ export const failResponse = (response: Json, problem: Problem, output: readonly 
   usage: usage === null ? null : writeUsage(usage),
 })
 
-/** Writes a whole `response`. The caller has already handled `error` and a missing `finish`. */
+/** The caller has already handled `error` and a missing `finish`. */
 export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout): Json {
   const reason = answer.finish?.reason ?? 'stop'
   const items = new Items(about)

@@ -20,9 +20,8 @@ interface Open {
 const isCall = ({ type }: Json): boolean => type === 'function_call' || type === 'custom_tool_call'
 
 /**
- * Writes chunks as the events of a streamed response: every event is numbered, every item is added before its first
- * content and done after its last. A response that breaks off is reported as failed; a stream that this writer didn't
- * start ends with a bare `error` event.
+ * Every event is numbered, every item is added before its first content and done after its last. A response that breaks
+ * off is reported as failed; a stream that this writer didn't start ends with a bare `error` event.
  */
 export class StreamWriter extends EventWriter {
   readonly #response: Json
@@ -31,7 +30,6 @@ export class StreamWriter extends EventWriter {
   #number = 0
   #output: Json[] = []
   #open: Open | null = null
-  /** Text length so far. */
   #said = 0
 
   constructor(about: AnswerAbout) {
@@ -148,7 +146,6 @@ export class StreamWriter extends EventWriter {
     return this.#add(this.#items.reasoning())
   }
 
-  /** Closes the open message or reasoning. */
   #close(opaque: Opaque | null = null, status = 'completed'): string {
     const saying = this.#open
     if (saying === null) return ''

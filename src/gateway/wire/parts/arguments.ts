@@ -27,16 +27,13 @@ export class ArgumentsReader {
   #raw = ''
   /** The same text as valid JSON: a comma, a key, a quote. */
   #clean = ''
-  /** The received part of a key or word. */
   #word = ''
-  /** The received part of an escape sequence. */
   #escape = ''
   #passed = false
   /** An empty object came first: some servers send one before the arguments. */
   #empty = false
   #out = ''
 
-  /** Returns the text that is certain now. */
   push(piece: string): string {
     for (let at = 0; at < piece.length; at++) {
       if (this.#state === 'held') {
@@ -54,7 +51,6 @@ export class ArgumentsReader {
     return this.#take()
   }
 
-  /** Returns the rest after the last piece. */
   end(): string {
     if (this.#state !== 'over') {
       if (this.#passed) this.#out += new Repair(this.#raw, this.#stack).read(this.#place)
@@ -75,7 +71,7 @@ export class ArgumentsReader {
     if (!this.#read(character)) this.#state = 'held'
   }
 
-  /** Reads a character. Returns false if JSON doesn't allow it here. */
+  /** False: JSON doesn't allow the character here. */
   #read(character: string): boolean {
     const isSpace = character === ' ' || character === '\n' || character === '\t' || character === '\r'
     switch (this.#state) {
@@ -120,7 +116,6 @@ export class ArgumentsReader {
     return character === '{' || this.#empty || /[\s\uFEFF]/.test(character)
   }
 
-  /** Reads the next list item or member, or the end of the list or object. */
   #item(character: string): boolean {
     if (character === '}' || character === ']') return this.#closeEarly(character)
     if (this.#stack.at(-1)!.kind === '[') return this.#value(character)
@@ -150,7 +145,7 @@ export class ArgumentsReader {
     return true
   }
 
-  /** Reads a closing bracket in place of an item: an empty object or list, or a trailing comma. */
+  /** An empty object or list, or a trailing comma. */
   #closeEarly(character: string): boolean {
     const frame = this.#stack.at(-1)!
     if ((character === '}') !== (frame.kind === '{')) return false
@@ -184,7 +179,7 @@ export class ArgumentsReader {
     return true
   }
 
-  /** Reads what follows a value's closing quote. The quote only ends the string if a comma or bracket follows. */
+  /** The quote only ends the string if a comma or bracket follows. */
   #follows(character: string): boolean {
     const { kind } = this.#stack.at(-1)!
     if (character !== ',' && character !== (kind === '{' ? '}' : ']')) return false
@@ -239,7 +234,7 @@ export class ArgumentsReader {
     return this.#behind(character)
   }
 
-  /** Outputs the waiting text once a value has started or ended. */
+  /** Called once a value has started or ended. */
   #pass(place: Place): void {
     this.#out += this.#clean
     this.#clean = ''
@@ -252,7 +247,6 @@ export class ArgumentsReader {
   }
 }
 
-/** Returns the characters of a string up to the next quote, backslash, or control character. */
 function plainFrom(text: string, at: number): string {
   let end = at
   while (end < text.length && text[end]! >= ' ' && text[end] !== '"' && text[end] !== '\\') end++

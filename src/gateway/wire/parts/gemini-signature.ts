@@ -7,7 +7,6 @@ export const GEMINI_FORMAT = 'google-gemini-v1'
  * part travels as separate opaque reasoning, whose ID names the part: the ID of a call, or one of these.
  */
 export const TEXT_ID = 'text'
-/** The n-th image of the message, from 0. */
 export const pictureId = (n: number): string => `picture:${n}`
 
 export const signsCall = ({ format, redacted, id }: { format?: string; redacted?: string; id?: string }): boolean =>

@@ -1,6 +1,5 @@
 import type { Chunk, Loss } from '../../model/canonical-request.ts'
 
-/** Parts of responses that no other shape can represent, by their names in the vendors' schemas. */
 const knownParts: ReadonlySet<string> = new Set(
   // Gemini's parts (@google/genai, Part).
   `executableCode codeExecutionResult fileData inlineData toolCall toolResponse
@@ -14,7 +13,7 @@ const knownParts: ReadonlySet<string> = new Set(
   custom_tool_call input_audio refusal`.split(/\s+/),
 )
 
-/** A response part without its own chunk type. The surface reports it as a loss. */
+/** The surface reports it as a loss. */
 export const lostPart = (type: string): Chunk => ({ type: 'lost', name: lossOf(type) })
 
 /** Unknown types share one name, because a vendor could send any number of them. */

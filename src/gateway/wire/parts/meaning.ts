@@ -1,10 +1,9 @@
 import { isObject, type Json, objectOf, parseJson } from '../../model/json.ts'
 import { Repair } from './repair.ts'
 
-/** Limit of removed quote levels. */
 const MOST_QUOTES = 4
 
-/** True for arguments without a clear meaning, as `meaningOf` wraps them. `parameters` is the tool's schema. */
+/** `parameters` is the tool's schema. */
 export function isUnclear(args: Json, parameters: unknown): boolean {
   const [name, ...others] = Object.keys(args)
   if (name !== 'arguments' || others.length > 0 || isObject(args[name])) return false
@@ -13,9 +12,8 @@ export function isUnclear(args: Json, parameters: unknown): boolean {
 }
 
 /**
- * Returns the JSON object that a text means. Fences, tags, quotes, and a list around a single object are removed. Empty
- * text, `null`, and `[]` become an empty object. Text without a clear meaning becomes the member `arguments` of an
- * object.
+ * Fences, tags, quotes, and a list around a single object are removed. Empty text, `null`, and `[]` become an empty
+ * object. Text without a clear meaning becomes the member `arguments` of an object.
  */
 export function meaningOf(source: string, quotes = 0): string {
   const text = unwrap(source)
@@ -32,7 +30,7 @@ export function meaningOf(source: string, quotes = 0): string {
     : `{"arguments":${json!}}`
 }
 
-/** Repairs the text of an object or list. Returns null if it is neither, or if part of it had to be guessed. */
+/** Null if the text is neither object nor list, or if part of it had to be guessed. */
 function tryRepair(text: string): string | null {
   if (!/^[{[]/.test(text)) return null
   const repair = new Repair(text, [])
@@ -40,7 +38,7 @@ function tryRepair(text: string): string | null {
   return repair.clear ? json : null
 }
 
-/** Removes a surrounding fence or tag, whose end may be missing. */
+/** The end of a fence or tag may be missing. */
 function unwrap(source: string): string {
   let text = source.trim()
   const [tag, name] = /^<([\w|:-]{1,40})>/.exec(text) ?? []

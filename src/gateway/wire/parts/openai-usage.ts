@@ -11,8 +11,8 @@ export interface ReadUsage {
 const first = (...counts: readonly unknown[]): number => counts.map(countOf).find((count) => count > 0) ?? 0
 
 /**
- * Splits a provider's `usage` into disjoint buckets, plus the cost that some report. Returns null for placeholders
- * without figures or with zeros only: every call has a prompt, and a placeholder must not hide figures elsewhere.
+ * Null for placeholders without figures or with zeros only: every call has a prompt, and a placeholder must not hide
+ * figures elsewhere.
  */
 export function readUsage(report: unknown): ReadUsage | null {
   if (!isObject(report)) return null
@@ -72,8 +72,8 @@ const cachesOf = (report: Json): number =>
   countOf(report['cache_read_input_tokens']) + countOf(report['cache_creation_input_tokens'])
 
 /**
- * Returns cached tokens that the prompt figure excludes. Beside `input_tokens` they have Anthropic's meaning. Beside
- * `prompt_tokens` they are part of it (LiteLLM), unless they exceed it.
+ * Beside `input_tokens`, cached tokens have Anthropic's meaning. Beside `prompt_tokens` they are part of it (LiteLLM),
+ * unless they exceed it.
  */
 function besidePrompt(report: Json): number {
   const caches = cachesOf(report)

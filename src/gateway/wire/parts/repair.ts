@@ -5,7 +5,7 @@ export interface Frame {
   filled: boolean
 }
 
-/** Where in the JSON text reading stopped: before a value, after one, or inside a string value. */
+/** Before a value, after one, or inside a string value. */
 export type Place = 'value' | 'behind' | 'string'
 
 const CLOSING: Readonly<Record<string, string>> = {
@@ -30,11 +30,9 @@ export class Repair {
   #at = 0
   #out = ''
   #key: string | null = null
-  /** Count of extra opening braces. */
   #doubled = 0
   /** A string had no clear end: from then on the first quote closes a string. */
   #firstCloses = false
-  /** False once a part was guessed. */
   clear = true
 
   constructor(text: string, stack: readonly Frame[]) {
@@ -60,7 +58,6 @@ export class Repair {
     return this.#out
   }
 
-  /** Skips white space and comments. */
   #skip(): void {
     for (;;) {
       this.#at = this.#end(/\s*/y)
@@ -77,7 +74,6 @@ export class Repair {
     return this.#at + (pattern.exec(this.#text)?.[0].length ?? 0)
   }
 
-  /** Reads a closing bracket. Skips extra ones. */
   #closes(character: string): boolean {
     if (character !== '}' && character !== ']') return false
     this.#at++
@@ -113,7 +109,6 @@ export class Repair {
     return 'behind'
   }
 
-  /** Reads the key of a member, up to its value. */
   #member(): Place {
     const character = this.#text[this.#at]!
     if (this.#closes(character)) return 'behind'
@@ -185,7 +180,6 @@ export class Repair {
     return 'behind'
   }
 
-  /** Writes the comma and the key before a value. */
   #begin(): void {
     const frame = this.#stack.at(-1)
     if (frame !== undefined) {
@@ -196,7 +190,7 @@ export class Repair {
     this.#key = null
   }
 
-  /** Reads the content of a string and its closing quote. `follower` is the character that must follow a key. */
+  /** `follower` is the character that must follow a key. */
   #string(quote: string, follower: '' | ':'): string {
     let out = ''
     let firstEnd: { at: number; out: string } | null = null

@@ -4,13 +4,9 @@ const words: ReadonlyMap<string, string> = new Map([
   ['false', 'false'],
   ...['null', 'none', 'nil', 'undefined', 'nan', 'infinity'].map((word) => [word, 'null'] as const),
 ])
-/** Limit of digits in numbers of another base. */
 const MOST_DIGITS = 64
 
-/**
- * Converts a bare word to a JSON value: literals of Python and JavaScript, and other number formats. Returns null if
- * the word is text.
- */
+/** Literals of Python and JavaScript, and other number formats. Null: the word is text. */
 export function scalarOf(word: string): string | null {
   if (NUMBER.test(word)) return word
   const literal = words.get(word.replace(/^[+-](?=[in])/i, '').toLowerCase())
@@ -30,7 +26,6 @@ const VALID_ESCAPES: ReadonlySet<string> = new Set('"\\/bfnrt')
 export const escapeCharacter = (character: string): string =>
   character < ' ' || character === '"' ? JSON.stringify(character).slice(1, -1) : character
 
-/** Converts a backslash and the next character to valid JSON. */
 export function escapeOf(character: string): string {
   if (character === "'") return "'"
   return VALID_ESCAPES.has(character) ? `\\${character}` : `\\\\${escapeCharacter(character)}`

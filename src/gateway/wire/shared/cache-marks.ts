@@ -4,10 +4,7 @@ import type { Losses } from './losses.ts'
 
 type Result = Extract<CanonicalPart, { type: 'tool_result' }>
 
-/**
- * Reads `cache_control` (Anthropic, OpenRouter) or `prompt_cache_breakpoint` (OpenAI). An unknown TTL becomes 5
- * minutes.
- */
+/** `cache_control` (Anthropic, OpenRouter) or `prompt_cache_breakpoint` (OpenAI). An unknown TTL becomes 5 minutes. */
 export function cacheOf(object: Json): CacheMark | undefined {
   const mark = object['cache_control'] ?? object['prompt_cache_breakpoint']
   if (!isObject(mark)) return undefined
@@ -19,7 +16,7 @@ export const longer = (a: CacheMark | undefined, b: CacheMark | undefined): Cach
 
 const markOf = (part: CanonicalPart): CacheMark | undefined => ('cache' in part ? part.cache : undefined)
 
-/** Moves a mark inside a result to the result, where vendors accept it. The whole result is cached then. */
+/** Vendors accept marks on the result. The whole result is cached then. */
 export function withInnerMark(result: Result): Result {
   const cache = result.content.reduce((mark, part) => longer(mark, markOf(part)), result.cache)
   if (cache === undefined) return result
@@ -34,7 +31,7 @@ export function withInnerMark(result: Result): Result {
   }
 }
 
-/** Moves a mark on the message to its last part, which means the same. */
+/** A mark on the message means the same as one on its last part. */
 export function withOuterMark(parts: CanonicalPart[], cache: CacheMark | undefined, losses: Losses): CanonicalPart[] {
   if (cache === undefined) return parts
   const at = parts.findLastIndex(({ type }) => type !== 'reasoning')
@@ -42,7 +39,6 @@ export function withOuterMark(parts: CanonicalPart[], cache: CacheMark | undefin
   return parts.map((part, i) => (i === at ? ({ ...part, cache: longer(markOf(part), cache) } as CanonicalPart) : part))
 }
 
-/** Records a mark on an object that isn't sent. */
 export function loseMark(object: Json, losses: Losses): void {
   if (cacheOf(object) !== undefined) losses.add('cache_control')
 }

@@ -5,8 +5,8 @@ const place = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null
 
 /**
- * Reads OpenAI's `url_citation`, nested as in Chat Completions or flat as in Responses. `from` is the offset in the
- * whole response of the text that its indexes refer to. Returns null for other types and for citations without a URL.
+ * Nested as in Chat Completions or flat as in Responses. `from` is the offset of the text in the whole response. Null
+ * for other types and for citations without a URL.
  */
 export function readUrlCitation(value: unknown, from = 0): Citation | null {
   const annotation = objectOf(value)
@@ -32,7 +32,6 @@ export const writeUrlCitation = ({ url, title, start, end }: Citation, from = 0)
     ? null
     : { url, title: title ?? url, start_index: Math.max(0, start - from), end_index: Math.max(0, end - from) }
 
-/** Reads an Anthropic citation of the text from `start` to `end` of the response. */
 export function readBlockCitation(value: unknown, start: number, end: number): Citation {
   const native = objectOf(value)
   const source = textOf(native['url']) || textOf(native['source'])

@@ -2,7 +2,6 @@ import type { CanonicalRequest } from '../../model/canonical-request.ts'
 
 export type Effort = NonNullable<NonNullable<CanonicalRequest['reasoning']>['effort']>
 
-/** Converts a thinking budget into an effort, for vendors that only know efforts. */
 export function effortOfBudget(tokens: number): Effort {
   if (tokens === 0) return 'none'
   if (tokens <= 4096) return 'low'

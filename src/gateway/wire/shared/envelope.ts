@@ -6,10 +6,7 @@ export type Opaque = Pick<Extract<CanonicalPart, { type: 'reasoning' }>, 'signat
 /** Marks envelopes as ours. Vendors use bare base64, which contains no period. */
 export const ENVELOPE = 'uk1.'
 
-/**
- * Seals a vendor's opaque value in an envelope. Clients send it back, and the vendor receives the original byte for
- * byte.
- */
+/** Clients send the envelope back, and the vendor receives the original byte for byte. */
 export function sealEnvelope({
   signature,
   redacted,
@@ -20,7 +17,7 @@ export function sealEnvelope({
   return ENVELOPE + Buffer.from(JSON.stringify(envelope)).toString('base64url')
 }
 
-/** Returns null for anything but our envelopes. A tampered envelope yields an empty value. */
+/** Null: not our envelope. A tampered envelope yields an empty value. */
 export function openEnvelope(text: string): Opaque | null {
   if (!text.startsWith(ENVELOPE)) return null
   const envelope = parseJson(Buffer.from(text.slice(ENVELOPE.length), 'base64url').toString('utf8'))

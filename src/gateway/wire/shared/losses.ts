@@ -1,6 +1,6 @@
 import type { Loss } from '../../model/canonical-request.ts'
 
-/** The losses of a translation, without duplicates, in the order they occurred. */
+/** Without duplicates, in the order they occurred. */
 export class Losses {
   readonly #names = new Set<Loss>()
 
@@ -13,7 +13,7 @@ export class Losses {
   }
 }
 
-/** False for values without an effect (null, false, zero, empty): omitting them is no loss. */
+/** Omitting null, false, zero, and empty values is no loss. */
 export const matters = (value: unknown): boolean =>
   value !== undefined &&
   value !== null &&
@@ -23,5 +23,5 @@ export const matters = (value: unknown): boolean =>
   !(Array.isArray(value) && value.length === 0) &&
   !(typeof value === 'object' && Object.keys(value).length === 0)
 
-/** Recorded when an output limit was raised, whatever the client's field is called. */
+/** Used whatever the client's field is called. */
 export const LIMIT: Loss = 'max_output_tokens'

@@ -32,7 +32,7 @@ const magic: readonly [string, string][] = [
   ['JVBERi', 'application/pdf'],
 ]
 
-/** Detects the media type from the first bytes. Returns null for types that vendors don't accept. */
+/** Null for types that vendors don't accept. */
 export function magicType(data: string): string | null {
   const match = magic.find(([start]) => data.startsWith(start))?.[1]
   if (match !== undefined) return match
@@ -42,7 +42,6 @@ export function magicType(data: string): string | null {
     : null
 }
 
-/** Aliases of these types that vendors reject. */
 const sameTypes: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -51,7 +50,7 @@ const sameTypes: Readonly<Record<string, string>> = {
   'text/x-markdown': 'text/markdown',
 }
 
-/** Returns the type that the bytes show; senders mislabel files. */
+/** Senders mislabel files. */
 export function typeOf({ media_type, data }: Bytes): string {
   const declared = media_type.split(';')[0]!.trim().toLowerCase()
   return magicType(data) ?? sameTypes[declared] ?? declared
@@ -76,7 +75,7 @@ const endings: Readonly<Record<string, string>> = {
   xls: 'application/vnd.ms-excel',
 }
 
-/** Returns the file name with the extension of its type, from which vendors read the type. */
+/** Vendors read the type from the extension. */
 export function fileName({ source, name = 'file' }: Extract<CanonicalPart, { type: 'file' }>): string {
   const type = source.kind === 'base64' ? typeOf(source) : typeOfUrl(source.url)
   const matches = Object.keys(endings).filter((ending) => endings[ending] === type)
@@ -89,12 +88,11 @@ export function typeOfUrl(url: string): string | null {
   return ending === undefined ? null : (endings[ending] ?? null)
 }
 
-/** The client's field for each source, for error messages. */
 const fields = new WeakMap<MediaSource, string>()
 
 export const fieldOf = (source: MediaSource): string => fields.get(source) ?? 'messages'
 
-/** Normalizes base64: no line breaks, standard alphabet, padded. Returns null if the text isn't base64. */
+/** No line breaks, standard alphabet, padded. Null: not base64. */
 function tidyBase64(data: string): string | null {
   const plain = /^[A-Za-z0-9+/]+={0,2}$/.test(data)
     ? data
@@ -109,10 +107,7 @@ function tidyBase64(data: string): string | null {
   return padding!.length === rest ? plain : null
 }
 
-/**
- * Classifies media from a client's request by its bytes, then by the declared type, then by the URL's extension.
- * Refuses invalid base64 with the name of the field.
- */
+/** By its bytes, then by the declared type, then by the URL's extension. Refuses invalid base64 with the field. */
 export function mediaPart(
   original: MediaSource,
   as: Media['type'],
@@ -133,7 +128,7 @@ export function mediaPart(
 
 export const kindOf = (type: string): Media['type'] => (type.startsWith('image/') ? 'image' : 'file')
 
-/** Classifies a part by its bytes. Parts read from a client's request already are. */
+/** Parts read from a client's request are already classified. */
 export function asItIs(part: Media, at = 'messages'): Media {
   const { source } = part
   if (fields.has(source)) return part
@@ -142,7 +137,6 @@ export function asItIs(part: Media, at = 'messages'): Media {
   return media.type === part.type ? { ...part, source: media.source } : { ...media, ...mark }
 }
 
-/** Returns the content of a text file, or null for other files. */
 export const fileText = (source: Bytes): string | null =>
   /^text\/|^application\/(json|xml|yaml|javascript)\b/.test(typeOf(source))
     ? Buffer.from(source.data, 'base64').toString('utf8')
@@ -151,16 +145,13 @@ export const fileText = (source: Bytes): string | null =>
 /** Image types that every vendor documents. */
 const pictures: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/** Refuses, with the name of the field, images of types that some vendor doesn't accept. */
+/** Refuses images of types that some vendor doesn't accept. */
 export function pictureUrl(source: MediaSource): string {
   if (source.kind === 'base64') pictureType(source)
   return urlOf(source)
 }
 
-/**
- * Returns an image type that the vendor accepts. `more` lists types that it documents in addition. Refuses others with
- * the name of the field.
- */
+/** `more` lists types that the vendor documents in addition. Refuses others with the field. */
 export function pictureType(source: Bytes, more: readonly string[] = []): string {
   const type = typeOf(source)
   if (pictures.has(type) || more.includes(type)) return type

@@ -12,7 +12,6 @@ const usual: Partial<Record<Further, (value: unknown) => boolean>> = {
   prompt_cache_retention: (value) => value === 'in_memory',
 }
 
-/** Fields about prompt caching and vendor-side records, shared by both OpenAI APIs. */
 export const openaiFields = (
   body: Json,
 ): Pick<CanonicalRequest, 'cache_key' | 'metadata' | 'prompt_cache_options' | 'prompt_cache_retention'> =>
@@ -26,7 +25,6 @@ export const openaiFields = (
 export const sendFurther = (canonical: CanonicalRequest, names: readonly Further[]): Json =>
   Object.fromEntries(names.map((name) => [name, canonical[name]]))
 
-/** Records a loss for every field that isn't in `sent`. */
 export function loseFurther(canonical: CanonicalRequest, losses: Losses, supported: readonly Further[] = []): void {
   for (const name of further)
     if (!supported.includes(name) && matters(canonical[name]) && !usual[name]?.(canonical[name])) losses.add(name)
@@ -45,7 +43,7 @@ export function loseDetail({ messages }: CanonicalRequest, losses: Losses): void
   if (hasDetail) losses.add('messages.image.detail')
 }
 
-/** Returns the end user from the newer of the two fields; if both are set and differ, one of them is lost. */
+/** Prefers the newer of the two fields; a different older value is lost. */
 export function userOf(body: Json, losses: Losses): string | undefined {
   const identifier = string(body['safety_identifier'], 'safety_identifier')
   const user = string(body['user'], 'user')

@@ -5,9 +5,9 @@ type Result = Extract<CanonicalPart, { type: 'tool_result' }>
 type Call = Extract<CanonicalPart, { type: 'tool_call' }>
 
 /**
- * Moves tool results to where vendors require them: directly after the message with the calls, one per call and no
- * others. A result without a call becomes user text, and a call without a result gets one that says so. Calls that end
- * the conversation stay without results. Calls with the ID of an earlier call get a new ID.
+ * Vendors require results directly after the message with the calls, one per call and no others. A result without a
+ * call becomes user text, and a call without a result gets one that says so. Calls that end the conversation stay
+ * without results.
  */
 export function pairToolResults(messages: CanonicalMessage[]): CanonicalMessage[] {
   const output: CanonicalMessage[] = []
@@ -44,7 +44,7 @@ export function pairToolResults(messages: CanonicalMessage[]): CanonicalMessage[
   return output
 }
 
-/** Groups results by ID, in order: the first one belongs to the first call with this ID. */
+/** The first result belongs to the first call with this ID. */
 function resultsById(parts: readonly CanonicalPart[]): Map<string, Iterator<Result, undefined>> {
   const lists = new Map<string, Result[]>()
   for (const part of parts)
@@ -57,8 +57,8 @@ function resultsById(parts: readonly CanonicalPart[]): Map<string, Iterator<Resu
 }
 
 /**
- * Makes call IDs unique in a conversation: vendors require it, but some model servers count from 0 in every response. A
- * repeated ID gets a number. The number depends on earlier messages only, so cached prefixes stay valid.
+ * Vendors require unique IDs, but some model servers count from 0 in every response. The number added depends on
+ * earlier messages only, so cached prefixes stay valid.
  */
 class CallIds {
   readonly #taken = new Set<string>()
@@ -73,7 +73,6 @@ class CallIds {
   }
 }
 
-/** Replaces the IDs of calls and of their signatures. */
 function withIds(message: CanonicalMessage, calls: readonly Call[], unique: readonly string[]): CanonicalMessage {
   if (calls.every(({ id }, i) => id === unique[i])) return message
   const places = new Map<string, { ids: string[]; signed: number }>()
@@ -103,7 +102,7 @@ const orphanAsText = (part: CanonicalPart): CanonicalPart[] =>
     ? [{ type: 'text', text: `Result of the earlier tool call ${part.id}:` }, ...part.content]
     : [part]
 
-/** Adds bare definitions for calls in the history whose tool is no longer offered: vendors require both or neither. */
+/** Vendors require definitions for all calls in the history. */
 export function toolsWithHistory({ tools = [], messages }: CanonicalRequest): NonNullable<CanonicalRequest['tools']> {
   const usedNames = new Set(
     messages.flatMap(({ content }) => content.flatMap((part) => (part.type === 'tool_call' ? [part.name] : []))),

@@ -1,9 +1,6 @@
 import type { CanonicalMessage } from '../../model/canonical-request.ts'
 
-/**
- * Adds an instruction to continue, for models that don't continue a prefilled assistant message: they would start over,
- * and the client joins both texts.
- */
+/** Some models don't continue a prefilled assistant message: they would start over, and the client joins both texts. */
 export function askToGoOn(messages: CanonicalMessage[]): CanonicalMessage[] {
   const last = messages.at(-1)
   if (last?.role !== 'assistant' || last.content.some(({ type }) => type === 'tool_call')) return messages

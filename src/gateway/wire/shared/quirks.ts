@@ -1,10 +1,9 @@
 import type { Effort } from './effort.ts'
 
-/** The names of the output limit in Chat Completions, newest first. */
+/** Newest first. */
 export const limitNames = ['max_completion_tokens', 'max_tokens'] as const
 export type Limit = (typeof limitNames)[number]
 
-/** The roles that may follow each role. */
 export type RoleOrder = Readonly<Record<'system' | 'user' | 'assistant' | 'tool', readonly string[]>>
 
 /** The order that Mistral checks: `_validate_message_order` in mistralai/mistral-common, validator.py. */
@@ -15,7 +14,6 @@ export const mistralOrder: RoleOrder = {
   tool: ['assistant', 'tool'],
 }
 
-/** How a provider's Chat Completions API differs from OpenAI's. */
 export interface ChatQuirks {
   /** Accepted names of the output limit. The first is sent. */
   limits: readonly Limit[]
@@ -37,12 +35,11 @@ export interface ChatQuirks {
   refusesEmptyCalls: boolean
   /** Answers with `reasoning` instead of `reasoning_content`, without `refusal` and `logprobs`. */
   ownAnswers: boolean
-  /** Requires its plain reasoning to be sent back with the calls that followed it. */
+  /** Requires its plain reasoning back with the calls that followed it. */
   echoesReasoning: boolean
-  /** Accepts `reasoning_details` with signatures and cache marks on parts, and reports the cost of a call. */
+  /** Accepts `reasoning_details` with signatures and cache marks on parts, and reports costs. */
   openrouter: boolean
   topK: boolean
-  /** Accepts `strict` for tools and schemas. */
   strict: boolean
   /** Accepts `stream_options`, without which most providers report no usage in streams. */
   streamOptions: boolean
@@ -53,22 +50,19 @@ export interface ChatQuirks {
   callIds: 'usual' | 'nine'
   /** The roles that may follow one another; null means any, as at OpenAI. */
   order: RoleOrder | null
-  /** Accepts files, not just text and images. */
   files: boolean
-  /** Accepts OpenAI's `verbosity` and `prompt_cache_key`. */
   openai: boolean
   /** Rejects messages with reasoning, which clients send back as they received it. */
   refusesReasoning: boolean
-  /** Rejects sampling fields for reasoning models. */
   fixedSampling: boolean
 }
 
-/** Applies to all models of a provider, or only to those that match `model`. Later rows override earlier ones. */
+/** Without `model`: all models of a provider. Later rows override earlier ones. */
 export interface ModelQuirks extends Partial<ChatQuirks> {
   model?: RegExp
 }
 
-/** How a provider differs from the vendor whose shape it speaks. Absent fields: no known difference. */
+/** Absent fields: no known difference from the vendor of the shape. */
 export interface ProviderQuirks {
   chat?: readonly ModelQuirks[]
   /** In Anthropic's shape, models other than Claude take an effort instead of a thinking budget. */

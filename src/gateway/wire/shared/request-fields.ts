@@ -1,11 +1,11 @@
-/** Readers for fields of a client's request: null counts as absent, and a wrong type is the client's error. */
+/** Null counts as absent, and a wrong type is the client's error. */
 import { refuse } from '#core/errors.ts'
 import { type Json, isObject } from '../../model/json.ts'
 
 export const wrong = (param: string, right: string): never =>
   refuse('invalid_parameter', { message: `\`${param}\` must be ${right}.`, param })
 
-/** Joins the parts of a content. Null marks an unknown part type; at least one part must be known. */
+/** Null marks an unknown part type; at least one part must be known. */
 export function partsOf<T>(results: readonly (readonly T[] | null)[], param: string, right: string): T[] {
   if (results.length > 0 && results.every((part) => part === null)) wrong(`${param}.0.type`, right)
   return results.flatMap((part) => part ?? [])
@@ -19,7 +19,7 @@ export function object(value: unknown, param: string): Json | undefined {
   return isObject(value) ? value : wrong(param, 'an object')
 }
 
-/** `right` describes the accepted forms in the error, for fields that take more than an array. */
+/** `right` describes the accepted forms in the error. */
 export function list(value: unknown, param: string, right = 'an array'): unknown[] | undefined {
   if (value === undefined || value === null) return undefined
   return Array.isArray(value) ? value : wrong(param, right)

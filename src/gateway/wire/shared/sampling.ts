@@ -12,7 +12,7 @@ export function loseVerbosity({ verbosity }: CanonicalRequest, losses: Losses): 
   if (verbosity !== undefined && verbosity !== 'medium') losses.add('verbosity')
 }
 
-/** For shapes whose responses only contain text. Requested images or audio refuse the request (loss-fates.ts). */
+/** Requested images or audio refuse the request (loss-fates.ts). */
 export const lostModalities = ({ modalities }: CanonicalRequest): Loss[] =>
   modalities === undefined ? [] : ['modalities']
 

@@ -2,36 +2,28 @@ import { excessOf } from '#core/json/json-text.ts'
 import type { Chunk } from '../../model/canonical-request.ts'
 import { type SseEvent, SseReader } from './sse.ts'
 
-/**
- * Limit of events without content in one stream, and of their characters: the input of a tool call may come as free
- * text that waits for its end.
- */
+/** Limit per stream; the input of a tool call may come as free text that waits for its end. */
 const MOST_SILENT_EVENTS = 300_000
 const MOST_SILENT_CHARACTERS = 96 << 20
-/** Limits of values and nesting depth in one event. */
+/** Limits per event. */
 const MOST_VALUES = 200_000
 const DEEPEST = 512
 
-/**
- * Reads a provider's server-sent events in any shape, from bytes cut anywhere. The last chunk is always one `finish` or
- * one `error`; nothing follows it.
- */
+/** Accepts bytes cut anywhere. The last chunk is always one `finish` or one `error`; nothing follows it. */
 export abstract class ChunkStream {
   readonly #sse = new SseReader()
   #over = false
   #silentEvents = 0
   #silentCharacters = 0
 
-  /** Returns the chunks of an event. */
   protected abstract event(event: SseEvent): Chunk[]
-  /** Returns the remaining chunks when the connection closes without a final event. */
+  /** For a connection that closes without a final event. */
   protected abstract last(): Chunk[]
 
   feed(bytes: Uint8Array): Chunk[] {
     return this.#guard(() => this.#read(this.#sse.feed(bytes)))
   }
 
-  /** Call when the connection has closed. */
   end(): Chunk[] {
     return this.#guard(() => {
       const chunks = this.#read(this.#sse.end())

@@ -4,29 +4,24 @@ import { type Problem, problemOf } from '../problem.ts'
 import type { Chunk, FinishReason } from '../../model/canonical-request.ts'
 
 type Ending = 'start' | 'usage' | 'finish' | 'error' | 'lost'
-/** Chunks between the start and the end. */
 export type ContentChunk = Exclude<Chunk, { type: Ending }>
 export type Finish = Extract<Chunk, { type: 'finish' }> & { reason: Exclude<FinishReason, 'error'> }
 
 /**
- * Writes chunks as the server-sent events of a shape. Finish and usage wait until `end()`, because providers send them
- * in either order. After an `error`, or without a finish, the stream ends with the shape's error: clients never get
- * `stop` for a truncated answer.
+ * Finish and usage wait until `end()`, because providers send them in either order. After an `error`, or without a
+ * finish, the stream ends with the shape's error: clients never get `stop` for a truncated answer.
  */
 export abstract class EventWriter {
   protected usage: Usage | null = null
-  /** The cost that the provider reports, in US dollars. */
+  /** US dollars, as the provider reports it. */
   protected reported: number | null = null
   protected media: TokensOfMedia | undefined
   protected began = false
   #finish: Extract<Chunk, { type: 'finish' }> | null = null
   #over = false
 
-  /** The first events of an answer. */
   protected abstract opening(): string
-  /** The events of one chunk, after the opening. */
   protected abstract say(chunk: ContentChunk): string
-  /** The last events of a complete answer. */
   protected abstract closing(finish: Finish): string
   /** The last events of a truncated answer. */
   protected abstract breaking(problem: Problem): string
@@ -53,7 +48,6 @@ export abstract class EventWriter {
     }
   }
 
-  /** Ends the stream. */
   end(): string {
     if (this.#over) return ''
     const finish = this.#finish
@@ -64,14 +58,13 @@ export abstract class EventWriter {
     return this.begin() + this.closing(finish)
   }
 
-  /** Ends the stream with an error: an upstream fault, a refusal, or any thrown value. */
+  /** Accepts an upstream fault, a refusal, or any thrown value. */
   fail(failure: unknown): string {
     if (this.#over) return ''
     this.#over = true
     return this.breaking(problemOf(failure))
   }
 
-  /** Writes the opening once. */
   protected begin(): string {
     if (this.began) return ''
     this.began = true

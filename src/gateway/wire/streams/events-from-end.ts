@@ -1,7 +1,4 @@
-/**
- * Yields the events of complete frames, last first, with joined data lines. Comments and events without data are left
- * out.
- */
+/** Complete frames only, last first, with joined data lines. Comments and events without data are left out. */
 export function* eventsFromEnd(text: string): Generator<string> {
   const frames = text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text
   let end = frames.length

@@ -3,8 +3,8 @@ const BACKSLASH = 0x5c
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Follows JSON that arrives in pieces and detects when its outermost object closes, so that it is parsed once: parsing
- * after every piece is quadratic. Checks nothing else.
+ * Detects when the outermost object closes, so that it is parsed once: parsing after every piece is quadratic. Checks
+ * nothing else.
  */
 export class JsonBalance {
   #depth = 0
@@ -12,7 +12,7 @@ export class JsonBalance {
   #escaped = false
   #state: 'before' | 'inside' | 'closed' | 'spoiled' = 'before'
 
-  /** The outermost object has closed, with only white space after it. */
+  /** With only white space after it. */
   get closed(): boolean {
     return this.#state === 'closed'
   }

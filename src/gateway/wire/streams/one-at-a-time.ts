@@ -1,6 +1,5 @@
 import type { ContentChunk } from './event-writer.ts'
 
-/** Chunks that become separate items, one after the other. */
 export type ItemChunk = Exclude<ContentChunk, { type: 'audio' }>
 
 interface Item {
@@ -13,9 +12,8 @@ interface Item {
 }
 
 /**
- * Orders the chunks of an answer so that items come one after the other: the first unfinished item passes as it
- * arrives, and chunks of later items wait. Clients that track a single current item would run a call without its
- * arguments, or lose text, when two overlap. Vendors' own streams never overlap.
+ * The first unfinished item passes as it arrives, and chunks of later items wait. Clients that track a single current
+ * item would run a call without its arguments, or lose text, when two overlap. Vendors' own streams never overlap.
  */
 export class OneAtATime {
   /** Items before `#first` are finished. */
@@ -23,7 +21,6 @@ export class OneAtATime {
   #first = 0
   readonly #calls = new Map<string, Item>()
 
-  /** Returns the chunks that can be written now. */
   push(piece: ContentChunk): ItemChunk[] {
     switch (piece.type) {
       case 'text':
@@ -65,7 +62,6 @@ export class OneAtATime {
     return this.#ready()
   }
 
-  /** Returns all waiting chunks at the end of the stream, and ends each open call. */
   rest(): ItemChunk[] {
     for (const id of this.#calls.keys()) this.#endCall(id)
     for (const item of this.#queue) item.done = true
@@ -112,7 +108,7 @@ export class OneAtATime {
   }
 }
 
-/** Joins waiting chunks: an item may come in any number of them, and all are written at once. */
+/** An item may come in any number of chunks, and all are written at once. */
 function append(item: Item, piece: Joinable): void {
   const { waiting } = item
   const last = waiting.at(-1)

@@ -2,7 +2,6 @@ import { StringDecoder } from 'node:string_decoder'
 import { createParser } from 'eventsource-parser'
 
 export interface SseEvent {
-  /** Empty if the stream names none. */
   event: string
   data: string
 }
@@ -11,9 +10,9 @@ export interface SseEvent {
 const LARGEST_EVENT = 64 * 1024 * 1024
 
 /**
- * Reads server-sent events from bytes cut anywhere: inside a character, a line end, or an event. Comments, fields other
- * than `event` and `data`, and events without data are dropped. Throws a RangeError when one event exceeds 64 Mi
- * characters. https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ * Accepts bytes cut anywhere. Comments, fields other than `event` and `data`, and events without data are dropped.
+ * Throws a RangeError when one event exceeds 64 Mi characters.
+ * https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
 export class SseReader {
   readonly #decoder = new StringDecoder('utf8')
@@ -31,7 +30,7 @@ export class SseReader {
     return this.#take(this.#decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)))
   }
 
-  /** Returns the last event if the provider forgot the final blank line. */
+  /** For providers that forget the final blank line. */
   end(): SseEvent[] {
     return this.#take(`${this.#decoder.end()}\n\n`)
   }

@@ -1,5 +1,5 @@
 /**
- * Joins text that a provider cut inside a code point (JSON can carry surrogate halves separately). Output is always
+ * A provider may cut text inside a code point (JSON can carry surrogate halves separately). Output is always
  * well-formed; an unpaired half becomes U+FFFD.
  */
 export class WholeText {
@@ -13,7 +13,6 @@ export class WholeText {
     return (endsInHalf ? text.slice(0, -1) : text).toWellFormed()
   }
 
-  /** Returns a surrogate half that never found its other half. */
   rest(): string {
     const half = this.#half
     this.#half = ''

@@ -8,7 +8,6 @@ import { shorten } from '#core/text/shorten.ts'
 /** Finish reasons of filtered answers: `@google/genai` 3.1.0, types. */
 const HELD_BACK = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/
 
-/** A part of an answer: bytes in base64 of this type. */
 export interface InlineData {
   type: string
   base64: string
@@ -19,7 +18,7 @@ export interface Content {
   units: MediaUnits
 }
 
-/** Calls a media model. Throws `refused_content` if a filter removed everything. */
+/** Throws `refused_content` if a filter removed everything. */
 export async function generateContent(
   wire: MediaWire,
   model: string,

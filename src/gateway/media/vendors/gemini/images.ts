@@ -22,7 +22,6 @@ const ratios = new Set([
   '4:1',
 ])
 
-/** Images of Gemini's own models: one per request, in a ratio of its own list. */
 export const geminiImages: Immediate<ImageRequest> = {
   how: 'immediate',
   async run(wire, request) {

@@ -10,7 +10,6 @@ const RATE = 24_000
 /** Older models take the style in the text itself: the same file. */
 const toldInText = /^gemini-(?:2\.5|3\.1)-/
 
-/** Speech of Gemini's models: as a whole, in PCM or WAV. */
 export const geminiSpeech: Immediate<SpeechRequest> = {
   how: 'immediate',
   async run(wire, request) {

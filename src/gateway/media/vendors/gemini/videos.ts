@@ -13,10 +13,7 @@ const NAME = /^[\w-]+(?:\/[\w.-]*[\w-]){1,8}$/
 /** Supported sizes: `@ai-sdk/google` 4.0.121, google-video-model.ts. */
 const resolutions: Readonly<Record<number, string>> = { 720: '720p', 1080: '1080p', 2160: '4k' }
 
-/**
- * Veo: a long-running operation whose video requires the key. The key is sent in the header, never in the URL as in the
- * vendor's samples.
- */
+/** The video requires the key, which is sent in the header, never in the URL as in the vendor's samples. */
 export const geminiVideos: DeferredMaker<VideoRequest> = {
   how: 'deferred',
   async submit(wire, request) {

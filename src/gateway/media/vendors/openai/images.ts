@@ -20,7 +20,6 @@ const older = /^dall-e-/
 
 const OWN_FIELDS: ImageQuirks['takes'] = ['quality', 'output_format', 'background']
 
-/** OpenAI's image generation and editing. */
 export function openaiImages(quirks: ImageQuirks): Immediate<ImageRequest> {
   return {
     how: 'immediate',
@@ -48,7 +47,6 @@ export function openaiImages(quirks: ImageQuirks): Immediate<ImageRequest> {
 
 const refusedField = (message: string): MediaFault => new MediaFault('bad_request', message, { sent: false })
 
-/** Returns the request in the provider's terms, and the fields without an equivalent. */
 function fieldsOf(request: ImageRequest, quirks: ImageQuirks): { fields: Json; losses: string[] } {
   const { model, prompt, n, size, quality, transparent, outputFormat, aspectRatio, seed, negativePrompt } = request
   const { size: sizeField = 'size', base64 = 'b64_json' } = quirks

@@ -17,7 +17,6 @@ const PCM_RATE = 24_000
  */
 const tells = /^gpt-.*tts/
 
-/** OpenAI's speech: audio streams while it is generated. */
 export const openaiSpeech = ({ formats, voice = VOICE }: SpeechQuirks): Immediate<SpeechRequest> => ({
   how: 'immediate',
   async run(wire, request) {
@@ -61,7 +60,6 @@ function soundOf(answer: WireAnswer, format: SoundFormat, characters: number): M
   }
 }
 
-/** Reads the audio in `speech.audio.delta`; usage from `speech.audio.done` goes to `units`. */
 async function* inEvents({ body }: WireAnswer, units: MediaUnits): AsyncGenerator<Uint8Array> {
   const reader = new SseReader()
   let isDone = false

@@ -14,7 +14,6 @@ function formatFor(model: string): 'verbose_json' | 'json' | 'diarized_json' {
   return /^gpt-.*transcribe/.test(model) ? 'json' : 'verbose_json'
 }
 
-/** OpenAI's transcription. The file is read while it is sent. */
 export const openaiTranscriptions = ({ path, unnamedModel }: TranscriptionQuirks): Immediate<TranscriptionRequest> => ({
   how: 'immediate',
   async run(wire, request) {

@@ -11,8 +11,8 @@ import { nameSegment } from '../named-path.ts'
 const ID = /^[\w-]{1,200}$/
 
 /**
- * OpenAI's `/videos`. OpenAI announced the end of its own Sora for 2026-09-24 (`openai` 7.55.0, videos.d.ts), but
- * others speak the shape. It has no cancel: a job can be deleted once it has ended.
+ * OpenAI announced the end of Sora for 2026-09-24 (`openai` 7.55.0, videos.d.ts), but others speak the shape. It has no
+ * cancel: a job can be deleted once it has ended.
  */
 export const openaiVideos: DeferredMaker<VideoRequest> = {
   how: 'deferred',

@@ -23,14 +23,12 @@ import { withLength } from '../../../media/transcript/length.ts'
 import type { MediaOffer } from '../../../model/offer.ts'
 import type { Gateway } from '../../../request/gateway.ts'
 
-/** A media call that the client waits for and that isn't stored. */
 export interface MediaCallOptions<R extends MediaRequest> {
   kind: R['kind']
   model: string
   principal: Principal
   payer: Payer
   surface: string
-  /** Returns the request for this offer and this many results. */
   requestFor(offer: MediaOffer, n: number): R
   /** Number of results: images; for other kinds one. */
   n: number
@@ -38,14 +36,11 @@ export interface MediaCallOptions<R extends MediaRequest> {
   place: AnswerPlace
 }
 
-/** Generated, and not settled yet. */
 export interface MadeMedia {
   offer: MediaOffer
   seed: number
   delivered: readonly DeliveredMedia[]
-  /** Fields that didn't reach the provider, by the contract's names. */
   losses: readonly string[]
-  /** Settles what was delivered: once, when it is complete. */
   settle(status: 'succeeded' | 'cancelled'): { usage: Usage; cost: Nano | null }
 }
 
@@ -55,8 +50,7 @@ const MOST_BLIND = 5
 const CANCEL_MS = 3_000
 
 /**
- * Tries one candidate after the other, like `/inference`, until one accepts: money is reserved and answers are
- * buffered. Files are read as a whole; audio streams while it is generated. Refuses if no candidate can serve it.
+ * Tries candidates like `/inference` until one accepts. Files are read as a whole; audio streams while it is generated.
  */
 export async function callMedia<R extends MediaRequest>(
   { engine: { ledger } }: Gateway,
@@ -164,7 +158,7 @@ function shares(n: number, most: number): number[] {
   return all
 }
 
-/** Polls a vendor's job until it ends. If the client disconnects, the job is canceled if the vendor supports that. */
+/** If the client disconnects, the job is canceled if the vendor supports that. */
 async function pollUntilDone<R extends MediaRequest>(
   maker: DeferredMaker<R>,
   wireFor: (until: AbortSignal) => MediaWire,
@@ -199,13 +193,11 @@ async function pollUntilDone<R extends MediaRequest>(
   } catch (error) {
     if (!signal.aborted) throw error
     const isCanceled = await maker.cancel?.(wireFor(AbortSignal.timeout(CANCEL_MS)), job).catch(() => false)
-    // A confirmed cancellation costs nothing.
     if (isCanceled === true) throw new MediaFault('bad_request', 'The provider canceled the job.', { sent: false })
     throw error
   }
 }
 
-/** Loads files into memory; audio keeps streaming. */
 async function inMemory(delivered: DeliveredMedia, place: AnswerPlace): Promise<DeliveredMedia> {
   if (delivered.kind !== 'files') return delivered
   let total = 0
@@ -244,7 +236,7 @@ function paidFor(request: MediaRequest, delivered: DeliveredMedia, offer: MediaO
   return { ...costOf(sentRequest, units, offer, worstCase(request, offer)), usage: mediaUsage(sentRequest, units) }
 }
 
-/** Returns the cost of a fault: nothing if the work wasn't done, the worst case if unknown. */
+/** Nothing if the work wasn't done, the worst case if unknown. */
 function paidForFault(fate: Fate, request: MediaRequest, offer: MediaOffer, n: number, worst: Nano | null) {
   if (fate === 'elsewhere' || fate === 'refused') return { nano: 0n }
   const each = request.kind === 'image' ? { ...request, n: 1 } : request

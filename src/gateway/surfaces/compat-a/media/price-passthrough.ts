@@ -26,9 +26,8 @@ const kindOf = (path: string): MediaKind | null =>
 type PricedRequest = Omit<MediaRequest, 'model'>
 
 /**
- * Returns the format of a passing call with a price by its requested units, reserved before it is sent under a cap or
- * balance: by variant, pixel, character, or second. A recording is measured first if its seconds are charged. Null:
- * money must be reserved, but the request can't be read.
+ * Prices a passing call by its requested units, reserved before it is sent under a cap or balance. A recording is
+ * measured first if its seconds are charged. Null: money must be reserved, but the request can't be read.
  */
 export async function pricedByUnits(
   request: GatewayRequest,
@@ -80,7 +79,6 @@ export async function pricedByUnits(
   }
 }
 
-/** Refuses a text that none of these models accepts. */
 function checkSomeTake(input: unknown, offers: readonly MediaOffer[]): void {
   if (typeof input !== 'string') return
   let refusal: unknown = null
@@ -115,7 +113,6 @@ interface SentRequest {
   recording: MediaInput
 }
 
-/** Returns what the vendor is asked for, as far as a price needs it; null if unreadable. */
 function requestIn(path: string, { fields, files, recording }: SentRequest): PricedRequest | null {
   try {
     const reader = readerOf(path, fields, files, recording)
@@ -156,10 +153,7 @@ const UNSEEN: MediaInput = {
   async *read() {},
 }
 
-/**
- * Combines the form's recordings, with their total size and length. No length: one of them is unreadable here, though
- * its vendor may support it.
- */
+/** No length: one of the recordings is unreadable here, though its vendor may support it. */
 async function recordingIn(request: GatewayRequest, files: readonly UploadedFile[]): Promise<MediaInput> {
   const sizeBytes = files.reduce((sum, { bytes }) => sum + bytes.length, 0)
   const abort = new AbortController()

@@ -3,14 +3,12 @@ import { boundaryOf, partsIn } from '../../../model/form.ts'
 import { isObject, parseJson } from '../../../model/json.ts'
 import { Fields } from './read-fields.ts'
 
-/** A file of a form, in the request's memory. */
 export interface UploadedFile {
   name: string
   filename: string
   bytes: Buffer
 }
 
-/** Reads a body: the fields of JSON, or the text fields and files of a form. */
 export function fieldsOf(bytes: Buffer, contentType: string | undefined): { fields: Fields; files: UploadedFile[] } {
   const boundary = boundaryOf(contentType)
   if (boundary === null) {

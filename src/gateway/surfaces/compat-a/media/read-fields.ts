@@ -7,7 +7,7 @@ export const mediaNames: readonly string[] =
   `background file image input input_reference instructions language mask model n output_format prompt quality
   response_format seconds size speed stream stream_format timestamp_granularities voice`.split(/\s+/)
 
-/** The fields of a request with OpenAI's names: JSON, or the text fields of a form (a field named `x[]` is a list). */
+/** JSON, or the text fields of a form (a field named `x[]` is a list). */
 export class Fields {
   readonly #fields: ReadonlyMap<string, readonly unknown[]>
   readonly #read = new Set<string>()
@@ -54,7 +54,7 @@ export class Fields {
     return [...(this.#fields.get(name) ?? [])]
   }
 
-  /** Returns one of these values; null if unset or `auto`. */
+  /** Null if unset or `auto`. */
   word<W extends string>(name: string, words: readonly W[]): W | null {
     const value = this.text(name)
     if (value === null || value === 'auto') return null
@@ -77,12 +77,10 @@ export class Fields {
     return new Fields([...this.#fields].filter(([name]) => !names.has(name)))
   }
 
-  /** Fields that weren't read. */
   unread(): string[] {
     return [...this.#fields.keys()].filter((name) => !this.#read.has(name))
   }
 
-  /** The same with their values; a repeated field becomes a list. */
   rest(): Json {
     return Object.fromEntries(
       this.unread().map((name) => {

@@ -9,10 +9,7 @@ import type {
 } from '../../../media/adapter.ts'
 import { type Fields, SOUND_FORMATS } from './read-fields.ts'
 
-/**
- * A request of OpenAI's API in the adapters' terms, without its model, plus the format of its answer. `further`: fields
- * that only OpenAI-shaped providers accept.
- */
+/** `further`: fields that only OpenAI-shaped providers accept. */
 type ParsedRequest<R, O> = Omit<R, 'model'> & { answer: O; further: Json }
 
 export interface ImageAnswer {

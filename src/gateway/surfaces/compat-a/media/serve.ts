@@ -23,7 +23,6 @@ import { soundEvents, soundTypes } from './write-sound.ts'
 import { imageEvents, writeImages } from './write-images.ts'
 import { transcriptEvents, writeTranscript } from './write-transcript.ts'
 
-/** OpenAI's names of the contract's fields. */
 const openaiNames: Readonly<Record<string, string>> = {
   transparent: 'background',
   images: 'image',
@@ -38,10 +37,8 @@ const servedPaths: ReadonlySet<string> = new Set([
   '/audio/speech',
   '/audio/transcriptions',
 ])
-/** True if requests of this path can be rewritten for a provider. */
 export const canServe = (path: string): boolean => servedPaths.has(path)
 
-/** Sends a media request to a provider of another shape than OpenAI's, and writes the answer in OpenAI's. */
 export function serveMedia(request: GatewayRequest, media: MediaGateway, path: string, bytes: Buffer): void {
   request.after(new MediaAnswer(request, media).serve(path, bytes), () => {})
 }
@@ -51,7 +48,6 @@ class MediaAnswer {
   readonly #media: MediaGateway
   readonly #leaving = new AbortController()
   readonly #place: AnswerPlace
-  /** Null: the answer isn't an event stream. */
   #pulse: StreamPulse | null = null
 
   constructor(request: GatewayRequest, media: MediaGateway) {
@@ -71,7 +67,6 @@ class MediaAnswer {
     }
   }
 
-  /** From here on the answer is an event stream with keep-alives. */
   #startStream(): void {
     this.#pulse = new StreamPulse(this.#request)
   }
@@ -225,7 +220,7 @@ class MediaAnswer {
     return callMedia(gateway, this.#media, options)
   }
 
-  /** Converts audio to the requested format; returns it unchanged if that isn't possible here. */
+  /** Returns the audio unchanged if it can't be converted here. */
   async #converted(sound: MadeSound, format: SoundFormat): Promise<{ sound: MadeSound; isAsked: boolean }> {
     const { converter } = this.#request.gateway.engine.media
     const account = this.#request.caller.principal.accountId
@@ -251,7 +246,7 @@ class MediaAnswer {
     await this.#stream(result, losses, 'text/event-stream; charset=utf-8', inOne(Buffer.from(lines)))
   }
 
-  /** Streams bytes. The head waits for the first of them, because until then the answer can still be an error. */
+  /** The head waits for the first byte, because until then the answer can still be an error. */
   async #stream(
     result: MadeMedia,
     losses: readonly string[],
@@ -283,7 +278,6 @@ class MediaAnswer {
   }
 }
 
-/** The further fields that don't reach the provider of this offer. */
 function lostAt(offer: MediaOffer, further: Json): string[] {
   const takesThem = !isSimulated(offer) && offer.endpoint.slug !== 'local' && takesOpenaiFields(offer.endpoint)
   return Object.keys(further).filter((name) => !takesThem || OF_STREAMS.has(name))

@@ -8,7 +8,7 @@ import type { UploadedFile } from './read-body.ts'
 
 const MOST_BYTES = 32 << 20
 
-/** A form's files, inspected and kept on disk until the request ends. */
+/** Inspected and kept on disk until the request ends. */
 export class StagedInputs implements AsyncDisposable {
   readonly #media: Media
   readonly #account: string
@@ -21,7 +21,6 @@ export class StagedInputs implements AsyncDisposable {
     this.#signal = signal
   }
 
-  /** Returns the files of this field, which must all be of this kind. */
   async all(files: readonly UploadedFile[], field: string, kind: 'image' | 'audio'): Promise<MediaInput[]> {
     const inputs: MediaInput[] = []
     for (const { name, bytes } of files) {

@@ -2,7 +2,7 @@ import { refuse } from '#core/errors.ts'
 import type { MediaRequest } from '../../../media/adapter.ts'
 import { countIn } from '../../../media/request-fields.ts'
 
-/** Refuses fields that may set the amount or unit of the result, other than those that the reservation covers. */
+/** Such fields may set the amount or unit of the result outside the reservation. */
 export function refuseUncounted({ kind, providerOptions }: Pick<MediaRequest, 'kind' | 'providerOptions'>): void {
   const param = kind === 'transcription' && 'file' in providerOptions ? 'file' : countIn(providerOptions, kind)?.name
   if (param !== undefined)

@@ -13,7 +13,7 @@ const MODEL = 'sora-2'
 const idIn = (path: string): string => (path.startsWith(PREFIX) ? path.slice(PREFIX.length) : '')
 const seconds = (date: Date | null): number | null => (date === null ? null : Math.floor(date.getTime() / 1000))
 
-/** Writes a video as OpenAI does. Unset fields are left to the model, and unknown until it has ended. */
+/** Unset fields are left to the model, and unknown until it has ended. */
 const writeVideo = ({ id, model, prompt, size, status, progress, error, ...video }: ShelvedVideo): object => ({
   id: PREFIX + id,
   object: 'video',
@@ -30,7 +30,6 @@ const writeVideo = ({ id, model, prompt, size, status, progress, error, ...video
   remixed_from_video_id: null,
 })
 
-/** Serves `/videos` and its subpaths; `path` is the remainder. */
 export function serveVideos(request: GatewayRequest, shelf: VideoShelf, path: string, bytes: Buffer | null): void {
   request.after(answer(request, shelf, path, bytes), () => {})
 }

@@ -11,7 +11,6 @@ type PictureRequest = Pick<ImageRequest, 'size' | 'quality' | 'outputFormat' | '
 
 const seconds = (): number => Math.floor(Date.now() / 1000)
 
-/** Detected by its first bytes. */
 function formatOf(bytes: Buffer): 'png' | 'jpeg' | 'webp' {
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return 'jpeg'
   return bytes.toString('latin1', 8, 12) === 'WEBP' ? 'webp' : 'png'
@@ -35,7 +34,7 @@ const about = ({ size, quality, transparent }: PictureRequest): object => ({
   ...(size !== null && { size: sizeWords(size) }),
 })
 
-/** Writes images as OpenAI does. Nothing is stored here, so a URL is a `data:` URL (RFC 2397). */
+/** Nothing is stored here, so a URL is a `data:` URL (RFC 2397). */
 export const writeImages = (
   pictures: readonly Picture[],
   request: PictureRequest,
@@ -55,7 +54,7 @@ export const writeImages = (
   ...tokensOf(usage),
 })
 
-/** The same as events: other providers send no partial images. */
+/** Other providers send no partial images. */
 export function* imageEvents(pictures: readonly Picture[], request: PictureRequest, usage: Usage): Generator<object> {
   const type = request.images.length > 0 ? 'image_edit.completed' : 'image_generation.completed'
   for (const { bytes } of pictures)

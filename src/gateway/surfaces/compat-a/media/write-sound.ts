@@ -10,7 +10,7 @@ export const soundTypes: Readonly<Record<SoundFormat, string>> = {
   pcm: 'audio/pcm',
 }
 
-/** Writes audio as OpenAI's events. `settle` is called once all of it has arrived. */
+/** `settle` is called once all audio has arrived. */
 export async function* soundEvents(
   bytes: AsyncIterable<Uint8Array>,
   settle: () => { usage: Usage } | null,

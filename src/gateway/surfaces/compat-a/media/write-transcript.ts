@@ -17,7 +17,7 @@ function languageName(tag: string | null): string {
 const usageOf = ({ durationSeconds }: Transcript): object =>
   durationSeconds === null ? {} : { usage: { type: 'duration', seconds: Math.ceil(durationSeconds) } }
 
-/** Writes a transcript in one of OpenAI's five formats, or in the one with speakers: its API description 2.3.0. */
+/** OpenAI's API description 2.3.0. */
 export function writeTranscript(
   transcript: Transcript,
   format: TranscriptAnswer['format'],
@@ -81,7 +81,6 @@ const segmentEvent = ({ segments }: Transcript, index: number): object => {
   }
 }
 
-/** The same as a stream of events. */
 export function* transcriptEvents(transcript: Transcript, format: TranscriptAnswer['format']): Generator<object> {
   const { segments, text } = transcript
   for (const [index, segment] of segments.entries()) {

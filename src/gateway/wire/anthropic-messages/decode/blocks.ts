@@ -7,13 +7,12 @@ import { cacheOf, loseMark, withInnerMark, withOuterMark } from '../../shared/ca
 import { mediaPart } from '../../shared/media.ts'
 import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'
 
-/** Parts that a CanonicalRequest can't represent, including results of the vendor's own tools. */
+/** Including results of the vendor's own tools. */
 export const lostBlocks: ReadonlySet<string> = new Set(
   `server_tool_use mcp_tool_use mcp_tool_listing container_upload tool_reference tool_addition tool_removal browser_state
   compaction fallback cache_edits connector_text`.split(/\s+/),
 )
 
-/** Reads content as a string or as blocks; empty text is no content. */
 export function contentOf(content: unknown, at: string, losses: Losses): CanonicalPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
@@ -26,10 +25,7 @@ export function contentOf(content: unknown, at: string, losses: Losses): Canonic
   )
 }
 
-/**
- * Reads one content block. Types that a CanonicalRequest can't represent, such as results of the vendor's own tools,
- * are losses. Returns null for unknown types.
- */
+/** Types that can't be represented, such as results of the vendor's own tools, are losses. Null: unknown type. */
 export function decodeBlock(value: unknown, at: string, losses: Losses): CanonicalPart[] | null {
   const block = object(value, at) ?? missing(at)
   const type = string(block['type'], `${at}.type`) ?? missing(`${at}.type`)

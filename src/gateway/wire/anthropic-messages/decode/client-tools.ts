@@ -1,9 +1,8 @@
 import type { Tool } from '../../../model/canonical-request.ts'
 
 /**
- * Tools that Anthropic defines by type and clients run themselves, with what other models must know to produce the
- * calls that the client expects (docs.anthropic.com, bash, text editor and memory tools; @langchain/anthropic 1.3.3,
- * tools/types). Only the vendor can run other typed tools.
+ * Tools that Anthropic defines by type and clients run themselves, with what other models must know to call them
+ * (docs.anthropic.com, bash, text editor and memory tools; @langchain/anthropic 1.3.3, tools/types).
  */
 const text = { type: 'string' }
 const commands = (names: string[], properties: object): object => ({
@@ -66,7 +65,6 @@ const clientTools: readonly { type: RegExp; tool: Omit<Tool, 'name'> }[] = [
   },
 ]
 
-/** Returns null for other types. */
 export function clientTool(type: string, name: string): Tool | null {
   const match = clientTools.find((one) => one.type.test(type))
   return match === undefined ? null : { name, ...match.tool }

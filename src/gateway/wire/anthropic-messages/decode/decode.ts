@@ -10,28 +10,24 @@ import { UniqueTools } from '../../shared/tools/twins.ts'
 import { clientTool } from './client-tools.ts'
 import { loseToolFields } from './lose-tool-fields.ts'
 
-/** The two supported API versions. The newer one removed some fields. */
 export type AnthropicVersion = '2023-06-01' | '2026-10-21'
 
 /**
- * Fields read by this file, plus `diagnostics`, which asks the vendor to compare the request with an earlier one, and
- * `betas`, whose fields are named one by one. New threads aren't stored: a client that continues one gets an error that
- * says so, and sends everything.
+ * Includes `diagnostics`, which compares the request with an earlier one, and `betas`, whose fields are named one by
+ * one. New threads aren't stored: a client that continues one gets an error, and sends everything.
  */
 export const carriedFields: ReadonlySet<string> = new Set(
   `model max_tokens messages system temperature top_p top_k stop_sequences stream tools tool_choice thinking
   output_config output_format metadata cache_control diagnostics betas thread`.split(/\s+/),
 )
-/** Values of further fields that equal the default. */
 const usual = new Map<string, unknown[]>([
   ['service_tier', ['auto', 'standard_only']],
   ['speed', ['standard']],
 ])
 
 /**
- * Decodes a messages request. Unknown fields are tolerated and named as losses; null counts as absent. Refuses
- * (`missing_parameter`, `invalid_parameter`) what the vendor rejects: no model, no messages, no `max_tokens`, a field
- * of the wrong type, and in the newer version removed fields.
+ * Unknown fields are tolerated and named as losses; null counts as absent. Refuses (`missing_parameter`,
+ * `invalid_parameter`) what the vendor rejects.
  */
 export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'): Decoded {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
@@ -66,9 +62,7 @@ export function decode(body: unknown, version: AnthropicVersion = '2023-06-01'):
   return { canonical, stream: boolean(body['stream'], 'stream') ?? false, losses: losses.all() }
 }
 
-/**
- * Refuses fields that the newer version removed: sampling, documents in assistant messages, citations in user messages.
- */
+/** Sampling, documents in assistant messages, citations in user messages. */
 function refuseRetired(body: Json): void {
   const refuseField = (param: string, why = 'Extra inputs are not permitted'): never =>
     refuse('invalid_parameter', { message: `${param}: ${why} since 2026-10-21`, param })
@@ -87,10 +81,7 @@ function refuseRetired(body: Json): void {
   })
 }
 
-/**
- * Decodes the client's own tools, including those that the vendor defines by type. Tools that the vendor runs are a
- * loss `tools.<type>`.
- */
+/** Tools that the vendor runs are a loss `tools.<type>`. */
 function decodeTools(body: Json, losses: Losses): Tool[] | undefined {
   const tools = new UniqueTools()
   for (const [i, value] of (list(body['tools'], 'tools') ?? []).entries()) {
@@ -155,7 +146,7 @@ function responseFormat(body: Json): CanonicalRequest['response_format'] {
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** Reads `thinking` and `output_config.effort`. Adaptive thinking without an effort means the vendor's `high`. */
+/** Adaptive thinking without an effort means the vendor's `high`. */
 function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
   const thinking = object(body['thinking'], 'thinking')
   const config = object(body['output_config'], 'output_config')

@@ -10,7 +10,7 @@ export function decodeSystem(system: unknown, losses: Losses): CanonicalMessage[
   return content.length > 0 ? [{ role: 'system', content }] : []
 }
 
-/** Decodes messages in order. Tool results of a user message become a `tool` message before its other content. */
+/** Tool results of a user message become a `tool` message before its other content. */
 export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMessage[] {
   return messages.flatMap((value, i): CanonicalMessage[] => {
     const at = `messages.${i}`

@@ -16,12 +16,12 @@ import { thinkingOf } from './thinking.ts'
 
 const LONGEST_NAME = 128
 const LONGEST_ID = 128
-/** The limit if neither the client nor the catalog has one: accepted by every model of this shape. */
+/** Accepted by every model of this shape. */
 const USUAL_LIMIT = 8192
 
 /**
- * Encodes a messages request. Throws a Refusal (`unsupported_model`) for a file that the vendor doesn't accept, because
- * leaving it out would change the question.
+ * Refuses (`unsupported_model`) a file that the vendor doesn't accept, because leaving it out would change the
+ * question.
  */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()

@@ -23,9 +23,9 @@ export const block = (fields: Json, cache: CacheMark | undefined): Json =>
   cache === undefined ? fields : { ...fields, cache_control: markOf(cache) }
 
 /**
- * Encodes messages with paired tool results: leading system messages apart, adjacent messages of one role merged, empty
- * ones left out. If the model accepts no later system messages, they become part of the user's turn in a tag: moved to
- * the top they would change what was said before them, and invalidate every cached prefix.
+ * Leading system messages apart, adjacent messages of one role merged, empty ones left out. If the model accepts no
+ * later system messages, they become part of the user's turn in a tag: moved to the top they would change what was said
+ * before them, and invalidate every cached prefix.
  */
 export function encodeMessages(
   messages: CanonicalMessage[],

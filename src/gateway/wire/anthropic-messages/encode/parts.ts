@@ -14,10 +14,7 @@ interface PartRules {
   losses: Losses
 }
 
-/**
- * Encodes one part as a block without its cache mark. Returns null for parts that the vendor would reject and that
- * change nothing.
- */
+/** Null for parts that the vendor would reject and that change nothing. */
 export function encodePart(part: CanonicalPart, rules: PartRules): Json | null {
   switch (part.type) {
     case 'text':

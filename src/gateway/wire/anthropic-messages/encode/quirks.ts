@@ -1,18 +1,13 @@
 import type { Target } from '../../shared/target.ts'
 
 /**
- * Differences between models of this shape, from the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai
- * 1.5.2 (2026-11-10). An unlisted Claude counts as current; any other unlisted model as the older kind, which most
- * vendors that adopted the shape follow.
+ * From the `compat` and `thinkingLevelMap` data of @earendil-works/pi-ai 1.5.2 (2026-11-10). An unlisted Claude counts
+ * as current; any other unlisted model as the older kind, which most vendors that adopted the shape follow.
  */
 export interface Quirks {
-  /** Uses `thinking: {type: adaptive}` and an effort instead of a budget. */
   adaptive: boolean
-  /** Rejects `temperature`, `top_p`, and `top_k`. */
   noSampling: boolean
-  /** Accepts messages of role `system` between the others. */
   midSystem: boolean
-  /** Thinking can't be turned off. */
   alwaysThinks: boolean
   xhigh: boolean
   strictTools: boolean

@@ -6,20 +6,20 @@ import type { Quirks } from './quirks.ts'
 import { isAnthropic } from '../signature.ts'
 
 const LEAST_BUDGET = 1024
-/** The share of the output that each effort may use for thinking, as at OpenRouter. */
+/** As at OpenRouter: the share of the output for each effort. */
 const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.95, max: 0.95 }
 
 export interface Thinking {
   thinking?: Json
   effort?: string
-  /** The model thinks, which rules out sampling fields and forced tools. */
+  /** Rules out sampling fields and forced tools. */
   on: boolean
 }
 
 /**
- * Returns `thinking` and the effort for a model. The client's output limit is never raised for a budget, because that
- * amount of money is reserved: a budget that doesn't fit is lowered, or is a loss. Forced tools, and a history that a
- * thinking model would reject, take precedence over thinking.
+ * The client's output limit is never raised for a budget, because that amount of money is reserved: a budget that
+ * doesn't fit is lowered, or is a loss. Forced tools, and a history that a thinking model would reject, take
+ * precedence.
  */
 export function thinkingOf(canonical: CanonicalRequest, maxTokens: number, quirks: Quirks, losses: Losses): Thinking {
   const requested = canonical.reasoning

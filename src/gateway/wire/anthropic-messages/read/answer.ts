@@ -5,7 +5,7 @@ import { readFinish } from '../finish.ts'
 import { BlockReader } from './blocks.ts'
 import { readUsage } from '../usage.ts'
 
-/** Reads a provider's whole message as chunks. An error in a 200, or anything else, becomes an `error` chunk. */
+/** An error in a 200, or anything else, becomes an `error` chunk. */
 export function readAnswer(body: unknown): Chunk[] {
   if (isObject(body) && body['error']) return [{ type: 'error', error: readStreamFault(body['error']) }]
   if (!isObject(body) || !Array.isArray(body['content'])) {

@@ -11,14 +11,10 @@ type Open =
   | { kind: 'redacted'; data: string }
   | { kind: 'tool'; whole: WholeText; id: string; input: unknown; spoke: boolean }
 
-/**
- * Reads content blocks by index, from their starts, deltas, and stops. Skips blocks of the vendor's own tools and
- * unknown ones.
- */
+/** Skips blocks of the vendor's own tools and unknown ones. */
 export class BlockReader {
   readonly #open = new Map<unknown, Open>()
   #calls = 0
-  /** Text length so far. */
   #said = 0
 
   get calls(): number {

@@ -10,7 +10,7 @@ import { writeUsage } from '../usage.ts'
 
 export const answerId = (id: string): string => `msg_${id}`
 
-/** Writes a whole message. The caller has already handled `error` and a missing `finish`. */
+/** The caller has already handled `error` and a missing `finish`. */
 export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout): Json {
   const { content, finish, usage } = answer
   return {
@@ -20,7 +20,6 @@ export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout): Json {
   }
 }
 
-/** The message at the start of a stream. */
 export const emptyMessage = (about: AnswerAbout, usage: Json): Json => ({
   id: answerId(about.id),
   type: 'message',

@@ -5,7 +5,7 @@ import { isAnthropic, sealSignature } from '../signature.ts'
 
 type Write = (name: string, fields: Json) => string
 
-/** Writes pieces of an answer as content blocks: each has its own index and ends before the next starts. */
+/** Each block ends before the next starts. */
 export class BlockWriter {
   readonly #write: Write
   #index = 0
@@ -47,13 +47,11 @@ export class BlockWriter {
     }
   }
 
-  /** Ends the open block, if any. */
   end(): string {
     if (this.#open === null) return ''
     return this.#open === 'reasoning' ? this.#seal(sealSignature({})) : this.#stop()
   }
 
-  /** Continues a block of text or reasoning, or starts a new one: another type ends it. */
   #into(kind: 'text' | 'reasoning'): string {
     if (this.#open === kind) return ''
     const block =

@@ -21,23 +21,19 @@ const rows: Record<ProblemKind, readonly [status: number, type: string]> = {
   internal: [500, 'api_error'],
 }
 
-/**
- * Formats a refusal, an upstream fault, or any thrown value as the surface's error response before the first byte of an
- * answer.
- */
 export function writeError(failure: unknown, requestId: string | null): ErrorAnswer {
   const problem = problemOf(failure)
   return { status: rows[problem.kind][0], headers: problem.headers, body: errorEvent(problem, requestId) }
 }
 
-/** The error object, also the data of the `error` event inside a stream. */
+/** Also the data of the `error` event inside a stream. */
 export const errorEvent = (problem: Problem, requestId: string | null): Json => ({
   type: 'error',
   error: { type: rows[problem.kind][1], message: sentence(problem), details: detailsOf(problem) },
   request_id: requestId,
 })
 
-/** Uses the vendor's own details, which its SDKs react to, or else our code. */
+/** Its SDKs react to the vendor's own details. */
 const detailsOf = ({ code, details }: Problem): Json => ({
   error_code: textOf(details?.['code']) || code,
   ...objectOf(details?.['vendor']),

@@ -13,7 +13,6 @@ import { writeUsage } from '../usage.ts'
 const event = (name: string, fields: Json): string =>
   `event: ${name}\ndata: ${JSON.stringify({ type: name, ...fields })}\n\n`
 
-/** Keeps idle connections open. */
 export const keepAlive = event('ping', {})
 
 export class StreamWriter extends EventWriter {

@@ -3,16 +3,11 @@ import { decodeBlock } from '../../anthropic-messages/decode/blocks.ts'
 import { isObject, isWord, type Json } from '../../../model/json.ts'
 import type { Losses } from '../../shared/losses.ts'
 
-/** The role for parts inside a tool result. */
 export const RESULT = 'result'
 
-/** The types of such parts. */
 export const partTypes = ['tool_use', 'tool_result', 'image', 'document', 'search_result'] as const
 
-/**
- * Some clients and frameworks write calls, results, images, documents, and tools in Anthropic's format into OpenAI
- * chats. Only unambiguous parts are read that way.
- */
+/** Some clients and frameworks write Anthropic's parts into OpenAI chats. Only unambiguous ones are read that way. */
 function isAnthropicPart(role: unknown, part: Json): boolean {
   switch (part['type'] as (typeof partTypes)[number]) {
     case 'tool_use':
@@ -49,7 +44,6 @@ const isThought = (role: unknown, { type, thinking, signature, data }: Json): bo
   ((type === 'thinking' && typeof thinking === 'string' && isWord(signature)) ||
     (type === 'redacted_thinking' && isWord(data)))
 
-/** True if any message has Anthropic parts, which OpenAI rejects. */
 export function hasAnthropicParts({ messages }: Json): boolean {
   if (!Array.isArray(messages)) return false
   for (const message of messages) {
@@ -60,7 +54,7 @@ export function hasAnthropicParts({ messages }: Json): boolean {
   return false
 }
 
-/** Returns the content of a tool message that consists only of its own result in Anthropic's format. */
+/** The message must consist only of its own result in Anthropic's format. */
 export function wholeResult({ role, tool_call_id: id, content }: Json): Json | null {
   if (role !== 'tool' || !Array.isArray(content) || content.length !== 1) return null
   const part: unknown = content[0]
@@ -68,7 +62,7 @@ export function wholeResult({ role, tool_call_id: id, content }: Json): Json | n
   return isAnthropicPart('user', part) ? part : null
 }
 
-/** Returns null for other parts. `inner` reads the parts of a result. */
+/** Null for other parts. `inner` reads the parts of a result. */
 export function decodeAnthropicPart(
   role: string,
   part: Json,

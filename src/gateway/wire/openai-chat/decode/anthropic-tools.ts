@@ -1,7 +1,7 @@
 import type { CanonicalRequest } from '../../../model/canonical-request.ts'
 import { compact, isObject, isWord, type Json } from '../../../model/json.ts'
 
-/** True for `{name, input_schema}`: no OpenAI tool has its arguments there. */
+/** No OpenAI tool has `input_schema`. */
 export const isAnthropicTool = (tool: Json): boolean =>
   isObject(tool['input_schema']) &&
   isWord(tool['name']) &&
@@ -14,7 +14,6 @@ type Choice = Pick<CanonicalRequest, 'tool_choice' | 'parallel_tool_calls'>
 
 const choices: Record<string, 'auto' | 'required' | 'none'> = { auto: 'auto', any: 'required', none: 'none' }
 
-/** Returns null if it isn't Anthropic's tool choice. */
 export function anthropicChoice({ type, name, disable_parallel_tool_use: one }: Json): Choice | null {
   const choice =
     type === 'tool' && isWord(name)

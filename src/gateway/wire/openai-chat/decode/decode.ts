@@ -15,18 +15,16 @@ import { isPartlyAnthropic } from './mixed.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
 export interface DecodedChat extends Decoded {
-  /** The client requests a final chunk with usage. */
   includeUsage: boolean
 }
 
-/** Fields read by this file. A surface that supports further ones removes them from the losses. */
+/** A surface that supports further fields removes them from the losses. */
 export const carriedFields: ReadonlySet<string> = new Set(
   `model models messages max_completion_tokens max_tokens temperature top_p top_k frequency_penalty presence_penalty verbosity stop seed n tools functions tool_choice
   function_call parallel_tool_calls response_format reasoning reasoning_effort reasoningEffort include_reasoning user
   safety_identifier stream stream_options metadata prompt_cache_key prompt_cache_options prompt_cache_retention
   cache_control modalities`.split(/\s+/),
 )
-/** Values of further fields that equal the default. */
 const usual = new Map<string, (value: unknown) => boolean>([
   ['service_tier', (tier) => tier === 'auto' || tier === 'default'],
   ['repetition_penalty', (penalty) => penalty === 1],
@@ -36,9 +34,8 @@ const usual = new Map<string, (value: unknown) => boolean>([
 ])
 
 /**
- * Decodes a Chat Completions request of OpenAI or OpenRouter. Unknown fields are tolerated and named as losses; null
- * counts as absent. Refuses (`missing_parameter`, `invalid_parameter`) what the vendor rejects: no model, no messages,
- * a field of the wrong type.
+ * Unknown fields are tolerated and named as losses; null counts as absent. Refuses (`missing_parameter`,
+ * `invalid_parameter`) what the vendor rejects.
  */
 export function decode(body: unknown): DecodedChat {
   if (!isObject(body)) return refuse('invalid_parameter', { message: 'The body must be a JSON object.' })
@@ -89,7 +86,6 @@ export function decode(body: unknown): DecodedChat {
   }
 }
 
-/** Returns Anthropic's system prompt beside the messages, or null. */
 function systemIn(body: Json): unknown {
   const { system = null } = body
   const words =
@@ -128,7 +124,7 @@ function responseFormat(body: Json, losses: Losses): CanonicalRequest['response_
   })
 }
 
-/** Reads OpenRouter's `reasoning`, OpenAI's `reasoning_effort`, and `reasoningEffort`, which some clients send. */
+/** OpenRouter's `reasoning`, OpenAI's `reasoning_effort`, and `reasoningEffort`, which some clients send. */
 function reasoningOf(body: Json, losses: Losses): CanonicalRequest['reasoning'] {
   const reasoningField = object(body['reasoning'], 'reasoning') ?? {}
   const word =

@@ -16,8 +16,7 @@ type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 type Call = Extract<CanonicalPart, { type: 'tool_call' }>
 
 /**
- * Decodes messages of every role. Tool results keep their place, one message each. Anthropic-style results in a user
- * message come before its other content, which moves behind all results that follow.
+ * Anthropic-style results in a user message come before its other content, which moves behind all results that follow.
  */
 export function decodeMessages(messages: unknown[], losses: Losses): CanonicalMessage[] {
   // The old function calls have no IDs: the n-th call and the n-th result belong together.
@@ -111,7 +110,7 @@ function assistantParts(message: Json, at: string, content: CanonicalPart[], los
   ]
 }
 
-/** Reads the signature of a call, for clients that keep it where Google's OpenAI-compatible endpoint puts it. */
+/** Some clients keep the signature where Google's OpenAI-compatible endpoint puts it. */
 function signatureOf(call: Json): Reasoning[] {
   const signature = readCallSignature(call)
   return signature === ''

@@ -8,23 +8,21 @@ import { isFlatTool } from './tools.ts'
 const hasTool = ({ tools }: Json, is: (tool: Json) => boolean): boolean =>
   Array.isArray(tools) && tools.some((tool) => isObject(tool) && is(tool))
 
-/** True if part of a chat is in Anthropic's format. */
 export const isPartlyAnthropic = (json: Json): boolean =>
   (isObject(json['tool_choice']) && anthropicChoice(json['tool_choice']) !== null) ||
   hasTool(json, isAnthropicTool) ||
   hasAnthropicParts(json)
 
-/** True if part of a chat is in another API's format: OpenAI would reject the client's own bytes. */
+/** OpenAI would reject another API's format in the client's own bytes. */
 export const isMixed = (json: Json): boolean => hasTool(json, isFlatTool) || isPartlyAnthropic(json)
 
-/** A chat without these words can't be mixed. */
 export const mixedWords: Readonly<Record<string, Word>> = {
   ...Object.fromEntries(partTypes.map((type) => [type, { value: mention.anthropicPart }])),
   custom: { value: mention.customTool },
   function: { item: true },
 }
 
-/** The same for a body, which is only searched if it may contain such a part. */
+/** Only searched if the body may contain such a part. */
 export function isMixedBody(body: Body): boolean {
   const choice = body.value('tool_choice')
   if (isObject(choice) && anthropicChoice(choice) !== null) return true

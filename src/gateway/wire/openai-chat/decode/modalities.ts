@@ -7,8 +7,8 @@ import type { Losses } from '../../shared/losses.ts'
 const supported: readonly Modality[] = ['text', 'image', 'audio']
 
 /**
- * Reads the requested output besides text: OpenAI's `modalities` and `audio` (openai 7.55, chat completions) and
- * OpenRouter's `image_config` (openrouter.ai/docs, image generation). `audio` only counts if audio is requested.
+ * OpenAI's `modalities` and `audio` (openai 7.55, chat completions), OpenRouter's `image_config` (openrouter.ai/docs,
+ * image generation). `audio` only counts if audio is requested.
  */
 export function decodeModalities(
   body: Json,

@@ -8,16 +8,12 @@ import { detailOf, mediaPart, sourceOf } from '../../shared/media.ts'
 import { decodeAnthropicPart, RESULT } from './anthropic-parts.ts'
 import { cacheOf, loseMark } from '../../shared/cache-marks.ts'
 
-/**
- * Parts without a place in a CanonicalRequest: audio, video, reasoning among text, and other vendors' special blocks
- * that some frameworks send.
- */
+/** Audio, video, reasoning among text, and other vendors' blocks that some frameworks send. */
 const lostParts: ReadonlySet<string> = new Set(
   `input_audio audio_url video_url input_video input_file thinking redacted_thinking reasoning tool_use tool_result
   document search_result`.split(/\s+/),
 )
 
-/** Reads content as a string or as parts; empty text is no content. */
 export function contentOf(content: unknown, at: string, role: string, losses: Losses): CanonicalPart[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
@@ -29,7 +25,7 @@ export function contentOf(content: unknown, at: string, role: string, losses: Lo
   )
 }
 
-/** Reads one content part. Types without a place in a CanonicalRequest are losses. Returns null for unknown types. */
+/** Types that can't be represented are losses. Null: unknown type. */
 function decodePart(value: unknown, at: string, role: string, losses: Losses): CanonicalPart[] | null {
   const part = object(value, at) ?? missing(at)
   const type = string(part['type'], `${at}.type`) ?? missing(`${at}.type`)

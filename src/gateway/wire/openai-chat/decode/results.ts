@@ -3,7 +3,7 @@ import type { Losses } from '../../shared/losses.ts'
 
 type Result = Extract<CanonicalPart, { type: 'tool_result' }>
 
-/** Merges results since their calls: some frameworks write the same result in OpenAI's and in Anthropic's format. */
+/** Some frameworks write the same result in OpenAI's and in Anthropic's format. */
 export class Results {
   readonly #known = new Map<string, { result: Result; foreign: boolean; text?: string }>()
   readonly #losses: Losses
@@ -18,15 +18,12 @@ export class Results {
     for (const part of content) if (part.type === 'tool_call') this.#known.delete(part.id)
   }
 
-  /** Returns the result as a separate message, or nothing if it is a duplicate. */
+  /** Empty for a duplicate. */
   told(result: Result): CanonicalMessage[] {
     return this.#isNew(result, false) ? [{ role: 'tool', content: [result] }] : []
   }
 
-  /**
-   * Reads a user message. If it has results, only those are returned; its other content waits until all following
-   * results.
-   */
+  /** If the message has results, only those are returned; its other content waits until all following results. */
   among(content: CanonicalPart[], name: Pick<CanonicalMessage, 'name'>): CanonicalMessage[] {
     const results = content.filter((part) => part.type === 'tool_result')
     if (results.length === 0) return [...this.held(), { role: 'user', content, ...name }]
@@ -36,7 +33,6 @@ export class Results {
     return first.length > 0 ? [{ role: 'tool', content: first }] : []
   }
 
-  /** Returns user content that waited behind results. */
   held(): CanonicalMessage[] {
     return this.#held.splice(0)
   }

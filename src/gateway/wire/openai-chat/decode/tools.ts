@@ -10,8 +10,8 @@ import { UniqueTools } from '../../shared/tools/twins.ts'
 type Choice = NonNullable<CanonicalRequest['tool_choice']>
 
 /**
- * Decodes `tools`, nested as in Chat Completions, flat as in Responses, or as Anthropic's, and the old `functions`.
- * Other types are losses.
+ * Nested as in Chat Completions, flat as in Responses, or as Anthropic's, and the old `functions`. Other types are
+ * losses.
  */
 export function decodeTools(body: Json, losses: Losses): Tool[] {
   const tools = new UniqueTools()
@@ -46,13 +46,13 @@ const functionOf = (definition: Json, at: string, around: Json): Tool =>
     cache: cacheOf(around) ?? cacheOf(definition),
   })
 
-/** The flat format of Responses, which Chat Completions rejects. */
+/** Chat Completions rejects the flat format of Responses. */
 export const isFlatTool = (tool: Json): boolean =>
   (tool['type'] === 'function' || tool['type'] === 'custom') &&
   tool[tool['type']] == null &&
   typeof tool['name'] === 'string'
 
-/** Returns the tool choice and the remaining tools: `allowed_tools` restricts them. */
+/** `allowed_tools` restricts the tools. */
 export function decodeToolChoice(
   body: Json,
   tools: Tool[],

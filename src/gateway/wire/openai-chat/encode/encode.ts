@@ -15,12 +15,11 @@ import { encodeMessages, marksOf } from './messages.ts'
 import { effortFor, limitsOf, quirksOf } from '../quirks.ts'
 import type { ChatQuirks } from '../../shared/quirks.ts'
 
-/** The longest tool name and call ID that OpenAI accepts. */
 const LONGEST_NAME = 64
 const LONGEST_ID = 40
 const MOST_STOPS = 4
 
-/** Encodes a Chat Completions request. Streams always request usage. */
+/** Streams always request usage. */
 export function encode(canonical: CanonicalRequest, target: Target, { stream }: { stream: boolean }): Encoded {
   const losses = new Losses()
   const names = new ToolNames(LONGEST_NAME, canonical.tools)
@@ -86,7 +85,7 @@ export function encode(canonical: CanonicalRequest, target: Target, { stream }: 
   return { body, losses: losses.all(), renamed: names.renamed, watched: canonical.stop?.slice(most) ?? [] }
 }
 
-/** Hashes an ID to nine letters and digits, always the same for the same ID. */
+/** Always the same for the same ID. */
 const nine = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
 
@@ -136,7 +135,6 @@ function reasoning(
     if (effort !== 'none') losses.add('reasoning')
     return {}
   }
-  // The vendor accepts one of the two.
   if (quirks.reasoning === 'object')
     return { reasoning: budget === undefined ? requested : compact({ ...requested, effort: undefined }) }
   const word = effort ?? (budget === undefined ? undefined : effortOfBudget(budget))

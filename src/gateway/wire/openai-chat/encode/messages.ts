@@ -23,11 +23,9 @@ export interface MessageRules {
 
 type Reasoning = Extract<CanonicalPart, { type: 'reasoning' }>
 
-/** A cache mark in OpenRouter's format. */
 export const marksOf = (ttl: CacheMark | undefined): Json =>
   ttl === undefined ? {} : { cache_control: { type: 'ephemeral', ttl } }
 
-/** Encodes messages with paired tool results. */
 export function encodeMessages(messages: CanonicalMessage[], rules: MessageRules): Json[] {
   if (messages.at(-1)?.role === 'assistant') rules.losses.add('messages.prefill')
   return askToGoOn(messages).flatMap((message) => {
@@ -39,7 +37,7 @@ export function encodeMessages(messages: CanonicalMessage[], rules: MessageRules
   })
 }
 
-/** Uses a string if there is only text: every vendor of this shape accepts that, but few accept parts everywhere. */
+/** Every vendor of this shape accepts a string, but few accept parts everywhere. */
 function userContent(content: CanonicalPart[], rules: MessageRules): string | Json[] {
   const hasMark = content.some((part) => 'cache' in part && part.cache !== undefined)
   const keepMarks = hasMark && rules.quirks.openrouter
@@ -63,7 +61,7 @@ function encodePart(part: CanonicalPart, { files }: ChatQuirks): Json | null {
   return { type: 'file', file: { file_data: urlOf(part.source), filename: fileName(part) } }
 }
 
-/** Returns a text file as text, for vendors that accept no files. Refuses others with the name of the field. */
+/** For vendors that accept no files. Refuses other types with the field. */
 function textOfFile({ source, name }: Extract<CanonicalPart, { type: 'file' }>): string {
   const text = source.kind === 'base64' ? fileText(source) : null
   if (text !== null) return name === undefined ? text : `${name}:\n\n${text}`
@@ -110,9 +108,7 @@ const signatureOfCall = ({ id, format, redacted }: Reasoning): [id: string, sign
 
 const isUnsigned = ({ signature, redacted }: Reasoning): boolean => signature === undefined && redacted === undefined
 
-/**
- * Writes one message per result. Tool messages only hold text, so other content follows all of them as a user message.
- */
+/** Tool messages only hold text, so other content follows all of them as a user message. */
 function toolMessages(content: CanonicalPart[], rules: MessageRules): Json[] {
   const media: CanonicalPart[] = []
   const messages = content.flatMap((part): Json[] => {

@@ -1,13 +1,11 @@
 import { type Json, listOf } from '../../../model/json.ts'
 import type { RoleOrder } from '../../shared/quirks.ts'
 
-/** The assistant message between a tool result and the next user message. */
 const BRIDGE = 'Understood.'
 
 /**
- * Puts messages into an order of roles that the vendor accepts. A system message that can't follow becomes a tagged
- * user message, and so does one at the end. An assistant message is inserted where a message still can't follow, and
- * empty messages are left out.
+ * A system message that can't follow becomes a tagged user message, and so does one at the end. An assistant message is
+ * inserted where a message still can't follow, and empty messages are left out.
  */
 export function inOrder(messages: readonly Json[], order: RoleOrder | null): Json[] {
   if (order === null) return [...messages]

@@ -3,7 +3,7 @@ import { readStreamFault } from '../../faults/faults.ts'
 import { isObject } from '../../../model/json.ts'
 import { MessageReader } from './message.ts'
 
-/** Reads a provider's whole answer as chunks. An error in a 200, or anything else, becomes an `error` chunk. */
+/** An error in a 200, or anything else, becomes an `error` chunk. */
 export function readAnswer(body: unknown): Chunk[] {
   if (!isObject(body)) {
     return [

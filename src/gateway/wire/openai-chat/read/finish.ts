@@ -12,9 +12,8 @@ const reasons: Record<string, FinishReason> = {
 }
 
 /**
- * Maps the provider's finish reason to ours. Calls turn a normal end into `tool_calls` (providers say `stop` when a
- * tool was forced) but never hide a `length`. A refusal with a normal end was filtered. Unknown reasons are normal
- * ends.
+ * Calls turn a normal end into `tool_calls` (providers say `stop` when a tool was forced) but never hide a `length`. A
+ * refusal with a normal end was filtered. Unknown reasons are normal ends.
  */
 export function readFinish(native: string, calls: boolean, isRefusal: boolean): FinishReason {
   const reason = reasons[native] ?? 'stop'

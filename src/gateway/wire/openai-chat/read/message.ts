@@ -11,7 +11,7 @@ import { ReasoningReader } from './reasoning.ts'
 import { ToolCallReader } from './tool-calls.ts'
 import { usageIn } from '../usage.ts'
 
-/** Reads a whole message or the deltas of a stream, piece by piece. Only the first choice is read. */
+/** Only the first choice is read. */
 export class MessageReader {
   readonly #reasoning = new ReasoningReader()
   readonly #calls = new ToolCallReader()
@@ -24,7 +24,6 @@ export class MessageReader {
   #spoke = false
   readonly #cited = new Set<string>()
 
-  /** Reads a `chat.completion` or one of its chunks. */
   read(answer: Record<string, unknown>): Chunk[] {
     const chunks: Chunk[] = []
     const choices = listOf(answer['choices']).map(objectOf)
@@ -46,7 +45,7 @@ export class MessageReader {
     return chunks
   }
 
-  /** Ends the answer. `complete`: the provider marked its end, if only with `[DONE]`. */
+  /** `complete`: the provider marked its end, if only with `[DONE]`. */
   end(complete: boolean): Chunk[] {
     const chunks = [...this.#reasoning.end(), ...this.#rest()]
     const uncut = this.#calls.complete
@@ -117,14 +116,13 @@ const partsText = (content: unknown): string =>
     .map((part) => (part['type'] === 'text' ? textOf(part['text']) : ''))
     .join('')
 
-/** Reads an image part of the content; other types are lost. */
+/** Types other than images are lost. */
 function mediaPart(part: Json): Chunk[] {
   const type = textOf(part['type'])
   if (SPOKEN.has(type)) return []
   const source = type === 'image_url' ? sourceOf(textOf(objectOf(part['image_url'])['url'])) : null
   return [source === null ? lostPart(type === 'image_url' ? 'image' : type) : { type: 'image', source }]
 }
-/** Parts that are read as text or reasoning. */
 const SPOKEN: ReadonlySet<string> = new Set(['', 'text', 'thinking'])
 
 const legacyCall = (call: unknown): object[] => (isObject(call) ? [{ index: 0, function: call }] : [])

@@ -5,17 +5,13 @@ import { type Piece, pieceOf } from '../reasoning.ts'
 
 type End = Extract<Chunk, { type: 'reasoning_end' }>
 
-/**
- * Reads reasoning from `reasoning_details`, or from the plain text that vendors call `reasoning` or
- * `reasoning_content`.
- */
+/** From `reasoning_details`, or from the plain text that vendors call `reasoning` or `reasoning_content`. */
 export class ReasoningReader {
   #key: string | null = null
   #end: End = { type: 'reasoning_end' }
   readonly #whole = new WholeText()
   /** Once details have arrived, the plain text beside them repeats them. */
   #detailed = false
-  /** Plain text of the open block. */
   #plain = ''
 
   read(message: Record<string, unknown>): Chunk[] {
@@ -46,7 +42,6 @@ export class ReasoningReader {
     return chunks
   }
 
-  /** Ends the open block: something else starts, or the answer ends. */
   end(): Chunk[] {
     if (this.#key === null) return []
     const chunks: Chunk[] = []

@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../../../model/json.ts'
 import type { SseEvent } from '../../streams/sse.ts'
 import { MessageReader } from './message.ts'
 
-/** Emits the finish at `[DONE]` or at `end()`, after the usage that follows a finish reason. */
+/** Usage follows the finish reason, so the finish waits for `[DONE]` or `end()`. */
 export class StreamReader extends ChunkStream {
   readonly #message = new MessageReader()
 

@@ -9,7 +9,6 @@ import { WholeText } from '../../streams/whole-text.ts'
 interface Call {
   id: string
   name: string
-  /** All arguments so far. */
   text: string
   /** Arguments that wait until the call is announced. */
   waiting: string
@@ -21,9 +20,9 @@ interface Call {
 }
 
 /**
- * Reads tool calls from deltas as providers really send them: by index; all under index 0 with different IDs; without
- * an index; with the ID or name late, repeated, or missing; with arguments whole, in pieces, or as an object. A call
- * ends when something else starts and its arguments are complete JSON, and at the latest with the answer.
+ * Providers send calls by index; all under index 0 with different IDs; without an index; with the ID or name late,
+ * repeated, or missing; with arguments whole, in pieces, or as an object. A call ends when something else starts and
+ * its arguments are complete JSON, and at the latest with the answer.
  */
 export class ToolCallReader {
   readonly #calls: Call[] = []
@@ -37,7 +36,7 @@ export class ToolCallReader {
     return this.#ids.size > 0
   }
 
-  /** True if the arguments of every call are JSON: a stream without an end wasn't cut inside a call. */
+  /** Then a stream without an end wasn't cut inside a call. */
   get complete(): boolean {
     return this.#calls.every(({ text }) => text === '' || parseJson(text) !== undefined)
   }
@@ -60,7 +59,6 @@ export class ToolCallReader {
     return chunks
   }
 
-  /** Text or reasoning arrived: complete calls have ended. */
   interrupt(): Chunk[] {
     const chunks: Chunk[] = []
     for (const call of this.#grown)

@@ -12,7 +12,7 @@ import { writeUsage, writeUsageWithCost } from '../usage.ts'
 export const answerId = (id: string, surface: ChatSurface): string =>
   surface === 'compat-a' ? `chatcmpl-${id}` : `gen-${id}`
 
-/** Writes a `chat.completion`. The caller has already handled `error` and a missing `finish`. */
+/** The caller has already handled `error` and a missing `finish`. */
 export function writeAnswer(answer: CollectedAnswer, about: AnswerAbout, surface: ChatSurface): Json {
   const { content, finish } = answer
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')

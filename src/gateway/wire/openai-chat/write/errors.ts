@@ -29,10 +29,6 @@ const rows: Record<ProblemKind, Row> = {
   internal: { a: [500, 'server_error', 'internal_error'], c: [500, 'server'] },
 }
 
-/**
- * Formats a refusal, an upstream fault, or any thrown value as the surface's error response before the first byte of an
- * answer.
- */
 export function writeError(failure: unknown, surface: ChatSurface): ErrorAnswer {
   const problem = problemOf(failure)
   const { a, c } = rows[problem.kind]
@@ -41,14 +37,14 @@ export function writeError(failure: unknown, surface: ChatSurface): ErrorAnswer 
     : { status: c[0], headers: problem.headers, body: { error: errorOfC(problem) } }
 }
 
-/** The `error` of compat-a, also the bare frame inside a stream. */
+/** Also the bare frame inside a stream. */
 export function errorOfA({ kind, message, code, param, details }: Problem): Json {
   const [, type, vendorCode] = rows[kind].a
   const ownCode = details?.['code']
   return { message, type, param, code: vendorCode ?? (typeof ownCode === 'string' ? ownCode : code) }
 }
 
-/** The `error` of compat-c: its code is the status as an integer, or strict clients fail. */
+/** The code is the status as an integer, or strict clients fail. */
 export function errorOfC(problem: Problem): Json {
   const [status, errorType] = rows[problem.kind].c
   return compact({

@@ -1,12 +1,11 @@
 import { compact, isObject, type Json, listOf, objectOf, textOf } from '../../../model/json.ts'
 
-/** Removes the reasoning from a message or delta, under any of the names that servers use. */
 export function splitReasoning(message: Json): { rest: Json; text: string; details: Json[] } {
   const { reasoning, reasoning_content: content, reasoning_details: details, ...rest } = message
   return { rest, text: textOf(content) || textOf(reasoning), details: listOf(details).filter(isObject) }
 }
 
-/** Writes reasoning for OpenRouter's clients: each piece states its format. `index` is the block it belongs to. */
+/** Each piece states its format. `index` is the block it belongs to. */
 export function withReasoningDetails(message: Json, index: number): Json {
   const { rest, text, details } = splitReasoning(message)
   if (text === '' && details.length === 0) return rest
@@ -18,11 +17,10 @@ export function withReasoningDetails(message: Json, index: number): Json {
   }
 }
 
-/** True if an OpenRouter request asks to exclude reasoning. */
 export const hidesReasoning = ({ reasoning, include_reasoning: include }: Json): boolean =>
   objectOf(reasoning)['exclude'] === true || include === false
 
-/** Completes a server's message as OpenAI writes it: reasoning in `reasoning_content`, absent fields null. */
+/** Absent fields are null, as OpenAI writes them. */
 export function withReasoningContent(message: Json, whole: boolean): Json {
   const { rest, text, details } = splitReasoning(message)
   return compact({

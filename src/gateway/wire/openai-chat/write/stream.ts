@@ -12,7 +12,6 @@ import { hidesReasoning } from './reasoning-fields.ts'
 import { answerId } from './answer.ts'
 import { writeUsage, writeUsageWithCost } from '../usage.ts'
 
-/** A comment that keeps idle connections open. */
 export const keepAlive: Record<ChatSurface, string> = {
   'compat-a': ': keep-alive\n\n',
   'compat-c': ': OPENROUTER PROCESSING\n\n',

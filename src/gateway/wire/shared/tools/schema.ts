@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../../../model/json.ts'
 import { Losses } from '../losses.ts'
 
-/** True if OpenAI accepts the schema as strict: every object is closed and requires all its properties. */
+/** Every object must be closed and require all its properties. */
 export function strictLegal(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(strictLegal)
   if (!isObject(schema)) return true
@@ -18,7 +18,6 @@ export function strictLegal(schema: unknown): boolean {
   )
 }
 
-/** Keywords whose value maps names to schemas, and those whose value is a schema or a list of schemas. */
 const mapsOfSchemas = new Set(['properties', '$defs', 'definitions'])
 const holdsSchema = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'additionalProperties', 'prefixItems', 'not'])
 
@@ -30,8 +29,7 @@ const unsupportedKeywords = new Set(
 const formats = new Set('date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '))
 
 /**
- * Converts a schema for Anthropic's `output_config.format`: closes objects, turns `oneOf` into `anyOf`, and drops
- * unsupported keywords, each a loss `response_format.<keyword>`.
+ * Closes objects, turns `oneOf` into `anyOf`, and drops unsupported keywords, each a loss `response_format.<keyword>`.
  */
 export function closedSchema(schema: object, losses: Losses): Json {
   return close(schema, losses) as Json

@@ -3,16 +3,13 @@ import type { Chunk } from '../../../model/canonical-request.ts'
 
 const shortHash = (words: string): string => createHash('sha256').update(words).digest('hex').slice(0, 10)
 
-/**
- * Reduces a name to the vendor's alphabet `[a-zA-Z0-9_-]` and length. Deterministic, so a call and its result still
- * match, in this request and later ones.
- */
+/** Deterministic, so a call and its result still match, in this request and later ones. */
 export function fitName(words: string, longest: number): string {
   if (words.length > 0 && words.length <= longest && /^[a-zA-Z0-9_-]+$/.test(words)) return words
   return `${words.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, longest - 11)}_${shortHash(words)}`
 }
 
-/** Fits tool names to a vendor, remembers changed names, and keeps distinct names distinct. */
+/** Keeps distinct names distinct. */
 export class ToolNames {
   readonly renamed = new Map<string, string>()
   readonly #sent = new Map<string, string>()
@@ -20,7 +17,7 @@ export class ToolNames {
   readonly #longest: number
   readonly #opening: RegExp | null
 
-  /** Valid names of `tools` never change. `opening` restricts the first character of a name, where the vendor does. */
+  /** Valid names of `tools` never change. `opening` restricts the first character. */
   constructor(longest: number, tools: readonly { name: string }[] = [], opening: RegExp | null = null) {
     this.#longest = longest
     this.#opening = opening
@@ -45,7 +42,6 @@ export class ToolNames {
   }
 }
 
-/** Restores the client's tool name in a chunk. */
 export function renameBack(chunk: Chunk, originals: ReadonlyMap<string, string>): Chunk {
   if (chunk.type !== 'tool_call_start') return chunk
   const name = originals.get(chunk.name)

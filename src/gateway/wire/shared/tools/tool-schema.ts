@@ -1,12 +1,11 @@
 import { isObject, type Json, listOf } from '../../../model/json.ts'
 import type { Losses } from '../losses.ts'
 
-/** What a vendor documents about the schema of tool arguments. Below the root, all accept JSON Schema 2020-12. */
+/** Below the root, all vendors accept JSON Schema 2020-12. */
 interface SchemaLimits {
-  /** Keywords that the root may not have; null means that only `kept` is allowed. */
+  /** Null: only `kept` is allowed at the root. */
   refused: readonly string[] | null
   kept?: readonly string[]
-  /** Allowed property names. */
   names?: RegExp
 }
 
@@ -37,7 +36,6 @@ const silent: ReadonlySet<string> = new Set(
 )
 const unions = ['anyOf', 'oneOf'] as const
 const types: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
-/** Keywords whose value is a map of schemas, and those whose value is a schema or a list of schemas. */
 const maps: ReadonlySet<string> = new Set([
   'properties',
   '$defs',
@@ -64,9 +62,8 @@ interface Work {
 }
 
 /**
- * Converts the schema of tool arguments to what the vendor accepts: the root is a plain object. Alternatives at the
- * root are merged: it has all their properties and requires those that every alternative requires. Each dropped keyword
- * is a loss `tools.parameters.<keyword>`.
+ * The root becomes a plain object. Alternatives at the root are merged: it has all their properties and requires those
+ * that every alternative requires. Each dropped keyword is a loss `tools.parameters.<keyword>`.
  */
 export function toolSchema(parameters: object, limits: SchemaLimits, losses: Losses): Json {
   const schema = today(parameters, losses) as Json
@@ -100,7 +97,6 @@ export function toolSchema(parameters: object, limits: SchemaLimits, losses: Los
   return inlined(result, work, [], stays) as Json
 }
 
-/** Resolves references and unions at the root. */
 function plainRoot(schema: Json, work: Work, inside: readonly string[]): Json {
   const { $ref: reference, anyOf: _, oneOf: __, allOf: ___, ...own } = schema
   const plain: Json = {
@@ -135,9 +131,7 @@ const branchesOf = (value: unknown, work: Work, inside: readonly string[]): Json
 /** Alternatives kept for one property. A property with more accepts any value. */
 const MOST_ALTERNATIVES = 8
 
-/**
- * Adds the properties of a branch. With `demands`, the branch always applies, so its required properties are required.
- */
+/** With `demands`, the branch always applies, so its required properties are required. */
 function join(plain: Json, branch: Json, demands: boolean): void {
   const properties = plain['properties'] as Json
   for (const [name, schema] of Object.entries(branch['properties'] as Json))
@@ -161,7 +155,6 @@ function either(one: unknown, other: unknown): unknown {
   return alternatives.length >= MOST_ALTERNATIVES ? {} : { anyOf: [...alternatives, other] }
 }
 
-/** Returns the target of a reference within the schema, or null. */
 function resolve(reference: string, root: Json): Json | null {
   if (reference === '#') return root
   if (!reference.startsWith('#/')) return null
@@ -173,9 +166,7 @@ function resolve(reference: string, root: Json): Json | null {
   return isObject(at) ? at : null
 }
 
-/**
- * Replaces references with their targets, except those that stay. A recursive reference becomes a schema for any value.
- */
+/** A recursive reference becomes a schema for any value. */
 function inlined(
   schema: unknown,
   work: Work,
@@ -211,7 +202,7 @@ function eachSchema(schema: Json, change: (schema: unknown) => unknown): Json {
   )
 }
 
-/** Converts schemas of older drafts, and values that aren't schemas, to JSON Schema 2020-12. */
+/** Also for values that aren't schemas. */
 function today(schema: unknown, losses: Losses): unknown {
   if (Array.isArray(schema)) return schema.map((one) => today(one, losses))
   if (!isObject(schema)) return schema

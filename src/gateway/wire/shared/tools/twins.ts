@@ -5,12 +5,11 @@ import type { Tool } from '../../../model/canonical-request.ts'
 import { longer } from '../cache-marks.ts'
 
 /**
- * Removes duplicate tools, because vendors reject two tools of one name. Identical definitions are dropped; a different
- * one is refused with its field, because calls couldn't tell the two apart.
+ * Vendors reject two tools of one name. Identical definitions are dropped; a different one is refused, because calls
+ * couldn't tell the two apart.
  */
 export class UniqueTools {
   readonly #tools = new Map<string, Tool>()
-  /** The last tool that wasn't a duplicate. */
   last: Tool | undefined
 
   add(tool: Tool, at: string): void {
