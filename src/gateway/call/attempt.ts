@@ -31,7 +31,7 @@ export interface CallHandler {
   readonly streaming: boolean
   /** Null: unknown, or only one endpoint could cache its prompt. */
   readonly conversation: string | null
-  /** True if the answer is no longer needed. */
+  /** The caller no longer needs the answer. */
   readonly gone: boolean
   asked(): RequestFacts
   /** Null: the client's own bytes are sent. Refuses what the offer can't serve at all. */
@@ -149,7 +149,7 @@ export class Attempt implements AttemptListener {
     return metering.reserve(this.#handler.worstCase(this, this.#inputTokens))
   }
 
-  /** Returns false if the money doesn't cover a rough bound; an exact one may be lower. */
+  /** False: the money doesn't cover a rough bound, but may cover an exact one. */
   async #reserveRoughly(metering: Metering, inputTokens: number): Promise<boolean> {
     const worst = this.#handler.worstCase(this, inputTokens)
     if (!('maxTokens' in worst)) return false

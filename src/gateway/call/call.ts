@@ -45,7 +45,7 @@ export class Call implements AttemptOwner {
     return this.#policy === null
   }
 
-  /** `hedgeDelayMs`: when the next candidate is tried as well if there is no first byte; null: never. */
+  /** `hedgeDelayMs`: the wait for a first byte before the next candidate is tried as well; null: forever. */
   start(candidates: readonly Candidate[], hedgeDelayMs: number | null): void {
     this.#candidates = candidates
     this.#begin(candidates[0]!)

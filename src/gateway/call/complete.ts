@@ -31,7 +31,7 @@ export interface CompleteOptions {
   payer: Payer
   surface: string
   id?: Id
-  /** The answer is only useful as a whole: a truncated one is retried elsewhere, and there is no `error` chunk. */
+  /** The answer is only useful as a whole: a truncated one is retried elsewhere, without an `error` chunk. */
   whole?: boolean
 }
 
@@ -114,7 +114,7 @@ class DirectCall implements CallHandler {
     this.#canonical = canonical
     this.#signal = signal
     this.#call = new Call(this)
-    // Nobody may be waiting for it.
+    // The rejection may have no listener.
     this.#begun.promise.catch(() => {})
   }
 

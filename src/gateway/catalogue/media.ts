@@ -1,4 +1,4 @@
-/** What the media routes generate or read (contract, part 16). */
+/** Kinds of media routes (contract, part 16). */
 export type MediaKind = 'image' | 'video' | 'speech' | 'transcription'
 
 const mediaKinds: ReadonlySet<string> = new Set<MediaKind>(['image', 'video', 'speech', 'transcription'])

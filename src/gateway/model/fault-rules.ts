@@ -8,7 +8,7 @@ export interface Rule {
   elsewhere: 'anybody' | 'roomier' | 'another model'
   /** Retries at the same provider after all candidates were tried. Only faults without charges are retried. */
   again: number
-  /** How long the provider is avoided if it doesn't say so itself; 0: it isn't at fault. */
+  /** How long to avoid the provider if its answer has no delay; 0: it isn't at fault. */
   asideMs: number
   /** True for temporary faults: a later retry may succeed. Others need someone to act first. */
   passes: boolean

@@ -306,7 +306,7 @@ function isWhole(rest: Buffer): boolean {
   return data === '[DONE]' || isObject(parseJson(data ?? ''))
 }
 
-/** Names no address. `begun`: the head of an answer had arrived. */
+/** Names no address. `begun`: after the head of an answer. */
 export function faultOf(error: Error & { code?: string; cause?: unknown }, hasHead = false): UpstreamFault {
   if (error instanceof TransportFailed) return error.fault
   switch (error.code) {

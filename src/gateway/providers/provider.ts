@@ -54,7 +54,7 @@ export interface Provider extends ProviderQuirks {
   relays?: true
   /** Fetches nothing from URLs in a request. */
   fetchesNothing?: true
-  /** Converts requests of its own shape to another format, which drops some fields. */
+  /** Converts requests of its shape to another format, which drops some fields. */
   wraps?: true
   transport?(endpoint: ProviderEndpoint, base: string): Transport | null
   /** True if a model is only reachable by Converse, at an endpoint of the shape `anthropic-messages`. */
@@ -67,7 +67,7 @@ export interface Provider extends ProviderQuirks {
   cacheBreakpoints?: true
   thoughtsOf?(upstreamModel: string): string | undefined
   /**
-   * Fields that select a price, with the values that cost no more than the model's price; an empty list: no known
+   * Fields that select a price, with the values at or below the model's price; an empty list: no known
    * value. Absent: as at the shape's own vendor.
    */
   plainPrices?: Readonly<Record<string, readonly string[]>>

@@ -32,7 +32,7 @@ const vendors = new Set(mediaProviders.map(({ id }) => id))
 const vendorOf = ({ preset, shape }: EndpointKind): string | null =>
   shape === ollama.shape ? ollama.id : (preset ?? (vendors.has(shape) ? shape : null))
 
-/** An endpoint with Ollama's shape is Ollama, whatever its preset. Null: unknown. */
+/** An endpoint with Ollama's shape is Ollama, with any preset. Null: unknown. */
 export const quirksOwner = (endpoint: EndpointKind): Provider | null => providerOf(vendorOf(endpoint))
 
 const relaying = idsWhere((provider) => provider.relays)
@@ -51,7 +51,7 @@ export const refusesHistory = (endpoint: EndpointKind, body: Body): boolean =>
 
 const ownMarks = idsWhere((provider) => provider.cacheBreakpoints)
 
-/** What happens to OpenRouter-style cache marks: kept, converted to OpenAI's field, or the request is rejected. */
+/** OpenRouter-style cache marks are kept, converted to OpenAI's field, or refused. */
 export type CacheMarkSupport = 'kept' | 'breakpoints' | 'refused'
 
 export function cacheMarkSupport(endpoint: EndpointKind): CacheMarkSupport {
@@ -82,7 +82,7 @@ const anybodysPrices = Object.assign({}, ...everyProvider.map(({ plainPrices = {
   readonly string[]
 >
 
-/** Each field with the values that cost no more than the model's price. */
+/** Each field with the values at or below the model's price. */
 export function* plainPricesOf({ preset, shape }: EndpointKind): Generator<[field: string, words: readonly string[]]> {
   for (const field of priceFields)
     yield [

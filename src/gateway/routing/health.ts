@@ -8,7 +8,7 @@ export interface Aside {
   until: number
 }
 
-/** Of the last minutes. Null: too few calls to tell. */
+/** Covers the last minutes. Null: too few calls to tell. */
 export interface OfferStats {
   /** Milliseconds to the first byte, at a percentile between 0 and 1. */
   latency(percentile: number): number | null
@@ -24,7 +24,7 @@ export interface HealthView {
   stats(offer: Offer): OfferStats | null
 }
 
-/** Offers kept in memory; the least recently used one is dropped. */
+/** Offers kept in memory (least recently used first out). */
 const REMEMBERED = 10_000
 const SAMPLES = 64
 const RECENT_MS = 300_000
@@ -60,7 +60,7 @@ export class Health implements HealthView {
 
   failed(offer: Offer, fault: UpstreamFault, now: number = performance.now()): void {
     this.#shared.called(offer.endpoint, { ok: false, fault }, offer.upstreamModel)
-    // An offline computer is tracked by its connection, and tried again as soon as it is back.
+    // Its connection shows whether a computer is online.
     if (fault.lasts === true && offer.endpoint.dispatch !== undefined) return
     const ms = fault.affordsLess === true ? 0 : asideFor(fault)
     if (ms === 0) return

@@ -92,7 +92,7 @@ function figureOf(sort: Sort, offer: Offer, stats: OfferStats | null): number {
     case 'latency':
       return stats?.latency(0.5) ?? Infinity
     case 'exacto':
-      // Rounded to tenths: one failure in a hundred calls is no worse than none.
+      // Rounded to tenths: one failure in a hundred calls counts like none.
       return Math.round((stats?.failing ?? 0) * 10)
   }
 }

@@ -12,7 +12,7 @@ const AT_A_TIME = 256
 
 /**
  * Chunks follow the same rules as a provider's; an invalid turn is an `error` chunk before any other. Throws the
- * signal's reason as soon as it is aborted.
+ * signal's reason as soon as it aborts.
  */
 export async function* simulate(
   canonical: CanonicalRequest,
@@ -141,7 +141,7 @@ class Player {
   *#words(text: string, chunkOf: (piece: string) => Chunk, closing?: Chunk): Generator<Chunk> {
     let hasReasoning = false
     for (const piece of pieces(text)) {
-      // White space alone is no word and costs nothing.
+      // White space alone costs nothing.
       const cost = countWords(piece)
       if (this.#output + this.#reasoning + cost > this.#limit) {
         if (closing) yield closing

@@ -13,7 +13,7 @@ export const anthropic: ReferenceFields = {
     },
     // Anthropic's own skills are public.
     skill_id: { what: 'a skill', when: (_, { type }) => type !== 'anthropic' },
-    // Of a thread, or of a diagnosis, which compares this request with an earlier one of the same account.
+    // From a thread, or from a diagnosis, which compares this request with an earlier one of the same account.
     previous_message_id: { what: 'an earlier message' },
     user_profile_id: { what: 'a profile' },
     workspace_id: { what: 'a workspace' },

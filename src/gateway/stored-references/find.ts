@@ -100,7 +100,7 @@ function foundIn(json: Json): References {
 
 export const storedReferenceIn = (json: Json): StoredReference | null => foundIn(json).named
 
-/** Only if there is no other reference. */
+/** Only without other references. */
 export const addressReferenceIn = (json: Json): StoredReference | null => foundIn(json).addressed
 
 /** A body is only searched if it may contain a reference; `address` includes addresses. */

@@ -1,7 +1,7 @@
 import { Refusal } from '#core/errors.ts'
 import type { ErrorAnswer } from '../wire/problem.ts'
 
-/** Statuses that HTTP itself defines: they stay, whatever a vendor would use instead. */
+/** HTTP itself defines these statuses, so they stay. */
 const KEPT: ReadonlySet<number> = new Set([405, 415, 503])
 
 export function keepStatus(answer: ErrorAnswer, failure: unknown): ErrorAnswer {

@@ -4,7 +4,7 @@ import { noMedia } from '../model/cost/cost.ts'
 import { type Reading, emptyReading } from '../model/in-progress.ts'
 import { countInput, countWords } from '../sim/words.ts'
 
-/** Limit for an answer that is buffered or collected; longer ones count as endless. */
+/** Limit for buffered answers; longer ones count as endless. */
 const MOST_CHARACTERS = 32 << 20
 /** A call, a citation, or the end of reasoning costs this many characters in addition to its own. */
 const OF_A_PART = 256

@@ -52,7 +52,7 @@ export const needsFetching = (canonical: CanonicalRequest, { endpoint }: Offer):
   return isFound
 }
 
-/** Whatever the sender declared. */
+/** The sender's declared type doesn't count. */
 export function withKinds(canonical: CanonicalRequest): CanonicalRequest {
   let any = false
   eachMedia(canonical, () => void (any = true))

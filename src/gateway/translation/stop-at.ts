@@ -78,7 +78,7 @@ class WordFinder {
   }
 }
 
-/** Of the words that end first, the longest, as a model would stop. */
+/** Prefers the longest of the words that end first, as a model would. */
 function firstIn(text: string, finders: readonly WordFinder[]): { end: number; word: string } | null {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)

@@ -174,7 +174,7 @@ export class Metering {
         details: { ...whole.details, affordable_output_tokens: tokens },
         ...(whole.headers && { headers: whole.headers }),
       })
-      // The tightest limit is shown only to the payer, whichever limit refused.
+      // The tightest limit is shown only to the payer.
       throw call.payer.overheard ? forOthers(error as Refusal, refusal) : refusal
     }
     return this.#reserved < worst ? affordableTokens(this.#reserved) : null

@@ -8,7 +8,7 @@ export const groq = cloud('groq', 'Groq', 'GROQ', 'https://api.groq.com/openai/v
     { efforts: ['low', 'medium', 'high'], refusesReasoning: true, ...bothLimits },
     { model: /qwen/, efforts: ['none', 'low', 'medium', 'high'] },
   ],
-  // console.groq.com/docs/text-to-speech: WAV only. Each voice belongs to one model, so there is no default.
+  // console.groq.com/docs/text-to-speech: WAV only. Each voice belongs to one model, so none is the default.
   media: { image: null, video: null, speech: { formats: ['wav'], voice: null } },
   unknown: ['reportsCost', 'refused fields', 'price tiers', 'efforts of unnamed models'],
 })

@@ -21,7 +21,7 @@ export const localAi = local('local-ai', 'LocalAI', 'http://127.0.0.1:8080/v1', 
       return { embeds: can.has('embeddings'), ...(kind !== undefined && { kind }) }
     },
   },
-  // The voice depends on the model, so there is no default.
+  // The voice depends on the model, so none is the default.
   media: { speech: { voice: null } },
   unknown: ['reportsCost', 'needsKey', 'differences from OpenAI'],
 })

@@ -15,7 +15,7 @@ const VERSION = 'vertex-2023-10-16'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const EARLY_MS = 120_000
 const MOST_TOKEN = 65_536
-/** Limit of cached tokens; beyond it, the least recently used one is dropped. */
+/** Limit of cached tokens (least recently used first out). */
 const MOST_KEPT = 10_000
 
 /**

@@ -7,7 +7,7 @@ import { splitVariant, variantHint } from './variants.ts'
 
 type Names = readonly Pick<ListedOffer, 'slug'>[]
 const none: Names = []
-/** Real model names are shorter: a longer one is shown truncated, without suggestions. */
+/** Real model names are shorter. Longer ones are truncated and get no suggestions. */
 const LONGEST_NAME = 300
 
 /**

@@ -11,7 +11,7 @@ const virtual: Readonly<Record<string, Partial<RoutingConstraints>>> = {
   online: { relayed: ':online' },
 }
 
-/** Suffixes of variants that are listed as separate models, with an alternative if they aren't. */
+/** Suffixes of separately listed models, with an alternative if they aren't listed. */
 const listedVariants: Readonly<Record<string, string>> = {
   free: 'No provider offers this model for free.',
   extended: 'It has no variant with a larger context.',
@@ -35,7 +35,7 @@ export function variantHint(name: string): string {
     : ''
 }
 
-/** Models without a provider have no offers. One of several may be unknown; a single unknown one is refused. */
+/** Models without a provider have no offers. A single unknown model is refused. */
 export function requestedModels(
   directory: Pick<Directory, 'offers'>,
   principal: Principal,

@@ -87,7 +87,7 @@ function demandsIn(body: Body, own: readonly string[]): Demands | null {
 
 const mayThink = ({ capabilities }: Offer): boolean => capabilities.length === 0 || capabilities.includes('reasoning')
 
-/** Such a tool or plugin runs inside OpenRouter. In chats, `web_search` is one of its own. */
+/** Such a tool or plugin runs inside OpenRouter. In chats, `web_search` is OpenRouter's. */
 function needsRelay(json: Json, isChat: boolean): string | null {
   for (const tool of listOf(json['tools'])) {
     const type = isObject(tool) ? tool['type'] : null

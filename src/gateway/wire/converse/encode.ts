@@ -31,7 +31,7 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   loseFurther(canonical, losses)
   loseNames(canonical, losses)
   loseDetail(canonical, losses)
-  // There is no common field that turns on thinking.
+  // Converse has no common field for thinking.
   if (canonical.reasoning !== undefined && canonical.reasoning.effort !== 'none') losses.add('reasoning')
   const formatInstruction = inWords(canonical, losses)
   if (formatInstruction !== null) system.push({ text: formatInstruction })
@@ -77,7 +77,7 @@ function inferenceConfig(
 function toolConfig(canonical: CanonicalRequest, names: ToolNames, losses: Losses): Json | undefined {
   const hasCalls = canonical.messages.some(({ content }) => content.some(({ type }) => type === 'tool_call'))
   const { tool_choice: choice } = canonical
-  // Without a tool choice there are no tools, except those of calls in the history.
+  // Without a tool choice, only tools of calls in the history are sent.
   if (choice === 'none' && !hasCalls) return undefined
   const allTools = toolsWithHistory(canonical)
   if (allTools.length === 0) return undefined

@@ -7,7 +7,7 @@ const supported = new Set(
   oneOf properties additionalProperties required propertyOrdering`.split(/\s+/),
 )
 const silent = new Set(['$schema', '$comment', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'])
-/** Annotations for readers; dropping them is no loss. */
+/** Annotations for readers, dropped silently. */
 const descriptive = new Set(['title', 'description'])
 const maps = new Set(['properties', '$defs'])
 const holds = new Set(['items', 'prefixItems', 'anyOf', 'oneOf', 'additionalProperties'])

@@ -24,7 +24,7 @@ export class StreamReader extends ChunkStream {
   #explained(chunks: Chunk[], hasReason: boolean): Chunk[] {
     const last = chunks.at(-1)
     if (last?.type !== 'error' || hasReason) return chunks
-    // The first one may at least know the type of the error.
+    // The first event may know the type of the error.
     this.#unexplained ??= last
     return chunks.slice(0, -1)
   }

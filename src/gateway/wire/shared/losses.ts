@@ -13,7 +13,7 @@ export class Losses {
   }
 }
 
-/** Omitting null, false, zero, and empty values is no loss. */
+/** Omitting null, false, zero, and empty values loses nothing. */
 export const matters = (value: unknown): boolean =>
   value !== undefined &&
   value !== null &&
@@ -23,5 +23,5 @@ export const matters = (value: unknown): boolean =>
   !(Array.isArray(value) && value.length === 0) &&
   !(typeof value === 'object' && Object.keys(value).length === 0)
 
-/** Used whatever the client's field is called. */
+/** The client's field may have another name. */
 export const LIMIT: Loss = 'max_output_tokens'

@@ -114,7 +114,7 @@ async function sendContent(request: GatewayRequest, shelf: VideoShelf, name: str
   response.writeHead(200, head)
   for await (const part of content.bytes) {
     if (response.destroyed) return
-    // A part is only valid until the next one is requested.
+    // Requesting the next part invalidates this one.
     if (!response.write(Buffer.from(part)))
       await new Promise<void>((resolve) => {
         response.once('drain', resolve)

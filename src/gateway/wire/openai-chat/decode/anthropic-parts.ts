@@ -54,7 +54,7 @@ export function hasAnthropicParts({ messages }: Json): boolean {
   return false
 }
 
-/** The message must consist only of its own result in Anthropic's format. */
+/** The message must consist only of its result in Anthropic's format. */
 export function wholeResult({ role, tool_call_id: id, content }: Json): Json | null {
   if (role !== 'tool' || !Array.isArray(content) || content.length !== 1) return null
   const part: unknown = content[0]

@@ -13,7 +13,7 @@ export class Results {
     this.#losses = losses
   }
 
-  /** An ID that is called again may be answered again. */
+  /** A repeated ID may be answered again. */
   called(content: readonly CanonicalPart[]): void {
     for (const part of content) if (part.type === 'tool_call') this.#known.delete(part.id)
   }

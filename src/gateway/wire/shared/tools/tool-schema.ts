@@ -30,7 +30,7 @@ export const geminiLimits: SchemaLimits = { refused: ['allOf'] }
  */
 export const converseLimits: SchemaLimits = { refused: null, kept: ['type', 'properties', 'required'] }
 
-/** Annotations: they don't constrain values, so dropping them is no loss. */
+/** Annotations don't constrain values, so they are dropped silently. */
 const silent: ReadonlySet<string> = new Set(
   '$schema $id $comment title description default examples deprecated readOnly writeOnly $defs definitions'.split(' '),
 )
