@@ -18,7 +18,7 @@ import * as responses from './openai/responses-rules.ts'
 import { check } from './rules.ts'
 import type { Json } from './vendor.ts'
 
-// A client may say anything, in any order: a translation of it must be a request that the vendor takes.
+// A client may send anything in any order: its translation must be a request that the vendor accepts.
 
 const words = fc.string({ unit: 'grapheme', maxLength: 12 })
 const id = fc.constantFrom('call_1', 'call_2', 'toolu_01', `call_${'x'.repeat(60)}`, 'id with space/ü')
@@ -52,7 +52,7 @@ const call = fc
 const result = fc
   .tuple(id, fc.array(fc.oneof(text, image), { maxLength: 2 }), fc.boolean())
   .map(([one, content, is_error]): CanonicalPart => ({ type: 'tool_result', id: one, content, is_error }))
-/** A message's calls have different ids: two of one id no vendor could tell apart. */
+/** The calls of a message have different IDs: no vendor could tell two of one ID apart. */
 const onceEach = (content: CanonicalPart[]): CanonicalPart[] =>
   content.filter((part, n) =>
     part.type === 'tool_call'
@@ -82,7 +82,7 @@ const distinct = (tools: Tool[]): Tool[] => tools.filter((one, n) => tools.findI
 const turns: fc.Arbitrary<CanonicalRequest> = fc
   .record(
     {
-      // Nobody asks without having said anything.
+      // A request always has a user message.
       messages: fc
         .array(message, { maxLength: 7 })
         .map((messages): CanonicalMessage[] => [
@@ -127,7 +127,7 @@ const target = (model: string, preset: string, reasons = true): Target => ({
   maxOutputTokens: 8192,
   capabilities: reasons ? ['tools', 'vision', 'reasoning'] : ['tools', 'vision'],
 })
-/** Null: it was refused before anybody was asked, as a limit below OpenAI's least one is, or media where none can go. */
+/** Null: refused before any provider was called, such as a limit below OpenAI's minimum, or unsupported media. */
 function tryEncode(encode: (turn: CanonicalRequest) => Json, turn: CanonicalRequest): Json | null {
   try {
     return encode(turn)

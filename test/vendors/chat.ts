@@ -1,4 +1,4 @@
-// The chat completions shapes OpenAI and OpenRouter share: message, deltas, usage.
+// The Chat Completions shape that OpenAI and OpenRouter share: message, deltas, usage.
 import { id, tokens, type Plan } from './delivery/plan.ts'
 import type { Json } from './vendor.ts'
 
@@ -43,7 +43,7 @@ function toolCalls(plan: Plan, { custom }: Dialect): Json[] {
   }))
 }
 
-/** The id, type and name come once; then only pieces of the arguments. */
+/** The ID, type, and name come once; then only pieces of the arguments. */
 function toolDeltas(call: Json, index: number): Json[] {
   const kind = call['type'] as 'custom' | 'function'
   const field = kind === 'custom' ? 'input' : 'arguments'

@@ -5,7 +5,7 @@ const EVERY_MS = 20
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'
 const CHUNKED = `${HEAD}transfer-encoding: chunked\r\n\r\n`
 
-/** The beginning of an answer, what follows again and again, and whether that comes bit by bit or as fast as it is taken. */
+/** The beginning of an answer, what repeats after it, and whether that comes slowly or as fast as it is read. */
 const kinds: Record<string, { begin: string; again: string; fast?: true }> = {
   'says nothing': { begin: '', again: '' },
   'a head byte by byte': { begin: `${HEAD}x: `, again: 'y' },
@@ -49,10 +49,10 @@ const kinds: Record<string, { begin: string; again: string; fast?: true }> = {
 
 export const endlessKinds: readonly string[] = Object.keys(kinds)
 
-/** The first part of a path that asks for a kind of endlessness. */
+/** The first segment of the path that selects a kind. */
 export const pathOf = (kind: string): string => `/${kind.replaceAll(' ', '-')}`
 
-/** A server whose answers never end, each in its way. Robots.txt is none, so that a page is asked for. */
+/** A server whose answers never end. There is no robots.txt, so that a page is fetched. */
 export async function startEndless(kindOf: (request: RawAsked) => string = kindIn): Promise<Raw & { open(): number }> {
   const busy = new Set<Socket>()
   const raw = await startRaw((request, socket) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, createServer } from 'node:net'
 
-/** A request as it came over a socket, whole. */
+/** A request from a socket, complete. */
 export interface RawAsked {
   method: string
   /** Path and query. */
@@ -11,7 +11,7 @@ export interface RawAsked {
   body: string
 }
 
-/** The answer: 200 and JSON unless something else is said. */
+/** Default: 200 and JSON. */
 export interface RawAnswer {
   status?: number
   type?: string
@@ -19,17 +19,17 @@ export interface RawAnswer {
   body: string
 }
 
-/** A server on loopback that writes its answers itself, byte by byte if it likes. */
+/** A loopback server that writes its answers itself, byte by byte if needed. */
 export interface Raw extends AsyncDisposable {
   origin: string
-  /** `127.0.0.1:port`, as `UK_FETCH_ALLOW` takes it. */
+  /** `127.0.0.1:port`, as in `UK_FETCH_ALLOW`. */
   host: string
-  /** Of all connections that were ever made. */
+  /** All connections so far. */
   connections: number
   asked: RawAsked[]
 }
 
-/** Reads requests that have a length or no body, as ours do, and leaves the answer to `answer`. */
+/** Reads requests with a length or without a body, like ours, and leaves the answer to `answer`. */
 export async function startRaw(answer: (request: RawAsked, socket: Socket) => void): Promise<Raw> {
   const sockets = new Set<Socket>()
   const state = { connections: 0, asked: [] as RawAsked[] }
@@ -78,7 +78,7 @@ function requestIn(bytes: Buffer): { asked: RawAsked; bytes: number } | null {
 
 export const writeAnswer = (socket: Socket, answer: RawAnswer): boolean => socket.write(writtenAnswer(answer))
 
-/** An answer as it stands on the wire, with its length. */
+/** Formats an answer with its length. */
 export function writtenAnswer({ status = 200, type = 'application/json', headers = {}, body }: RawAnswer): string {
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} X\r\ncontent-type: ${type}\r\n${more.join('')}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`

@@ -16,7 +16,7 @@ const messages = [{ role: 'user', content: 'Hi' }]
 const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }]
 const plain: PlainRequest = { path: '/v1/chat/completions', headers: {}, body: { model: 'gpt-4o', messages } }
 
-/** A request that each takes when nothing is scripted, and the statuses of its four refusals. */
+/** A request that each vendor accepts by default, and the statuses of its four refusals. */
 const vendors: [string, () => Promise<Vendor>, (key: string) => PlainRequest, number[]][] = [
   ['openai', startOpenAI, (key) => ({ ...plain, headers: { authorization: `Bearer ${key}` } }), [401, 403, 429, 429]],
   ['ollama', startOllama, () => ({ ...plain, body: { model: 'llama3.2', messages } }), [401, 403, 429, 503]],

@@ -1,4 +1,4 @@
-// A small checker of request bodies. It finds the first fault; each vendor words it.
+// A small checker of request bodies. It finds the first error, which each vendor words.
 import type { Json } from './vendor.ts'
 
 export type Kind = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object'
@@ -10,15 +10,15 @@ export type Rule = {
   values?: readonly string[]
   min?: number
   max?: number
-  /** Of arrays. */
+  /** For arrays. */
   items?: Rule
   minItems?: number
   maxItems?: number
-  /** Of objects; with `closed`, no others. */
+  /** For objects; `closed` allows no others. */
   fields?: Record<string, Rule>
   closed?: boolean
   pattern?: RegExp
-  /** For unions: the rule for this very value. */
+  /** For unions: the rule for this value. */
   pick?: (value: Json) => Rule | undefined
 }
 

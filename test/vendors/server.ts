@@ -1,4 +1,5 @@
-// The HTTP side of a loopback vendor: reads and records requests, takes the scripted behaviour, hands the rest to `play`.
+// The HTTP part of a loopback vendor: reads and records requests, applies the scripted behavior, leaves the rest to
+// `play`.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,20 +7,20 @@ import { deliver, type Answer, type Whole } from './delivery/deliver.ts'
 import type { Shelf } from './shelf.ts'
 import type { Behaviour, Json, RecordedRequest, Refusal, Vendor } from './vendor.ts'
 
-/** `key`: who calls, once the vendor knows it. `behaviour`: an answer may put another in its place, as a link's own. */
+/** `key`: the caller, once the vendor knows it. `behaviour`: an answer may replace it, such as a link's own. */
 export type Call = { request: RecordedRequest; method: string; path: string; behaviour: Behaviour; key?: string }
 
-/** The parts that a vendor adds: its answers, its error envelope, its headers. */
+/** What a vendor adds: its answers, its error envelope, its headers. */
 export type Play = {
   key: string
-  /** The shelf of what it stores; a vendor that stores nothing has none. */
+  /** Its stored objects; undefined: it stores nothing. */
   shelf?: Shelf | undefined
   otherwise?: Behaviour | undefined
-  /** Routing, checks and the normal answer. A `Whole` of 400 or more wins over the script. */
+  /** Routing, checks, and the normal answer. A `Whole` of 400 or more wins over the script. */
   answer(call: Call): Answer | Promise<Answer>
   /** A scripted error before the first byte. */
   failure(behaviour: Behaviour & { status: number }, call: Call): Whole
-  /** The answers to those whom it turns away; a double of something that is not a vendor of models has none. */
+  /** The refusals of a model vendor. */
   refusals?: Record<Refusal, (call: Call) => Whole> | undefined
   headers(call: Call): Record<string, string>
 }
@@ -169,7 +170,7 @@ async function readBody(message: IncomingMessage): Promise<{ body: Buffer; compl
   return { body: Buffer.concat(chunks), complete: true }
 }
 
-/** `GET /v1/videos/*`: whatever follows. */
+/** `GET /v1/videos/*`: with any suffix. */
 function isRoute(on: string, route: string): boolean {
   return on.endsWith('*') ? route.startsWith(on.slice(0, -1)) : route === on
 }

@@ -1,8 +1,8 @@
-// The things that lie at a vendor: files, containers, stores, caches, each in the account of the key that put it there.
+// Objects stored at a vendor: files, containers, stores, caches, each in the account of its key.
 import { id } from './delivery/plan.ts'
 import type { Json, StoredObject } from './vendor.ts'
 
-/** A thing that a request names by its id. */
+/** A reference by ID in a request. */
 export type Name = { kind: string; id: string; path: string }
 
 export class Shelf {
@@ -10,7 +10,7 @@ export class Shelf {
   readonly #prefixes: Record<string, string>
   readonly #key: string
 
-  /** `prefixes`: kind → how its ids begin. `key`: whose a thing is when nothing else is said. */
+  /** `prefixes`: kind → prefix of its IDs. `key`: the default account. */
   constructor(key: string, prefixes: Record<string, string>) {
     this.#key = key
     this.#prefixes = prefixes
@@ -24,7 +24,7 @@ export class Shelf {
     return name
   }
 
-  /** The things that lie there for this key; the name of the first that does not. */
+  /** Returns the key's objects with these names, or the first missing one. */
   read(key: string, names: Name[]): { read: StoredObject[] } | { missing: Name } {
     const entries = names.map((name) => ({ name, thing: this.#things.get(name.id) }))
     const missing = entries.find(({ name, thing }) => thing?.key !== key || thing.kind !== name.kind)
@@ -34,8 +34,8 @@ export class Shelf {
 }
 
 /**
- * The things that a value names, wherever in it: `kinds` says which field names which kind. A field is a string or a
- * list of strings; what stands under a name of `skip` is data, not a name.
+ * Finds references anywhere in a value: `kinds` maps fields to kinds. A field is a string or a list of strings;
+ * contents of a name in `skip` are data.
  */
 export function referencesIn(value: unknown, kinds: Record<string, string>, skip: Set<string>, path = ''): Name[] {
   if (typeof value !== 'object' || value === null) return []

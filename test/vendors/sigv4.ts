@@ -1,5 +1,5 @@
 // Verifies AWS Signature Version 4 of a request (docs.aws.amazon.com/IAM, "Create a signed AWS API request"), from the
-// algorithm as it is written there, not from a signing library.
+// documented algorithm, not from a signing library.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { RecordedRequest } from './vendor.ts'
 
@@ -60,7 +60,7 @@ export function verifySignature(request: RecordedRequest, account: Account, serv
   )
 }
 
-/** Every service but S3 encodes the segments of the path as it travels once more. */
+/** Every service but S3 encodes the path segments once more. */
 function canonicalRequest(
   { method, path, query, headers, body }: RecordedRequest,
   signedHeaders: string[],

@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net'
 import { type RawAnswer, type Raw, type RawAsked, startRaw, writtenAnswer } from './raw.ts'
 
-/** A server that says each answer twice. */
+/** A server that sends each answer twice. */
 export interface Twice extends Raw {
-  /** Second answers that went out ahead of the answer to another request, which had to take them for its own. */
+  /** Second answers that arrived before the answer to another request, which had to take them for its own. */
   misplaced: number
-  /** Second answers that came while nobody had asked again. */
+  /** Second answers that arrived without another request. */
   unasked: number
 }
 
 const AGAIN_MS = 30
 
 /**
- * A server that answers each request, and 30 ms later once more with the same bytes; who asks sooner over the same
- * connection gets that second answer first, which is the worst that can happen to a client that lends connections on.
+ * Answers each request, and repeats the same bytes 30 ms later. A client that reuses the connection sooner gets that
+ * second answer first: the worst case for reused connections.
  */
 export async function startTwice(answer: (request: RawAsked) => RawAnswer | Promise<RawAnswer>): Promise<Twice> {
   const again = new WeakMap<Socket, { bytes: string; timer: NodeJS.Timeout }>()

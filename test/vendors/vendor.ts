@@ -1,25 +1,28 @@
-// The common parts of all loopback vendors: how a test scripts one and what it writes down.
+// Common parts of all loopback vendors: how tests script them, and what they record.
 import type { IncomingHttpHeaders } from 'node:http'
 
-// Bodies on a wire, checked by each vendor's rules.
+// Bodies, checked by each vendor's rules.
 export type Json = Record<string, any>
 
 export type Vendor = {
   /** `http://127.0.0.1:<port>`, without a path. */
   origin: string
-  /** A key the vendor accepts. */
+  /** A key that the vendor accepts. */
   key: string
-  /** Every request whose body was read (or cut off), oldest first. */
+  /** All requests whose body was read (or cut off), oldest first. */
   requests: RecordedRequest[]
-  /** Queues behaviours; each is used by one request (see `on` and `times`). */
+  /** Queues behaviors; each is used by one request (see `on` and `times`). */
   script(...next: Behaviour[]): void
-  /** Drops what is still scripted. */
+  /** Drops the remaining script. */
   unscript(): void
-  /** The number of scripted uses that are left; `Infinity` when one repeats for ever. */
+  /** The number of remaining scripted uses; `Infinity` if one repeats forever. */
   pending(): number
-  /** Puts something into the account of a key (the vendor's first by default); its id. Throws for kinds it does not keep. */
+  /**
+   * Puts an object into the account of a key (the vendor's first by default) and returns its ID. Throws for unsupported
+   * kinds.
+   */
   keep(thing: { kind: string; text: string; key?: string | undefined }): string
-  /** The n-th request (0 = first), as soon as it has arrived. */
+  /** Resolves with the n-th request (0 = first) once it has arrived. */
   arrival(index?: number): Promise<RecordedRequest>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -31,42 +34,42 @@ export type RecordedRequest = {
   query: URLSearchParams
   headers: IncomingHttpHeaders
   body: Buffer
-  /** The body as JSON; throws when it is none. */
+  /** Throws if the body isn't JSON. */
   json(): Json
-  /** The client left before its answer was complete. */
+  /** The client disconnected before its answer was complete. */
   aborted: boolean
   /** Milliseconds since the epoch, when the request line arrived. */
   at: number
-  /** The part that reached the model; undefined when the vendor refused the request before. */
+  /** The model's input; undefined: the vendor refused the request first. */
   seen?: ModelInput | undefined
-  /** Resolves when the answer is complete or the client is gone. */
+  /** Resolves when the answer is complete or the client is disconnected. */
   ended: Promise<void>
 }
 
-/** A request as the vendor's model gets it, which is not always as it was sent. */
+/** The model's input, which may differ from the request. */
 export type ModelInput = {
-  /** In the vendor's shape: what it drops is gone, and what it stored and was named by an id stands in its place. */
+  /** In the vendor's shape: without what it drops, and with stored objects in place of their IDs. */
   messages: Json[]
-  /** Output tokens, from the field that the vendor reads; undefined: nothing bounds the answer. */
+  /** Output tokens, from the field that the vendor reads; undefined: no limit. */
   limit: number | undefined
-  /** The things that lay at the vendor and were read for this request. */
+  /** The stored objects that were read for this request. */
   read: StoredObject[]
 }
 
-/** Something that lies at a vendor, in the account of a key: a file, a container, a store of vectors. */
+/** An object stored at a vendor in the account of a key: a file, a container, a vector store. */
 export type StoredObject = { kind: string; id: string; key: string; text: string }
 
 export type Behaviour = {
-  /** The model talks for this many tokens (of one word each), or until the limit that the vendor read. */
+  /** The model writes this many tokens (of one word each), or up to the limit that the vendor read. */
   talks?: number | undefined
-  /** The model's words. Default: the last user text, or a call of the tool the request forces. */
+  /** The model's output. Default: the last user text, or a call of the tool that the request forces. */
   reply?: Reply | undefined
   usage?: Usage | undefined
-  /** The vendor's own finish word, as it is; default follows from the reply. */
+  /** The vendor's own finish reason, unchanged; default follows from the reply. */
   finish?: string | undefined
-  /** Anthropic only: the stop sequence that was hit (finish becomes `stop_sequence`). */
+  /** Anthropic only: the matched stop sequence (finish becomes `stop_sequence`). */
   stopSequence?: string | undefined
-  /** The vendor refuses for a reason that does not pass by itself, or (`throttle`) soon does, in its own words. */
+  /** Refuses with the vendor's own error, permanently or (`throttle`) temporarily. */
   refuses?: Refusal | undefined
   /** An error before the first byte, in the vendor's envelope. */
   status?: number | undefined
@@ -76,26 +79,26 @@ export type Behaviour = {
   headers?: Record<string, string> | undefined
   /** The stream breaks in the vendor's way; a non-stream request gets the same error as a status. */
   midStreamError?: true | MidStreamError | undefined
-  /** `true`: never a byte. `mid-stream`: half of the answer, then silence. */
+  /** `true`: no bytes at all. `mid-stream`: half of the answer, then silence. */
   hang?: true | 'mid-stream' | undefined
   delayMs?: number | undefined
   perChunkDelayMs?: number | undefined
   garbage?: Garbage | undefined
-  /** Sends the answer's bytes in pieces of this many bytes, through the middle of characters too. */
+  /** Sends the answer in pieces of this many bytes, also through the middle of characters. */
   chunking?: number | undefined
-  /** Vendors of pictures, sound and video only. */
+  /** Only for image, audio, and video vendors. */
   media?: Making | undefined
-  /** `POST /v1/models`, `GET /v1/videos/*`: only requests for this route use it. Default: any POST. */
+  /** Restricts the behavior to this route, such as `POST /v1/models` or `GET /v1/videos/*`. Default: any POST. */
   on?: string | undefined
-  /** Anthropic only: every thread is lost before this request is read. */
+  /** Anthropic only: drops every thread before this request is read. */
   forgets?: true | undefined
   /** The number of requests that use it; default 1. */
   times?: number | undefined
 }
 
 /**
- * key: it does not know the key. permission: the key may not do this. quota: what the account may use or pay is used up.
- * throttle: too fast.
+ * key: unknown key. permission: the key lacks a permission. quota: the account has nothing left. throttle: too many
+ * requests.
  */
 export type Refusal = 'key' | 'permission' | 'quota' | 'throttle'
 
@@ -104,16 +107,16 @@ export type MidStreamError = {
   type?: string | undefined
   code?: string | undefined
   message?: string | undefined
-  /** Frames with content sent before the error (the stream's opening not counted); default: half of them. */
+  /** Content frames before the error (not counting the stream's opening); default: half of them. */
   after?: number | undefined
   /** OpenAI's responses only: the last event; default `failed`. */
   as?: 'failed' | 'error' | undefined
 }
 
 /**
- * not json: a frame (or the whole body) does not parse. wrong types: it parses, but numbers are strings and texts are
- * numbers. truncated: half of the bytes, through the middle of a frame, then a clean end. closes socket: the same, then
- * the connection breaks. no answer: the connection breaks before the first byte.
+ * not json: a frame (or the whole body) doesn't parse. wrong types: it parses, but numbers are strings and texts are
+ * numbers. truncated: half of the bytes, through the middle of a frame, then a normal end. closes socket: the same,
+ * then the connection breaks. no answer: the connection breaks before the first byte.
  */
 export type Garbage = 'not json' | 'wrong types' | 'truncated' | 'closes socket' | 'no answer'
 
@@ -122,10 +125,10 @@ export type Reply =
   | {
       text?: string | undefined
       reasoning?: string | undefined
-      /** Of the thinking block; a made-up one by default. */
+      /** Signature of the thinking block; generated by default. */
       signature?: string | undefined
       refusal?: string | undefined
-      /** The sources that the text stands on; places count characters of the text. */
+      /** The sources of the text; offsets count characters of the text. */
       citations?: Citation[] | undefined
       tools?: ToolCall[] | undefined
     }
@@ -135,17 +138,17 @@ export type Citation = { url: string; title: string; start_index: number; end_in
 export type ToolCall = {
   id?: string | undefined
   name: string
-  /** A string goes out as it is (also broken JSON); anything else as its JSON. */
+  /** A string is sent unchanged (also broken JSON); anything else as its JSON. */
   arguments?: unknown
 }
 
-/** What comes of a request for a picture, sound, video or transcript. */
+/** The result of a request for an image, audio, video, or transcript. */
 export type Making = {
-  /** The vendor's moderation turns it down in its own way: at once, or the job ends so. */
+  /** The vendor's moderation refuses in its own way: at once, or when the job ends. */
   moderated?: true | undefined
-  /** `WxH` of the picture or video; default: as asked. */
+  /** `WxH` of the image or video; default: as requested. */
   size?: string | undefined
-  /** The length of the sound or video; default: as asked, or as the text or the sound sent is long. */
+  /** The length of the audio or video; default: as requested, or as long as the input. */
   seconds?: number | undefined
   /** The words of a transcript. */
   text?: string | undefined
@@ -154,12 +157,12 @@ export type Making = {
   job?: JobScript | undefined
 }
 
-/** The bytes in place of the file. cut: its first half. json: a note, where a picture or a sound was due. */
+/** Bytes that replace the file. cut: its first half. json: an object instead of an image or audio. */
 export type Damage = 'empty' | 'web page' | 'json' | 'cut'
 
 /**
- * expired: it was good only until it was asked for. keyed: it has the caller's key in it. moved: it leads on to another
- * origin, where it lies at the vendor. asked: what a download meets.
+ * expired: it expires right after it was requested. keyed: it contains the caller's key. moved: it redirects to another
+ * origin. asked: the behavior of a download.
  */
 export type LinkScript = {
   expired?: true | undefined
@@ -169,11 +172,11 @@ export type LinkScript = {
 }
 
 export type JobScript = {
-  /** The polls that find it unfinished; default 1, Infinity: never done. */
+  /** The number of polls before it is finished; default 1, Infinity: never. */
   polls?: number | undefined
   /** Default: done. */
   ends?: 'failed' | undefined
-  /** Where a job can be cancelled: confirmed at once (default), refused, or taken and forgotten. */
+  /** Whether a job can be canceled: confirmed at once (default), refused, or accepted and ignored. */
   cancel?: 'refused' | 'ignored' | undefined
 }
 
@@ -192,8 +195,8 @@ export type Options<Model> = {
   /** Replaces the vendor's list of models. */
   models?: Model[] | undefined
   key?: string | undefined
-  /** More keys that it accepts, each an account of its own. */
+  /** More accepted keys, each with a separate account. */
   keys?: string[] | undefined
-  /** For requests with nothing scripted. */
+  /** For requests without a script. */
   otherwise?: Behaviour | undefined
 }

@@ -1,4 +1,4 @@
-// The official clients talk straight to the loopback vendors: what they accept here, our gateway has to cope with.
+// The official clients talk directly to the loopback vendors: what they accept here, our gateway must handle.
 import './openai/openai.cases.ts'
 import './openai/responses.cases.ts'
 import './anthropic/anthropic.cases.ts'

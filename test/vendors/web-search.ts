@@ -1,7 +1,7 @@
-// Brave, Tavily and SearXNG on loopback: what each checks of a search, and the shape of what it answers.
+// Brave, Tavily, and SearXNG on loopback: what each checks in a search, and the shape of its answer.
 //
 // Sources: api-dashboard.search.brave.com (web search: query, headers, errors), docs.tavily.com (POST /search),
-// docs.searxng.org (search API; formats that are not switched on answer 403).
+// docs.searxng.org (search API; disabled formats answer 403).
 import type { Answer } from './delivery/deliver.ts'
 import { type Call, serve } from './server.ts'
 import type { Json, Vendor } from './vendor.ts'

@@ -5,7 +5,7 @@ import Sdk0 from 'anthropic-sdk-0'
 import { startAnthropic } from './anthropic.ts'
 import type { Json, Vendor } from '../vendor.ts'
 
-// The two SDKs differ in types only where this file does not look.
+// The two SDKs' types only differ where this file doesn't use them.
 const sdks = { '1.11': Sdk1, '0.137': Sdk0 as unknown as typeof Sdk1 }
 const ask = (content: string) => ({
   model: 'claude-opus-5-5',

@@ -1,17 +1,21 @@
-// Anthropic on loopback: messages, token counts and models, in the API versions 2023-06-01 and 2026-10-21.
+// Anthropic on loopback: messages, token counts, and models, in the API versions 2023-06-01 and 2026-10-21.
 //
-// Sources: compat.md 3.1-3.6; the types of @anthropic-ai/sdk 1.11.0 and 0.137.0; issue trackers for the words of faults.
+// Sources: compat.md 3.1-3.6; the types of @anthropic-ai/sdk 1.11.0 and 0.137.0; issue trackers for the words of
+// errors.
+//
 // Unknown, so not played or only guessed:
-// - whether 2026-10-21 still takes x-api-key (compat.md says to accept both headers under both versions: played so);
-// - the words of the 400 for temperature/top_p/top_k, documents in assistant messages and citations under 2026-10-21;
-// - which beta each beta-only field needs (any non-empty anthropic-beta opens all of them but `thread`); ranges of top_k;
-// - which models refuse a prefill, temperature or old thinking budgets (set `prefill: false` on a model for the first);
-// - whether response shapes differ between the versions (the SDK types show none: played the same);
-// - how a ping is placed after the first one; fields inside typed server tools, output_config and image sources (not read);
-// - null for fields that are not marked nullable (refused); whether two equal anthropic-version headers are joined and
-//   refused (an issue says so: played);
-// - whether tool_result blocks may follow other blocks (compat.md: they come first; refused otherwise);
-// - whether `redacted_thinking` and citations are ever sent unasked (never here); batches, files, skills: answer 404.
+// - whether 2026-10-21 still accepts x-api-key (compat.md says to accept both headers under both versions: played so)
+// - the words of the 400 for temperature/top_p/top_k, documents in assistant messages, and citations under 2026-10-21
+// - which beta each beta-only field needs (any non-empty anthropic-beta opens all of them but `thread`); ranges of
+//   top_k
+// - which models reject a prefill, temperature, or old thinking budgets (set `prefill: false` on a model for the first)
+// - whether response shapes differ between the versions (the SDK types show none: played the same)
+// - where pings come after the first one; fields inside typed server tools, output_config, and image sources (not read)
+// - null for fields that aren't marked nullable (rejected); whether two equal anthropic-version headers are joined and
+//   rejected (according to an issue: played)
+// - whether tool_result blocks may follow other blocks (compat.md: they come first; rejected otherwise)
+// - whether `redacted_thinking` and citations are ever sent unrequested (never here); batches, files, skills: answer
+//   404
 import { AnthropicStore, previousOf } from './store.ts'
 import { conflict, messageRequest, versions, faultMessage } from './rules.ts'
 import { event, eventsOf, messageOf, type Ending } from './message.ts'
@@ -27,7 +31,7 @@ export type AnthropicModel = {
   line?: 'haiku' | 'sonnet' | 'opus'
   context?: number
   output?: number
-  /** `false`: a trailing assistant message is refused. */
+  /** `false`: a trailing assistant message is rejected. */
   prefill?: boolean
 }
 
@@ -56,7 +60,7 @@ export async function startAnthropic(options: Options<AnthropicModel> = {}): Pro
   })
 }
 
-/** Also behind the doors of Bedrock and Vertex, which check who calls in their own way. */
+/** Also used for Bedrock and Vertex, which authenticate in their own way. */
 export class Anthropic {
   readonly models: AnthropicModel[]
   readonly key: string
@@ -224,8 +228,8 @@ const kinds: Record<number, string> = {
 }
 
 /**
- * An account without money gets 400 `invalid_request_error` ("Your credit balance is too low to access the Anthropic API.
- * Please go to Plans & Billing to upgrade or purchase credits."): a script says so by `status` and `message`.
+ * An account without money gets 400 `invalid_request_error` ("Your credit balance is too low to access the Anthropic
+ * API. Please go to Plans & Billing to upgrade or purchase credits."): scripted by `status` and `message`.
  */
 const refusals: Record<Refusal, (call: Call) => Whole> = {
   key: (call) => problem(call, 401, 'invalid x-api-key'),
@@ -265,7 +269,7 @@ function usual(kind: string): string {
 
 const ids = new WeakMap<object, string>()
 
-/** One id per request: the header and the envelope agree. */
+/** One ID per request: the header and the envelope agree. */
 function requestId({ request }: Call): string {
   const existing = ids.get(request) ?? id('req_011C', 20)
   ids.set(request, existing)

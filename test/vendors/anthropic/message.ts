@@ -1,11 +1,11 @@
-// The message Anthropic answers with, whole or as a stream of events (compat.md 3.3 and 3.4).
+// Anthropic's message, whole or as a stream of events (compat.md 3.3 and 3.4).
 import type { Frame } from '../delivery/deliver.ts'
 import { id, tokens, type Plan } from '../delivery/plan.ts'
 import type { Json } from '../vendor.ts'
 
 export type Ending = { reason: string; sequence: string | null }
 
-/** `container`: the one that the request named. */
+/** `container`: the one named in the request. */
 export function messageOf(plan: Plan, model: string, ending: Ending, hidesThinking: boolean, container?: string): Json {
   return {
     id: id('msg_01', 22),
@@ -22,7 +22,7 @@ export function messageOf(plan: Plan, model: string, ending: Ending, hidesThinki
   }
 }
 
-/** `hidden`: thinking.display is omitted, so only the signature shows. */
+/** `hidden`: thinking.display is omitted, so only the signature is shown. */
 export function eventsOf(message: Json, plan: Plan): Frame[] {
   const startMessage = { ...message, content: [], stop_reason: null, stop_sequence: null, stop_details: null }
   const usage = message['usage'] as Json
@@ -77,7 +77,7 @@ function openBlock(block: Json, plan: Plan): { empty: Json; deltas: Json[] } {
     const deltas = tokens(block['text']).map((text) => ({ type: 'text_delta', text }))
     return { empty: { type: 'text', text: '', citations: null }, deltas }
   }
-  // A scripted call may carry broken JSON: it streams as it was written.
+  // A scripted call may carry broken JSON, which streams unchanged.
   const raw = plan.tools.find((call) => call.id === block['id'])?.arguments ?? JSON.stringify(block['input'])
   const pieces = raw === '{}' ? [] : tokens(raw)
   const deltas = ['', ...pieces].map((partial_json) => ({ type: 'input_json_delta', partial_json }))

@@ -1,4 +1,4 @@
-// The body of POST /v1/messages (compat.md 3.2, both API versions) and Anthropic's words for faults.
+// The body of POST /v1/messages (compat.md 3.2, both API versions) and Anthropic's words for errors.
 import { strictFault } from '../strict/strict.ts'
 import { THREADS_BETA } from './store.ts'
 import { nameOf, type Fault, type Rule } from '../rules.ts'
@@ -154,7 +154,7 @@ const generation: Record<string, Rule> = {
   stream: flag,
 }
 
-/** Gone in 2026-10-21. */
+/** Removed in 2026-10-21. */
 const sampling: Record<string, Rule> = {
   temperature: { kind: 'number', min: 0, max: 1 },
   top_p: { kind: 'number', min: 0, max: 1 },
@@ -172,12 +172,12 @@ const betaNames = [
 ]
 const betaFields = Object.fromEntries(betaNames.map((name): [string, Rule] => [name, anything()]))
 
-/** In the beta of message threads; `continue` may send nothing new, after a turn that was not finished. */
+/** In the beta of message threads; `continue` may send nothing new after an unfinished turn. */
 const thread = union({ create: closedObject({ type }), continue: closedObject({ type, previous_message_id: text }) })
 
 type MessageRuleOptions = { counting?: boolean; continues?: boolean }
 
-/** `betas`: false when the request names none. `continues`: the rest of the conversation lies in a thread. */
+/** `betas`: false if the request names none. `continues`: the rest of the conversation is in a thread. */
 export function messageRequest(
   version: string,
   betas: string[] | false,
@@ -212,7 +212,7 @@ export function faultMessage({ kind, path, rule, value }: Fault): string {
   return `${where}: the number of items is not allowed`
 }
 
-/** The faults that only the whole request shows. Returns the message of a 400. */
+/** Errors that depend on the whole request. Returns the message of a 400. */
 export function conflict(body: Json, version: string): string | undefined {
   return (
     thinkingConflict(body) ??
@@ -267,7 +267,7 @@ function contentConflict(messages: Json[], version: string): string | undefined 
   return undefined
 }
 
-/** Every tool_use is answered in the next message, and only what was called is answered. Order does not matter. */
+/** Every tool_use must be answered in the next message, and nothing else. Order doesn't matter. */
 function toolConflict(body: Json): string | undefined {
   const turns = mergeTurns(body['messages'])
   let open: string[] = []
@@ -297,7 +297,7 @@ function unansweredError(index: number, ids: string[]): string {
   return `messages.${index}: ${why}: ${ids.join(', ')}.`
 }
 
-/** Neighbours of one role are one turn; system messages in between belong to none. */
+/** Adjacent messages of one role are one turn; system messages in between belong to none. */
 function mergeTurns(messages: Json[]): { role: string; content: Json[]; index: number }[] {
   const turns: { role: string; content: Json[]; index: number }[] = []
   for (const [index, { role, content }] of messages.entries()) {

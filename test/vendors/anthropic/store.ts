@@ -1,15 +1,18 @@
-// The store that Anthropic keeps behind POST /v1/messages, per API key: message threads, files, containers, skills.
+// The store behind Anthropic's POST /v1/messages, per API key: message threads, files, containers, skills.
 //
 // Sources: @anthropic-ai/sdk 1.11.0 (types of `thread`, lib/internal/threads/ThreadState.ts, core/error-classes.ts);
-// platform.claude.com/docs/en/build-with-claude/message-threads: a thread lives 5 minutes from its last request, keeps the
-// `system` and `tools` of its first one, is continued from the last answer only, and may be lost at any time without a
-// word before the next `continue`, which gets 404 `thread_not_found`; clients' sources for `thread_fingerprint_mismatch`
-// ("differing field(s)") when `output_config` changes. Unknown, so not played or only guessed:
-// - the words of every one of these; which fields besides `output_config` must stay the same (no others here); which
-//   requests are `thread_unsupported_request` (none here, unless a script says so); two continuations at once
-//   (`thread_continue_in_flight`, not played); whether a continuation that is refused uses its answer up (not here);
-// - whether count_tokens takes `thread` (not read there); what a model reads of a file or a container (all of its text);
-// - status and words of files, containers and skills that are not there (404 here; an old container was seen to give 500).
+// platform.claude.com/docs/en/build-with-claude/message-threads: a thread lives 5 minutes from its last request, keeps
+// the `system` and `tools` of its first one, continues from the last answer only, and may be lost at any time before
+// the next `continue`, which gets 404 `thread_not_found`; clients' sources for `thread_fingerprint_mismatch`
+// ("differing field(s)") when `output_config` changes.
+//
+// Unknown, so not played or only guessed:
+// - the words of all of these; which fields besides `output_config` must stay the same (no others here); which requests
+//   are `thread_unsupported_request` (none here, unless scripted); two continuations at once
+//   (`thread_continue_in_flight`, not played); whether a refused continuation uses up its answer (not here)
+// - whether count_tokens accepts `thread` (not read there); what a model reads from a file or a container (all of its
+//   text)
+// - status and words of missing files, containers, and skills (404 here; an old container once gave 500)
 import type { Name } from '../shelf.ts'
 import { referencesIn, Shelf } from '../shelf.ts'
 import type { Json, StoredObject } from '../vendor.ts'
@@ -20,7 +23,7 @@ const LIFE_MS = 5 * 60_000
 type Thread = { key: string; body: Json; messages: Json[]; continued: boolean; at: number }
 export type StoreError = { status: number; message: string; code?: string }
 
-/** Names in data of the model, of its tools or of a citation mean nothing here. */
+/** Names in data of the model, of its tools, or of a citation mean nothing here. */
 const data = new Set(['input', 'citations', 'input_schema', 'input_examples', 'metadata'])
 
 export class AnthropicStore {
@@ -31,12 +34,12 @@ export class AnthropicStore {
     this.shelf = new Shelf(key, { file: 'file_011C', container: 'container_011C', skill: 'skill_01' })
   }
 
-  /** Every conversation is gone, as it may be at any time. */
+  /** Drops all threads, which may happen at any time. */
   forget(): void {
     this.#threads.clear()
   }
 
-  /** The request as the model gets it: on `continue` with the conversation, `system` and `tools` of its thread. */
+  /** The model's input: on `continue` with the conversation, `system`, and `tools` of its thread. */
   whole(key: string, body: Json): { body: Json } | StoreError {
     const name = previousOf(body)
     if (name === undefined) return { body }
@@ -60,7 +63,7 @@ export class AnthropicStore {
     return { body: { ...body, ...inherited, messages: [...thread.messages, ...body['messages']] } }
   }
 
-  /** Keeps the conversation under the id of its answer, where `thread` asks for that. */
+  /** Stores the conversation under the ID of its answer, if `thread` requests it. */
   add(key: string, ownBody: Json, whole: Json, answer: Json): void {
     if (ownBody['thread'] === undefined || ownBody['thread'] === null) return
     const before = this.#threads.get(previousOf(ownBody) ?? '')
@@ -70,7 +73,7 @@ export class AnthropicStore {
     this.#threads.set(answer['id'], { key, body: whole, messages, continued: false, at: Date.now() })
   }
 
-  /** The things that a request makes the model read. */
+  /** The objects that a request makes the model read. */
   read(key: string, body: Json): { read: StoredObject[] } | StoreError {
     const lookup = this.shelf.read(key, namesIn(body))
     if (!('missing' in lookup)) return lookup
@@ -81,7 +84,7 @@ export class AnthropicStore {
 
 function namesIn({ container, messages }: Json): Name[] {
   const requestBlocks = messages.flatMap(({ content }: Json) => (Array.isArray(content) ? content : []))
-  // Results of Anthropic's own tools are echoes of what it said.
+  // Results of Anthropic's own tools are echoes of its output.
   const blocks = requestBlocks.filter(
     ({ type }: Json) => type === 'tool_result' || !String(type).endsWith('_tool_result'),
   )
@@ -90,7 +93,7 @@ function namesIn({ container, messages }: Json): Name[] {
   return referencesIn(inner, { container: 'container', file_id: 'file', skill_id: 'skill' }, data)
 }
 
-/** The answer that a request goes on from. */
+/** The answer that a request continues from. */
 export function previousOf({ thread }: Json): string | undefined {
   return thread?.type === 'continue' ? (thread.previous_message_id as string) : undefined
 }

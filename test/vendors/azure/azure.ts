@@ -1,13 +1,15 @@
 // Azure OpenAI on loopback: chat completions and embeddings by deployment and `api-version`, and the /openai/v1 paths.
 //
-// Behind the doors it is OpenAI (openai.ts); here are the doors and what Azure adds: `api-key` or an Entra token as
-// Bearer, prompt_filter_results in a first chunk without choices, content_filter_results in every choice, its own errors.
+// Behind its front it is OpenAI (openai.ts). Azure adds: `api-key` or an Entra token as Bearer, prompt_filter_results
+// in a first chunk without choices, content_filter_results in every choice, its own errors.
+//
 // Sources: learn.microsoft.com/azure/ai-services/openai/reference, AzureOpenAI of openai 7.55.0, issue trackers for the
 // first chunk and for DeploymentNotFound.
+//
 // Unknown, so not played or only guessed:
-// - which api-versions a resource takes (any of the form YYYY-MM-DD[-preview] here) and the code of one it does not;
-// - the asynchronous filter's chunks (content_filter_offsets) and groundedness, protected material, jailbreak fields;
-// - the type of errors that Azure's front writes (absent here); x-ratelimit resets; Responses, images, audio: 404.
+// - the api-versions that a resource accepts (any of the form YYYY-MM-DD[-preview] here) and the code for others
+// - the asynchronous filter's chunks (content_filter_offsets) and groundedness, protected material, jailbreak fields
+// - the type of errors from Azure's front (absent here); x-ratelimit resets; Responses, images, audio: 404
 import type { Answer, Flow, Frame, Whole } from '../delivery/deliver.ts'
 import { OpenAI, openAIModels, type OpenAIModel } from '../openai/openai.ts'
 import { parse } from '../delivery/plan.ts'
@@ -15,7 +17,7 @@ import { serve, type Call } from '../server.ts'
 import type { Json, Options, Refusal, Vendor } from '../vendor.ts'
 
 export type AzureOptions = Options<OpenAIModel> & {
-  /** A deployment's name and the model behind it; default: each model under `my-<id>`. */
+  /** Deployment names with their models; default: each model under `my-<id>`. */
   deployments?: Record<string, string> | undefined
   entraToken?: string | undefined
 }
@@ -134,7 +136,7 @@ function problem(status: number, code: string, message: string): Whole {
   return { status, body: { error: { code, message } } }
 }
 
-/** The words of 403 and of the quota are Azure's for other services of the same door; here they are guessed. */
+/** The words of 403 and of the quota are from other Azure services; here they are guessed. */
 const refusals: Record<Refusal, () => Whole> = {
   key: () =>
     problem(
@@ -154,7 +156,7 @@ const refusals: Record<Refusal, () => Whole> = {
   }),
 }
 
-/** The prompt itself was refused. */
+/** The prompt itself was filtered. */
 function filteredError(): Whole {
   const message =
     "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry."

@@ -1,15 +1,19 @@
-// Amazon Bedrock on loopback: Converse, ConverseStream, InvokeModel and InvokeModelWithResponseStream, signed requests.
+// Amazon Bedrock on loopback: Converse, ConverseStream, InvokeModel, and InvokeModelWithResponseStream, signed
+// requests.
 //
-// Every call carries a Signature Version 4 for service `bedrock` (checked, five minutes of skew) or a Bedrock API key
-// as `Authorization: Bearer`. InvokeModel speaks Anthropic's messages with `anthropic_version: bedrock-2023-05-31`.
+// Every call must carry a Signature Version 4 for service `bedrock` (checked, five minutes of skew) or a Bedrock API
+// key as `Authorization: Bearer`. InvokeModel speaks Anthropic's messages with `anthropic_version: bedrock-2023-05-31`.
 // Streams are application/vnd.amazon.eventstream; a stream breaks with an exception message.
-// Sources: docs.aws.amazon.com/bedrock/latest/APIReference (Converse*, InvokeModel*), the SigV4 guide, issue trackers for
-// the words of ValidationException. In a behaviour `type` is the exception's name.
+//
+// Sources: docs.aws.amazon.com/bedrock/latest/APIReference (Converse*, InvokeModel*), the SigV4 guide, issue trackers
+// for the words of ValidationException. In a behavior, `type` is the exception's name.
+//
 // Unknown, so not played or only guessed:
-// - the words of faults the trackers do not show; which members each model family refuses beside the shared ones;
-// - how usage tells cache writes of two lifetimes (cacheDetails: left out); the padding field `p` (left out);
-// - whether a mid-stream exception's name starts with a small letter everywhere (as in the API's union: so here);
-// - throttling headers (none are known); guardrails, prompts, async and agents' routes, listing models (another host): 404.
+// - the words of errors that the trackers don't show; which members each model family rejects besides the shared ones
+// - how usage reports cache writes of two lifetimes (cacheDetails: left out); the padding field `p` (left out)
+// - whether a mid-stream exception's name starts with a small letter everywhere (as in the API's union, and here)
+// - throttling headers (none are known); guardrails, prompts, async and agents' routes, listing models (another host):
+//   404
 import { Anthropic, type AnthropicModel } from '../anthropic/anthropic.ts'
 import { conflict, converseRequest, faultMessage } from './rules.ts'
 import type { Answer, Flow, Frame, Whole } from '../delivery/deliver.ts'
@@ -100,7 +104,7 @@ class BedrockShop {
   }
 }
 
-/** Every event of Anthropic's stream as the bytes of a `chunk`; the last one also tells what was metered. */
+/** Anthropic's stream events as the bytes of a `chunk`; the last one also has the metrics. */
 function inChunks({ frames, opening, closing }: Flow): Flow {
   const chunk = (data: unknown): Frame => ({
     event: 'chunk',
@@ -159,7 +163,7 @@ function contentOf(plan: Plan): Json[] {
   ]
 }
 
-/** Only a tool's block is opened by an event of its own; text and reasoning begin with their first delta. */
+/** Only tool blocks have a start event; text and reasoning start with their first delta. */
 function stream(plan: Plan, stopReason: string): Flow {
   const frames: Frame[] = [{ event: 'messageStart', data: { role: 'assistant' } }]
   const add = (event: string, data: Json) => frames.push({ event, data })
@@ -194,7 +198,7 @@ function inputOf(raw: string): Json {
   }
 }
 
-/** Input leaves out what the cache read and wrote; the total holds everything. */
+/** Input excludes cache reads and writes; the total includes everything. */
 function usageOf({ usage }: Plan): Json {
   const inputTokens = Math.max(0, usage.input - usage.cached - usage.cacheWrite)
   return {

@@ -1,4 +1,4 @@
-// The body of Converse and ConverseStream (docs.aws.amazon.com/bedrock/latest/APIReference) and what it refuses.
+// The body of Converse and ConverseStream (docs.aws.amazon.com/bedrock/latest/APIReference) and what it rejects.
 import { strictFault } from '../strict/strict.ts'
 import { nameOf, type Fault, type Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
@@ -120,7 +120,7 @@ export function faultMessage({ kind, path, rule, value }: Fault): string {
   return `1 validation error detected: Value at '${where}' failed to satisfy constraint: ${why}`
 }
 
-/** The faults that only the whole conversation shows. */
+/** Errors that depend on the whole conversation. */
 export function conflict(body: Json): string | undefined {
   const messages: Json[] = body['messages'] ?? []
   if (messages.length === 0) return 'A conversation must have at least one message. Try again with a conversation.'

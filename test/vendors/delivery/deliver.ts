@@ -1,23 +1,23 @@
-// Puts an answer on the wire, and spoils it on the way when the behaviour says so.
+// Sends an answer, and damages it if the behavior says so.
 import type { ServerResponse } from 'node:http'
 import { setImmediate as breath, setTimeout as sleep } from 'node:timers/promises'
 import { EventStreamCodec } from '@smithy/eventstream-codec'
 import type { Behaviour, Garbage, Json, MidStreamError } from '../vendor.ts'
 
-/** A body: text and bytes go as they are, anything else as JSON. */
+/** A body: text and bytes are sent unchanged, anything else as JSON. */
 export type Whole = {
   status: number
   body: unknown
   headers?: Record<string, string> | undefined
-  /** Sent in pieces of this many bytes and without a length, as what is still being made. */
+  /** Sent in pieces of this many bytes without a length, like output in progress. */
   pieceBytes?: number | undefined
 }
 
-/** A stream of frames, and the frames that follow when it breaks. */
+/** A stream of frames, and the frames for a failure. */
 export type Flow = {
   /** `aws`: messages of application/vnd.amazon.eventstream. */
   format: 'sse' | 'ndjson' | 'aws'
-  /** Of SSE; Google ends its lines with CRLF. */
+  /** For SSE; Google ends its lines with CRLF. */
   newline?: '\r\n' | undefined
   frames: Frame[]
   /** The number of frames before and after those with content. */
@@ -25,12 +25,15 @@ export type Flow = {
   closing: number
   /** `sent`: how many frames went before. */
   failure: (error: MidStreamError, sentCount: number) => Frame[]
-  /** Hears of each frame as it goes, the first one 0; of none where the bytes are cut anew. */
+  /** Called for each sent frame, starting with 0; never if the bytes are cut differently. */
   sent?: ((frame: number) => void) | undefined
   headers?: Record<string, string> | undefined
 }
 
-/** An event with its data (text as it is, else JSON), or a comment line of SSE. `exception`: AWS only, the event's kind. */
+/**
+ * An event with its data (text unchanged, else JSON), or a comment line of SSE. `exception`: AWS only, the event's
+ * kind.
+ */
 export type Frame = { event?: string | undefined; exception?: true | undefined; data: unknown } | { comment: string }
 
 export type Answer = Whole | Flow
@@ -53,7 +56,7 @@ export async function deliver(
   const pieces = 'body' in answer ? [bodyBytes(answer, behaviour.garbage)] : flowBytes(answer, behaviour)
   const pieceBytes = behaviour.chunking ?? ('body' in answer ? answer.pieceBytes : undefined)
   const total = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  // Of a long answer a network brings many frames at a time.
+  // A network delivers many frames of a long answer at once.
   const many = pieces.length > MOST_PIECES && !behaviour.perChunkDelayMs
   const chunks = rechunk(cutPieces(pieces, behaviour), pieceBytes ?? (many ? PIECE_BYTES : undefined))
   const length = behaviour.garbage === 'truncated' ? chunks.reduce((sum, piece) => sum + piece.length, 0) : total
@@ -71,7 +74,7 @@ export async function deliver(
     if (index > 0 && behaviour.perChunkDelayMs) await pause(behaviour.perChunkDelayMs, line.signal)
     if (line.signal.aborted) return
     if ('frames' in answer && behaviour.chunking === undefined && !many) answer.sent?.(index)
-    // The last piece and the end go together: a client that leaves after it has left nothing unread.
+    // The last piece and the end are sent together, so that a client that disconnects after it has read everything.
     if (ends && index === chunks.length - 1) return void response.end(piece)
     await Promise.race([clientGone, new Promise<void>((resolve) => response.write(piece, () => resolve()))])
     await breath()
@@ -119,7 +122,7 @@ function flowBytes(flow: Flow, { garbage, hang, midStreamError }: Behaviour): Bu
   return play.map((frame) => frameBytes(frame, flow))
 }
 
-/** The opening and this many frames of content; by default half of them. */
+/** The opening and this many content frames; by default half of them. */
 function upTo({ frames, opening, closing }: Flow, after?: number): Frame[] {
   const content = frames.length - opening - closing
   return frames.slice(0, opening + Math.min(after ?? Math.ceil(content / 2), content))
@@ -182,7 +185,7 @@ function twistFrame(frame: { event?: string | undefined; data: unknown }): Frame
   return typeof frame.data === 'string' ? frame : { ...frame, data: twist(frame.data) }
 }
 
-/** The same shape with the wrong leaves; names and discriminators stay. */
+/** Keeps the shape but replaces the leaves with wrong types; names and discriminators stay. */
 function twist(value: unknown): unknown {
   if (typeof value === 'number') return String(value)
   if (typeof value === 'string') return value.length

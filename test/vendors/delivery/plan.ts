@@ -1,4 +1,4 @@
-// The words of the model: the scripted reply or an echo, cut into tokens, with a usage that adds up.
+// The model's output: the scripted reply or an echo, cut into tokens, with a matching usage.
 import { randomInt } from 'node:crypto'
 import type { Behaviour, Citation, Json } from '../vendor.ts'
 
@@ -9,7 +9,7 @@ export type Plan = {
   refusal: string | undefined
   citations: Citation[]
   tools: { id: string | undefined; name: string; arguments: string }[]
-  /** The reply met the request's token limit. */
+  /** The reply reached the request's token limit. */
   cut: boolean
   usage: { input: number; output: number; cached: number; cacheWrite: number; reasoning: number; cost?: number }
 }
@@ -21,7 +21,7 @@ export type Ask = {
   /** Everything that counts as input. */
   prompt: unknown[]
   limit?: number | null | undefined
-  /** A tool the request forces. */
+  /** A tool that the request forces. */
   forced?: string | undefined
   thinks?: boolean | undefined
   json?: boolean | undefined
@@ -71,7 +71,7 @@ export function planOf({ behaviour, echo, prompt, limit, forced: forcedToolName,
   }
 }
 
-/** A model that knows no end of its own: what it says is as long as the limit lets it be. */
+/** A model that never stops: its output is as long as the limit allows. */
 function talk({ usage = {} }: Behaviour, length: number, prompt: unknown[], limit: number): Plan {
   const output = Math.min(length, limit)
   return {
@@ -86,12 +86,12 @@ function talk({ usage = {} }: Behaviour, length: number, prompt: unknown[], limi
   }
 }
 
-/** Pieces of up to six characters with the space before them; joined, they are the text again. */
+/** Pieces of up to six characters with the space before them; joined, they are the text. */
 export function tokens(text: string): string[] {
   return text.match(/\s*\S{1,6}|\s+/gu) ?? []
 }
 
-/** A guess of the input tokens in any part of a request; media counts flat. */
+/** Estimates the input tokens of any part of a request; media counts flat. */
 export function weigh(part: unknown): number {
   if (typeof part === 'string') return part.length > 4096 && !part.includes(' ') ? 85 : tokens(part).length
   if (typeof part !== 'object' || part === null) return 0

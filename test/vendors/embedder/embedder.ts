@@ -1,4 +1,5 @@
-// Models that embed, in the shapes of OpenAI, Google and Ollama: words of one subject point one way. What it knows of meaning is this list.
+// Embedding models in the shapes of OpenAI, Google, and Ollama: words of one subject point the same way. This list is
+// all they know of meaning.
 import { type Json, type Vendor } from '../vendor.ts'
 import type { Answer } from '../delivery/deliver.ts'
 import { type Call, serve } from '../server.ts'
@@ -43,7 +44,10 @@ function openaiShaped({ method, path, request }: Call): Answer {
   return { status: 200, body: { object: 'list', data: data.toReversed(), model, usage } }
 }
 
-/** Google's, base `<origin>/v1beta`, model `gemini-embedding-001` (ai.google.dev/api/embeddings: 100 texts at most, no usage). */
+/**
+ * Google's, base `<origin>/v1beta`, model `gemini-embedding-001` (ai.google.dev/api/embeddings: up to 100 texts, no
+ * usage).
+ */
 export const startGeminiEmbedder = (): Promise<Vendor> =>
   serve({
     key: 'AIza-embed',
@@ -79,7 +83,7 @@ export const startGeminiEmbedder = (): Promise<Vendor> =>
     headers: () => ({}),
   })
 
-/** An Ollama that has one model, which embeds: `all-minilm:latest`. It asks for no key. */
+/** An Ollama with one embedding model, `all-minilm:latest`, and without a key. */
 export const startOllamaEmbedder = (): Promise<Vendor> =>
   serve({
     key: '',
@@ -97,6 +101,6 @@ export const startOllamaEmbedder = (): Promise<Vendor> =>
 function vectorOf(text: string): number[] {
   const words = text.toLowerCase().split(/\W+/)
   const about = subjects.map((subject) => words.filter((word) => subject.some((one) => word.startsWith(one))).length)
-  // Each subject has a fourth of the places; the rest is a little noise that depends on the text.
+  // Each subject has a fourth of the dimensions; the rest is a little noise from the text.
   return Array.from({ length: SIZE }, (_, i) => about[i % 4]! * 3 - 0.5 + ((text.length * (i + 3)) % 7) / 20)
 }

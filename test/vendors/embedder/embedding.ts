@@ -1,4 +1,4 @@
-// A unit vector that depends on the text alone.
+// A unit vector that depends only on the text.
 import { createHash } from 'node:crypto'
 
 export function vectorOf(text: unknown, size: number): Float32Array<ArrayBuffer> {

@@ -1,4 +1,4 @@
-// The answer of a Gemini model to a generateContent body, whole or in pieces: Google AI Studio and Vertex share it.
+// A Gemini model's answer to a generateContent body, whole or in chunks, for Google AI Studio and Vertex.
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { conflict, generateRequest, invalid, signatures, googleFault, type GoogleError } from './rules.ts'
 import { id, planOf, tokens, weigh, type Plan } from '../delivery/plan.ts'
@@ -12,7 +12,7 @@ export type GeminiModel = {
   name?: string
   context?: number
   output?: number
-  /** `level`: Gemini 3 — always thinks, signs its calls, wants the signatures back, gives calls an id. */
+  /** `level`: Gemini 3, which always thinks, signs its calls, requires the signatures back, and gives calls an ID. */
   thinks?: 'budget' | 'level'
 }
 
@@ -41,7 +41,7 @@ export function readGenerate(body: Json, model: GeminiModel): GoogleError | unde
   return model.thinks === 'level' ? signatures(body['contents']) : undefined
 }
 
-/** `kept`: what lay at Google and was named. */
+/** `kept`: referenced objects stored at Google. */
 export function generate(
   call: Call,
   body: Json,
@@ -129,7 +129,7 @@ function inPieces(part: Json): Json[] {
   return tokens(text).map((piece) => (isThought ? { text: piece, thought: isThought } : { text: piece }))
 }
 
-/** The closing chunk of a text answer is an empty part, with the signature where the model signs. */
+/** The last chunk of a text answer is an empty part, with the signature if the model signs. */
 function lastPart(plan: Plan, model: GeminiModel): Json {
   const signs = model.thinks === 'level' && plan.tools.length === 0
   return { text: '', ...(signs ? { thoughtSignature: plan.signature } : {}) }
@@ -161,7 +161,7 @@ function usageOf({ usage }: Plan, style: Style, isBlocked: boolean): Json {
   }
 }
 
-/** Before the end a chunk tells the prompt's count only. */
+/** Before the end, a chunk only has the prompt's count. */
 function partial(usage: Json): Json {
   return { ...usage, candidatesTokenCount: undefined, totalTokenCount: usage['promptTokenCount'] }
 }
@@ -216,7 +216,7 @@ export function problem(error: GoogleError, name?: string): Whole {
   return { status: error.status, body: envelope(error, name) }
 }
 
-/** A quota error says when to come back; `delay` like `34s`. */
+/** A quota error has a retry delay, such as `34s`. */
 export function retryInfo(delay = '34s'): Json[] {
   return [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: delay }]
 }
@@ -227,7 +227,7 @@ const quotaViolation = (quotaId: string): Json => ({
   violations: [{ quotaMetric: 'generativelanguage.googleapis.com/generate_requests', quotaId }],
 })
 
-/** The refusals of both doors; how each refuses a key is its own. Even a quota of the day comes with a retryDelay. */
+/** The refusals of both APIs, which differ only for keys. Even a daily quota comes with a retryDelay. */
 export const googleRefusals: Record<Exclude<Refusal, 'key'>, () => Whole> = {
   permission: () => problem({ status: 403, message: 'The caller does not have permission' }),
   quota: () =>

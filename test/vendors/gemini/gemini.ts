@@ -1,18 +1,20 @@
-// Google's Gemini API on loopback: generateContent, streamGenerateContent (alt=sse and JSON array), countTokens, models,
-// under /v1beta and under /v1, which @google/genai 3 calls.
+// Google's Gemini API on loopback: generateContent, streamGenerateContent (alt=sse and JSON array), countTokens,
+// models, under /v1beta and under /v1, which @google/genai 3 calls.
 //
-// Sources: the types of @google/genai 3.1.0; ai.google.dev/api/generate-content; issue trackers for the words of faults
-// (thought signatures, turns of function calls, unknown names, RetryInfo). In a behaviour: `type` is the error's status
+// Sources: the types of @google/genai 3.1.0; ai.google.dev/api/generate-content; issue trackers for the words of errors
+// (thought signatures, turns of function calls, unknown names, RetryInfo). In a behavior: `type` is the error's status
 // word, `code` the retryDelay of a 429 (`7.5s`), `finish` a finishReason, `refusal` a blocked prompt.
+//
 // Unknown, so not played or only guessed:
-// - snake_case names, which proto JSON takes too (refused here as unknown); file, cache, tuning, live, batch, embed routes
-//   (`keep` puts a file, a cache or a store into an account); what a store that is not there is answered;
-// - the words for values out of range, of a wrong type, and for thinking on models that do not think;
-// - how a stream that fails is framed (here: a data frame with the error, which the SDK reads); what safetyRatings say (left out);
-// - whether an id in functionResponse is checked against the call (it is not here); which models refuse JSON with tools;
-// - which chunk carries the signature of a text answer when thoughts are shown (here: the closing, empty part);
-// - whether candidateCount above 1 is streamed (one candidate here); logprobs, grounding, citations; pictures, sound and video
-//   stand in media/google.ts.
+// - snake_case names, which proto JSON accepts too (rejected here as unknown); file, cache, tuning, live, batch, embed
+//   routes (`keep` puts a file, a cache, or a store into an account); the answer for a store that doesn't exist
+// - the words for values out of range, of a wrong type, and for thinking on models without it
+// - how a failing stream is framed (here: a data frame with the error, which the SDK reads); the contents of
+//   safetyRatings (left out)
+// - whether an id in functionResponse is checked against the call (it isn't here); which models reject JSON with tools
+// - which chunk carries the signature of a text answer when thoughts are shown (here: the final, empty part)
+// - whether candidateCount above 1 is streamed (one candidate here); logprobs, grounding, citations; images, audio, and
+//   video are in media/google.ts
 import {
   envelope,
   generate,
@@ -37,7 +39,7 @@ export async function startGemini(options: Options<GeminiModel> = {}): Promise<V
   return await serve({ ...geminiManners(shop), otherwise: options.otherwise, answer: (call) => shop.answer(call) })
 }
 
-/** What all of the API's routes have in common. */
+/** Common to all routes of the API. */
 export function geminiManners({ keys, shelf }: Gemini): Omit<Play, 'answer'> {
   return {
     key: keys[0] ?? '',
@@ -63,7 +65,7 @@ export class Gemini {
     this.shelf = new Shelf(keys[0] ?? '', prefixes)
   }
 
-  /** Learns who calls; the answer to somebody unknown. */
+  /** Identifies the caller; returns the answer to an unknown one. */
   admit(call: Call): Whole | undefined {
     const apiKey = call.request.headers['x-goog-api-key'] ?? call.request.query.get('key')
     if (apiKey === undefined || apiKey === null) return unregisteredError()
@@ -110,7 +112,7 @@ export class Gemini {
   }
 }
 
-/** Without `alt=sse` the pieces of a stream are the items of one JSON array. */
+/** Without `alt=sse` the chunks of a stream are the items of one JSON array. */
 function asArray({ frames }: Flow): Whole {
   return { status: 200, body: frames.flatMap((frame) => ('data' in frame ? [frame.data] : [])) }
 }
@@ -118,7 +120,7 @@ function asArray({ frames }: Flow): Whole {
 /** Data of the caller and of the model, where such a name means nothing. */
 const data = new Set(['args', 'response', 'functionDeclarations', 'responseSchema', 'responseJsonSchema'])
 
-/** Files of the Files API, caches and stores; an address of the web is not stored here. */
+/** Files of the Files API, caches, and stores; a web URL isn't stored here. */
 function namesIn(body: Json): Name[] {
   const kinds = { fileUri: 'file', cachedContent: 'cache', fileSearchStoreNames: 'store' }
   return referencesIn(body, kinds, data).flatMap((name) => {

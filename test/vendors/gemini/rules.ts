@@ -1,4 +1,4 @@
-// The body of generateContent (ai.google.dev/api/generate-content, @google/genai 3.1.0) and Google's words for faults.
+// The body of generateContent (ai.google.dev/api/generate-content, @google/genai 3.1.0) and Google's words for errors.
 import { strictFault } from '../strict/strict.ts'
 import { nameOf, type Fault, type Path, type Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
@@ -14,7 +14,7 @@ const any: Rule = { kind: ['string', 'number', 'boolean', 'array', 'object'], nu
 const closedObject = (fields: Record<string, Rule>): Rule => ({ kind: 'object', fields, closed: true })
 const list = (items: Rule): Rule => ({ kind: 'array', items })
 
-/** The subset of OpenAPI that `parameters` and `responseSchema` take; `…JsonSchema` takes JSON Schema. */
+/** The subset of OpenAPI that `parameters` and `responseSchema` accept; `…JsonSchema` takes JSON Schema. */
 const schema: Rule = { kind: 'object', closed: true }
 schema.fields = {
   type: text,
@@ -126,7 +126,7 @@ export const generateRequest: Rule = closedObject({
   serviceTier: text,
 })
 
-/** A fault of the JSON itself; Google names the field's parent and shows it again in the details. */
+/** An error in the JSON itself; Google names the field's parent and repeats it in the details. */
 export function googleFault({ kind, path, value }: Fault): GoogleError {
   const parent = pathOf(path.slice(0, -1))
   const at = parent === '' ? '' : ` at '${parent}'`
@@ -159,7 +159,7 @@ function snake(path: string): string {
 
 const data = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode']
 
-/** The faults that only the whole request shows. */
+/** Errors that depend on the whole request. */
 export function conflict(body: Json): GoogleError | undefined {
   const contents: Json[] = body['contents'] ?? []
   if (contents.length === 0) return invalid('* GenerateContentRequest.contents: contents is not specified\n')
@@ -178,7 +178,9 @@ export function conflict(body: Json): GoogleError | undefined {
   return turns(contents) ?? schemas(body) ?? settings(body) ?? (strict === null ? undefined : invalid(strict))
 }
 
-/** A function call is answered in the very next content, by as many responses; it follows the user or a response. */
+/**
+ * A function call must be answered in the next content, by as many responses; it must follow the user or a response.
+ */
 function turns(contents: Json[]): GoogleError | undefined {
   const count = (content: Json | undefined, name: string) =>
     ((content?.['parts'] ?? []) as Json[]).filter((one) => name in one).length
@@ -264,7 +266,7 @@ function settings(body: Json): GoogleError | undefined {
 
 const dummies = ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go']
 
-/** Gemini 3: in the current turn the first call of each step carries the signature it came with. */
+/** Gemini 3: in the current turn the first call of each step must carry its signature. */
 export function signatures(contents: Json[]): GoogleError | undefined {
   const begin = contents.findLastIndex(
     ({ role, parts }) => role !== 'model' && (parts as Json[]).some((one) => 'text' in one),

@@ -1,11 +1,16 @@
-// Vertex AI on loopback: Google's OAuth token endpoint for service accounts, then Gemini under a project and a location.
+// Vertex AI on loopback: Google's OAuth token endpoint for service accounts, then Gemini under a project and a
+// location.
 //
-// The token endpoint checks the assertion as Google does: RS256 by the account's key, issuer, audience, scope, at most
-// one hour. Sources: developers.google.com/identity/protocols/oauth2/service-account; cloud.google.com/vertex-ai docs of
+// The token endpoint checks the assertion as Google does: RS256 by the account's key, issuer, audience, scope, up to
+// one hour.
+//
+// Sources: developers.google.com/identity/protocols/oauth2/service-account; cloud.google.com/vertex-ai docs of
 // generateContent and of Claude (rawPredict, streamRawPredict, `anthropic_version: vertex-2023-10-16`).
+//
 // Unknown, so not played or only guessed: the exact words of 401 and 403 and their ErrorInfo details; whether a host
-// must match the location; Claude's error envelope on Vertex (Anthropic's here); the fields Vertex takes beyond
-// Gemini's (labels and others: refused); quota metadata of a 429; other token flows (workload identity, metadata server).
+// must match the location; Claude's error envelope on Vertex (Anthropic's here); the fields that Vertex accepts beyond
+// Gemini's (labels and others: rejected); quota metadata of a 429; other token flows (workload identity, metadata
+// server).
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { Anthropic, type AnthropicModel } from '../anthropic/anthropic.ts'
 import {
@@ -26,7 +31,7 @@ export type VertexOptions = Options<GeminiModel> & {
   project?: string | undefined
   location?: string | undefined
   claude?: AnthropicModel[] | undefined
-  /** Of access tokens, in seconds; default 3600. */
+  /** Lifetime of access tokens in seconds; default 3600. */
   tokenLife?: number | undefined
 }
 
@@ -65,7 +70,7 @@ class VertexShop {
   readonly keyId = id('', 40).toLowerCase()
   readonly email: string
   readonly life: number
-  /** Access tokens and when each ends, in ms. */
+  /** Access tokens and their expiry, in ms. */
   readonly tokens = new Map<string, number>()
   tokenUri = ''
 

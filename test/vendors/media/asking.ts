@@ -1,4 +1,4 @@
-// Plain requests by node:http, as no client of a vendor would make them, and forms with files.
+// Plain requests by node:http, unlike any vendor's client, and forms with files.
 import { request } from 'node:http'
 import type { Json, Vendor } from '../vendor.ts'
 import type { MediaFile } from './made/file.ts'
@@ -12,7 +12,7 @@ export type Received = {
 
 export type Body = { type: string; bytes: Buffer }
 
-/** `to`: a vendor and a path, or a whole address. Rejects when the connection breaks. */
+/** `to`: a vendor and a path, or a whole URL. Rejects when the connection breaks. */
 export async function ask(
   method: string,
   to: string,
@@ -38,7 +38,7 @@ export function asJson(value: Json): Body {
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) }
 }
 
-/** A form: texts, and files with their names. A list gives a field several times. */
+/** A form: texts, and files with their names. A list repeats a field. */
 export async function asForm(fields: Record<string, string | MediaFile | (string | MediaFile)[]>): Promise<Body> {
   const form = new FormData()
   for (const [name, values] of Object.entries(fields)) {

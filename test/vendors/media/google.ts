@@ -1,10 +1,11 @@
-// Google's pictures, speech and video on loopback, beside all else that the loopback Gemini answers.
+// Google's images, speech, and video on loopback, in addition to the loopback Gemini.
 //
 // Sources: @google/genai 3.1.0 (ImageConfig, SpeechConfig, GenerateVideosOperation); @ai-sdk/google 4.0.121 (bodies of
-// predictLongRunning, operations, `audio/L16` with its rate, the video's link and its key); media.md 2. Unknown, so only
-// guessed: the words of faults; the tokens of pictures and sound; the sizes of aspect ratios; what an expired file is
-// answered (404 here); whether a download leads on to another origin (only by script: `link.moved`); which voices a model
-// has (any name is let pass); `error.code` of a failed operation (13 here).
+// predictLongRunning, operations, `audio/L16` with its rate, the video's link and its key); media.md 2.
+//
+// Unknown, so only guessed: the words of errors; the tokens of images and audio; the sizes of aspect ratios; the answer
+// for an expired file (404 here); whether a download redirects to another origin (only by script: `link.moved`); the
+// voices of a model (any name is accepted); `error.code` of a failed operation (13 here).
 import type { Answer, Whole } from '../delivery/deliver.ts'
 import { id, parse, weigh } from '../delivery/plan.ts'
 import { geminiModels, problem, readGenerate } from '../gemini/content.ts'

@@ -1,4 +1,4 @@
-// What the loopback vendors of pictures, sound and video answer, to their own clients and to anybody.
+// The answers of the loopback media vendors, to their own clients and to plain requests.
 import './made/made.cases.ts'
 import './openai/openai.cases.ts'
 import './openai/refusals.cases.ts'

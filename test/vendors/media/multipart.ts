@@ -1,4 +1,4 @@
-// The body of multipart/form-data (RFC 7578), read strictly, and its fields as the values that a rule expects.
+// Reads multipart/form-data (RFC 7578) strictly, and converts its fields to the values that a rule expects.
 import type { Rule } from '../rules.ts'
 import type { RecordedRequest, Json } from '../vendor.ts'
 
@@ -7,7 +7,7 @@ export type Upload = { filename: string; type: string; bytes: Buffer }
 
 export type Part = { name: string; value: string | Upload }
 
-/** The parts in their order; a text says what is wrong with the body. */
+/** Returns the parts in order, or a text that says what is wrong with the body. */
 export function partsOf({ headers, body }: RecordedRequest): Part[] | string {
   const kind = headers['content-type'] ?? ''
   const [, quotedBoundary, plain] =
@@ -50,7 +50,7 @@ function partOf(head: string, bytes: Buffer): Part | string {
 
 /**
  * The fields of a form as one body: `image[]` and repeated names are lists, `a[b]` is a field of an object, and words
- * are numbers or truth values where the rule wants those. Values that a rule calls objects but came as text stay text.
+ * are numbers or booleans if the rule expects those. Text stays text if the rule expects an object.
  */
 export function bodyOf(parts: Part[], rule: Rule): Json {
   const body: Json = {}

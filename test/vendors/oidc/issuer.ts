@@ -1,5 +1,6 @@
-// An identity provider on loopback: discovery (OpenID Connect Discovery 1.0), authorization code flow with PKCE (RFC 6749, 7636,
-// 9207), ID tokens (OpenID Connect Core 1.0), keys (RFC 7517), userinfo, RP-initiated logout. Strict, and a liar where told to be.
+// An identity provider on loopback: discovery (OpenID Connect Discovery 1.0), authorization code flow with PKCE (RFC
+// 6749, 7636, 9207), ID tokens (OpenID Connect Core 1.0), keys (RFC 7517), userinfo, RP-initiated logout. Strict, and
+// misbehaves on request.
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, createServer } from 'node:http'
@@ -8,18 +9,18 @@ import type { AddressInfo } from 'node:net'
 export interface Someone {
   sub: string
   email?: string
-  /** A boolean by the specification; real providers also send text and numbers. */
+  /** A boolean in the specification; real providers also send text and numbers. */
   email_verified?: unknown
   name?: string
-  /** Claims of one provider alone. */
+  /** Claims of a single provider. */
   [claim: string]: unknown
 }
 
-/** What it does wrong with the next sign-in. */
+/** Misbehavior for the next sign-in. */
 export interface Lie {
-  /** Claims of the ID token in place of the true ones. */
+  /** Claims that replace the correct ones in the ID token. */
   claims?: Record<string, unknown>
-  /** `none`: without a signature. `other`: by a key that it does not show. */
+  /** `none`: unsigned. `other`: signed by an unpublished key. */
   signed?: 'none' | 'other'
   /** The `iss` of the answer to the browser. */
   iss?: string
@@ -31,16 +32,16 @@ export interface Issuer extends AsyncDisposable {
   origin: string
   clientId: string
   clientSecret: string
-  /** Who sits before the browser that is sent there. */
+  /** Sets the person in front of the browser. */
   sits(someone: Someone): void
   lies(lie: Lie): void
-  /** Sends a browser to an authorization URL: the address that it is sent back to. */
+  /** Sends a browser to an authorization URL. Returns the URL it is redirected to. */
   visit(url: string): Promise<URL>
-  /** Codes that were asked for again after they were used. */
+  /** Codes that were used again. */
   replays: number
-  /** Says of the person only by userinfo. */
+  /** Only userinfo has the person's claims. */
   tellsByUserinfo: boolean
-  /** A path that answers with a redirect; null: none does. */
+  /** A path that answers with a redirect; null: none. */
   redirects: { path: string; status: number; to: string } | null
 }
 
@@ -114,14 +115,14 @@ export async function startIssuer(): Promise<Issuer> {
         if (!grant) return { status: 401, json: { error: 'invalid_token' } }
         return { status: 200, json: { ...grant.someone, sub: grant.lie.subject ?? grant.someone.sub } }
       }
-      // A page of it: its person is signed out, and the browser goes back.
+      // Signs the person out and redirects the browser back.
       case 'GET /logout':
         return { status: 302, headers: { location: url.searchParams.get('post_logout_redirect_uri') ?? origin } }
     }
     return { status: 404, json: { error: 'not_found' } }
   }
 
-  /** RFC 6749, 4.1.1 and 4.1.2: whoever sits there has agreed already. */
+  /** RFC 6749, 4.1.1 and 4.1.2. The person has already consented. */
   function authorize(params: URLSearchParams): Answer {
     const redirectUri = params.get('redirect_uri')
     if (
@@ -150,7 +151,9 @@ export async function startIssuer(): Promise<Issuer> {
     return { status: 302, headers: { location: back.href } }
   }
 
-  /** RFC 6749, 4.1.3: the client by HTTP Basic, each code once, for whom and where it was given, with its verifier. */
+  /**
+   * RFC 6749, 4.1.3: the client by HTTP Basic; each code once, for the same client and redirect URI, with its verifier.
+   */
   function token(authorization: string | undefined, form: URLSearchParams): Answer {
     const [id, secret] = Buffer.from(/^Basic (\S+)$/.exec(authorization ?? '')?.[1] ?? '', 'base64')
       .toString()
@@ -229,7 +232,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body
 }
 
-/** Settings of a server whose people sign in with this provider; `join`: who of them may. */
+/** Settings of a server whose users sign in with this provider; `join`: which of them may join. */
 export const settingsFor = (issuer: Issuer, join = 'anyone'): Record<string, string> => ({
   UK_OIDC_ISSUER: issuer.origin,
   UK_OIDC_CLIENT_ID: issuer.clientId,

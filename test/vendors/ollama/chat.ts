@@ -1,9 +1,9 @@
-// Ollama's two chat shapes: its own NDJSON (/api/chat) and the OpenAI-compatible one, which is made from it.
+// Ollama's two chat shapes: its own NDJSON (/api/chat), and the OpenAI-compatible one derived from it.
 import type { Flow, Frame, Whole } from '../delivery/deliver.ts'
 import { id, tokens, type Plan } from '../delivery/plan.ts'
 import type { Json } from '../vendor.ts'
 
-/** The messages of a native stream; the last one is done and carries the counts. */
+/** The last message is done and carries the counts. */
 export function nativeChunks(plan: Plan, model: string, finish: string): Json[] {
   const chunk = (message: Json): Json => ({
     model,
@@ -48,7 +48,7 @@ export function nativeStream(plan: Plan, model: string, finish: string): Flow {
   }
 }
 
-/** `/api/generate` says the same under other names. */
+/** `/api/generate` has the same data under other names. */
 function asGenerated({ message, ...rest }: Json): Json {
   const { content, thinking } = message as Json
   return { ...rest, response: content, ...(thinking ? { thinking } : {}) }

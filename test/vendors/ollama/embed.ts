@@ -1,4 +1,4 @@
-// Ollama's vectors: of its own API as they are, and as OpenAI has them.
+// Ollama's vectors in its own API and in OpenAI's.
 import { tokens } from '../delivery/plan.ts'
 import type { Whole } from '../delivery/deliver.ts'
 import { vectorOf } from '../embedder/embedding.ts'

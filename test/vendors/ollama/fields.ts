@@ -1,4 +1,4 @@
-// What Ollama takes in the bodies of its routes, and by which kinds.
+// The fields and types that Ollama's routes accept.
 import type { Rule } from '../rules.ts'
 
 const message: Rule = { kind: 'object', fields: { role: { kind: 'string' } } }

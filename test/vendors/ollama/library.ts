@@ -1,4 +1,4 @@
-// The models that an Ollama has on its disk and in its memory, and the registry that it pulls from.
+// The models on an Ollama's disk and in its memory, and the registry it pulls from.
 import { createHash } from 'node:crypto'
 import type { Flow, Frame, Whole } from '../delivery/deliver.ts'
 import type { Json } from '../vendor.ts'
@@ -17,14 +17,14 @@ const registryModels: RegistryModel[] = [
   { name: 'nomic-embed-text:latest', capabilities: ['embedding'], family: 'nomic-bert', quantization: 'F16' },
 ]
 const LAYERS = [90_000_000, 11_000, 400]
-/** Lines that tell of one layer on its way. */
+/** Progress lines per layer. */
 const STEPS = 20
 const DEFAULT_CONTEXT = 4_096
 const FIVE_MINUTES = 300
 
 const withTag = (name: string): string => (/:[^/]+$/.test(name) ? name : `${name}:latest`)
 
-/** Seconds: a number of them, or Go's words for a time; below 0: for ever. */
+/** Seconds: a number, or a duration in Go's format; below 0: forever. */
 export function lifetime(keepAlive: unknown): number {
   if (typeof keepAlive === 'number') return keepAlive < 0 ? Infinity : keepAlive
   const [, amount, unit] = /^(-?[\d.]+)(ms|s|m|h)?$/.exec(String(keepAlive ?? `${FIVE_MINUTES}s`)) ?? []
@@ -37,7 +37,7 @@ export class Library {
   installed: OllamaModel[]
   readonly #registry: RegistryModel[]
   readonly #loaded = new Map<string, { context: number; until: number }>()
-  /** Bytes of layers that are on the disk, whole or not. */
+  /** Bytes of layers on the disk, complete or not. */
   readonly #bytes = new Map<string, number>()
 
   constructor(installed = installedModels, registry = registryModels) {
@@ -57,7 +57,7 @@ export class Library {
     return model !== undefined
   }
 
-  /** Into memory, for as long as it is to be kept there. */
+  /** Loads the model into memory for its lifetime. */
   use(model: OllamaModel, keepAlive: unknown, numCtx?: number): void {
     const seconds = lifetime(keepAlive)
     if (seconds === 0) return void this.#loaded.delete(model.name)
@@ -65,7 +65,6 @@ export class Library {
     this.#loaded.set(model.name, { context: contextFor(model, numCtx), until })
   }
 
-  /** Tokens that it is served with. */
   contextOf(model: OllamaModel): number {
     return this.#loaded.get(model.name)?.context ?? contextFor(model)
   }
@@ -95,7 +94,7 @@ export class Library {
     return { status: 200, body: { status: 'success' } }
   }
 
-  /** Layer by layer, from where an earlier one was left; the last but one line puts the model on the list. */
+  /** Layer by layer, continuing an earlier pull; the second to last line puts the model on the list. */
   pull(name: string): Flow {
     const model = this.#published(name)
     const lines: { data: Json; told?: () => void }[] = [{ data: { status: 'pulling manifest' } }]
@@ -151,7 +150,7 @@ function layersOf({ name, layers = LAYERS }: RegistryModel): Layer[] {
   }))
 }
 
-/** Never more than the model was trained with. */
+/** Limited by the context that the model was trained with. */
 function contextFor(model: OllamaModel, numCtx?: number): number {
   return Math.min(numCtx ?? model.numCtx ?? DEFAULT_CONTEXT, model.context ?? Infinity)
 }

@@ -1,4 +1,4 @@
-// What Ollama says of a model: in its lists, on its page, and in OpenAI's list.
+// How Ollama describes a model: in its lists, on its page, and in OpenAI's list.
 import { createHash } from 'node:crypto'
 import type { Json } from '../vendor.ts'
 
@@ -9,12 +9,12 @@ export type OllamaModel = {
   family?: string
   parameters?: string
   quantization?: string
-  /** That the model was trained with. */
+  /** The context that the model was trained with. */
   context?: number
-  /** `PARAMETER num_ctx` of its Modelfile: what it is served with. */
+  /** `PARAMETER num_ctx` of its Modelfile: the served context. */
   numCtx?: number
   size?: number
-  /** Of its manifest; default: one that hangs on its name. */
+  /** From its manifest; default: derived from its name. */
   digest?: string
 }
 
@@ -22,7 +22,6 @@ const modifiedAt = '2026-05-04T17:37:44.706Z'
 
 export const sizeOf = (model: OllamaModel): number => model.size ?? 2_019_393_189
 
-/** Of a model's manifest. */
 export const digestOf = (model: OllamaModel): string =>
   model.digest ?? createHash('sha256').update(model.name).digest('hex')
 

@@ -1,28 +1,30 @@
-// Ollama on loopback: its own API (models that are pulled, listed, loaded, removed; chat, generate, embed) and the
-// OpenAI-compatible part of it.
+// Ollama on loopback: its own API (pull, list, load, remove; chat, generate, embed) and the OpenAI-compatible part of
+// it.
 //
-// Source: the ollama/ollama repository of 2026-08-21 (docs/api.md, server/routes.go, server/images.go, server/download.go,
-// middleware/openai.go, openai/openai.go, api/types.go). Authorization is ignored, as there. Worth knowing, and played:
-// - /api/chat streams by default; a mid-stream error is a last line `{"error": …}` under HTTP 200;
-// - /v1/chat/completions swallows a mid-stream error: an empty chunk with model "", no finish_reason, no [DONE];
-// - /v1/chat/completions knows `max_tokens` only: `max_completion_tokens` is a field it does not read, so nothing bounds
-//   the answer; efforts are none, low, medium, high and max; arguments of a call in the history that do not parse as an
-//   object ("" among them) are 400;
-// - a model's template renders system, user, assistant and tool: messages of other roles (`developer`) never reach it, and
-//   nobody is told (ollama/ollama#18305). `seen` of a recorded request has what reached the model, and the limit read;
-// - tool calls come whole, with `index` also in a non-stream reply; usage in a stream only with include_usage, and the
-//   other chunks then have no `usage` key; no `refusal` and no `logprobs` keys; reasoning is in `reasoning`;
-// - a pull streams lines of its layers under HTTP 200, and what goes wrong is its last line, `{"error": …}`; a client that
-//   leaves ends it, and the next pull goes on with the layers' bytes that are there;
-// - a model is in memory from its first use for `keep_alive` (5 minutes), with `num_ctx` tokens of context (4,096, whatever the
-//   model was trained with): older messages that do not fit are dropped, and nobody is told.
+// Source: the ollama/ollama repository of 2026-08-21 (docs/api.md, server/routes.go, server/images.go,
+// server/download.go, middleware/openai.go, openai/openai.go, api/types.go). Authorization is ignored, as there.
+// Behavior worth knowing:
+// - /api/chat streams by default; a mid-stream error is a last line `{"error": …}` under HTTP 200.
+// - /v1/chat/completions swallows a mid-stream error: an empty chunk with model "", no finish_reason, no [DONE].
+// - /v1/chat/completions only reads `max_tokens`: with `max_completion_tokens` the answer has no limit. Efforts are
+//   none, low, medium, high, and max. Arguments of a call in the history that don't parse as an object (such as "") are
+//   400.
+// - A model's template renders system, user, assistant, and tool: messages of other roles (`developer`) are silently
+//   dropped (ollama/ollama#18305). `seen` of a recorded request has the model's input and the limit.
+// - Tool calls come whole, with `index` also in a non-stream reply; usage in a stream only with include_usage, and the
+//   other chunks then have no `usage` key; no `refusal` and no `logprobs` keys; reasoning is in `reasoning`.
+// - A pull streams lines about its layers under HTTP 200; an error is the last line, `{"error": …}`. A client that
+//   disconnects ends it, and the next pull continues from the stored bytes.
+// - A model stays in memory from its first use for `keep_alive` (5 minutes), with `num_ctx` tokens of context (4,096,
+//   however the model was trained): older messages that don't fit are silently dropped.
+//
 // Unknown, so not played or only guessed:
-// - what it makes of arguments that are `null` (refused here);
-// - the words of type errors (they are Go's JSON decoder's); the prefix of "does not support tools";
-// - the order in which several tool calls and text come from a real model; durations (fixed numbers);
-// - structured outputs (`format` gives `{"echo": …}`), logprobs, images, cloud models, time passing for `keep_alive`;
-// - what it says to texts that are to be embedded by a model that only writes (they get a vector here);
-// - /api/create, blobs, copy, push, /v1/completions, /v1/responses, /v1/messages exist there and answer 404 here.
+// - what it does with arguments that are `null` (refused here)
+// - the words of type errors (they come from Go's JSON decoder); the prefix of "does not support tools"
+// - the order of several tool calls and text from a real model; durations (fixed numbers)
+// - structured outputs (`format` gives `{"echo": …}`), logprobs, images, cloud models, time passing for `keep_alive`
+// - what it answers when a text model is asked to embed (a vector here)
+// - /api/create, blobs, copy, push, /v1/completions, /v1/responses, /v1/messages exist there and answer 404 here
 import { compatStream, compatWhole, generatedStream, generatedWhole, nativeStream, nativeWhole } from './chat.ts'
 import { embeddings } from './embed.ts'
 import { compat, embedFields, generateFields, manageFields, native } from './fields.ts'
@@ -36,7 +38,7 @@ import type { Json, Options, Refusal, Vendor } from '../vendor.ts'
 
 export type OllamaOptions = Options<OllamaModel> & {
   version?: string | undefined
-  /** What its registry has; default: small models of three layers. */
+  /** The models of its registry; default: small models of three layers. */
   registry?: RegistryModel[] | undefined
 }
 
@@ -53,7 +55,6 @@ export async function startOllama(options: OllamaOptions = {}): Promise<Vendor> 
 }
 
 const efforts = ['high', 'medium', 'low', 'max', 'none']
-/** The roles that the templates of models render. */
 const roles = ['system', 'user', 'assistant', 'tool']
 
 class Ollama {
@@ -129,11 +130,11 @@ class Ollama {
     return this.library.remove(name) ? { status: 200, body: '' } : problem(call, 404, `model '${name}' not found`)
   }
 
-  /** Without a prompt it loads the model, or with `keep_alive` 0 lets it go. */
+  /** Without a prompt it loads the model, or with `keep_alive` 0 unloads it. */
   #generate(call: Call): Answer {
     const { body, refusal } = readBody(call, generateFields)
     if (!body) return refusal
-    // What is only to leave the memory is not asked what it can do.
+    // Unloading doesn't check the model's capabilities.
     const leaving = !body['prompt'] && lifetime(body['keep_alive']) === 0 && this.#find(body['model'] ?? '')
     if (leaving) {
       this.library.use(leaving, 0)
@@ -240,7 +241,7 @@ class Ollama {
   }
 }
 
-/** What is longer than the context loses its oldest messages, and nobody is told; system messages and the last one stay. */
+/** Input longer than the context silently loses its oldest messages; system messages and the last one stay. */
 function fitting(messages: Json[], context: number): Json[] {
   const remaining = [...messages]
   for (let n = 0; n < remaining.length - 1 && weigh(remaining) > context;)
@@ -269,7 +270,7 @@ function unreadable(call: Call): Whole {
   return problem(call, 400, call.request.body.length === 0 ? 'missing request body' : 'invalid character in body')
 }
 
-/** Content may be missing only beside tool calls; parts are texts, images (data only) and audio. */
+/** Content may only be missing beside tool calls; parts are text, images (data only), and audio. */
 function readable({ content, tool_calls: calls }: Json): boolean {
   if (typeof content === 'string') return true
   if (!Array.isArray(content)) return calls !== undefined && calls !== null
@@ -279,7 +280,7 @@ function readable({ content, tool_calls: calls }: Json): boolean {
   })
 }
 
-/** A call of the history is a function with an object of arguments, written as JSON. */
+/** A call in the history is a function with an object of arguments as JSON. */
 function callable({ function: fn }: Json): boolean {
   return parse(Buffer.from(String(fn?.arguments ?? ''))) !== undefined
 }
@@ -290,7 +291,7 @@ function problem({ path }: Call, status: number, message: string): Whole {
   return { status, body: { error: { message, type, param: null, code: null } } }
 }
 
-/** A server on this machine knows no keys: 401 and 403 are what its cloud and doors before it say (the words are guessed). */
+/** A local server knows no keys: 401 and 403 come from its cloud and from proxies (the words are guessed). */
 const refusals: Record<Refusal, (call: Call) => Whole> = {
   key: (call) => problem(call, 401, 'unauthorized'),
   permission: (call) => problem(call, 403, 'this model requires a subscription, upgrade for access'),

@@ -1,4 +1,4 @@
-// OpenAI's errors: the envelope, the usual type and code of a status, and what it says to those whom it turns away.
+// OpenAI's errors: the envelope, the usual type and code of a status, and its refusals.
 import type { Whole } from '../delivery/deliver.ts'
 import type { OpenAIError } from './rules.ts'
 import type { Refusal } from '../vendor.ts'

@@ -1,14 +1,16 @@
-// OpenAI on loopback: chat completions, models, embeddings; responses stand in openai-responses.ts.
+// OpenAI on loopback: chat completions, models, embeddings; responses are in openai-responses.ts.
 //
-// Sources: compat.md 2.1-2.5; openai 7.55.0 types (obfuscation, shutdown_date); issue trackers for the wording of unknown
-// and unsupported parameters. Unknown, so not played or only guessed:
-// - which keys inside messages, parts and tools are refused (unknown ones are let through, top-level ones are refused);
-// - the exact type lists of `param` and codes for numbers out of range and wrong lengths (played as invalid_value);
-// - the wording and code of a missing key and of unpaired tool messages; whether the history may hold function ids > 40;
-// - what service_tier, system_fingerprint and store answer per model; the default length of obfuscation strings;
-// - whether a stream that fails keeps `event: error` (here: a bare data frame, without [DONE]);
-// - schema-true answers for response_format json_schema (the echo is `{"echo": …}`), audio, web search, moderation.
-// - POST /v1/completions: not played; it answers 404. Pictures, sound and video stand in media/openai/.
+// Sources: compat.md 2.1-2.5; openai 7.55.0 types (obfuscation, shutdown_date); issue trackers for the wording of
+// unknown and unsupported parameters.
+//
+// Unknown, so not played or only guessed:
+// - which keys inside messages, parts, and tools are rejected (unknown ones are ignored, top-level ones are rejected)
+// - the exact type lists of `param` and codes for numbers out of range and wrong lengths (played as invalid_value)
+// - the wording and code of a missing key and of unpaired tool messages; whether the history may hold function ids > 40
+// - the answers of service_tier, system_fingerprint, and store per model; the default length of obfuscation strings
+// - whether a failing stream keeps `event: error` (here: a bare data frame, without [DONE])
+// - schema-true answers for response_format json_schema (the echo is `{"echo": …}`), audio, web search, moderation
+// - POST /v1/completions: not played; it answers 404. Images, audio, and video are in media/openai/.
 import { deltasOf, finishOf, forcedTool, messageOf, usageOf, type Dialect } from '../chat.ts'
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { vectorOf } from '../embedder/embedding.ts'
@@ -22,7 +24,7 @@ import type { Json, MidStreamError, Options, Vendor } from '../vendor.ts'
 
 export type OpenAIModel = {
   id: string
-  /** A reasoning model: no max_tokens, no temperature; others refuse reasoning_effort. */
+  /** A reasoning model: no max_tokens, no temperature; others reject reasoning_effort. */
   reasons?: boolean
   context?: number
   embeds?: number
@@ -31,11 +33,11 @@ export type OpenAIModel = {
 export type OpenAIOptions = Options<OpenAIModel> & {
   /** Plays a compatible third party that streams its reasoning text in this field. */
   reasoningField?: 'reasoning_content' | 'reasoning' | undefined
-  /** Plays one that leaves out what OpenAI always says: `system_fingerprint`, and null where nothing is finished. */
+  /** Plays one that leaves out what OpenAI always sends: `system_fingerprint`, and null finish reasons. */
   terse?: boolean | undefined
-  /** Plays one that knows the API of 2024: `max_completion_tokens` is not read, `developer` is not a role. */
+  /** Plays one with the API of 2024: `max_completion_tokens` is ignored, `developer` is no valid role. */
   old?: true | undefined
-  /** Its responses show thoughts as `reasoning_text`, as open models do. */
+  /** Its responses show reasoning as `reasoning_text`, as open models do. */
   reasoningText?: boolean | undefined
 }
 
@@ -52,7 +54,7 @@ export async function startOpenAI(options: OpenAIOptions = {}): Promise<Vendor> 
   return await serve({ ...openAIManners(shop), otherwise: options.otherwise, answer: (call) => shop.answer(call) })
 }
 
-/** What all of OpenAI's routes have in common. */
+/** Common to all routes of OpenAI. */
 export function openAIManners({ key, responses }: OpenAI): Omit<Play, 'answer'> {
   return {
     key,
@@ -75,7 +77,7 @@ export function openAIManners({ key, responses }: OpenAI): Omit<Play, 'answer'> 
   }
 }
 
-/** Also behind the doors of Azure, which checks who calls and names models in its own way. */
+/** Also used for Azure, which authenticates and names models in its own way. */
 export class OpenAI {
   readonly models: OpenAIModel[]
   readonly key: string
@@ -90,7 +92,7 @@ export class OpenAI {
     this.responses = new Responses({ key, models: list, reasoningText, problem, errorOf })
   }
 
-  /** Learns who calls; the answer to somebody unknown. */
+  /** Identifies the caller; returns the answer to an unknown one. */
   admit(call: Call): Whole | undefined {
     const { request } = call
     const bearer = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
@@ -249,7 +251,7 @@ function without(body: Json, field: string): Json {
   return rest
 }
 
-/** The faults that a field's mere presence makes, by model or by another field. */
+/** Errors from a field's presence, by model or by another field. */
 function conflict(body: Json, model: OpenAIModel): OpenAIError | undefined {
   const has = (name: string) => body[name] !== undefined && body[name] !== null
   const unsupportedError = (param: string, message: string, code: string | null): OpenAIError => ({

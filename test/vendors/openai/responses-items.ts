@@ -1,18 +1,18 @@
-// The output items of POST /v1/responses, and the events that they are streamed as (openai 7.55.0 types, compat.md 2.5).
+// The output items of POST /v1/responses, and their stream events (openai 7.55.0 types, compat.md 2.5).
 import { id, tokens, type Plan } from '../delivery/plan.ts'
 import type { Json } from '../vendor.ts'
 
-/** The form of an answer: what the request asked to see, and what its tools are. */
+/** The form of an answer: what the request asked to see, and its tools. */
 export type Wish = {
-  /** `reasoning.summary` was asked for. */
+  /** `reasoning.summary` was requested. */
   summary: boolean
-  /** An open model that shows its thoughts as text. */
+  /** An open model that shows its reasoning as text. */
   reasoningText: boolean
-  /** `include` holds `reasoning.encrypted_content`. */
+  /** `include` contains `reasoning.encrypted_content`. */
   encrypted: boolean
   /** Names of custom (free text) tools. */
   custom: Set<string>
-  /** Tool name → the namespace that it stands in. */
+  /** Tool name → its namespace. */
   namespaces: Map<string, string>
   logprobs: boolean
 }
@@ -76,15 +76,15 @@ export function eventsOf(items: Json[]): Json[] {
   })
 }
 
-/** Reasoning items come without a status. */
+/** Reasoning items have no status. */
 const startFields = (item: Json): Json => ('status' in item ? { status: 'in_progress' } : {})
 
-/** As an item begins. */
+/** An item at its start. */
 function emptyItem(item: Json): Json {
   const empty: Json = { ...item }
   for (const name of ['content', 'summary']) if (name in item) empty[name] = []
   for (const name of ['arguments', 'input']) if (name in item) empty[name] = ''
-  // The sealed content is known when the thought is over.
+  // The sealed content is known when the reasoning ends.
   if (item['type'] === 'reasoning' && 'encrypted_content' in item) empty['encrypted_content'] = ''
   return empty
 }

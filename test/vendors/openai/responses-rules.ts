@@ -1,4 +1,4 @@
-// The fields of POST /v1/responses (openai 7.55.0 types, compat.md 2.5) and what OpenAI says of items that do not pair.
+// The fields of POST /v1/responses (openai 7.55.0 types, compat.md 2.5) and OpenAI's words for unpaired items.
 import { article, type OpenAIError } from './rules.ts'
 import { type Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
@@ -13,7 +13,7 @@ const list = (items: Rule, more: Partial<Rule> = {}): Rule => ({ kind: 'array', 
 const number = (min: number, max: number): Rule => ({ kind: 'number', nullable: true, min, max })
 const count = (min: number, max = Infinity): Rule => ({ kind: 'integer', nullable: true, min, max })
 
-/** An object told apart by its `type`: unknown types are refused, known ones without a rule let through. */
+/** An object with a `type`: unknown types are rejected, known ones without a rule accepted. */
 const typedUnion = (rules: Record<string, Rule | null>): Rule =>
   object(
     { type: { kind: 'string', required: true, values: Object.keys(rules) } },
@@ -128,7 +128,7 @@ const format: Rule = typedUnion({
   json_schema: object({ name: text, schema: { kind: 'object', required: true }, strict: flag }),
 })
 
-/** The fewest output tokens that OpenAI takes. */
+/** The minimum of output tokens at OpenAI. */
 export const LEAST_OUTPUT = 16
 
 export const responsesRequest: Rule = object(
@@ -172,13 +172,13 @@ export const responsesRequest: Rule = object(
     context_management: { kind: 'array', nullable: true },
     image: record,
     access_programs: record,
-    // Codex names itself in it.
+    // Codex identifies itself in it.
     client_metadata: record,
   },
   { closed: true },
 )
 
-/** Calls and their results must pair, in whatever order they stand. */
+/** Calls and their results must pair, in any order. */
 export function itemPairing(input: Json[]): OpenAIError | undefined {
   const ids = (...types: string[]): string[] =>
     input.filter((one) => types.includes(one['type'])).map((one) => one['call_id'] as string)
@@ -201,7 +201,7 @@ const beginnings: Record<string, string> = {
   reasoning: 'rs',
 }
 
-/** Ids are of the kind of their item, and neither they nor ids of calls are longer than 64 characters. */
+/** IDs must match the type of their item, and neither they nor call IDs may exceed 64 characters. */
 export function itemNames(input: Json[]): OpenAIError | undefined {
   for (const [index, item] of input.entries()) {
     const start = beginnings[(item['type'] as string | undefined) ?? 'message']
@@ -220,9 +220,9 @@ export function itemNames(input: Json[]): OpenAIError | undefined {
   return undefined
 }
 
-/** The fields that a model's kind does not take. */
+/** The fields that this type of model doesn't accept. */
 export function itemConflict(body: Json, reasons: boolean): OpenAIError | undefined {
-  // Told not to reason, a reasoning model is sampled like any other.
+  // With reasoning turned off, a reasoning model accepts sampling fields.
   if (reasons && body['reasoning']?.effort === 'none') return undefined
   const refusedFields = reasons
     ? ['temperature', 'top_p'].find((name) => body[name] !== undefined && body[name] !== null && body[name] !== 1)

@@ -1,12 +1,14 @@
-// OpenAI's Responses API on loopback: POST /v1/responses whole and streamed, what is stored of it, input_tokens,
-// POST /v1/conversations.
+// OpenAI's Responses API on loopback: POST /v1/responses whole and streamed, stored responses, input_tokens, POST
+// /v1/conversations.
 //
-// Sources: compat.md 2.5; openai 7.55.0 types and its stream accumulator; issue trackers for the words of unpaired calls,
-// reasoning that is not stored and sealed content of others. Unknown, so not played or only guessed:
-// - tools that OpenAI runs itself (web search, code, files, images, MCP): taken, never used (what they name is read, see
-//   openai-store.ts); background, prompts by id, compaction, steering, websockets;
-// - that a reasoning item must be followed by what it led to;
-// - whether a stream breaks with `error`, with `response.failed` or both (here: `response.failed`, or as the script says).
+// Sources: compat.md 2.5; openai 7.55.0 types and its stream accumulator; issue trackers for the words of unpaired
+// calls, unstored reasoning, and others' sealed content.
+//
+// Unknown, so not played or only guessed:
+// - tools that OpenAI runs itself (web search, code, files, images, MCP): accepted, never used (their references are
+//   read, see openai-store.ts); background, prompts by ID, compaction, steering, websockets
+// - that a reasoning item must be followed by its result
+// - whether a stream breaks with `error`, with `response.failed`, or both (here: `response.failed`, or as scripted)
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { faultError, type OpenAIError } from './rules.ts'
 import { notFoundError, OpenAIStore } from './store.ts'
@@ -20,10 +22,10 @@ import type { Behaviour, Json, StoredObject, MidStreamError } from '../vendor.ts
 export type ResponsesModel = { id: string; reasons?: boolean; context?: number; embeds?: number }
 
 export type ResponsesShop = {
-  /** The account that things are put into when nobody says whose they are. */
+  /** The default account of stored objects. */
   key: string
   models: ResponsesModel[]
-  /** Plays an open model that shows its thoughts as `reasoning_text`. */
+  /** Plays an open model that shows its reasoning as `reasoning_text`. */
   reasoningText: boolean
   problem(error: OpenAIError): Whole
   errorOf(status: number, type?: string, code?: string): { type: string; code: string | null }
@@ -33,7 +35,7 @@ export type ResponsesShop = {
 export class Responses {
   readonly #shop: ResponsesShop
   readonly store: OpenAIStore
-  /** Sealed reasoning that this vendor gave out. */
+  /** Sealed reasoning from this vendor. */
   readonly #sealed = new Set<string>()
 
   constructor(shop: ResponsesShop) {
@@ -131,7 +133,7 @@ export class Responses {
     return { type: 'response.failed', response: failedResponse }
   }
 
-  /** The user's messages as they were, and one item that only this vendor can read. */
+  /** The user's messages unchanged, and one item that only this vendor can read. */
   #compact(call: Call): Whole {
     const { behaviour } = call
     const parsedRequest = this.#read(call)
@@ -169,7 +171,7 @@ export class Responses {
     return key ?? this.#shop.key
   }
 
-  /** `given`: the request's own items; `input`: everything that the model gets; `kept`: what it was made to read. */
+  /** `given`: the request's own items; `input`: everything the model gets; `kept`: referenced objects. */
   #read(
     call: Call,
   ):
@@ -207,7 +209,7 @@ export class Responses {
       : { body, model, input, given: input.slice(before.input.length), kept: lookup.read }
   }
 
-  /** A thought comes back sealed as it was given out, or by its id while it is stored. */
+  /** Reasoning must come back sealed and unchanged, or by its ID while it is stored. */
   #thoughts(key: string, body: Json, input: Json[]): OpenAIError | undefined {
     for (const item of input) {
       if (item['type'] !== 'reasoning') continue
@@ -311,7 +313,7 @@ function forcedTool({ tool_choice: choice, tools }: Json): string | undefined {
   return choice.name
 }
 
-/** The text of the last thing a user said. */
+/** The text of the last user message. */
 function lastUserText(input: Json[]): string {
   const textOf = ({ content }: Json): string =>
     typeof content === 'string' ? content : (content as Json[]).map((part) => part['text'] ?? '').join('')

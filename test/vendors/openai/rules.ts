@@ -1,4 +1,5 @@
-// The fields of POST /v1/chat/completions and /v1/embeddings (compat.md 2.1, openai 7.55.0) and OpenAI's words for faults.
+// The fields of POST /v1/chat/completions and /v1/embeddings (compat.md 2.1, openai 7.55.0) and OpenAI's words for
+// errors.
 import { nameOf, type Fault, type Path, type Rule } from '../rules.ts'
 import type { Json } from '../vendor.ts'
 
@@ -217,7 +218,7 @@ export function article(kind: string): string {
   return `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 }
 
-/** Tool calls must be answered at once, and only tool calls may be. */
+/** Tool calls must be answered at once, and nothing else may be. */
 export function pairing(list: Json[]): OpenAIError | undefined {
   let open = new Set<string>()
   for (const [index, message] of [...list, { role: 'end' } as Json].entries()) {

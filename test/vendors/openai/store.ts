@@ -1,13 +1,15 @@
-// The store behind OpenAI's POST /v1/responses, per API key: responses, their items, conversations, and what requests
-// name of its files, containers and vector stores.
+// The store behind OpenAI's POST /v1/responses, per API key: responses, their items, conversations, and referenced
+// files, containers, and vector stores.
 //
-// Sources: openai 7.55.0 types (`store` is true unless it is said; `previous_response_id` and `conversation` exclude each
-// other; items of a conversation come before the input and grow by it); @ai-sdk/openai 4.0.118, which names stored items by
-// `item_reference`; issue trackers for the words of items that are not found. Unknown, so only guessed:
-// - the words and param of files, containers, vector stores, skills and conversations that are not found (404 here), and
-//   whether another account's is said otherwise than one that never was (the same here);
-// - whether an item of a response that was deleted can still be named (not here);
-// - what the model reads of a file or a store (here: all of its text).
+// Sources: openai 7.55.0 types (`store` defaults to true; `previous_response_id` and `conversation` exclude each other;
+// items of a conversation come before the input and grow by it); @ai-sdk/openai 4.0.118, which refers to stored items
+// by `item_reference`; issue trackers for the words of missing items.
+//
+// Unknown, so only guessed:
+// - the words and param of missing files, containers, vector stores, skills, and conversations (404 here), and whether
+//   another account's differs from one that never existed (the same here)
+// - whether an item of a deleted response can still be referenced (not here)
+// - what the model reads from a file or a store (here: all of its text)
 import type { OpenAIError } from './rules.ts'
 import { id } from '../delivery/plan.ts'
 import { referencesIn, Shelf, type Name } from '../shelf.ts'
@@ -15,7 +17,7 @@ import type { Json, StoredObject } from '../vendor.ts'
 
 export type StoredResponse = { key: string; response: Json; input: Json[] }
 
-/** Field → what it names. */
+/** Field → what it refers to. */
 const kinds: Record<string, string> = {
   file_id: 'file',
   file_ids: 'file',
@@ -47,7 +49,7 @@ export class OpenAIStore {
     this.#responses.delete(name)
   }
 
-  /** A response and its turn; a conversation grows by the turn even when the response is not stored. */
+  /** Stores a response and its turn; a conversation grows by the turn even if the response isn't stored. */
   add(key: string, body: Json, response: Json, input: Json[], newItems: Json[]): void {
     const output = response['output'] as Json[]
     if (body['store'] !== false) this.#responses.set(response['id'], { key, response, input: [...input, ...output] })
@@ -60,7 +62,7 @@ export class OpenAIStore {
     return { id: name, object: 'conversation', created_at: 1_790_000_000, metadata }
   }
 
-  /** The turns that a request builds on. */
+  /** The turns that a request continues. */
   before(key: string, body: Json): { input: Json[] } | OpenAIError {
     const previous = body['previous_response_id'] as string | null | undefined
     const conversation = conversationOf(body)
@@ -90,7 +92,7 @@ export class OpenAIStore {
     return undefined
   }
 
-  /** The input with every `item_reference` replaced by what it names. */
+  /** The input with every `item_reference` replaced by its item. */
   resolve(key: string, body: Json, input: Json[]): { input: Json[] } | OpenAIError {
     const whole: Json[] = []
     for (const one of input) {
@@ -106,14 +108,14 @@ export class OpenAIStore {
     return { input: whole }
   }
 
-  /** The files, containers and stores that a request names. */
+  /** The files, containers, and stores that a request refers to. */
   read(key: string, body: Json): { read: StoredObject[] } | OpenAIError {
     const lookup = this.shelf.read(key, referencesIn({ input: body['input'], tools: body['tools'] }, kinds, data))
     return 'missing' in lookup ? notFound(lookup.missing) : lookup
   }
 }
 
-/** An item that nobody stored, or not for this key. */
+/** An item that isn't stored, or not for this key. */
 export function notFoundError(name: string, body: Json): OpenAIError {
   const why =
     body['store'] === false

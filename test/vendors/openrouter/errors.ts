@@ -1,4 +1,4 @@
-// OpenRouter's errors: the envelope, the usual error_type of a status, and what it says to those whom it turns away.
+// OpenRouter's errors: the envelope, the usual error_type of a status, and its refusals.
 import type { Whole } from '../delivery/deliver.ts'
 import type { Json, Refusal } from '../vendor.ts'
 

@@ -1,8 +1,10 @@
-// Pictures and sound in OpenRouter's chat answers: `message.images`, `delta.images`, `message.audio`, `delta.audio`.
+// Images and audio in OpenRouter's chat answers: `message.images`, `delta.images`, `message.audio`, `delta.audio`.
 //
-// Sources: openrouter.ai/docs, image generation (`modalities`, `image_config`, images as data addresses of PNG); the schemas
-// of @openrouter/sdk 1.3.19 (`ChatAssistantImages`, `ChatAudioOutput`). Unknown, so guessed: in which chunk a picture comes
-// (played: behind the words, each in one), the words of a refusal, and what `image_tokens` says (played: 1,290 a picture).
+// Sources: openrouter.ai/docs, image generation (`modalities`, `image_config`, images as PNG data URLs); the schemas of
+// @openrouter/sdk 1.3.19 (`ChatAssistantImages`, `ChatAudioOutput`).
+//
+// Unknown, so guessed: the chunk of an image (played: after the text, each in one), the words of a refusal, and
+// `image_tokens` (played: 1,290 per image).
 import { pcm, wav } from '../media/made/sound.ts'
 import { picture } from '../media/made/picture.ts'
 import type { Json } from '../vendor.ts'
@@ -15,14 +17,14 @@ const sizes: Record<string, string> = { '16:9': '1344x768', '9:16': '768x1344' }
 
 export type MediaOutput = { fields: Json; pieces: Json[]; usage: Json; tokens: number }
 
-/** What is wrong with asking this model for it; undefined: nothing. */
+/** Why this model can't serve the request; undefined: it can. */
 export function refusedModalities(body: Json, makes: Makes | undefined): string | undefined {
   const modalities = ((body['modalities'] ?? []) as string[]).filter((one) => one !== 'text')
   if (modalities.every((one) => one === makes)) return undefined
   return 'No endpoints found that support the requested output modalities: ' + modalities.join(', ')
 }
 
-/** Undefined: only words were asked for. `words`: what it shows or says. */
+/** Undefined: only text was requested. `words`: the content of the image or audio. */
 export async function makeMedia(body: Json, makes: Makes | undefined, words: string): Promise<MediaOutput | undefined> {
   const modalities: string[] = body['modalities'] ?? []
   if (makes === undefined || !modalities.includes(makes)) return undefined

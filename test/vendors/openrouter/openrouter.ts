@@ -1,17 +1,20 @@
-// OpenRouter on loopback: chat completions with routing, cost and comments; models, key and credits.
+// OpenRouter on loopback: chat completions with routing, cost, and comments; models, key, and credits.
 //
 // Sources: compat.md 4.1-4.6; @openrouter/ai-sdk-provider 3.1.0 schemas; an issue tracker for `user_id` beside `error`.
-// A chunk has `usage` as an object or not at all, and never a null `system_fingerprint`: @openrouter/sdk 1.3.19 refuses
-// both; every piece of reasoning_details has `format`. Unknown, so not played or only guessed:
-// - whether unknown fields are refused (let through); how strict messages and tools are before routing (only their types);
-// - the words of errors, and whether `user_id` comes with every error (here: with all but 401);
-// - the raw upstream words behind native_finish_reason for authors other than anthropic, openai and google;
-// - how many comments come before the first token (two), and whether any come later (none);
-// - whether a non-stream upstream failure arrives as a status or as HTTP 200 with `error` (played: a status);
-// - how :nitro, :floor, :online, :exacto change price or provider (played: stripped); :free must be listed;
-// - the default model of a key (a request without model and models gets 400); preset and auto routers; plugins; caching;
-// - whether /models needs a key (played: no) and /credits a management key (played: any key);
-// - /generation, /providers, /endpoints, /embeddings, /responses, /messages: answer 404.
+// A chunk has `usage` as an object or not at all, and never a null `system_fingerprint`: @openrouter/sdk 1.3.19 rejects
+// both; every piece of reasoning_details has `format`.
+//
+// Unknown, so not played or only guessed:
+// - whether unknown fields are rejected (ignored here); how strict messages and tools are before routing (only their
+//   types)
+// - the words of errors, and whether `user_id` comes with every error (here: with all but 401)
+// - the raw upstream words behind native_finish_reason for authors other than anthropic, openai, and google
+// - how many comments come before the first token (two), and whether any come later (none)
+// - whether a non-stream upstream failure arrives as a status or as HTTP 200 with `error` (played: a status)
+// - how :nitro, :floor, :online, :exacto change price or provider (played: stripped); :free must be listed
+// - the default model of a key (a request without model and models gets 400); preset and auto routers; plugins; caching
+// - whether /models needs a key (played: no) and /credits a management key (played: any key)
+// - /generation, /providers, /endpoints, /embeddings, /responses, /messages: answer 404
 import { deltasOf, finishOf, forcedTool, messageOf, usageOf, type Dialect } from '../chat.ts'
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
 import { pathName } from '../openai/rules.ts'

@@ -1,4 +1,4 @@
-// The fields that OpenRouter adds to a chat request (compat.md 4.1, 4.2), and which endpoint its preferences leave.
+// The fields that OpenRouter adds to a chat request (compat.md 4.1, 4.2), and the endpoint that its preferences choose.
 import { chatRequest } from '../openai/rules.ts'
 import type { Makes } from './made.ts'
 import type { Rule } from '../rules.ts'
@@ -11,7 +11,7 @@ export type OpenRouterModel = {
   name?: string
   context?: number
   output?: number
-  /** Pictures or sound beside its words. */
+  /** Images or audio in addition to text. */
   makes?: Makes
   /** US dollars per token, as decimal strings. */
   price?: { prompt: string; completion: string; cacheRead?: string; cacheWrite?: string }
@@ -93,7 +93,7 @@ export const routedRequest: Rule = {
   },
 }
 
-/** The model's endpoint that the preferences choose, if one is left. */
+/** The model's endpoint that the preferences choose, if one remains. */
 export function endpointOf(model: OpenRouterModel, preferences: Json | null | undefined): Endpoint | undefined {
   const { only, ignore, order, allow_fallbacks, max_price: most } = preferences ?? {}
   const price = priceOf(model)

@@ -15,9 +15,9 @@ export interface S3Server extends AsyncDisposable {
   uploads: Map<string, { key: string; parts: Map<number, Buffer>; at: Date }>
   /** The refused requests, and why. */
   refused: string[]
-  /** The number of bodies that came with a checksum of their own, and were as it says. */
+  /** The number of bodies with a separate, correct checksum. */
   summed(): number
-  /** The next requests fail so. */
+  /** Makes the next requests fail. */
   fail(times: number, status: number): void
 }
 
@@ -40,7 +40,7 @@ const crc = (bytes: Buffer): string => {
   sum.writeUInt32BE(crc32(bytes))
   return sum.toString('base64')
 }
-/** The sums of its body that a sender may give beyond the signed hash. */
+/** Checksums of the body that a sender may give in addition to the signed hash. */
 const sums: Record<string, (bytes: Buffer) => string> = {
   'content-md5': (bytes) => createHash('md5').update(bytes).digest('base64'),
   'x-amz-checksum-crc32': crc,
@@ -50,7 +50,7 @@ const sums: Record<string, (bytes: Buffer) => string> = {
 
 export interface SignedRequest {
   method: string
-  /** As sent, the query included. */
+  /** As sent, with the query. */
   url: string
   headers: Readonly<Record<string, string | string[] | undefined>>
   signedHeaders: readonly string[]
@@ -61,7 +61,7 @@ export interface SignedRequest {
   secret: string
 }
 
-/** The signature of a request: Signature Version 4, for S3. */
+/** Signature Version 4 for S3. */
 export function signatureOf({
   method,
   url,

@@ -1,4 +1,4 @@
-// Whether a schema is one of JSON Schema 2020-12, and within what a vendor documents of its root.
+// Checks a schema against JSON Schema 2020-12, and against a vendor's documented limits for its root.
 import type { Json } from '../vendor.ts'
 
 export type SchemaRule = {
@@ -8,11 +8,11 @@ export type SchemaRule = {
   only?: readonly string[]
   /** The only keywords anywhere. */
   keywords?: readonly string[]
-  /** Of properties of the root. */
+  /** Names of the root's properties. */
   names?: RegExp
-  /** `true` and `false` stand for no schema but that of `additionalProperties`. */
+  /** `true` and `false` are no schemas except in `additionalProperties`. */
   noBooleans?: boolean
-  /** Nothing but names with a dollar stands beside a `$ref`. */
+  /** Only names with a dollar sign may be beside a `$ref`. */
   loneReferences?: boolean
 }
 

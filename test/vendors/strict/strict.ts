@@ -1,4 +1,4 @@
-// What vendors document of the content of a request beyond its fields, and refuse. Each check returns the first fault.
+// Documented checks of the contents of a request beyond its fields. Each returns the first error.
 import type { Json } from '../vendor.ts'
 import { schemaFault, type SchemaRule } from './schemas.ts'
 
@@ -21,7 +21,7 @@ const geminiSchema: SchemaRule = {
   loneReferences: true,
 }
 
-/** The first fault of a request to a vendor of this shape; null: it takes it. */
+/** The first error of a request for a vendor of this shape; null: accepted. */
 export function strictFault(shape: StrictShape, body: Json): string | null {
   return illFormed(body, '') ?? checks[shape](body)
 }
@@ -53,7 +53,7 @@ function first<T>(items: readonly T[], fault: (item: T) => string | null): strin
   return null
 }
 
-/** `no low surrogate in string`: a JSON text of valid Unicode alone is read alike by all (RFC 8259, 8.2). */
+/** `no low surrogate in string`: only JSON of valid Unicode is read the same by all parsers (RFC 8259, 8.2). */
 function illFormed(value: unknown, path: string): string | null {
   if (typeof value === 'string')
     return value.isWellFormed() ? null : `The request body is not valid JSON: no low surrogate in string: ${path}`
@@ -74,7 +74,7 @@ const magic: readonly [string, string][] = [
   ['JVBERi', 'application/pdf'],
 ]
 
-/** Base64 of bytes that are of the named type, one of these. */
+/** Base64 bytes of the declared type, which must be one of these. */
 function dataFault(data: unknown, type: unknown, types: readonly string[] | null): string | null {
   if (
     typeof data !== 'string' ||
@@ -141,7 +141,7 @@ function responsesItem({ type, content, output, arguments: words }: Json): strin
   })
 }
 
-/** `$ref` points at a part of a response there, and `output` and `error` are its own (FunctionResponse). */
+/** In a response, `$ref` points at a part, and `output` and `error` are reserved (FunctionResponse). */
 function geminiPart({ inlineData, functionResponse }: Json): string | null {
   if (inlineData !== undefined)
     return /^(?:(?:image|audio|video|text)\/|application\/pdf$)/.test(String(inlineData.mimeType))
@@ -183,7 +183,10 @@ function bedrockMessages(messages: readonly Json[]): string | null {
   })
 }
 
-/** Roles that Mistral lets follow each other (mistralai/mistral-common, validator.py), and what an assistant's message needs. */
+/**
+ * The roles that may follow each other at Mistral (mistralai/mistral-common, validator.py), and the requirements for
+ * assistant messages.
+ */
 const mistral: Record<string, readonly string[]> = {
   system: ['user', 'assistant', 'system'],
   user: ['assistant', 'system', 'user'],

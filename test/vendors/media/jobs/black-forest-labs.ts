@@ -1,8 +1,10 @@
-// Black Forest Labs on loopback: submit, the polling link that it gives and no other, a link to the picture for minutes.
+// Black Forest Labs on loopback: submit, polling only at its own link, a temporary link to the image.
 //
-// Sources: @ai-sdk/black-forest-labs 2.0.41 (fields, `cost`, statuses, `result`); media.md 2 and 6 ("Request Moderated",
-// the link's ten minutes). Unknown, so only guessed: the words of its errors; whether unknown fields are refused (they
-// are here); the sizes of aspect ratios; that what a poll says of a request it does not know is 404.
+// Sources: @ai-sdk/black-forest-labs 2.0.41 (fields, `cost`, statuses, `result`); media.md 2 and 6 ("Request
+// Moderated", the link's ten minutes).
+//
+// Unknown, so only guessed: the words of its errors; whether unknown fields are rejected (they are here); the sizes of
+// aspect ratios; 404 for a poll of an unknown request.
 import { randomUUID } from 'node:crypto'
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { parse } from '../../delivery/plan.ts'
@@ -58,7 +60,7 @@ const models: Record<string, Rule> = {
   'flux-2-pro': closedObject({ ...common, ...inputImages(8), width: whole, height: whole }),
 }
 
-/** Its base URL is `<origin>/v1`; polls go elsewhere. */
+/** Its base URL is `<origin>/v1`; polls use other hosts. */
 export async function blackForestLabsMedia(options: Options<never> = {}): Promise<MediaVendor> {
   const { otherwise, key = 'bfl-loopback', keys = [] } = options
   const links = await startLinks()
@@ -147,7 +149,7 @@ class BlackForestLabs {
   }
 }
 
-/** What moderation finds in the picture it made ("Content Moderated") ends as this does. */
+/** Moderation of the generated image ends the same way ("Content Moderated"). */
 const statuses = {
   queued: 'Pending',
   running: 'Pending',

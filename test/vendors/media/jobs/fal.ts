@@ -1,10 +1,11 @@
-// fal's queue on loopback: submit, status, result and cancel by the links it gives, files on another origin.
+// fal's queue on loopback: submit, status, result, and cancel at its own links, files on another origin.
 //
 // Sources: @fal-ai/client 1.10.1 (src/queue.js, types/common.d.ts: links, statuses, paths without the endpoint's own);
 // docs: inference-api/queue/cancel (four answers), model-apis/errors and request-errors (`detail` as list or text,
 // `error_type`, X-Fal-Retryable, X-Fal-Error-Type); @ai-sdk/fal ("Request is still in progress").
-// Unknown, so only guessed: that inputs are checked by the runner, so that the result tells of them and not the submit;
-// whether unknown inputs are refused (they are here); what the result of a cancelled request says; the words of 401 and 404.
+//
+// Unknown, so only guessed: that the runner checks inputs, so that the result reports errors and the submit doesn't;
+// whether unknown inputs are rejected (they are here); the result of a canceled request; the words of 401 and 404.
 import { randomUUID } from 'node:crypto'
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { parse } from '../../delivery/plan.ts'
@@ -44,14 +45,14 @@ export async function falMedia(options: Options<FalModel> = {}): Promise<MediaVe
   return mediaVendor(vendor, { jobs: shop.jobs.list, files: links.vendor, expire: links.expire })
 }
 
-/** A failure of the platform, whose detail is a text. */
+/** A platform error, whose detail is a text. */
 function platformError(status: number, detail: string, type?: string): Whole {
   const errorType = type ?? (status === 504 ? 'request_timeout' : undefined)
   if (errorType === undefined) return { status, body: { detail } }
   return { status, body: { detail, error_type: errorType }, headers: { 'x-fal-error-type': errorType } }
 }
 
-/** A failure of the model, whose detail is a list. */
+/** A model error, whose detail is a list. */
 function modelError(loc: (string | number)[], msg: string, type: string): Whole {
   return { status: 422, body: { detail: [{ loc, msg, type }] }, headers: { 'x-fal-retryable': 'false' } }
 }
@@ -231,7 +232,7 @@ class Fal {
   }
 }
 
-/** The first two words of a model's path: the links of a request leave out the rest. */
+/** The first two segments of a model's path: the links of a request leave out the rest. */
 function appOf(model: string): string {
   return model.split('/').slice(0, 2).join('/')
 }

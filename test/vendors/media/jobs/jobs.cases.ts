@@ -88,7 +88,7 @@ describe('replicate 1.4: predictions', () => {
 })
 
 describe("fal's client 1.10: the queue", () => {
-  /** The client asks fal's own hosts; its middleware sends it to the loopback. */
+  /** The client calls fal's own hosts; its middleware redirects it to loopback. */
   const client = ({ origin, key }: Vendor) =>
     createFalClient({
       credentials: key,

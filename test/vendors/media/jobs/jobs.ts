@@ -1,4 +1,4 @@
-// Work that a vendor does behind the back of the request: begun by a submit, asked about by polls, ended as the script says.
+// Asynchronous work at a vendor: started by a submit, polled, ended by the script.
 import { createHash } from 'node:crypto'
 import { failsFirst, type Call } from '../../server.ts'
 import type { Json, Making, RecordedRequest, Vendor } from '../../vendor.ts'
@@ -7,29 +7,29 @@ export type JobState = 'queued' | 'running' | 'done' | 'failed' | 'moderated' | 
 
 export type Job = {
   id: string
-  /** The account whose job it is. */
+  /** The account of the job. */
   key: string
-  /** What it was asked to make, with the vendor's defaults. */
+  /** The request with the vendor's defaults. */
   ask: Json
   making: Making
-  /** When it was made, asked about and cancelled: milliseconds since the epoch. */
+  /** When it was created, polled, and canceled: milliseconds since the epoch. */
   at: number
   polled: number[]
   cancels: number[]
-  /** Once it has ended. */
+  /** Set once it has ended. */
   endedAt: number | undefined
   state: JobState
 }
 
-/** A vendor that makes pictures, sound or video. */
+/** A vendor that generates images, audio, or video. */
 export type MediaVendor = Vendor & {
-  /** What it began, oldest first, also where nobody heard of it. */
+  /** Started jobs, oldest first, including those whose submit got no answer. */
   jobs: Job[]
-  /** The origin where finished files lie; undefined where they lie at the vendor itself. */
+  /** The origin of finished files; undefined: the vendor itself. */
   files?: Vendor | undefined
-  /** From now on all results that were given out are too old. */
+  /** Expires all results so far. */
   expire(): void
-  /** How often the same thing was asked for: the POSTs to each route with equal bodies, in order of the first. */
+  /** How often the same request was sent: the POSTs to each route with equal bodies, in order of the first. */
   submits(): Submit[]
 }
 
@@ -38,7 +38,7 @@ export type Submit = { path: string; at: number[]; requests: RecordedRequest[] }
 export class Jobs {
   readonly list: Job[] = []
 
-  /** A job that a submit begins; none is kept where the script ends the submit before the model. */
+  /** Starts a job; none is stored if the script ends the submit before the model. */
   begin(call: Call, name: string, ask: Json): Job {
     const making = call.behaviour.media ?? {}
     const rest = { polled: [], cancels: [], endedAt: undefined, state: 'queued' as const }
@@ -51,7 +51,7 @@ export class Jobs {
     return this.list.find((job) => job.id === name && job.key === key)
   }
 
-  /** Counts a poll; the job is queued, runs, and ends once it was asked about often enough. */
+  /** Counts a poll; the job is queued, runs, and ends after enough polls. */
   poll(job: Job, call: Call): JobState {
     if (failsFirst(call.behaviour)) return job.state
     job.polled.push(Date.now())
@@ -62,7 +62,7 @@ export class Jobs {
     return job.state
   }
 
-  /** False: the vendor will not, or it is too late. */
+  /** False: rejected, or too late. */
   cancel(job: Job, call: Call): boolean {
     if (failsFirst(call.behaviour)) return false
     job.cancels.push(Date.now())
@@ -83,7 +83,7 @@ function endOf({ moderated: isModerated, job }: Making): JobState {
   return job?.ends ?? 'done'
 }
 
-/** Bodies of forms are equal when they differ in nothing but their boundaries. */
+/** Bodies of forms are equal if they only differ in their boundaries. */
 export function submitsOf(requests: RecordedRequest[]): Submit[] {
   const submits = new Map<string, Submit>()
   for (const request of requests.filter(({ method }) => method === 'POST')) {
@@ -99,7 +99,7 @@ export function submitsOf(requests: RecordedRequest[]): Submit[] {
   return [...submits.values()]
 }
 
-/** A vendor with what media adds to it; it ends together with the place of its files. */
+/** Adds the media functions to a vendor, which is disposed together with its file origin. */
 export function mediaVendor(
   vendor: Vendor,
   { jobs = [], files, expire }: { jobs?: Job[]; files?: Vendor | undefined; expire?: () => void },

@@ -1,18 +1,18 @@
-// The place where vendors lay finished files: links on an origin of its own, which anyone may follow who has them.
+// Where vendors store finished files: links on a separate origin, open to anyone who has them.
 import { wholeOf, spoil, type MediaFile } from '../made/file.ts'
 import { id } from '../../delivery/plan.ts'
 import type { Answer } from '../../delivery/deliver.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Making, Vendor } from '../../vendor.ts'
 
-/** What a link names: what a download meets is `asked`, and `key` must stand in the link where it is said. */
+/** What a link names: a download runs `asked`, and `key`, if set, must be part of the link. */
 type StoredFile = { file: MediaFile; expired: boolean; key: string | undefined; making: Making }
 
 export type Links = {
   vendor: Vendor
-  /** A link to this file, spoiled, expired or with a key in it when the script says so. */
+  /** A link to this file; damaged, expired, or with a key, according to the script. */
   lay(file: MediaFile, making: Making | undefined, key: string): string
-  /** From now on the links that were given out are too old. */
+  /** Expires all links so far. */
   expire(): void
 }
 
@@ -46,7 +46,7 @@ export async function startLinks(): Promise<Links> {
   }
 }
 
-/** Read with GET only; what stores of objects say is XML. */
+/** Only GET; object stores answer errors in XML. */
 function answer(file: StoredFile | undefined, call: Call): Answer {
   if (call.method !== 'GET') return xmlError(405, 'MethodNotAllowed', 'The specified method is not allowed.')
   if (!file) return xmlError(404, 'BlobNotFound', 'The specified blob does not exist.')

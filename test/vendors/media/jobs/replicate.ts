@@ -1,8 +1,10 @@
 // Replicate on loopback: predictions of models by name or version, polls, cancel, files on another origin for an hour.
 //
-// Sources: replicate 1.4.0 (index.d.ts, lib/predictions.js: paths, `Prefer: wait`, the fields of a prediction); media.md 2.
-// Unknown, so only guessed: titles and words of its errors but `detail`, `title`, `status`; what a cancel answers that
-// comes too late (here the prediction as it is) or is not taken (here 500); whether unknown inputs are refused (they are
+// Sources: replicate 1.4.0 (index.d.ts, lib/predictions.js: paths, `Prefer: wait`, the fields of a prediction);
+// media.md 2.
+//
+// Unknown, so only guessed: titles and words of its errors except `detail`, `title`, `status`; the answer to a cancel
+// that is late (here the unchanged prediction) or rejected (here 500); whether unknown inputs are rejected (they are
 // here); that `wait` answers as soon as the script's first poll would.
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { id, parse } from '../../delivery/plan.ts'
@@ -103,7 +105,7 @@ const around = {
   stream: { kind: 'boolean' },
 } satisfies Record<string, Rule>
 
-/** A model tells its inputs: replicate 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
+/** A model lists its inputs: replicate 1.4.0, index.d.ts, `ModelVersion.openapi_schema`. */
 function describeModel({ id: slug, makes, version = 'hidden' }: ReplicateModel): Json {
   const [owner, name] = slug.split('/')
   const { fields = {} } = inputs[makes] as { fields?: Record<string, { kind: string }> }

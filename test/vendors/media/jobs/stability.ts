@@ -1,9 +1,11 @@
-// Stability AI on loopback: forms even without a file, the picture itself or JSON at once, creative upscaling as a job.
+// Stability AI on loopback: forms even without a file, the image itself or JSON at once, creative upscaling as a job.
 //
-// Sources: Stability's REST reference v2beta as published schemas show it (forms, `accept`, finish_reason, seed, 202 while
-// in progress; errors {id, name, errors}); media.md 2. Unknown, so only guessed: the words of its errors; whether unknown
-// fields are refused (they are here); the sizes of aspect ratios. In a behaviour `type` is an error's name: what the
-// moderation of prompts refuses is {status: 403, type: 'content_moderation'}; `media.moderated` filters what was made.
+// Sources: Stability's REST reference v2beta, from published schemas (forms, `accept`, finish_reason, seed, 202 while
+// in progress; errors {id, name, errors}); media.md 2.
+//
+// Unknown, so only guessed: the words of its errors; whether unknown fields are rejected (they are here); the sizes of
+// aspect ratios. In a behavior, `type` is an error's name: moderated prompts are {status: 403, type:
+// 'content_moderation'}; `media.moderated` filters the result.
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { id } from '../../delivery/plan.ts'
 import { check, type Fault, type Rule } from '../../rules.ts'
@@ -176,7 +178,7 @@ const faults: Record<Fault['kind'], string> = {
   unknown: 'is not a parameter of this route',
 }
 
-/** Pictures must be pictures, and texts no files. */
+/** Images must be images, and texts no files. */
 async function unfit(body: Json, rule: Rule): Promise<Fault | undefined> {
   for (const [name, value] of Object.entries(body)) {
     const expectsFile = rule.fields?.[name]?.kind === 'object'
@@ -200,7 +202,7 @@ async function sizeOf(body: Json, route: string): Promise<string> {
   return `${Math.round((side * across) / 64) * 64}x${Math.round((side * down) / 64) * 64}`
 }
 
-/** What moderation filters comes as a picture all the same, blurred, and says so beside it. */
+/** A moderated image still arrives, but blurred, with a note beside it. */
 async function finishedAnswer(making: Json, ask: Json, size: string, accept: string): Promise<Whole> {
   const format = (ask['output_format'] ?? 'png') as PictureFormat
   const file: MediaFile = spoil(

@@ -1,7 +1,8 @@
 // Kokoro-FastAPI on loopback: speech in OpenAI's shape, a list of voices, mixes of them. It takes no key.
 //
-// Sources: Kokoro-FastAPI, api/src/structures/schemas.py and routers/openai_compatible.py: fields that it does not know are
-// let pass. Unknown, so only guessed: the list of an unknown voice's fault.
+// Sources: Kokoro-FastAPI, api/src/structures/schemas.py and routers/openai_compatible.py: unknown fields are ignored.
+//
+// Unknown, so only guessed: the list in the error about an unknown voice.
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { parse } from '../../delivery/plan.ts'
 import { check, type Rule } from '../../rules.ts'

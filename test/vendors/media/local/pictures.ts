@@ -1,8 +1,10 @@
-// Two servers of one's own that draw, in OpenAI's shape: stable-diffusion.cpp answers base64, LocalAI a link on its own host.
+// Two local image servers in OpenAI's shape: stable-diffusion.cpp answers base64, LocalAI a link on its own host.
 //
-// Sources: stable-diffusion.cpp, examples/server/api.md and routes_openai.cpp (fields that it does not know are let pass; the
-// size is 512×512 unless asked for); LocalAI's documentation and issues ({error{code, message, type}}, links of
-// /generated-images/ on the host that was asked). Unknown, so only guessed: the words of LocalAI's faults; `usage`, left out.
+// Sources: stable-diffusion.cpp, examples/server/api.md and routes_openai.cpp (unknown fields are ignored; the default
+// size is 512×512); LocalAI's documentation and issues ({error{code, message, type}}, links of /generated-images/ on
+// the called host).
+//
+// Unknown, so only guessed: the words of LocalAI's errors; `usage`, left out.
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { id, parse } from '../../delivery/plan.ts'
 import { serve, type Call } from '../../server.ts'
@@ -14,7 +16,7 @@ import { bodyOf, isUpload, partsOf } from '../multipart.ts'
 
 export type DrawingOptions = { otherwise?: Behaviour; key?: string; models?: string[] }
 
-/** Its base URL is `<origin>/v1`. It takes no key and one model, whatever is asked for. */
+/** Its base URL is `<origin>/v1`. It takes no key and has one model under any name. */
 export async function stableDiffusionCppMedia({ otherwise }: DrawingOptions = {}): Promise<MediaVendor> {
   const vendor = await serve({
     key: '',
@@ -66,7 +68,7 @@ async function drawImages({ media }: Behaviour, body: Json, size: string, format
   )
 }
 
-/** Its base URL is `<origin>/v1`. `key`: it was started with one, else it asks for none. */
+/** Its base URL is `<origin>/v1`. `key`: it was started with one, else it requires none. */
 export async function localAIMedia(options: DrawingOptions = {}): Promise<MediaVendor> {
   const { otherwise, key = '', models = ['stablediffusion'] } = options
   const storedFiles = new Map<string, { file: MediaFile; asked: Behaviour | undefined }>()

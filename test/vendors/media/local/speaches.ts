@@ -1,7 +1,8 @@
-// speaches on loopback: transcripts, translations and speech in OpenAI's shape by models that are installed.
+// speaches on loopback: transcripts, translations, and speech in OpenAI's shape with installed models.
 //
-// Sources: speaches, src/speaches/routers/stt.py and speech.py (FastAPI: fields that it does not know are let pass).
-// Unknown, so only guessed: the words for a model that is not installed; what its list of models says beyond ids.
+// Sources: speaches, src/speaches/routers/stt.py and speech.py (FastAPI: unknown fields are ignored).
+//
+// Unknown, so only guessed: the words for a model that isn't installed; the contents of its model list beyond IDs.
 import type { Answer, Frame, Whole } from '../../delivery/deliver.ts'
 import { parse, tokens } from '../../delivery/plan.ts'
 import { entryOf } from '../../openai/openai.ts'
@@ -17,7 +18,7 @@ import { verbose } from '../openai/transcriptions.ts'
 
 const PIECE_BYTES = 4_096
 
-/** `key`: it was started with an API key; else it asks for none. */
+/** `key`: it was started with an API key; else it requires none. */
 export type SpeachesOptions = { hears?: string[]; speaks?: string[]; key?: string; otherwise?: Behaviour }
 
 /** Its base URL is `<origin>/v1`. */

@@ -1,6 +1,8 @@
-// whisper.cpp's server on loopback. It takes no key and no model, and does not mind fields that it does not know.
+// whisper.cpp's server on loopback. It takes no key and no model, and ignores unknown fields.
 //
-// Sources: whisper.cpp, examples/server/server.cpp and README.md. Unknown, so only guessed: some fields of verbose_json.
+// Sources: whisper.cpp, examples/server/server.cpp and README.md.
+//
+// Unknown, so only guessed: some fields of verbose_json.
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Behaviour } from '../../vendor.ts'

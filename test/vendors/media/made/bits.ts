@@ -1,4 +1,4 @@
-// Bits one after the other, as codecs write them.
+// Consecutive bits, as codecs write them.
 export class Bits {
   readonly #bytes: number[] = []
   #open = 0
@@ -38,7 +38,7 @@ export class Bits {
   }
 }
 
-/** A cyclic redundancy check of `width` bits, highest bit first, beginning with zero. */
+/** A cyclic redundancy check of `width` bits, highest bit first, starting with zero. */
 export function crc(bytes: Buffer, polynomial: number, width: 8 | 16 | 32): number {
   const top = 2 ** (width - 1)
   const mask = 2 ** width

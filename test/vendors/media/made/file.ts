@@ -1,4 +1,4 @@
-// A file as a vendor sends it, and the ways in which it comes spoiled.
+// A file as a vendor sends it, and the ways to damage it.
 import type { Whole } from '../../delivery/deliver.ts'
 import type { Damage } from '../../vendor.ts'
 
@@ -16,7 +16,7 @@ export function spoil(file: MediaFile, damage: Damage | undefined): MediaFile {
   return file
 }
 
-/** `pieceBytes`: sent while it is made, without a length. */
+/** `pieceBytes`: sent while it is generated, without a length. */
 export function wholeOf({ bytes, type }: MediaFile, pieceBytes?: number): Whole {
   return { status: 200, body: bytes, headers: { 'content-type': type }, pieceBytes }
 }

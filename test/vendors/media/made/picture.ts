@@ -1,4 +1,4 @@
-// True pictures of any size, each of one colour that follows from the words it was made of.
+// Valid images of any size, each with one color derived from its prompt.
 import { createHash } from 'node:crypto'
 import sharp from 'sharp'
 import type { MediaFile } from './file.ts'
@@ -6,7 +6,7 @@ import type { MediaFile } from './file.ts'
 export type PictureFormat = 'png' | 'jpeg' | 'webp'
 export type Size = { width: number; height: number }
 
-/** `size`: `WxH`. `transparent`: clear all over; not for JPEG. */
+/** `size`: `WxH`. `transparent`: fully transparent; not for JPEG. */
 export async function picture(
   size: string,
   {
@@ -27,14 +27,14 @@ export function sizeOf(size: string): Size {
   return { width, height }
 }
 
-/** The format that the first bytes tell. */
+/** Detects the format by the first bytes. */
 export function formatOf(bytes: Buffer): PictureFormat | undefined {
   if (bytes.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n') return 'png'
   if (bytes.subarray(0, 3).toString('latin1') === '\xff\xd8\xff') return 'jpeg'
   return bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP' ? 'webp' : undefined
 }
 
-/** What a picture that came in shows; undefined when it is none. */
+/** Measures a received image; undefined if it isn't one. */
 export async function measure(bytes: Buffer): Promise<(Size & { alpha: boolean }) | undefined> {
   if (formatOf(bytes) === undefined) return undefined
   try {

@@ -1,10 +1,10 @@
-// True sound of any length: a quiet tone where samples are written as they are (WAV, PCM, µ-law is silence), silence in codecs.
+// Valid audio of any length: a quiet tone for raw samples (WAV, PCM; µ-law is silence), silence in codecs.
 import { Bits, crc } from './bits.ts'
 import type { MediaFile } from './file.ts'
 
 export type SoundFormat = 'wav' | 'pcm' | 'mp3' | 'opus' | 'aac' | 'flac'
 
-/** `rate`: samples a second of WAV and PCM (16 bit, mono); the others have their own. */
+/** `rate`: samples per second of WAV and PCM (16 bit, mono); the others have a fixed rate. */
 export function sound(seconds: number, format: SoundFormat, rate = 24_000): MediaFile {
   if (format === 'wav') return { bytes: wav(seconds, rate), type: 'audio/wav' }
   if (format === 'pcm') return { bytes: pcm(seconds, rate), type: 'audio/pcm' }
@@ -45,14 +45,14 @@ export function wav(seconds: number, rate = 24_000): Buffer {
   return Buffer.concat([head, samples])
 }
 
-/** MPEG 1 layer III, 64 kbit/s, 48 kHz, mono: frames of 192 bytes and 24 ms in which nothing is coded. */
+/** MPEG 1 layer III, 64 kbit/s, 48 kHz, mono: empty frames of 192 bytes and 24 ms. */
 function mp3(seconds: number): Buffer {
   const frame = Buffer.alloc(192)
   frame.set([0xff, 0xfb, 0x54, 0xc4])
   return repeatFrame(frame, seconds / 0.024)
 }
 
-/** ADTS with AAC-LC, 48 kHz, mono: frames of 1,024 samples that hold silence. */
+/** ADTS with AAC-LC, 48 kHz, mono: frames of 1,024 samples of silence. */
 function aac(seconds: number): Buffer {
   const silence = Buffer.from([0x00, 0xc8, 0x00, 0x80, 0x23, 0x80])
   const head = new Bits()
@@ -72,7 +72,7 @@ function repeatFrame(frame: Buffer, times: number): Buffer {
   return Buffer.concat(Array.from({ length: Math.max(1, Math.round(times)) }, () => frame))
 }
 
-/** Ogg with Opus (RFC 7845): packets of 20 ms of silence, up to a second of them in a page. */
+/** Ogg with Opus (RFC 7845): packets of 20 ms of silence, up to a second of them per page. */
 function opus(seconds: number): Buffer {
   const packets = Math.max(1, Math.round(seconds * 50))
   const head = Buffer.from('OpusHead\x01\x01\0\0\x80\xbb\0\0\0\0\0', 'latin1')
@@ -87,7 +87,7 @@ function opus(seconds: number): Buffer {
   return Buffer.concat(pages)
 }
 
-/** `flags`: 2 begins a stream, 4 ends it. */
+/** `flags`: 2 starts a stream, 4 ends it. */
 function page(packets: Buffer[], number: number, granule: number, flags: number): Buffer {
   const head = Buffer.alloc(27)
   head.write('OggS', 0)
@@ -104,7 +104,7 @@ function page(packets: Buffer[], number: number, granule: number, flags: number)
 const FLAC_RATE = 24_000
 const FLAC_BLOCK = 4_096
 
-/** FLAC (RFC 9639), 24 kHz, 16 bit, mono: blocks of 4,096 samples, each the same. */
+/** FLAC (RFC 9639), 24 kHz, 16 bit, mono: equal blocks of 4,096 samples. */
 function flac(seconds: number): Buffer {
   const samples = Math.max(16, Math.round(seconds * FLAC_RATE))
   const info = new Bits()
@@ -130,7 +130,7 @@ function flacFrame(number: number, samples: number): Buffer {
   return Buffer.concat([header, new Bits().put(crc(header, 0x8005, 16), 16).bytes()])
 }
 
-/** How files begin, in hexadecimal. */
+/** First bytes of the formats, in hexadecimal. */
 const heads: [format: string, magic: RegExp][] = [
   ['wav', /^52494646.{8}57415645/],
   ['flac', /^664c6143/],
@@ -141,13 +141,13 @@ const heads: [format: string, magic: RegExp][] = [
   ['mp3', /^494433|^ff[ef]/],
 ]
 
-/** The kind of sound that the first bytes tell; undefined when they are none. */
+/** Detects the audio format by its first bytes. */
 export function soundIn(bytes: Buffer): string | undefined {
   const start = bytes.toString('hex', 0, 12)
   return heads.find(([, magic]) => magic.test(start))?.[0]
 }
 
-/** The length of a sound that came in: of WAV by its head, of what this file makes as MP3 by its frames, else a guess. */
+/** The length of received audio: WAV by its header, our own MP3 by its frames, else an estimate. */
 export function secondsOf(bytes: Buffer): number {
   const kind = soundIn(bytes)
   if (kind === 'wav') return (bytes.length - 44) / Math.max(1, bytes.readUInt32LE(28))

@@ -1,4 +1,4 @@
-// What a model hears in a sound: the scripted words, spread evenly over its length, and the ways to write them down.
+// A model's transcript: the scripted words, spread evenly over the audio's length, and the ways to write them.
 import type { Making } from '../../vendor.ts'
 import { secondsOf } from './sound.ts'
 

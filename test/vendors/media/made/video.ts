@@ -1,4 +1,5 @@
-// True MP4 files of any size and length: H.264 pictures of plain grey, 24 a second, without sound (ISO/IEC 14496-10, -12, -14).
+// Valid MP4 files of any size and length: plain gray H.264 pictures, 24 per second, without audio (ISO/IEC 14496-10,
+// -12, -14).
 import { Bits } from './bits.ts'
 import type { MediaFile } from './file.ts'
 import { sizeOf } from './picture.ts'
@@ -8,7 +9,7 @@ const FRAMES_A_SECOND = 24
 const FRAME_UNITS = 512
 const CLOCK = FRAMES_A_SECOND * FRAME_UNITS
 
-/** The index stands behind the pictures, so a file that was cut has none. */
+/** The index follows the pictures, so a truncated file has none. */
 export function video(size: string, seconds: number): MediaFile {
   const { width, height } = sizeOf(size)
   const across = Math.ceil(width / 16)
@@ -25,7 +26,7 @@ export function video(size: string, seconds: number): MediaFile {
   return { bytes: Buffer.concat([head, data, index]), type: 'video/mp4' }
 }
 
-/** Constrained baseline; what the blocks of 16×16 have too much is cropped. */
+/** Constrained baseline; excess of the 16×16 blocks is cropped. */
 function sequence(width: number, height: number): Bits {
   const across = Math.ceil(width / 16)
   const down = Math.ceil(height / 16)
@@ -53,14 +54,14 @@ function pictureParameters(): Bits {
   return new Bits().ue(0).ue(0).put(0, 2).ue(0).ue(0).ue(0).put(0, 3).ue(0).ue(0).ue(0).put(0, 3).stop()
 }
 
-/** Every block: predicted flat (Intra 16×16 DC), nothing left over; so all of it is the middle grey. */
+/** Every block is predicted flat (Intra 16×16 DC) without residue, so all of it is middle gray. */
 function wholePicture(blocks: number): Bits {
   const bits = new Bits().ue(0).ue(7).ue(0).put(0, 4).ue(0).put(0, 2).ue(0)
   for (let n = 0; n < blocks; n++) bits.ue(3).ue(0).ue(0).put(1, 1)
   return bits.stop()
 }
 
-/** Every block skipped: the picture before once more. */
+/** Every block is skipped: repeats the previous picture. */
 function samePicture(blocks: number, number: number): Bits {
   return new Bits()
     .ue(0)
@@ -73,7 +74,7 @@ function samePicture(blocks: number, number: number): Bits {
     .stop()
 }
 
-/** With a 3 put in wherever the bytes would look like the start of a unit. */
+/** Inserts a 3 wherever the bytes would look like the start of a unit. */
 function nal(kind: number, bits: Bits): Buffer {
   const bytes = [kind]
   let zeros = 0

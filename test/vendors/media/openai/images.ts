@@ -24,7 +24,7 @@ export async function generate(call: Call, shop: Shop): Promise<Answer> {
   return fault ? problem(faultError(fault)) : await answer(call, shop, body, [])
 }
 
-/** References to pictures as JSON are not played. */
+/** Image references in JSON aren't played. */
 export async function change(call: Call, shop: Shop): Promise<Answer> {
   const parts = partsOf(call.request)
   if (typeof parts === 'string') return unsupportedType(call)
@@ -164,7 +164,7 @@ async function whole(call: Call, { links }: Shop, imageRequest: PictureRequest):
   }
 }
 
-/** Of several pictures at once the order of events is not known: here one after the other. */
+/** For several images the order of events is unknown: here one after the other. */
 async function stream(call: Call, imageRequest: PictureRequest): Promise<Answer> {
   const { body, size, format, inputs } = imageRequest
   const family = inputs.length > 0 ? 'image_edit' : 'image_generation'
@@ -193,7 +193,7 @@ async function stream(call: Call, imageRequest: PictureRequest): Promise<Answer>
   return { format: 'sse', frames, opening: 0, closing: 1, failure: brokenOff }
 }
 
-/** As `error` events of other streams; the words of this one are not known. */
+/** Like `error` events of other streams; the words of this one are unknown. */
 function brokenOff({ status = 500, type, code, message = 'The server had an error.' }: Json): Frame[] {
   const kind = type ?? (status >= 500 ? 'image_generation_server_error' : 'image_generation_user_error')
   return [{ event: 'error', data: { type: 'error', error: { type: kind, code: code ?? null, message, param: null } } }]
@@ -212,7 +212,7 @@ function qualityOf(body: Json): string {
   return !body['quality'] || body['quality'] === 'auto' ? 'high' : body['quality']
 }
 
-/** Tokens of a square, by quality; pictures that came in count 194 each, which is a guess. */
+/** Tokens of a square, by quality; input images count 194 each, which is a guess. */
 const tokens: Record<string, number> = { low: 272, medium: 1_056, high: 4_160, xhigh: 6_240, max: 8_320 }
 
 function usageOf({ behaviour }: Call, { body, inputs }: PictureRequest, count: number, isDetailed: boolean): Json {

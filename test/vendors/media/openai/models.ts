@@ -1,20 +1,22 @@
-// The models of pictures, sound and video of the loopback OpenAI.
+// The image, audio, and video models of the loopback OpenAI.
 
 export type ImageModel = {
   id: string
   makes: 'image'
-  /** `any`: multiples of 16, between 1:3 and 3:1, at most 3840×2160. */
+  /** `any`: multiples of 16, between 1:3 and 3:1, up to 3840×2160. */
   sizes: string[] | 'any'
   qualities: string[]
-  /** Of `n`; default 10. */
+  /** Limit of `n`; default 10. */
   most?: number
-  /** As dall-e was: links or base64 as asked, without usage. OpenAI retired it in May 2026; others still speak so. */
+  /**
+   * Like dall-e: links or base64 as requested, without usage. OpenAI retired it in May 2026, but others still speak it.
+   */
   legacy?: true
 }
 
-/** `tokens`: billed by tokens, streams, and answers JSON only; else by seconds. `diarizes`: it tells speakers apart. */
+/** `tokens`: billed by tokens, streams, and answers JSON only; else by seconds. `diarizes`: distinguishes speakers. */
 export type HearingModel = { id: string; makes: 'transcription'; tokens?: true; diarizes?: true }
-/** `streams`: takes `stream_format: sse` and instructions. */
+/** `streams`: accepts `stream_format: sse` and instructions. */
 export type SpeakingModel = { id: string; makes: 'speech'; streams?: true }
 export type FilmModel = { id: string; makes: 'video' }
 export type MediaModel = ImageModel | HearingModel | SpeakingModel | FilmModel

@@ -1,11 +1,13 @@
-// OpenAI's pictures, sound and video on loopback, beside all else that the loopback OpenAI answers.
+// OpenAI's images, audio, and video on loopback, in addition to the loopback OpenAI.
 //
 // Sources: openai 7.55.0 types (images, audio, videos); openai-openapi f85dbe2 (speech.audio.*, VideoResource); issue
-// trackers for 413, `moderation_blocked` and mime types. Unknown, so not played or only guessed:
-// - the words and codes for most limits of a model (size, quality, n, compression, fidelity, expired or unready videos);
-// - the order of events for several pictures in one stream; how a media stream tells of an error; tokens of pictures that
-//   come in; the tokens of sound; the status of a speech or transcript that moderation refuses (none is scripted here);
-// - edits as JSON, variations (retired), custom voices, remixes, edits, extensions and characters of videos: 404.
+// trackers for 413, `moderation_blocked`, and mime types.
+//
+// Unknown, so not played or only guessed:
+// - the words and codes for most limits of a model (size, quality, n, compression, fidelity, expired or unready videos)
+// - the order of events for several images in one stream; how a media stream reports an error; tokens of input images;
+//   the tokens of audio; the status of moderated speech or transcripts (none is scripted here)
+// - edits as JSON, variations (retired), custom voices, remixes, edits, extensions, and characters of videos: 404
 import type { Answer } from '../../delivery/deliver.ts'
 import { entryOf, OpenAI, openAIManners, openAIModels } from '../../openai/openai.ts'
 import { serve, type Call } from '../../server.ts'
@@ -19,7 +21,7 @@ import { speak } from './speech.ts'
 import { transcribe, translate } from './transcriptions.ts'
 import { Videos } from './videos.ts'
 
-/** Its base URL is `<origin>/v1`. Links of dall-e-3 lie at `files`; videos at the vendor itself. */
+/** Its base URL is `<origin>/v1`. Links of dall-e-3 are at `files`; videos at the vendor itself. */
 export async function openaiMedia(options: Options<MediaModel> = {}): Promise<MediaVendor> {
   const { models = mediaModels, otherwise, key = 'sk-loopback-openai', keys } = options
   const links = await startLinks()

@@ -1,4 +1,4 @@
-// POST /v1/audio/speech: bytes as they are made, or events.
+// POST /v1/audio/speech: bytes while they are generated, or events.
 import type { Answer, Frame } from '../../delivery/deliver.ts'
 import { parse, weigh } from '../../delivery/plan.ts'
 import { problem } from '../../openai/errors.ts'

@@ -1,4 +1,4 @@
-// POST /v1/audio/transcriptions and /v1/audio/translations, also for those who speak as OpenAI does.
+// POST /v1/audio/transcriptions and /v1/audio/translations, also for servers of OpenAI's shape.
 import type { Answer, Frame, Whole } from '../../delivery/deliver.ts'
 import { id, tokens, weigh } from '../../delivery/plan.ts'
 import { problem } from '../../openai/errors.ts'
@@ -49,7 +49,7 @@ export function transcribe(call: Call, models: HearingModel[], rule: Rule): Answ
 
 const extensions = /\.(flac|m4a|mp3|mp4|mpeg|mpga|oga|ogg|wav|webm)$/i
 
-/** The name must tell a kind that it knows, and the bytes must be sound. */
+/** The file name must have a known extension, and the bytes must be audio. */
 export function unheard(filename: string, bytes: Buffer): OpenAIError | undefined {
   if (!extensions.test(filename)) {
     const formats = "['flac', 'm4a', 'mp3', 'mp4', 'mpeg', 'mpga', 'oga', 'ogg', 'wav', 'webm']"
@@ -180,7 +180,7 @@ function stream(call: Call, body: Json, model: HearingModel, transcript: Transcr
   return { format: 'sse', frames, opening: 0, closing: 1, failure: brokenFrames }
 }
 
-/** Ten tokens a second of sound, which is a guess. */
+/** Ten tokens per second of audio, which is a guess. */
 function usageOf({ behaviour }: Call, body: Json, model: HearingModel, { seconds, text }: Transcript): Json {
   if (!model.tokens) return { type: 'duration', seconds: Math.ceil(seconds) }
   const prompt = weigh(body['prompt'])

@@ -1,4 +1,4 @@
-// /v1/videos: a job by a form or JSON, polls, the file at the vendor itself, removal after the end, the list.
+// /v1/videos: a job by a form or JSON, polls, the file at the vendor itself, deletion after the end, the list.
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { id, parse } from '../../delivery/plan.ts'
 import { problem } from '../../openai/errors.ts'
@@ -96,7 +96,7 @@ function bodyIn(call: Call): Json | undefined {
   return typeof parts === 'string' ? undefined : bodyOf(parts, video)
 }
 
-/** A picture to begin with must be as large as the video. As JSON it is an address or a file's id, which is let pass. */
+/** A start image must be as large as the video. In JSON it is a URL or a file ID, which isn't checked. */
 async function reference({ input_reference: inputReference, size }: Json): Promise<OpenAIError | undefined> {
   if (inputReference === undefined) return undefined
   const wrong = (message: string): OpenAIError => ({ status: 400, message, param: 'input_reference' })

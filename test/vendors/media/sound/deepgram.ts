@@ -1,9 +1,11 @@
-// Deepgram on loopback: speech streamed as it is made, transcripts of a raw body or an address.
+// Deepgram on loopback: speech streamed while it is generated, transcripts of a raw body or a URL.
 //
-// Sources: @deepgram/sdk 5.13.0 (query fields, encodings, ErrorResponseLegacyError, ListenV1Response); @ai-sdk/deepgram (a
-// transcript as it was answered, which encodings have which containers and rates); media.md 2. Unknown, so only guessed:
-// the words of errors and some codes; whether unknown parameters are refused (they are here); the status of a text that is
-// too long (413 here); what it says of a file that is no sound; headers of an answer but `dg-request-id`.
+// Sources: @deepgram/sdk 5.13.0 (query fields, encodings, ErrorResponseLegacyError, ListenV1Response); @ai-sdk/deepgram
+// (a recorded transcript, containers and rates per encoding); media.md 2.
+//
+// Unknown, so only guessed: the words of errors and some codes; whether unknown parameters are rejected (they are
+// here); the status of a text that is too long (413 here); the answer to a file that isn't audio; response headers
+// except `dg-request-id`.
 import { createHash, randomUUID } from 'node:crypto'
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { parse } from '../../delivery/plan.ts'
@@ -57,7 +59,7 @@ const listening = `${both} ${understanding} ${writing} ${rest}`.split(' ')
 
 function answer(call: Call, keys: string[]): Answer {
   const { method, path, request } = call
-  // It takes no key, and looks at none.
+  // It neither takes nor checks a key.
   if (method === 'GET' && path === '/v1/models') return { status: 200, body: models() }
   const apiKey = /^(?:Token|Bearer) (.+)$/i.exec(request.headers.authorization ?? '')?.[1]
   if (apiKey === undefined || !keys.includes(apiKey)) return refusals.key()
@@ -67,7 +69,7 @@ function answer(call: Call, keys: string[]): Answer {
   return problem(404, 'NOT_FOUND', 'The requested resource was not found.')
 }
 
-/** As its page on model metadata shows them; what stands in `tags` is a guess. */
+/** As on its page about model metadata; the contents of `tags` are a guess. */
 function models(): Json {
   const versionFields = { version: '2025-04-07.0', uuid: randomUUID() }
   return {
@@ -96,7 +98,7 @@ function refusedQuery(query: URLSearchParams, knownNames: string[]): Whole | und
   return odd === undefined ? undefined : problem(400, 'Bad Request', `Failed to deserialize query parameters: ${odd}`)
 }
 
-/** The rates of each encoding, the first is the default; no list: it has its own and takes none. */
+/** The rates of each encoding, the default first; no list: a fixed rate. */
 const encodings: Record<string, { rates?: number[]; containers: string[] }> = {
   linear16: { rates: [24_000, 8_000, 16_000, 32_000, 48_000], containers: ['wav', 'none'] },
   mulaw: { rates: [8_000, 16_000], containers: ['wav', 'none'] },

@@ -1,9 +1,11 @@
-// ElevenLabs on loopback: speech whole, streamed and with times, voices of both versions, speech to text.
+// ElevenLabs on loopback: speech whole, streamed, and with timestamps, voices of both versions, speech to text.
 //
-// Sources: @elevenlabs/elevenlabs-js 2.73.0 (raw shapes, output formats, fields of the form, ValidationError); @ai-sdk/
-// elevenlabs (a transcript as it was answered); media.md 2 (`detail{status, message}`, 401 also for spent quota). Unknown,
-// so only guessed: the words and some statuses of errors; whether unknown fields are refused (they are here); which formats
-// a plan has (all); the characters that a model takes (5,000 here); what `timestamps_granularity: none` leaves of words.
+// Sources: @elevenlabs/elevenlabs-js 2.73.0 (raw shapes, output formats, fields of the form, ValidationError);
+// @ai-sdk/elevenlabs (a recorded transcript); media.md 2 (`detail{status, message}`, 401 also for spent quota).
+//
+// Unknown, so only guessed: the words and some statuses of errors; whether unknown fields are rejected (they are here);
+// the formats of a plan (all); the character limit of a model (5,000 here); the effect of `timestamps_granularity:
+// none` on words.
 import type { Answer, Frame, Whole } from '../../delivery/deliver.ts'
 import { id, parse } from '../../delivery/plan.ts'
 import { check, type Fault, type Rule } from '../../rules.ts'
@@ -241,7 +243,7 @@ function listen(call: Call): Answer {
   }
 }
 
-/** Words with the blanks between them, which are words of their own. */
+/** The words, and the spaces between them as separate words. */
 function wordsOf({ segments }: Transcript, { timestamps_granularity: times = 'word', diarize }: Json): Json[] {
   const all = segments.flatMap((segment) => segment.words.map((word) => ({ ...word, speaker: segment.speaker })))
   const shownWord = (word: string, type: string, start: number, end: number, speaker: string): Json => ({

@@ -1,8 +1,10 @@
-// Groq on loopback: transcripts in OpenAI's shape, of a file or an address.
+// Groq on loopback: transcripts in OpenAI's shape, of a file or a URL.
 //
-// Sources: @ai-sdk/groq 4.0.84 (fields of the form, `x_groq`, text that begins with a blank); console.groq.com/docs/
-// speech-to-text (two models, translation by one); issue trackers (413 `request_too_large`); media.md 2. Unknown, so only
-// guessed: the words of its errors; whether unknown fields are refused (they are here).
+// Sources: @ai-sdk/groq 4.0.84 (fields of the form, `x_groq`, text that starts with a space);
+// console.groq.com/docs/speech-to-text (two models, translation by one); issue trackers (413 `request_too_large`);
+// media.md 2.
+//
+// Unknown, so only guessed: the words of its errors; whether unknown fields are rejected (they are here).
 import type { Answer, Whole } from '../../delivery/deliver.ts'
 import { id } from '../../delivery/plan.ts'
 import { errorOf, problem, refusals, messageFor } from '../../openai/errors.ts'
@@ -40,7 +42,9 @@ const translation: Rule = {
   closed: true,
 }
 
-/** Its base URL is `<origin>/openai/v1`. `models`: its names, the first one translates. `paid`: takes 100 MB, else 25. */
+/**
+ * Its base URL is `<origin>/openai/v1`. `models`: its names, the first one translates. `paid`: accepts 100 MB, else 25.
+ */
 export async function groqMedia(options: Options<string> & { paid?: boolean } = {}): Promise<MediaVendor> {
   const {
     models = ['whisper-large-v3', 'whisper-large-v3-turbo'],
