@@ -1,4 +1,4 @@
-// OpenAI on loopback: chat completions, models, embeddings; responses are in openai-responses.ts.
+// OpenAI on loopback: chat completions, models, embeddings; responses are in responses.ts.
 //
 // Sources: compat.md 2.1-2.5; openai 7.55.0 types (obfuscation, shutdown_date); issue trackers for the wording of
 // unknown and unsupported parameters.

@@ -6,7 +6,7 @@
 //
 // Unknown, so not played or only guessed:
 // - tools that OpenAI runs itself (web search, code, files, images, MCP): accepted, never used (their references are
-//   read, see openai-store.ts); background, prompts by ID, compaction, steering, websockets
+//   read, see store.ts); background, prompts by ID, compaction, steering, websockets
 // - that a reasoning item must be followed by its result
 // - whether a stream breaks with `error`, with `response.failed`, or both (here: `response.failed`, or as scripted)
 import type { Answer, Frame, Whole } from '../delivery/deliver.ts'
