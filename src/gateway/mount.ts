@@ -45,7 +45,6 @@ export interface GatewayMount {
   /** The gateway writes the request ID and all other headers itself. */
   ownHead: true
   handle(incoming: IncomingMessage, response: Reply, requestId: Id): void
-  /** For requests that never reach the gateway. */
   refusal(why: Refusal, requestId: Id): ErrorAnswer
   interrupt(why: Refusal): void
   fast?: { paths: readonly string[]; handle(incoming: WholeRequest, reply: Reply, requestId: Id): void }

@@ -27,11 +27,9 @@ export interface CallHandler {
   readonly startedAt: number
   /** False: tokens are only counted; nothing is generated or charged. */
   readonly metered: boolean
-  /** The answer is shown piece by piece. */
   readonly streaming: boolean
   /** Null: unknown, or only one endpoint could cache its prompt. */
   readonly conversation: string | null
-  /** The caller no longer needs the answer. */
   readonly gone: boolean
   asked(): RequestFacts
   /** Null: the client's own bytes are sent. Refuses what the offer can't serve at all. */
@@ -39,7 +37,6 @@ export interface CallHandler {
   inputBound(attempt: Attempt): number
   /** A rougher bound that is cheaper to compute. */
   roughInputBound?(attempt: Attempt): number | null
-  /** Refuses requests without a bound. */
   worstCase(attempt: Attempt, inputTokens: number): WorstCase
   guessInput(): number
   /** `limit`: the output tokens covered by the reservation. */
@@ -67,7 +64,6 @@ export interface AttemptOwner {
   begin(attempt: Attempt, contentType: string, length: number | null, provider: IncomingHttpHeaders): void
   /** `isFinal`: the request may have been executed and is billed, so no other candidate is tried. */
   failed(attempt: Attempt, fault: UpstreamFault, isFinal?: boolean): void
-  /** Null if the log needs its own entry. */
   logInRecord(attempt: Attempt): AnsweredRequest | null
   ended(attempt: Attempt, reading: Reading, fault: UpstreamFault | null): void
 }
@@ -124,7 +120,7 @@ export class Attempt implements AttemptListener {
     return this.#settled
   }
 
-  /** Throws immediate refusals; later ones go to `refused`. */
+  /** Throws immediate refusals; later ones go to `onRefused`. */
   start(onRefused: (error: unknown) => void): void {
     const metering = this.#metering
     if (metering === null || !metering.guarded) return this.#send(null)
@@ -224,7 +220,6 @@ export class Attempt implements AttemptListener {
     this.failed(WITHDRAWN)
   }
 
-  /** Bills the output so far. Returns its cost, or null if unknown. */
   leave(): Nano | null {
     this.#over = true
     const answer = this.#answer
@@ -234,7 +229,6 @@ export class Attempt implements AttemptListener {
     return this.#settle(reading, 'cancelled', this.#beganAt, characters)
   }
 
-  /** `firstByteAt` 0: before its answer started. */
   #settle(
     reading: Reading,
     status: 'succeeded' | 'failed' | 'cancelled',

@@ -99,7 +99,6 @@ export class Call implements AttemptOwner {
       rival.start((error) => this.#refused(rival, error))
     } catch (error) {
       this.#rival = null
-      // A failed second attempt doesn't affect the first.
       if (!(error instanceof Refusal))
         handler.gateway.engine.log.error({ error }, 'a hedged request to a second provider failed')
     }

@@ -37,7 +37,6 @@ export interface EmbedResult {
   vectors: Float32Array[]
 }
 
-/** Embeds texts with a model, metered. Refuses like `completeTurn`. */
 export type Embed = (
   principal: Principal,
   model: string,

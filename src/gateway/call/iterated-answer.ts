@@ -49,7 +49,6 @@ export class IteratedAnswer implements AnswerInProgress {
     this.#abort.abort()
   }
 
-  /** Reads up to the first content. */
   async open(chunks: AsyncIterable<Chunk>): Promise<void> {
     this.#source = chunks[Symbol.asyncIterator]()
     try {
@@ -107,7 +106,6 @@ export class IteratedAnswer implements AnswerInProgress {
     }
   }
 
-  /** Null: the answer continues. */
   #faultIn(chunk: Chunk | null): UpstreamFault | null {
     if (this.#withdrawn) return WITHDRAWN
     return chunk === null ? BROKEN_OFF : this.#meter.add(chunk)

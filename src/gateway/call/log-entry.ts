@@ -6,7 +6,6 @@ import type { Attempt, CallHandler } from './attempt.ts'
 export interface Past {
   attempt: Attempt
   outcome: Exclude<ProviderAttempt['outcome'], 'answered'>
-  /** The fault, without secrets, or the refusal; null: none. */
   why: unknown
   at: number
 }

@@ -39,7 +39,6 @@ export class ModelRequest {
   readonly metered: boolean
   readonly model: string
   readonly streaming: boolean
-  /** The answer is a stream of events: text, or images and audio. */
   readonly answersEvents: boolean
   readonly place: { start: number; end: number } | null
   /** OpenAI's shape only reports usage on request, so the gateway requests it for the client. */
@@ -71,7 +70,6 @@ export class ModelRequest {
     this.usageEdit = this.streaming && format.usageOption ? askForUsage(body) : null
   }
 
-  /** Passes at least one candidate, or refuses. */
   candidates(then: (candidates: readonly Candidate[]) => void): void {
     const { request } = this
     const { directory } = request.gateway
@@ -208,7 +206,6 @@ export class ModelRequest {
     return {
       format: formatOf(offer),
       id,
-      // With several models, the answer names the one that served.
       model: this.#demands === null ? requestedName : offer.slug,
       created: Math.floor(Date.now() / 1000),
       provider: offer.endpoint.slug,

@@ -23,7 +23,6 @@ export interface PreviewRequest {
   /** Tried in order; suffixes as in compat-c. */
   models: readonly string[]
   shape: Shape
-  /** Preferences as in compat-c's `provider`. */
   provider: unknown
   parameters: readonly string[]
   maxTokens: number | null
@@ -118,7 +117,6 @@ function whyUnpaid(
 ): Extract<Exclusion, 'unpriced' | 'unaffordable'> | null {
   if (spare === null) return null
   if (offer.pricing === null) return 'unpriced'
-  // Its cost depends on the request.
   if (isMediaOffer(offer)) return null
   const { least } = amountsOf(offer, offer.pricing, { inputTokens: inputTokens ?? 0, maxTokens, n: 1 })
   return least > spare ? 'unaffordable' : null

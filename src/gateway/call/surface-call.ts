@@ -43,7 +43,6 @@ const PICTURE: Chunk = { type: 'image', source: { kind: 'base64', media_type: 'i
 const NOTHING_LOST = (): null => null
 const UNCOUNTED: ReadonlySet<number> = new Set([404, 405, 501])
 
-/** Answers with the provider's bytes as they arrive, or rewritten. */
 export class SurfaceCall implements CallHandler {
   readonly request: GatewayRequest
   readonly #modelRequest: ModelRequest
@@ -293,7 +292,6 @@ export class SurfaceCall implements CallHandler {
     this.request.response.destroy()
   }
 
-  /** The client's stream is still open for a last frame. */
   ended(attempt: Attempt, reading: Reading, why: UpstreamFault | null): void {
     const { request } = this
     const { surface, response } = request

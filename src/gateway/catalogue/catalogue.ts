@@ -13,7 +13,6 @@ export interface Snapshot {
   models: CatalogueModel[]
 }
 
-/** Immutable: replaced as a whole. */
 export interface Catalogue extends Snapshot {
   find(slug: string): CatalogueModel | undefined
   byProvider: ReadonlyMap<string, readonly CatalogueModel[]>

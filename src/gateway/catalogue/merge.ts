@@ -61,7 +61,6 @@ function withLongWrites(newer: Pricing, older: Pricing | null): Pricing {
   }
 }
 
-/** An unknown slug becomes a new model. */
 export function override({ sources, models }: Snapshot, overrides: readonly Override[]): Snapshot {
   if (overrides.length === 0) return { sources, models }
   const unmatched = new Map(overrides.map((one) => [one.slug, one]))

@@ -48,7 +48,6 @@ export interface Variant extends Partial<Prices> {
 export interface Pricing extends Prices {
   /** The unit of `audio_input` and `audio_output`; present if one of them is. */
   audio_unit?: 'token' | 'second'
-  /** The tiers, by ascending threshold. */
   tiers?: Tier[]
   /** The first match applies. */
   variants?: Variant[]

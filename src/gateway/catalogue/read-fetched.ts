@@ -147,7 +147,6 @@ const theirModel = z.object({
 })
 type TheirModel = z.output<typeof theirModel>
 
-/** Their provider names, mapped to ours. */
 const providers: Readonly<Record<string, string>> = {
   anthropic: 'anthropic',
   openai: 'openai',

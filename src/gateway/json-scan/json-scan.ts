@@ -3,7 +3,6 @@ import { wasm } from './scan.wasm.ts'
 /** A word to scan for. Its 14 bits are chosen by the caller and returned in `Scan.seen`. */
 export interface Word {
   name?: number
-  /** Bits for a whole string value. */
   value?: number
   /** A name whose contents are the user's own data, in which no word counts; `within`: except at the top level. */
   data?: true | 'within'

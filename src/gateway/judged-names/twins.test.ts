@@ -8,7 +8,7 @@ import { scanBody } from '../scan-body.ts'
 import { judgedNames, ownData, ownNames } from './judged-names.ts'
 import { refuseTwins, twinOf } from './twins.ts'
 
-/** Returns the field that a body is refused for, or null. `scanned`: through the scan, as for most bodies. */
+/** Returns the field that a body is refused for, or null. `isScanned`: through the scan, as for most bodies. */
 function refusedField(text: string, isScanned: boolean): string | null {
   try {
     refuseTwins(readBody(Buffer.from(text), isScanned ? scanBody : null))

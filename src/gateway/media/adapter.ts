@@ -5,7 +5,6 @@ export type { SoundFormat } from '#infra/media/facts.ts'
 
 export type { MediaKind } from '../catalogue/media.ts'
 
-/** Already downloaded, inspected, and limited. */
 export interface MediaInput extends MediaFacts {
   /** The file's name in a vendor's form, with the extension of its content. */
   name: string
@@ -20,7 +19,6 @@ export interface PixelSize {
 
 interface AnyRequest {
   model: string
-  /** Sent to the vendor unchanged. */
   providerOptions: Readonly<Record<string, unknown>>
 }
 
@@ -107,7 +105,6 @@ export interface MadeSound {
   format: SoundFormat
   sampleRate: number | null
   bytes: AsyncIterable<Uint8Array>
-  /** Known after `bytes` have ended. */
   units(): MediaUnits
 }
 
@@ -159,10 +156,8 @@ export type MediaFaultKind =
 export class MediaFault extends Error {
   override name = 'MediaFault'
   readonly kind: MediaFaultKind
-  /** True if the vendor may have processed the request. */
   readonly sent: boolean
   readonly retryAfterSeconds: number | null
-  /** The vendor's HTTP status; null: none. */
   readonly status: number | null
   constructor(
     kind: MediaFaultKind,
@@ -195,7 +190,6 @@ export interface MediaWire {
 
 export interface WireAnswer {
   status: number
-  /** Lower-case names. */
   headers: Readonly<Record<string, string>>
   body: AsyncIterable<Uint8Array>
   place?: AnswerPlace

@@ -18,7 +18,6 @@ export const SOUND_BYTES = 512 << 20
 /** The vendor's answer is unreadable, but it may have done the work. */
 export const badAnswer = (message: string): MediaFault => new MediaFault('bad_answer', message)
 
-/** A job status needs no memory budget. */
 const SMALL_BYTES = 1 << 20
 
 export async function wholeOf({ body, place }: Pick<WireAnswer, 'body' | 'place'>): Promise<Buffer> {

@@ -39,7 +39,6 @@ export interface MediaGateway {
   failed(offer: Offer, fault: MediaFault): void
 }
 
-/** The limit if no vendor limit is known: the API's own. */
 const MOST_IMAGES = 10
 
 export function createMediaGateway(gateway: Gateway, directory: MediaDirectory, media: Media): MediaGateway {

@@ -41,7 +41,6 @@ const CHOICES = {
 } as const
 export type Choice = keyof typeof CHOICES
 
-/** The vendor may follow these, at any depth, instead of the request. */
 export function choicesIn({ providerOptions }: MediaRequest): ReadonlySet<Choice> {
   const names = namesIn(providerOptions)
   const choices = Object.entries(CHOICES) as [Choice, readonly string[]][]

@@ -8,7 +8,6 @@ import { refuse } from '#core/errors.ts'
 import { type MadeSound, MediaFault } from './adapter.ts'
 
 export interface ShapedSound extends MadeSound {
-  /** Null: the vendor made the file, and it wasn't inspected. */
   seconds(): number | null
 }
 

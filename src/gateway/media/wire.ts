@@ -25,7 +25,6 @@ export interface MediaWireOptions {
   outbound: Outbound
   endpoint: ProviderEndpoint
   model: string
-  /** The party of the call: its connections carry no other party's calls. */
   party: string
   signal: AbortSignal
   place: AnswerPlace

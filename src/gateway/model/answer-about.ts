@@ -12,7 +12,6 @@ export interface AnswerAbout {
   billing: Billing
   /** The provider whose format the reasoning has, in OpenRouter's terms; absent: unknown. */
   format?: string
-  /** Some answers echo its settings. */
   request: Json
   /** US dollars; null: unknown. `reportedUsd` is the provider's own figure. */
   costOf: (usage: Usage, reportedUsd: number | null, media: TokensOfMedia | undefined) => number | null

@@ -7,7 +7,6 @@ import type { CanonicalPart, Chunk, FinishReason, MediaSource, SoundPiece, Upstr
  */
 export type AnswerPart = Extract<CanonicalPart, { type: 'text' | 'reasoning' | 'tool_call' }>
 
-/** A finished answer, or the part of it before `error`. */
 export interface CollectedAnswer {
   /** The provider's ID of the answer and name of the model; empty if it never sent them. */
   id: string
@@ -23,7 +22,6 @@ export interface CollectedAnswer {
   error: UpstreamFault | null
 }
 
-/** Collects passing chunks; `collected` is complete after the last one. */
 export class Collector {
   readonly collected: CollectedAnswer = {
     id: '',

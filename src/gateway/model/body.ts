@@ -10,9 +10,7 @@ import { endOfString, endOfValue, skipSpace } from './json-bytes.ts'
 
 /** Properties of a request that decide how it is handled: bits in a scan's words. */
 export const mention = {
-  /** A name that may refer to something stored at a vendor. */
   kept: 1,
-  /** A name whose string may be an address. */
   addressed: 2,
   id: 4,
   anthropicPart: 8,
@@ -26,7 +24,6 @@ export const mention = {
 
 type Json = Record<string, unknown>
 
-/** Reads a top-level field by name; undefined if absent. */
 export type FieldReader = (name: string) => unknown
 
 interface Place {
@@ -264,7 +261,6 @@ function* membersOf(bytes: Buffer): Generator<Place & { name: string; from: numb
   }
 }
 
-/** The bytes of all other members stay unchanged. */
 export function without({ bytes, json }: Body, keys: ReadonlySet<string>): Body {
   const pieces: Buffer[] = []
   for (const { name, from, end } of membersOf(bytes))

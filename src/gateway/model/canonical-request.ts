@@ -37,7 +37,6 @@ export type CanonicalRequest = {
   audio?: { format: string; voice?: string }
   /** Requested image output, in OpenRouter's terms: `16:9`, `1K`. */
   image_config?: { aspect_ratio?: string; image_size?: string }
-  /** Cache everything up to the last cacheable part for this long. */
   cache?: CacheMark
   /** Requests with the same key probably share a cached prefix. */
   cache_key?: string
@@ -76,7 +75,6 @@ export interface Citation {
   /** Character offsets in the whole text of the answer, end exclusive. */
   start: number
   end: number
-  /** Anthropic's original form, which its clients send back. */
   native?: Record<string, unknown>
 }
 
@@ -123,7 +121,6 @@ export interface SoundPiece {
   /** Bytes in base64, each piece padded separately. */
   data: string
   transcript: string
-  /** The vendor's ID of the audio; empty: none. */
   id: string
   /** Seconds since 1970; null: the vendor doesn't store it. */
   expires_at: number | null
@@ -155,7 +152,6 @@ export interface UpstreamFault {
   /** The provider's own message, safe to show: never contains a key. */
   message: string
   status?: number
-  /** The provider's own code, and the field at fault. */
   code?: string
   param?: string
   details?: Readonly<Record<string, unknown>>

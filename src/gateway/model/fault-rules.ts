@@ -32,7 +32,6 @@ export const rules: Readonly<Record<FaultKind, Rule>> = {
   model_not_found: { elsewhere: 'anybody', again: 0, asideMs: 2 * MINUTE, passes: false, of: 'model' },
   // Requested by the endpoint's owner; the provider isn't at fault.
   withdrawn: { elsewhere: 'anybody', again: 0, asideMs: 0, passes: false, of: 'endpoint' },
-  // Someone must fix these first.
   upstream_key: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
   upstream_payment: { elsewhere: 'anybody', again: 0, asideMs: 5 * MINUTE, passes: false, of: 'endpoint' },
 }
@@ -49,7 +48,6 @@ export const passes = ({ kind, lasts }: UpstreamFault): boolean => rules[kind].p
 
 export const isRetryable = ({ kind }: UpstreamFault): boolean => rules[kind].elsewhere === 'anybody'
 
-/** The latest start of another attempt, counted from the first. */
 export const DEADLINE_MS = 20 * SECOND
 const FIRST_WAIT_MS = 200
 export const LONGEST_WAIT_MS = 4 * SECOND

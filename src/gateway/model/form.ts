@@ -16,7 +16,6 @@ export function boundaryOf(contentType: string | undefined): string | null {
 export interface FormPart {
   name: string
   filename: string | null
-  /** The content type according to the client; not trusted. */
   type: string | null
   start: number
   end: number

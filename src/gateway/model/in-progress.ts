@@ -7,11 +7,9 @@ export interface Reading {
   usage: Usage | null
   reportedUsd?: number | undefined
   media?: TokensOfMedia | undefined
-  /** Images received, if the provider reported no usage. */
   pictures?: number
   /** The cost, if it differs from `usage` at the offer's prices for conversations. */
   priced?: Cost
-  /** Something was used that has no count, so the cost is unknown. */
   unpriced?: boolean
   finishReason: string | null
   ended: boolean

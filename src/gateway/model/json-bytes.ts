@@ -3,7 +3,6 @@ export function skipSpace(bytes: Buffer, at: number): number {
   return at
 }
 
-/** `at` is the position of the opening quote. */
 export function endOfString(bytes: Buffer, at: number): number {
   for (let quote = bytes.indexOf(0x22, at + 1); ; quote = bytes.indexOf(0x22, quote + 1)) {
     if (quote < 0) throw new Error('the string does not end')
@@ -18,7 +17,6 @@ export function endOfValue(bytes: Buffer, at: number): number {
   const byte = bytes[at]
   if (byte === 0x22) return endOfString(bytes, at)
   if (byte !== 0x7b && byte !== 0x5b) {
-    // Numbers, true, false, and null end at punctuation or white space.
     while (at < bytes.length && !ENDS.has(bytes[at]!)) at++
     return at
   }

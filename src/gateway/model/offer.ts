@@ -20,7 +20,6 @@ export interface ProviderEndpoint {
   name: string
   shape: Shape
   baseUrl: string
-  /** Null for providers without keys. */
   apiKey: string | null
   headers: Readonly<Record<string, string>>
   /**
@@ -60,7 +59,6 @@ export interface DataPolicy {
 
 export interface Offer {
   endpoint: ProviderEndpoint
-  /** The platform's ID, `provider/id`. */
   slug: string
   upstreamModel: string
   contextLength: number | null
@@ -68,7 +66,6 @@ export interface Offer {
   capabilities: readonly string[]
   /** The quantization of the weights, in OpenRouter's terms (`fp8`, `int4`, …); absent: unknown. */
   quantization?: string
-  /** Prices of conversations, embeddings, and their contents. Null: unknown. */
   pricing: Pricing | null
   priceSource: string | null
   priceDate: string | null
@@ -101,7 +98,6 @@ export function pricedForMedia(offer: MediaOffer): MediaOffer {
 
 export interface ListedOffer extends Offer {
   name: string
-  /** ISO 8601; null: unknown. */
   releasedAt: string | null
   /** ISO 8601: when it was released, or else first seen by the platform. */
   createdAt: string

@@ -59,7 +59,6 @@ export class BinaryPassthrough implements AnswerInProgress, Dispatcher.DispatchH
   leave(): { reading: Reading; characters: number } {
     this.#finish()
     this.#controller?.abort(new Error('the client left'))
-    // A request that was never sent costs nothing.
     if (this.#controller === null) return { reading: { ...emptyReading(), usage: usageOf({}) }, characters: 0 }
     // The answer was generated: a client that drops its last bytes still pays.
     const reading = this.#firstByteAt > 0 ? this.#read(this.#type, this.#tail) : { ...emptyReading(), unpriced: true }

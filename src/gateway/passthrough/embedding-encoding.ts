@@ -10,7 +10,6 @@ export function embeddingEncoding(encoding: unknown): Redraft {
   const isText = encoding === 'base64'
   return {
     events: (events) => events,
-    // Only answers in the other encoding are buffered.
     wantsWhole: (start) => isOther(start.toString('latin1'), isText),
     whole(answer) {
       if (!isOther(answer.toString('latin1', 0, START), isText)) return answer

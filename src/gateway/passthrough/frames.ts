@@ -4,7 +4,6 @@ import { joinDataLines } from './join-data-lines.ts'
 const LF = 0x0a
 const CR = 0x0d
 const BOM = Buffer.from('\uFEFF')
-/** Larger events pass in pieces. */
 const LARGEST_HELD = 1 << 20
 
 /**
@@ -25,7 +24,6 @@ export class Frames {
   #start: Buffer | null = Buffer.alloc(0)
   readonly #ending = new Ending()
   bytes = 0
-  /** The output ends inside an event that was too large to hold. */
   cut = false
 
   push(piece: Buffer): Buffer | null {

@@ -19,9 +19,7 @@ import type { UpstreamFault } from '../model/canonical-request.ts'
  */
 const READ_FIRST = 1 << 20
 const MOST_GATHERED = 32 << 20
-/** Maximum bytes read of an error; more adds nothing. */
 export const ERROR_BODY = 65_536
-/** A client that doesn't read for this long is disconnected. */
 export const STALL_MS = 300_000
 
 const HEAD = 4096
@@ -48,7 +46,6 @@ export class TextPassthrough implements AnswerInProgress, Dispatcher.DispatchHan
   #headers: IncomingHttpHeaders = {}
   #parts: Buffer[] = []
   #size = 0
-  /** True if a large answer is buffered; null: not large so far. */
   #gathered: boolean | null = null
   #firstByteAt = 0
   #head = ''
@@ -306,7 +303,7 @@ function isWhole(rest: Buffer): boolean {
   return data === '[DONE]' || isObject(parseJson(data ?? ''))
 }
 
-/** Names no address. `begun`: after the head of an answer. */
+/** Names no address. `hasHead`: after the head of an answer. */
 export function faultOf(error: Error & { code?: string; cause?: unknown }, hasHead = false): UpstreamFault {
   if (error instanceof TransportFailed) return error.fault
   switch (error.code) {

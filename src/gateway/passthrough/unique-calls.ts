@@ -10,7 +10,6 @@ interface CallId {
 }
 
 interface Calls {
-  /** Answers and events without it contain no call ID. */
   word: string
   in(json: Json): CallId[]
 }

@@ -4,12 +4,10 @@ export interface ImageQuirks {
    * ordinary request, or not at all.
    */
   edits?: 'form' | 'json' | 'image_url' | 'none'
-  /** The field for a size; `none`: at best an aspect ratio. */
   size?: 'size' | 'width and height' | 'none'
   /** Contract fields that it accepts under the same name, in addition to those every provider here has. */
   takes?: readonly ('aspect_ratio' | 'seed' | 'negative_prompt' | 'quality' | 'output_format' | 'background')[]
   masks?: boolean
-  /** The value of `response_format` for images inside the answer. */
   base64?: string
   most?: number
   /** The provider is called at `/workflows/<model>/text_to_image`, which returns the image itself. */
@@ -25,7 +23,6 @@ export interface SpeechQuirks {
 
 export interface TranscriptionQuirks {
   path?: string
-  /** Serves one model and accepts no model name. */
   unnamedModel?: true
 }
 

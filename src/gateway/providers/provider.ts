@@ -38,7 +38,6 @@ export interface Provider extends ProviderQuirks {
   reportsCost: boolean | null
   /** Null: the provider is queried for its models. */
   catalogue: string | null
-  /** Runs on the operator's hardware: its models cost 0. */
   local: boolean
   env: string | null
   /** A path that requires a valid key, if the list of models doesn't. */
@@ -48,13 +47,11 @@ export interface Provider extends ProviderQuirks {
   /** A domain whose https hosts also receive the key. */
   keyDomain?: string
   lists: boolean
-  /** Serves all its models in both of OpenAI's shapes under one address. */
   bothOpenaiShapes?: true
   /** An aggregator: routes among other providers itself. */
   relays?: true
   /** Fetches nothing from URLs in a request. */
   fetchesNothing?: true
-  /** Converts requests of its shape to another format, which drops some fields. */
   wraps?: true
   transport?(endpoint: ProviderEndpoint, base: string): Transport | null
   /** True if a model is only reachable by Converse, at an endpoint of the shape `anthropic-messages`. */
@@ -63,7 +60,6 @@ export interface Provider extends ProviderQuirks {
   /** A request for a nonexistent model; null: the shape's own. */
   keyProbe?(shape: Shape, model: string): { path: string; body: object } | null
   refusedParameters?: readonly string[]
-  /** Cache marks in OpenRouter's format have their own field. */
   cacheBreakpoints?: true
   thoughtsOf?(upstreamModel: string): string | undefined
   /**
@@ -80,9 +76,7 @@ export interface Provider extends ProviderQuirks {
 
 export type LocalEngine = ListingEngine | PagedEngine
 
-/** Has a page instead of a list of models. */
 export interface PagedEngine {
-  /** `says`: text that no other server's page contains. */
   page: { path: string; says: string; model: string }
 }
 

@@ -91,7 +91,6 @@ export function* plainPricesOf({ preset, shape }: EndpointKind): Generator<[fiel
     ]
 }
 
-/** Each field with the vendor's name. */
 export function* pricedApartBy({ preset, shape }: EndpointKind): Generator<[field: string, vendor: string]> {
   const own = providerOf(preset)
   for (const vendor of new Set([own ?? vendorOfShape[shape], vendorOfShape[shape]]))

@@ -9,10 +9,8 @@ export interface Upstream {
   base: string
   /** Name, value, …, including the key. */
   headers: readonly string[]
-  /** Lower-case names that a caller's own headers must not override. */
   names: ReadonlySet<string>
   mayBePrivate: boolean
-  /** As in `Send`. */
   credential: string
   transport: Transport | null
   dispatch: Dispatch | null
@@ -63,7 +61,6 @@ interface KeyHeader {
   before: string
 }
 
-/** Shapes whose key isn't sent as a bearer token. */
 const keyHeaders: Partial<Record<Shape, KeyHeader>> = {
   'anthropic-messages': { name: 'x-api-key', before: '' },
   gemini: { name: 'x-goog-api-key', before: '' },

@@ -9,7 +9,6 @@ export interface RequestFacts {
   /** Null: an internal call, for example by a run. */
   path: string | null
   model: string | null
-  /** The size of the body; null: the request had none. */
   bytes: number | null
 }
 
@@ -17,7 +16,6 @@ export interface Asker {
   readonly id: Id
   readonly payer: Payer
   readonly surface: string
-  /** The start, on the clock of `performance.now()`. */
   readonly startedAt: number
   asked(): RequestFacts
 }

@@ -89,7 +89,6 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
   onEnter(flight: Disposable, principal: Principal): void {
     this.caller = callerOf(principal)
     this.#flight = flight
-    // The client disconnected during the key lookup.
     if (this.closed) this.#close()
   }
 
@@ -257,7 +256,6 @@ export class GatewayRequest implements AdmittedCaller, OpenRequest {
 
   #log(failure: unknown, status: number): void {
     const { id, caller, surface, startedAt } = this
-    // Anonymous callers have no log.
     if (caller.principal === anonymous) return
     const asker = { id, payer: caller.payer, surface: surface.name, startedAt, asked: () => this.asked() }
     this.gateway.engine.requestLog.add(refusedEntry(asker, failure, status))

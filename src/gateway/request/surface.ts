@@ -22,12 +22,10 @@ export type Operation =
   | 'stored'
 
 export interface Demands extends Preferences {
-  /** The models in the order they are tried; never empty. */
   models: readonly string[]
   /** `unservedModels`: requested models without a provider here; an aggregator may know them. */
   bodyFor(offer: Offer, unservedModels: readonly string[]): Body
   lossesTo(offer: Offer): readonly Loss[]
-  /** Fields that the surface implements itself for offers that don't support them. */
   fulfilled: ReadonlySet<Loss>
 }
 
@@ -38,17 +36,14 @@ export interface Surface {
   routes: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   format: PassthroughFormat
   shapes: readonly Shape[]
-  /** Other shapes serve it too, by translation. */
   translates: boolean
   /** Sealed reasoning, or another shape's body: rewritten or refused. */
   foreign(body: Body): boolean
   /** True if later requests of the account may refer to items of this translated answer; absent: never. */
   keeps?(body: Body): boolean
-  /** Streams only include usage on request. */
   usageOnRequest: boolean
   /** Ends a stream whose provider didn't. */
   closing: string | null
-  /** Token counting before generation; null: not supported. */
   count: { format: PassthroughFormat; write(tokens: number): object } | null
   /** Null: a plain request, forwarded to any provider of its model. Absent: the surface has no demands. */
   demands?(body: Body): Demands | null

@@ -9,13 +9,11 @@ export interface KeyUsage {
   name: string
   /** All calls count toward the cap, including those on the caller's own provider keys. */
   spent: SpentByPeriod
-  /** The share paid through the caller's own provider keys. */
   byok: SpentByPeriod
 }
 
 /** Implemented by a module; the gateway's surfaces show it to the owner. */
 export interface UsageLookup {
-  /** Null: the credential isn't a key. */
   key(principal: Principal): Promise<KeyUsage | null>
   /** US dollars: the total granted, and the total used by calls. */
   credits(principal: Principal): Promise<{ granted: number; used: number }>

@@ -8,7 +8,6 @@ export interface ShelvedVideo {
   seconds: number | null
   size: string | null
   status: 'queued' | 'in_progress' | 'completed' | 'failed'
-  /** 0–1. */
   progress: number
   error: { code: string; message: string } | null
   createdAt: Date
@@ -37,6 +36,5 @@ export interface VideoShelf {
     principal: Principal,
     id: string,
   ): Promise<{ type: string; size: number; bytes: AsyncIterable<Uint8Array> } | null>
-  /** Cancels a video in progress. */
   remove(principal: Principal, id: string): Promise<boolean>
 }

@@ -28,7 +28,6 @@ export function choose(
   return route.candidates.length > 0 ? route.candidates : nobody(requested, route.excluded, constraints, say.shapes)
 }
 
-/** May return no candidates, as in a preview. */
 export function routeRequested(
   requested: readonly RequestedModel[],
   constraints: RoutingConstraints,

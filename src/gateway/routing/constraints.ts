@@ -19,7 +19,6 @@ export interface RoutingConstraints {
   seed: number
   /** True if an offer can be used, directly or by translation; absent: all can. */
   serves?: (offer: Offer) => boolean
-  /** Capabilities that the model must have, if its capabilities are known. */
   needs?: readonly string[]
   inputTokens?: number
   maxTokens?: number
@@ -34,12 +33,10 @@ export interface RoutingConstraints {
   quantizations?: readonly string[]
   maxPrice?: MaxPrice
   free?: boolean
-  /** A feature that only an aggregator supports, as the caller wrote it. */
   relayed?: string
   distillable?: boolean
   sort?: Sort
   minThroughput?: Cutoffs
-  /** Seconds. */
   maxLatency?: Cutoffs
   cacheHolder?: string
   /** True if a call is paid from a balance or counts toward a cap, which requires a price. */
@@ -50,7 +47,6 @@ export interface RoutingConstraints {
 export interface RequestSummary {
   tools: boolean
   images: boolean
-  /** An estimate; null: unknown. */
   inputTokens: number | null
   maxTokens: number | null
 }

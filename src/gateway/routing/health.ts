@@ -10,9 +10,7 @@ export interface Aside {
 
 /** Covers the last minutes. Null: too few calls to tell. */
 export interface OfferStats {
-  /** Milliseconds to the first byte, at a percentile between 0 and 1. */
   latency(percentile: number): number | null
-  /** Output tokens per second. */
   throughput(percentile: number): number | null
   failing: number | null
   calls: number
@@ -24,7 +22,6 @@ export interface HealthView {
   stats(offer: Offer): OfferStats | null
 }
 
-/** Offers kept in memory (least recently used first out). */
 const REMEMBERED = 10_000
 const SAMPLES = 64
 const RECENT_MS = 300_000
@@ -33,7 +30,6 @@ const FADE = 0.97
 
 export type CallOutcome = { ok: true; firstByteMs: number } | { ok: false; fault: UpstreamFault }
 
-/** Endpoint health shared by all processes of the instance. Never awaited. */
 export interface SharedHealth {
   failing(endpoint: ProviderEndpoint): string | null
   called(endpoint: ProviderEndpoint, outcome: CallOutcome, model: string): void

@@ -50,7 +50,6 @@ export class RetryPolicy {
     return this.#tried.length
   }
 
-  /** The fault of each earlier attempt except the last. */
   get previous(): { candidate: Candidate; fault: UpstreamFault }[] {
     return this.#tried.slice(0, -1).map(({ place, fault }) => ({ candidate: this.#candidates[place]!, fault }))
   }

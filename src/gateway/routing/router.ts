@@ -25,7 +25,6 @@ export interface RequestedModel {
   model: string
   offers: readonly Offer[]
   unknown?: Refusal
-  /** Constraints from this model's name, in addition to the request's. */
   more?: Partial<RoutingConstraints>
   variant?: string
 }

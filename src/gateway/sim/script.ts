@@ -19,7 +19,6 @@ export interface Script {
 export const MOST_STEPS = 10_000
 export const LONGEST_DELAY_MS = 600_000
 
-/** An error in a script, with its path, such as `turns.0.2.delay_ms`. */
 export class ScriptMistake extends Error {
   override name = 'ScriptMistake'
 }
@@ -130,7 +129,6 @@ function readError(value: unknown, at: string): Step {
   }
 }
 
-/** The total follows from these. */
 const buckets = usageFields.filter((name) => name !== 'total_tokens')
 
 function readUsage(source: unknown): Script['usage'] {

@@ -7,7 +7,6 @@ import { SIM_CONTEXT, SIM_OUTPUT, simModelOf } from './offers.ts'
 import { type Script, ScriptMistake, type Step, stepsNow } from './script.ts'
 import { countInput, countWords, pieces } from './words.ts'
 
-/** Words per turn before other requests get one. */
 const AT_A_TIME = 256
 
 /**

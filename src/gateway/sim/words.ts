@@ -7,7 +7,6 @@ import type { CanonicalMessage, CanonicalPart } from '../model/canonical-request
 export function* pieces(text: string): Generator<string> {
   let [from, end] = [0, 0]
   for (const { 0: word, index } of text.matchAll(/\S+/g)) {
-    // The last piece also contains the white space after it.
     if (end > 0) yield text.slice(from, end)
     ;[from, end] = [end, index + word.length]
   }
@@ -28,7 +27,6 @@ export function countWords(text: string): number {
   return words
 }
 
-/** White space as in `\s`. */
 const isBlank = (code: number): boolean =>
   code < 0x80
     ? code === 0x20 || (code >= 0x09 && code <= 0x0d)

@@ -25,7 +25,6 @@ const data = `parameters input_schema inputSchema schema json_schema input_examp
 
 export const dataNames: readonly string[] = data.split(/\s+/)
 
-/** Strings under these names are addresses. */
 const addresses = 'url image_url file_url video_url fileUri file_uri uri'
 /** Buckets, and files of Gemini's account (ai.google.dev, Files API), which are read with the call's key. */
 const isAtVendor = (address: string): boolean =>
@@ -60,7 +59,6 @@ export const referenceNames: readonly string[] = [
   'result',
 ]
 
-/** A request without these words contains no references. */
 export const referenceWords: Readonly<Record<string, Word>> = {
   ...Object.fromEntries(
     [...rules.messages, ...rules.others].map(([field, rule]) => [

@@ -5,7 +5,6 @@ import { type Body, mention, readBody } from '../model/body.ts'
 import { isObject, type Json, listOf } from '../model/json.ts'
 import { withSealedReasoning } from '../wire/openai-responses/write-items.ts'
 
-/** The IDs that this gateway gives to items of a translated response. */
 const OURS = /^(?:msg|rs|fc|ctc)_[0-7][0-9A-HJKMNP-TV-Z]{25}\d{4,6}$/
 const MOST_NAMED = 10_000
 

@@ -80,7 +80,6 @@ export class ChunkMeter {
       : null
   }
 
-  /** Approximate characters so far; a simulated model's tokens are words. */
   get characters(): number {
     return this.#simulated ? 4 * this.#words : this.#characters
   }

@@ -59,7 +59,6 @@ export function withKinds(canonical: CanonicalRequest): CanonicalRequest {
   return any ? mapMedia(canonical, (part) => asItIs(part)) : canonical
 }
 
-/** Placeholders to encode the request before the download. */
 export const withStandIns = (canonical: CanonicalRequest, { endpoint }: Offer): CanonicalRequest =>
   mapMedia(canonical, (part) =>
     isElsewhere(part.source, endpoint)
@@ -69,7 +68,6 @@ export const withStandIns = (canonical: CanonicalRequest, { endpoint }: Offer): 
 
 const usual = { image: 'image/png', file: 'application/pdf' } as const
 
-/** Failures are faults of the request. */
 export async function fetchMedia(
   canonical: CanonicalRequest,
   { endpoint }: Offer,

@@ -52,7 +52,6 @@ export const fates: Readonly<Record<string, Fate>> = {
   // Types newer than this code, which agents send along.
   'messages.*': 'named',
   'input.*': 'named',
-  // The client's own text, images, documents, audio, and results.
   'messages.input_audio': 'refused',
   'messages.audio_url': 'refused',
   'messages.audio': 'refused',

@@ -46,7 +46,6 @@ export interface Connections {
 }
 
 export interface TranslatedRequest {
-  /** Fields that can't be carried, by the client's names. */
   losses: readonly Loss[]
   /** For weighing it before it is sent; for simulated models, the client's request. */
   body: Record<string, unknown>
@@ -78,7 +77,6 @@ export class Translation {
     refuseLost(losses)
   }
 
-  /** Refuses what the offer's shape can't express at all. */
   to(offer: Offer): TranslatedRequest {
     const existing = this.#requests.get(offer)
     if (existing) return existing

@@ -24,7 +24,6 @@ export class TranslatedResponse implements AnswerInProgress {
   #firstByteAt = 0
   #over = false
   readonly #lost = new Set<Loss>()
-  /** Count of losses reported in the head. */
   #told = 0
 
   constructor(

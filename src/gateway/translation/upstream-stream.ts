@@ -53,7 +53,6 @@ const openai: Translator = {
 }
 const translators: Partial<Record<Shape, Translator>> = {
   'openai-chat': openai,
-  // Ollama's own path for OpenAI's shape.
   ollama: openai,
   'openai-responses': {
     path: () => openaiResponses.path,
@@ -145,9 +144,7 @@ export function prepare(offer: Offer, canonical: CanonicalRequest): PreparedRequ
   }
 }
 
-/** Buffered chunks; beyond this, backpressure applies. */
 const MOST_WAITING = 512
-/** Chunks passed on in a row before other requests get a turn. */
 const MOST_IN_A_ROW = 256
 const MOST_BODY = 32 << 20
 const ANSWER_BOUNDS = { values: 200_000, depth: 512 }
@@ -158,7 +155,6 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal
   readonly #reader: { feed(bytes: Uint8Array): Chunk[]; end(): Chunk[] }
   #controller: Dispatcher.DispatchController | null = null
-  /** Chunks of which the first `#taken` are consumed. */
   #waiting: Chunk[] = []
   #taken = 0
   #wake: (() => void) | null = null
@@ -248,7 +244,6 @@ class UpstreamStream implements Dispatcher.DispatchHandler {
         { type: 'error', error: fault('garbage', `The provider’s response contains ${excess}.`, null) },
       ])
     const chunks = this.#translator.readAnswer(parseJson(text))
-    // None of it is an answer, so the error describes it.
     const isNone = chunks.every((one) => one.type === 'start' || (one.type === 'error' && one.error.kind === 'garbage'))
     this.#finish(isNone ? [{ type: 'error', error: unreadableBody(this.#headers, bytes, 'JSON') }] : chunks)
   }

@@ -108,13 +108,11 @@ export function problemOf(failure: Refusal | UpstreamFault | unknown): Problem {
 /** SDKs check this header before the status; without it they would retry 409, 429, and 5xx. */
 const neverAgain = { 'x-should-retry': 'false' }
 
-/** Error types that pass with time, and exceptions by code. */
 const temporaryTypes: ReadonlySet<string> = new Set(['rate_limited', 'upstream_error', 'unavailable', 'timeout'])
 const odd: Partial<Record<Code, 'passes' | 'lasts'>> = {
   chat_busy: 'passes',
   computer_offline: 'passes',
   not_ready: 'passes',
-  // Requires a person to add or fix a provider.
   no_route: 'lasts',
   // Already paid for: a retry would be billed again, so it must be the caller's own decision.
   bad_provider_answer: 'lasts',

@@ -22,7 +22,7 @@ export function messageOf(plan: Plan, model: string, ending: Ending, hidesThinki
   }
 }
 
-/** `hidden`: thinking.display is omitted, so only the signature is shown. */
+/** With thinking.display omitted, only the signature is shown. */
 export function eventsOf(message: Json, plan: Plan): Frame[] {
   const startMessage = { ...message, content: [], stop_reason: null, stop_sequence: null, stop_details: null }
   const usage = message['usage'] as Json

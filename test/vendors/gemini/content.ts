@@ -41,7 +41,7 @@ export function readGenerate(body: Json, model: GeminiModel): GoogleError | unde
   return model.thinks === 'level' ? signatures(body['contents']) : undefined
 }
 
-/** `kept`: referenced objects stored at Google. */
+/** `storedFiles`: referenced objects stored at Google. */
 export function generate(
   call: Call,
   body: Json,

@@ -28,7 +28,6 @@ export interface RequestedUsage {
   inputTokens: number
   maxTokens: number | null
   n: number
-  /** Null: the client set no limit. */
   limitField?: string | null
 }
 
@@ -40,12 +39,10 @@ export type WorstCase = RequestedUsage | { images: number | null; inputTokens: n
 
 /** Shorter answers are useless: the call is refused instead. */
 const LEAST_OUTPUT = 1_024
-/** Used if the model's output limit is unknown. */
 const USUAL_LIMIT = 32_768
 
 const unknown: Cost = { nano: null, source: null }
 
-/** Null: no limit requested. */
 export const mostOutput = ({ maxOutputTokens, contextLength }: Offer, maxTokens: number | null): number =>
   maxTokens === null
     ? (maxOutputTokens ?? Math.min(contextLength ?? USUAL_LIMIT, USUAL_LIMIT))
@@ -138,7 +135,6 @@ export class Metering {
     await this.#ledger.flush()
   }
 
-  /** Reserves the full amount for a rough bound, or refuses. */
   async reserveWhole(worst: RequestedUsage): Promise<void> {
     const { pricing } = this.offer
     const nano = pricing === null ? null : amountsOf(this.offer, pricing, worst).worst
@@ -146,7 +142,6 @@ export class Metering {
     if (nano !== null) this.#reserved = isReserved
   }
 
-  /** Refuses with 402 and the number of affordable output tokens. */
   async #reserve(ask: RequestedUsage): Promise<number | null> {
     const { call, offer } = this
     const { pricing } = offer

@@ -12,7 +12,6 @@ const byClient =
 export const lookupNames = ['web_search_options', 'search_parameters', 'mcp_servers', 'plugins'] as const
 export const vendorToolNames = ['tools', 'type', 'environment', 'execution'] as const
 
-/** Characters of a tool's type that an error message repeats. */
 const LONGEST_NAME = 64
 
 const isByVendor = (tool: Json): boolean => {

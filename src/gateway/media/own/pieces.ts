@@ -36,7 +36,6 @@ export async function* piecesOf({ sampleRate, bytes }: Pcm): AsyncGenerator<Piec
     }
   }
   const rest = Buffer.concat(waiting)
-  // Half a sample at the end is dropped.
   if (rest.length >= 2) yield pieceOf(rest.subarray(0, rest.length - (rest.length % 2)))
 }
 

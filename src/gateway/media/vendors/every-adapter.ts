@@ -61,7 +61,6 @@ export const takesOpenaiFields = (endpoint: ProviderEndpoint): boolean =>
 
 const adapters = new Map<string, MediaAdapter>()
 
-/** Empty if the endpoint has no media. */
 export function adapterOf(endpoint: ProviderEndpoint): MediaAdapter {
   // Its requests use a transport, which only supports text, or don't use HTTP.
   if (upstreamOf(endpoint).transport !== null || endpoint.dispatch !== undefined) return NOTHING

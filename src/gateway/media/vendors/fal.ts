@@ -151,7 +151,6 @@ async function poll(wire: MediaWire, job: VendorJob): Promise<PollResult> {
   try {
     return deliveredBy(wire, job, await jsonOf(await resultOf(wire, String(job['response']))))
   } catch (fault) {
-    // A failed job counts as completed; fetching its result returns the error.
     if (!(fault instanceof MediaFault)) throw fault
     const { kind, message, status: code } = fault
     if (kind === 'refused_content') return { status: 'refused', message }

@@ -21,9 +21,7 @@ export interface MediaEvents {
 export interface PassthroughFormat {
   shape: Shape
   path: string
-  /** The default model; absent: a model is required. */
   usualModel?: string
-  /** Client headers that matter to the provider, in lower case. */
   forwardedHeaders: readonly string[]
   /** Headers that name an account at the provider: only sent to the caller's own endpoint. */
   forwardedOnOwnKey: readonly string[]
@@ -34,7 +32,6 @@ export interface PassthroughFormat {
   boundless?: true
   /** Streams only report usage if `stream_options.include_usage` requests it. */
   usageOption: boolean
-  /** Null: not an answer of this shape. */
   readWhole(json: Record<string, unknown>): Reading | null
   /**
    * Reads only the end of a whole answer, where that is certain: its `usage` is proven to be at the top level. Null:

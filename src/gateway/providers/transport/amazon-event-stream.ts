@@ -30,7 +30,6 @@ export class Unframer {
   }
 }
 
-/** Anthropic's names of the exceptions that end a stream. */
 const words: Record<string, string> = {
   validationException: 'invalid_request_error',
   throttlingException: 'rate_limit_error',

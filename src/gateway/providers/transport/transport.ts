@@ -40,7 +40,6 @@ export function headerIn(headers: readonly string[], name: string): string | und
   return undefined
 }
 
-/** Transports override what they need. */
 export const forwardingHandler = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
   onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
   onResponseStart: (controller, status, headers, message) =>

@@ -76,7 +76,6 @@ const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
 
 function showCredits(request: GatewayRequest): void {
   const { principal } = request.caller
-  // A key that only runs models can't read the account's balance.
   if (!hasScope(principal, 'usage:read'))
     refuse('missing_scope', {
       message: 'Credits are visible only to keys with the scope `usage:read`.',

@@ -24,9 +24,7 @@ const OWN =
 /** The same, plus nested names that identify OpenRouter's own tools and plugins. */
 export const routingNames: readonly string[] = [...OWN, 'enabled', 'id']
 export const chat: Pick<Surface, 'shapes'> = { shapes: ['openai-chat', 'ollama'] }
-/** Outside Chat Completions, `reasoning` belongs to other shapes. */
 const ROUTING = OWN.filter((name) => !/reasoning/.test(name))
-/** The ones that the gateway implements itself. */
 const HEEDED: ReadonlySet<string> = new Set(
   'provider models route usage session_id reasoning include_reasoning reasoningEffort'.split(' '),
 )

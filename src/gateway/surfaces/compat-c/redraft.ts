@@ -104,7 +104,6 @@ export function redraft(about: AnswerAbout): Redraft {
 
 /** OpenRouter's clients fail if these are null. */
 const NOTHING = /,"(?:usage|system_fingerprint)": ?null(?=[,}])/g
-/** Fields that need more than replacing a name in place. */
 const WHOLLY = /"usage": ?\{|"(?:usage|system_fingerprint)": ?null|"reasoning|"(?:tool_calls|role|audio)": ?null/
 
 /** OpenRouter leaves out empty fields of a delta. */

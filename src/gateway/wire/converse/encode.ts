@@ -31,7 +31,6 @@ export function encode(canonical: CanonicalRequest, target: Target): Encoded {
   loseFurther(canonical, losses)
   loseNames(canonical, losses)
   loseDetail(canonical, losses)
-  // Converse has no common field for thinking.
   if (canonical.reasoning !== undefined && canonical.reasoning.effort !== 'none') losses.add('reasoning')
   const formatInstruction = inWords(canonical, losses)
   if (formatInstruction !== null) system.push({ text: formatInstruction })

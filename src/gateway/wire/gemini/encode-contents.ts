@@ -69,7 +69,6 @@ function plainPart(part: CanonicalPart, { losses }: ContentRules): Json[] {
   return []
 }
 
-/** File types that Gemini reads; other text files are sent as text. */
 const READ = /^(?:(?:text|audio|video)\/|application\/pdf$)/
 
 function fileOf({ source, name }: Extract<CanonicalPart, { type: 'file' }>): Json {
@@ -116,7 +115,6 @@ function modelParts(content: CanonicalPart[], callNames: Map<string, string>, ru
     if (part.cache !== undefined) losses.add('cache_control')
     const name = names.sent(part.name)
     callNames.set(part.id, name)
-    // The vendor's placeholder, for an answer without any signature.
     const placeholder = isFirst && quirks.signedCalls && signatures.size === 0 ? NO_SIGNATURE : undefined
     isFirst = false
     const thoughtSignature = signatures.get(part.id) ?? placeholder
@@ -142,7 +140,6 @@ function signaturesOf(content: readonly CanonicalPart[], losses: Losses): Map<st
   return signatures
 }
 
-/** If the client's shape keeps the order of parts. */
 function signatureBehind(content: readonly CanonicalPart[], index: number): string | undefined {
   const next = content[index + 1]
   return next?.type === 'reasoning' && next.format === GEMINI_FORMAT && next.id === TEXT_ID

@@ -24,7 +24,6 @@ export class ContentReader {
   #pictures = 0
   #native: string | null = null
   #blocked: string | null = null
-  /** The vendor's message about the end. */
   #why = ''
 
   read(answer: Json): Chunk[] {

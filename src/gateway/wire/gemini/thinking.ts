@@ -14,7 +14,6 @@ export function thinkingOf(canonical: CanonicalRequest, quirks: Quirks, losses: 
   const off = requested.effort === 'none' || requested.max_tokens === 0
   const thoughts = off || requested.exclude === true ? {} : { includeThoughts: true }
   if (quirks.levels !== null) {
-    // These models always think.
     if (off) losses.add('reasoning')
     const level = levelOf(canonical, off)
     if (level === undefined) return Object.keys(thoughts).length > 0 ? thoughts : undefined

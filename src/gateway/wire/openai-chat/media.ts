@@ -25,7 +25,6 @@ export function readSound({ audio }: Json): Extract<Chunk, { type: 'audio' }> | 
   }
 }
 
-/** `id` is used if the vendor gave none. */
 export function writeSound(pieces: readonly SoundPiece[], format: string, id: string): Json | null {
   const [first] = pieces
   if (first === undefined) return null

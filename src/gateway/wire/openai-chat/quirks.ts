@@ -5,7 +5,6 @@ import { type Effort, efforts as scale } from '../shared/effort.ts'
 import { type ModelQuirks, type ChatQuirks, type Limit, limitNames, mistralOrder } from '../shared/quirks.ts'
 import type { Target } from '../shared/target.ts'
 
-/** For unknown providers and unknown fields. */
 const usual: ChatQuirks = {
   limits: ['max_tokens'],
   reasoning: 'effort',

@@ -13,11 +13,9 @@ export interface ClientTool {
   namespace?: string
 }
 
-/** For models without namespaces. */
 export const flatName = (name: string, namespace: string | undefined): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}__${name}`
 
-/** By the names that a model receives. */
 export function clientTools(request: Json): ReadonlyMap<string, ClientTool> {
   const tools = new Map<string, ClientTool>()
   const add = (value: unknown, namespace?: string): void => {

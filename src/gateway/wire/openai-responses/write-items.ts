@@ -11,7 +11,6 @@ import { type ClientTool, clientTools, unwrapText } from './tools.ts'
 /** Sealed reasoning that providers want back, by items whose clients didn't request it. */
 const seals = new WeakMap<Json, string>()
 
-/** For items stored by the gateway. */
 export const withSealedReasoning = (item: Json): Json =>
   seals.has(item) ? { ...item, encrypted_content: seals.get(item) } : item
 
@@ -51,7 +50,6 @@ export class Items {
       : { id: this.#newId('fc'), type: 'function_call', status: 'in_progress', ...named, arguments: '' }
   }
 
-  /** `from`: where its text starts in the whole answer. */
   whole(part: AnswerPart, from: number): Json {
     if (part.type === 'text') return messageItem(this.message(), part.text, annotationsOf(part.citations ?? [], from))
     if (part.type === 'reasoning') return this.thought(this.reasoning(), part.text, part)

@@ -12,7 +12,6 @@ interface Open {
   index: number
   item: Json
   words: string
-  /** Where its text starts in the whole answer, and its citations. */
   from: number
   annotations: Json[]
 }
@@ -173,7 +172,6 @@ export class StreamWriter extends EventWriter {
     const open = this.#open!
     if (delta === '') return ''
     open.words += delta
-    // Free text appears once all of its JSON is there.
     if (open.item['type'] === 'custom_tool_call') return ''
     const at = { item_id: open.item['id'], output_index: open.index }
     return this.#event('response.function_call_arguments.delta', { ...at, delta })

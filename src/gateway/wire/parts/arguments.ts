@@ -21,11 +21,8 @@ type State = 'start' | 'item' | 'key' | 'keyed' | 'value' | 'word' | 'string' | 
 export class ArgumentsReader {
   #state: State = 'start'
   readonly #stack: Frame[] = []
-  /** Where in the JSON the text in `#raw` starts, for its repair. */
   #place: Place = 'value'
-  /** Received text that hasn't passed yet. */
   #raw = ''
-  /** The same text as valid JSON: a comma, a key, a quote. */
   #clean = ''
   #word = ''
   #escape = ''
@@ -145,7 +142,6 @@ export class ArgumentsReader {
     return true
   }
 
-  /** An empty object or list, or a trailing comma. */
   #closeEarly(character: string): boolean {
     const frame = this.#stack.at(-1)!
     if ((character === '}') !== (frame.kind === '{')) return false
@@ -234,7 +230,6 @@ export class ArgumentsReader {
     return this.#behind(character)
   }
 
-  /** Called once a value has started or ended. */
   #pass(place: Place): void {
     this.#out += this.#clean
     this.#clean = ''

@@ -227,7 +227,6 @@ export class Repair {
     const next = this.#text[at]!
     if (follower === ':') return next === ':'
     if (',}]'.includes(next) || this.#text.startsWith('//', at) || this.#text.startsWith('/*', at)) return true
-    // A comma is missing.
     return CLOSING[next] !== undefined && at > this.#at
   }
 

@@ -8,7 +8,6 @@ export function effortOfBudget(tokens: number): Effort {
   return tokens <= 16_384 ? 'medium' : 'high'
 }
 
-/** Sorted from lowest to highest. */
 export const efforts: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 export const isEffort = (word: unknown): word is Effort => efforts.includes(word as Effort)

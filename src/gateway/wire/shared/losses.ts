@@ -1,6 +1,5 @@
 import type { Loss } from '../../model/canonical-request.ts'
 
-/** Without duplicates, in the order they occurred. */
 export class Losses {
   readonly #names = new Set<Loss>()
 

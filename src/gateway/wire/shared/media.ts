@@ -7,7 +7,6 @@ import { string } from './request-fields.ts'
 type Bytes = Extract<MediaSource, { kind: 'base64' }>
 type Media = Extract<CanonicalPart, { type: 'image' | 'file' }>
 
-/** Returns null for URLs other than `data:` and http(s). */
 export function sourceOf(url: string): MediaSource | null {
   const data = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i.exec(url.slice(0, 200))
   if (data) return { kind: 'base64', media_type: data[1] || 'text/plain', data: url.slice(data[0].length) }
@@ -32,7 +31,6 @@ const magic: readonly [string, string][] = [
   ['JVBERi', 'application/pdf'],
 ]
 
-/** Null for types that vendors don't accept. */
 export function magicType(data: string): string | null {
   const match = magic.find(([start]) => data.startsWith(start))?.[1]
   if (match !== undefined) return match
@@ -142,7 +140,6 @@ export const fileText = (source: Bytes): string | null =>
     ? Buffer.from(source.data, 'base64').toString('utf8')
     : null
 
-/** Image types that every vendor documents. */
 const pictures: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 /** Refuses images of types that some vendor doesn't accept. */

@@ -6,7 +6,6 @@ import { object, string } from './request-fields.ts'
 const further = ['metadata', 'prompt_cache_options', 'prompt_cache_retention'] as const
 export type Further = (typeof further)[number]
 
-/** Values with the same effect as omitting the field. */
 const usual: Partial<Record<Further, (value: unknown) => boolean>> = {
   prompt_cache_options: (value) => isObject(value) && value['mode'] === 'implicit' && Object.keys(value).length === 1,
   prompt_cache_retention: (value) => value === 'in_memory',

@@ -27,7 +27,6 @@ export interface ChatQuirks {
    * highest.
    */
   efforts: readonly Effort[] | null
-  /** Rejects all other efforts, including those that clients send. */
   refusesEfforts: boolean
   /** Accepts messages of role `developer`. Other providers reject them or drop them silently, so they get `system`. */
   developer: boolean
@@ -73,5 +72,4 @@ export interface ProviderQuirks {
 
 /** OpenAI's own Chat Completions API, and services that host it. */
 export const openaiReasoning: ModelQuirks = { openai: true, limits: limitNames, fixedSampling: true, developer: true }
-/** The provider documents the newer name of the limit and accepts both. */
 export const bothLimits = { limits: ['max_tokens', 'max_completion_tokens'] } as const

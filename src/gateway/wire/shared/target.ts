@@ -5,9 +5,7 @@ import type { ProviderQuirks } from './quirks.ts'
 export interface Target {
   model: string
   maxOutputTokens: number | null
-  /** Empty means unknown. */
   capabilities: readonly string[]
-  /** Null for unknown servers. */
   provider: ProviderQuirks | null
 }
 
@@ -27,6 +25,5 @@ export interface Encoded {
   watched?: readonly string[]
 }
 
-/** False only if the model is known not to reason. */
 export const mayReason = ({ capabilities }: Target): boolean =>
   capabilities.length === 0 || capabilities.includes('reasoning')

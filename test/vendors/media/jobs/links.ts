@@ -5,7 +5,7 @@ import type { Answer } from '../../delivery/deliver.ts'
 import { serve, type Call } from '../../server.ts'
 import type { Making, Vendor } from '../../vendor.ts'
 
-/** What a link names: a download runs `asked`, and `key`, if set, must be part of the link. */
+/** What a link names: a download runs the script's `asked`, and `key`, if set, must be part of the link. */
 type StoredFile = { file: MediaFile; expired: boolean; key: string | undefined; making: Making }
 
 export type Links = {

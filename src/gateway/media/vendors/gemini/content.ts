@@ -18,7 +18,6 @@ export interface Content {
   units: MediaUnits
 }
 
-/** Throws `refused_content` if a filter removed everything. */
 export async function generateContent(
   wire: MediaWire,
   model: string,
@@ -60,7 +59,6 @@ function whyNothing(answer: Json, candidates: readonly Json[], parts: readonly J
   )
 }
 
-/** Thoughts are billed as output. */
 function unitsOf(usage: Json): MediaUnits {
   const units: MediaUnits = {
     inputTokens: countOf(usage['promptTokenCount']),

@@ -7,7 +7,6 @@ import { lossesIn, ratioOf, withOptions } from '../../request-fields.ts'
 import { retryAfter } from '../../../wire/faults/faults.ts'
 import { modelPath, nameSegment } from '../named-path.ts'
 
-/** An operation's name becomes part of a URL. */
 const NAME = /^[\w-]+(?:\/[\w.-]*[\w-]){1,8}$/
 
 /** Supported sizes: `@ai-sdk/google` 4.0.121, google-video-model.ts. */

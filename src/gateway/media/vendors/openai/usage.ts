@@ -4,7 +4,6 @@ import type { MediaUnits } from '../../adapter.ts'
 /** Reads tokens and seconds from `usage` of OpenAI's image and audio APIs (its description, version 2.3.0). */
 export function tokensIn(usage: unknown): MediaUnits {
   const { type, seconds, input_tokens: input, output_tokens: output, ...rest } = objectOf(usage)
-  // Whisper is billed by time.
   if (type === 'duration') return typeof seconds === 'number' ? { audioSeconds: seconds } : {}
   const units: MediaUnits = {}
   if (countOf(input) > 0) units.inputTokens = countOf(input)

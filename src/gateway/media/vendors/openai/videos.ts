@@ -7,7 +7,6 @@ import { formOptions, lossesIn, sizeWords } from '../../request-fields.ts'
 import { retryAfter } from '../../../wire/faults/faults.ts'
 import { nameSegment } from '../named-path.ts'
 
-/** IDs become part of URLs. */
 const ID = /^[\w-]{1,200}$/
 
 /**
@@ -79,7 +78,6 @@ function failureOf({ code, message }: Json): { status: 'failed' | 'refused'; mes
   return { status: isRefusal(`${String(code)} ${words}`) ? 'refused' : 'failed', message: words }
 }
 
-/** The download requires the key. */
 const contentOf = (wire: MediaWire, path: string): MadeFile => ({
   bytes: (async function* () {
     const ask = { method: 'GET', path: `${path}/content`, mostBytes: VIDEO_BYTES, withinMs: SHORT_MS * 15 } as const

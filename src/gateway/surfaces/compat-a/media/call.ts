@@ -30,7 +30,6 @@ export interface MediaCallOptions<R extends MediaRequest> {
   payer: Payer
   surface: string
   requestFor(offer: MediaOffer, n: number): R
-  /** Number of results: images; for other kinds one. */
   n: number
   signal: AbortSignal
   place: AnswerPlace
@@ -175,7 +174,6 @@ async function pollUntilDone<R extends MediaRequest>(
       const delay = pollDelayMs(request.kind, round, retryAfter, Math.random())
       const remainingMs = until - performance.now()
       await sleep(Math.min(delay, remainingMs), undefined, { signal })
-      // A job is never polled before the time that its vendor requests.
       if (delay >= remainingMs) break
       try {
         const status = await maker.poll(wire, job)
@@ -218,7 +216,6 @@ async function inMemory(delivered: DeliveredMedia, place: AnswerPlace): Promise<
   return { ...delivered, files }
 }
 
-/** Bytes that can be read repeatedly. */
 const once = (bytes: Buffer): AsyncIterable<Uint8Array> => ({
   async *[Symbol.asyncIterator]() {
     yield bytes

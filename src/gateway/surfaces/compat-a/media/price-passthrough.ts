@@ -102,7 +102,6 @@ function pricedAt(offer: MediaOffer, base: PricedRequest, report: unknown, reser
   return cost.nano === null ? null : { usage: mediaUsage(request, units), priced: cost }
 }
 
-/** Fields that affect no price: the provider validates them. */
 const PRICELESS: ReadonlySet<string> = new Set(
   'background language output_format response_format stream stream_format timestamp_granularities'.split(' '),
 )
@@ -140,7 +139,6 @@ function readerOf(path: string, fields: Fields, files: readonly UploadedFile[], 
   }
 }
 
-/** A file of which only the length counts. */
 const UNSEEN: MediaInput = {
   kind: 'audio',
   type: 'application/octet-stream',

@@ -2,7 +2,6 @@ import { refuse } from '#core/errors.ts'
 import type { Json } from '../../../model/json.ts'
 import type { PixelSize, SoundFormat } from '../../../media/adapter.ts'
 
-/** Fields of media requests that decide the result and its price. */
 export const mediaNames: readonly string[] =
   `background file image input input_reference instructions language mask model n output_format prompt quality
   response_format seconds size speed stream stream_format timestamp_granularities voice`.split(/\s+/)
@@ -35,7 +34,6 @@ export class Fields {
     return refuse('missing_parameter', { param: name, message: `\`${name}\` is required.` })
   }
 
-  /** In forms numbers are text. */
   number(name: string): number | null {
     const value = this.#first(name)
     if (value === null) return null

@@ -282,7 +282,6 @@ function lostAt(offer: MediaOffer, further: Json): string[] {
   const takesThem = !isSimulated(offer) && offer.endpoint.slug !== 'local' && takesOpenaiFields(offer.endpoint)
   return Object.keys(further).filter((name) => !takesThem || OF_STREAMS.has(name))
 }
-/** Stream fields: the provider sends a whole answer here. */
 const OF_STREAMS: ReadonlySet<string> = new Set(['partial_images'])
 
 /** Sample rate of `pcm`, which doesn't state it: platform.openai.com, text to speech. */
@@ -302,7 +301,6 @@ const waitForDrain = (response: GatewayRequest['response']): Promise<void> =>
     response.on('close', go)
   })
 
-/** The platform's name of a voice is `provider/voice`. */
 const voiceAt = ({ endpoint: { slug } }: MediaOffer, voice: string | null): string | null =>
   voice?.startsWith(`${slug}/`) ? voice.slice(slug.length + 1) : voice
 

@@ -84,7 +84,6 @@ function askIn(bytes: Buffer, contentType: string | undefined): VideoAsk {
   return ask
 }
 
-/** The real type is detected later from its content. */
 const pictureOf = ({ bytes }: UploadedFile) => ({ type: 'image/png', bytes })
 
 async function listVideos(shelf: VideoShelf, principal: Principal, query: URLSearchParams): Promise<object> {

@@ -7,7 +7,6 @@ import { cacheOf, loseMark, withInnerMark, withOuterMark } from '../../shared/ca
 import { mediaPart } from '../../shared/media.ts'
 import { ANTHROPIC_FORMAT, openSignature } from '../signature.ts'
 
-/** Including results of the vendor's own tools. */
 export const lostBlocks: ReadonlySet<string> = new Set(
   `server_tool_use mcp_tool_use mcp_tool_listing container_upload tool_reference tool_addition tool_removal browser_state
   compaction fallback cache_edits connector_text`.split(/\s+/),

@@ -44,7 +44,6 @@ export function encodePart(part: CanonicalPart, rules: PartRules): Json | null {
   }
 }
 
-/** The vendor's own citations return to it. */
 function textBlock({ text, citations = [] }: Extract<CanonicalPart, { type: 'text' }>): Json {
   const native = citations.flatMap((one) => one.native ?? [])
   return native.length === 0 ? { type: 'text', text } : { type: 'text', text, citations: native }

@@ -11,7 +11,6 @@ type Open =
   | { kind: 'redacted'; data: string }
   | { kind: 'tool'; whole: WholeText; id: string; input: unknown; spoke: boolean }
 
-/** Skips blocks of the vendor's own tools and unknown ones. */
 export class BlockReader {
   readonly #open = new Map<unknown, Open>()
   #calls = 0

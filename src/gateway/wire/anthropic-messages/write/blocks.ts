@@ -5,7 +5,6 @@ import { isAnthropic, sealSignature } from '../signature.ts'
 
 type Write = (name: string, fields: Json) => string
 
-/** Each block ends before the next starts. */
 export class BlockWriter {
   readonly #write: Write
   #index = 0
@@ -41,7 +40,6 @@ export class BlockWriter {
         return piece.delta === '' ? '' : this.#delta({ type: 'input_json_delta', partial_json: piece.delta })
       case 'tool_call_end':
         return this.#stop()
-      // The vendor's answers contain none.
       case 'image':
         return ''
     }

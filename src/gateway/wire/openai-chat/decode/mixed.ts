@@ -22,7 +22,6 @@ export const mixedWords: Readonly<Record<string, Word>> = {
   function: { item: true },
 }
 
-/** Only searched if the body may contain such a part. */
 export function isMixedBody(body: Body): boolean {
   const choice = body.value('tool_choice')
   if (isObject(choice) && anthropicChoice(choice) !== null) return true

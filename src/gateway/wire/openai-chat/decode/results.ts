@@ -18,7 +18,6 @@ export class Results {
     for (const part of content) if (part.type === 'tool_call') this.#known.delete(part.id)
   }
 
-  /** Empty for a duplicate. */
   told(result: Result): CanonicalMessage[] {
     return this.#isNew(result, false) ? [{ role: 'tool', content: [result] }] : []
   }

@@ -17,7 +17,6 @@ export interface MessageRules {
   names: ToolNames
   ids: (id: string) => string
   losses: Losses
-  /** True for Google models that require the signatures of their calls. */
   signsCalls: boolean
 }
 

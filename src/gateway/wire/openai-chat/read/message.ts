@@ -116,7 +116,6 @@ const partsText = (content: unknown): string =>
     .map((part) => (part['type'] === 'text' ? textOf(part['text']) : ''))
     .join('')
 
-/** Types other than images are lost. */
 function mediaPart(part: Json): Chunk[] {
   const type = textOf(part['type'])
   if (SPOKEN.has(type)) return []

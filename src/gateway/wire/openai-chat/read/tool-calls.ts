@@ -10,7 +10,6 @@ interface Call {
   id: string
   name: string
   text: string
-  /** Arguments that wait until the call is announced. */
   waiting: string
   /** Google's signature, to be returned with the call; empty if there is none, or once it was emitted. */
   signature: string
@@ -29,7 +28,6 @@ export class ToolCallReader {
   readonly #byIndex = new Map<unknown, Call>()
   readonly #byId = new Map<string, Call>()
   readonly #ids = new Set<string>()
-  /** Open calls whose arguments grew since the last interruption. */
   readonly #grown = new Set<Call>()
 
   get any(): boolean {

@@ -1,7 +1,6 @@
 import { type ErrorAnswer, type Problem, type ProblemKind, problemOf } from '../../problem.ts'
 import { compact, isObject, type Json, listOf } from '../../../model/json.ts'
 
-/** The OpenAI surface, and the OpenRouter surface that extends it. */
 export type ChatSurface = 'compat-a' | 'compat-c'
 
 interface Row {

@@ -20,7 +20,6 @@ export function withReasoningDetails(message: Json, index: number): Json {
 export const hidesReasoning = ({ reasoning, include_reasoning: include }: Json): boolean =>
   objectOf(reasoning)['exclude'] === true || include === false
 
-/** Absent fields are null, as OpenAI writes them. */
 export function withReasoningContent(message: Json, whole: boolean): Json {
   const { rest, text, details } = splitReasoning(message)
   return compact({

@@ -34,7 +34,6 @@ export class StreamWriter extends EventWriter {
     this.#about = about
     this.#hidden = hidesReasoning(about.request)
     this.#surface = surface
-    // The OpenRouter surface always reports usage.
     this.#includeUsage = includeUsage || surface === 'compat-c'
   }
 

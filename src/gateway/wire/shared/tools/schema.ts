@@ -21,7 +21,6 @@ export function strictLegal(schema: unknown): boolean {
 const mapsOfSchemas = new Set(['properties', '$defs', 'definitions'])
 const holdsSchema = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'additionalProperties', 'prefixItems', 'not'])
 
-/** Keywords that Anthropic's structured output rejects. */
 const unsupportedKeywords = new Set(
   `minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf maxItems uniqueItems
   minProperties maxProperties patternProperties propertyNames contains minContains maxContains`.split(/\s+/),

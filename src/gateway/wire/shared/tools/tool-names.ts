@@ -9,7 +9,6 @@ export function fitName(words: string, longest: number): string {
   return `${words.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, longest - 11)}_${shortHash(words)}`
 }
 
-/** Keeps distinct names distinct. */
 export class ToolNames {
   readonly renamed = new Map<string, string>()
   readonly #sent = new Map<string, string>()
