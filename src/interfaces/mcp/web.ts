@@ -70,7 +70,10 @@ async function* filled(
   nextPiece: () => Promise<void>,
 ): AsyncGenerator<Buffer, void, undefined> {
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength)
-  if (large.isEmpty) return void (yield bytes)
+  if (large.isEmpty) {
+    yield bytes
+    return
+  }
   for (const piece of large.pieces(bytes.toString())) {
     yield Buffer.from(piece)
     await nextPiece()
