@@ -103,7 +103,6 @@ export interface AppOptions {
   programRoot?: string
 }
 
-/** The composition root. Disposing drains requests, then stops everything in reverse order. */
 export async function startApp({
   config,
   connection,

@@ -5,7 +5,6 @@ import { settings } from './settings.ts'
 
 export interface Config {
   readonly host: string
-  /** The address where other processes of the instance reach this one. */
   readonly peerHost: string
   readonly port: number
   readonly dataDir: string
@@ -23,13 +22,11 @@ export interface Config {
   /** Null: only the instance's own accounts. */
   readonly oidc: OidcConfig | null
   readonly catalogueUrl: string
-  /** Preset and base URL. Null: the default ones. */
   readonly localEngines: readonly { preset: string; origin: string }[] | null
   readonly sim: boolean
   readonly upstreamAllow: readonly string[]
   readonly fetchAllow: readonly string[]
   readonly mediaAnswerBytes: number
-  /** Media calls that take longer return an operation. */
   readonly inlineMs: number
   readonly limits: Readonly<
     Record<'reads' | 'writes' | 'searches' | 'inference' | 'logins' | 'sign_ups' | 'in_flight', number>
@@ -39,11 +36,9 @@ export interface Config {
   readonly s3Endpoint: string | null
   /** Bytes; 0 is unlimited. */
   readonly storage: Readonly<Record<'workspace' | 'file', number>>
-  /** Days to keep requests of runs to their models; 0 keeps none. */
   readonly requestRetentionDays: number
   readonly fastHttp: boolean
   /** Null: all supported on this machine. */
-  /** The first available one is the default. */
   readonly computerDrivers: readonly ComputerDriver[]
   readonly docker: { readonly socket: string | null; readonly images: readonly string[] }
   readonly computersPerWorkspace: number
@@ -73,7 +68,6 @@ export class ConfigRefused extends Error {}
 
 const loopback = (host: string): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.')
 
-/** Parses the environment into a frozen object, with a warning per unknown `UK_*`. Throws `ConfigRefused`. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): {
   config: Config
   warnings: string[]
@@ -292,7 +286,6 @@ export function nearest(word: string, candidates: readonly string[]): string {
   return candidates.reduce((best, name) => (edits(word, name) < edits(word, best) ? name : best))
 }
 
-/** For `uk config`: each setting with its value. Secrets only show whether they are set. */
 export const describeSettings = (environment: Readonly<Record<string, string | undefined>>) =>
   settings.map(({ name, fallback, meaning, secret }) => {
     const value = environment[name]

@@ -11,7 +11,6 @@ import { type ResourceRow, type Status, lockResource, updateResource } from './r
 export type Move = 'archive' | 'unarchive' | 'trash' | 'restore'
 type Place = Pick<ResourceRow, 'status' | 'trashed_from'>
 
-/** Returns the new status, null if it already applies, or `refused`. */
 export function statusAfter({ status, trashed_from }: Place, move: Move): Status | null | 'refused' {
   if (move === 'restore') return status === 'trashed' ? (trashed_from ?? 'active') : null
   if (move === 'trash') return status === 'trashed' ? null : 'trashed'
@@ -28,7 +27,6 @@ const allowedFrom = {
 
 const past = { archive: 'archived', unarchive: 'unarchived', trash: 'trashed', restore: 'restored' } as const
 
-/** A kind's lifecycle events, to include in its module's declarations. */
 export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly ChannelKind[]): readonly EventType[] =>
   eventTypes(scope, channels, {
     [`${kind}.archived`]: `The ${kind} was archived.`,
@@ -38,7 +36,6 @@ export const lifecycleEvents = (kind: string, scope: Scope, channels: readonly C
     [`${kind}.deleted`]: `The ${kind} was permanently deleted.`,
   })
 
-/** Days until trashed resources are deleted permanently. */
 export const TRASH_DAYS = 30
 const BATCH = 500
 

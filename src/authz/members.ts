@@ -6,7 +6,6 @@ import { refuse } from '#core/errors.ts'
 import { type Id, newId } from '#core/ids.ts'
 import { reachableWorkspaces } from '#core/principal.ts'
 
-/** Every account has a personal workspace from creation on and can't lose it. */
 export async function createPersonalWorkspace(db: Db, id: Id, accountId: Id): Promise<void> {
   await sql`insert into workspaces (id, name, kind, created_by) values (${id}, 'Personal', 'personal', ${accountId})`.execute(
     db,
@@ -31,7 +30,6 @@ export async function isInOneOf(db: Db, accountId: Id, workspaceIds: readonly Id
   return rows.length > 0
 }
 
-/** Throws 404 unless the caller is this account or shares a workspace with it. */
 export async function checkMet(
   ctx: Context,
   accountId: Id,

@@ -205,7 +205,6 @@ export const placeIn = (
   notFound: RefusalMore = { param: 'workspace_id', message: noWorkspace },
 ): Membership => membershipIn(ctx.principal, workspaceId) ?? refuse('not_found', notFound)
 
-/** Common response fields from the register row; their schema is `resourceFields` in core. */
 export const showResource = (row: ResourceRow) => ({
   id: row.id,
   workspace_id: row.workspace_id,

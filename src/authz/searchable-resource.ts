@@ -5,7 +5,6 @@ import type { Id } from '#core/ids.ts'
 
 type SearchFields = Pick<SearchDocument, 'id' | 'title' | 'keywords' | 'body' | 'created_at' | 'updated_at'>
 
-/** Search for a kind with one document per resource. `table` has one row per resource. */
 export const searchableResource = (
   kind: 'agent' | 'computer',
   table: string,

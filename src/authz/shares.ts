@@ -35,7 +35,6 @@ interface ShareTable {
   email: string | null
   access: Access
   token_hash: Buffer | null
-  /** The hash of the token emailed to the address. */
   mail_token_hash: Buffer | null
   claimed_by: Id | null
   claimed_at: Date | null
@@ -98,7 +97,6 @@ export async function sharedPlace(
     select s.access, s.workspace_id, (select status from workspaces where id = ${workspace_id}) as status
     from ${sharesOf(principal, read!)} s where s.resource_id = any(${[id, ...ancestors]}::ulid[])`.execute(db)
   if (rows.length === 0) return null
-  // If the share is with a workspace, its members with edit access may edit the resource.
   const edits = rows.some(
     (row) => row.access === 'edit' && (row.workspace_id === null || writesIn(principal, row.workspace_id, write!)),
   )

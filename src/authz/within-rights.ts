@@ -3,7 +3,6 @@ import { distinctLenders, narrowedTo } from '#core/lenders.ts'
 import type { Lender, Authority, Principal } from '#core/principal.ts'
 import { scopes as allScopes } from '#core/scopes.ts'
 
-/** A principal for the server, limited to the current permissions of each lender. */
 export async function withinRightsOf(
   authority: Pick<Authority, 'onBehalf'>,
   principal: Principal,

@@ -1,5 +1,3 @@
-/** Results that handlers return, before an interface encodes them: pages, bytes, events, feeds. */
-
 import type { Scope } from './scopes.ts'
 
 export interface Page<T> {
@@ -52,7 +50,6 @@ export type EndpointReply =
 export interface ToolTarget {
   /** `find`, `describe`, `do`, or an endpoint's name. */
   tool: string
-  /** Null if no endpoint is called or the name doesn't exist. */
   endpoint: string | null
   /** Repeating the call is safe. */
   repeatable: boolean

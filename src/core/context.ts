@@ -14,7 +14,6 @@ export interface Resource {
   status?: string
   /** Throws if the caller lacks a capability. Only computers have capabilities. */
   checkCapability?(capability: Capability, scope: Scope | null): void
-  /** Folders that contain it: a share of a folder includes its content. */
   ancestors?: readonly Id[]
   updated_at: Date
 }
@@ -48,7 +47,6 @@ export interface CallContext {
   requestId: Id
   version: string
   now(): Date
-  /** Fires when the caller leaves, its access ends, or the server shuts down. */
   signal: AbortSignal
   resource: Resource | null
   workspace: { id: Id; membership: Membership } | null

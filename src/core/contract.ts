@@ -8,7 +8,6 @@ import type { Code } from './errors.ts'
 import type { Id } from './ids.ts'
 import type { Capability, Role, Scope } from './scopes.ts'
 
-/** New API keys are pinned to this version, and sessions use it. */
 export const newestVersion = '2026-11-21'
 
 type Shape = z.ZodRawShape
@@ -59,7 +58,6 @@ export type LimitClass = 'reads' | 'writes' | 'searches' | 'inference'
 export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R extends Reply, H extends Shape> {
   summary: string
   description?: string
-  /** The scope a key needs. Null: any signed-in caller. */
   scope: Scope | null
   auth?: Auth
   /**
@@ -115,7 +113,6 @@ export interface Spec<Q extends Shape, B extends Shape, P extends Shape, R exten
   example?: Readonly<Record<string, unknown>>
   /** The CLI command, if it isn't module and verb. */
   cli?: string
-  /** Not in the contract's list, but served and documented. */
   beyond?: boolean
 }
 

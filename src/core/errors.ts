@@ -139,7 +139,6 @@ export const absent = (thing: string, id = ''): string =>
   `The ${thing}${SAYABLE.test(id) ? ` \`${id}\`` : ''} doesn’t exist, or you don’t have access to it.`
 
 export interface RefusalMore {
-  /** Says what is wrong and how to fix it. Default: the catalogue's sentence. */
   message?: string
   /** The invalid input field, such as `a.b.0`. */
   param?: string

@@ -8,7 +8,6 @@ export interface EventType {
   /** Resource kind and past participle: `chat.created`. */
   type: string
   summary: string
-  /** The scope a reader needs besides access to the channel, or null. */
   scope: Scope | null
   channels: readonly ChannelKind[]
 }

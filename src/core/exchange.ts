@@ -16,7 +16,6 @@ export interface WholeRequest {
 
 /** The part of Node's `ServerResponse` that mounts need if they write their own heads. */
 export interface Reply {
-  /** The head was written, or will be with the first bytes. */
   readonly headersSent: boolean
   readonly writableEnded: boolean
   readonly writableNeedDrain: boolean
@@ -28,7 +27,6 @@ export interface Reply {
   end(bytes?: Buffer | string): unknown
   end(text: string, encoding: 'latin1'): unknown
   destroy(): unknown
-  /** `close`: the response ended or its reader left. */
   on(event: 'close' | 'drain', listener: () => void): this
   once(event: 'close' | 'drain', listener: () => void): this
   off(event: 'close' | 'drain', listener: () => void): this
@@ -46,7 +44,6 @@ export interface FastMount {
   handle(request: WholeRequest, reply: Reply, requestId: Id): void
 }
 
-/** A non-REST part of the URL space: gateways, `/mcp`, docs, app, health. */
 export interface Mount {
   prefix: string
   /** The handler writes all headers including `X-Request-Id` with the status, to save time on the hot path. */

@@ -28,7 +28,6 @@ export function newId(nowMs: number = Date.now()): Id {
   return encodeTime(lastMs) + encodeTail()
 }
 
-/** Derives a stable ID from words, for things without a stored row (an owner's model). */
 export function idOf(...words: string[]): Id {
   const hash = createHash('sha256').update(words.join('\0')).digest()
   let out = ALPHABET[hash[0]! & 7]!

@@ -3,7 +3,6 @@ import type { Id } from './ids.ts'
 import { type Lender, type Membership, type Principal, behalfOf, hasScope, membershipIn } from './principal.ts'
 import { type Scope, atLeast } from './scopes.ts'
 
-/** Scopes of an account's personal data. Tools chosen by another member never get them. */
 const OWN: ReadonlySet<Scope> = new Set([
   'settings:read',
   'settings:write',

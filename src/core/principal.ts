@@ -4,7 +4,6 @@ import type { Role, Scope } from './scopes.ts'
 
 export type Tier = 'standard' | 'unlimited'
 
-/** A rule about which models a caller may use. The lists of key, member, and workspace all apply. */
 export type ModelRule =
   /** Allows only these models: `openai/gpt-4o`, or `openai/*` for a provider. */
   | { kind: 'allowed'; of: 'key' | 'member' | 'workspace'; models: readonly string[] }
@@ -18,7 +17,6 @@ export interface Membership {
   /** Restricts the role. Null: unrestricted. */
   permissions: ReadonlySet<Scope> | null
   status: 'active' | 'archived'
-  /** The workspace's spend cap for model calls. Undefined: no cap besides its members' caps. */
   budget?: Cap
   /** This member's spend cap in the workspace, counted under the membership's ID. */
   ownBudget?: Cap & { subject: Id }
@@ -29,7 +27,6 @@ export interface Membership {
 
 export type HeldTo = Pick<Membership, 'budget' | 'ownBudget' | 'rules' | 'keysOnly'>
 
-/** An account that lends its permissions, as far as its credential had them. */
 export interface Lender {
   account_id: Id | null
   scopes: readonly string[] | null
@@ -72,7 +69,6 @@ export type Credential =
       lenders?: readonly Lender[]
     }
 
-/** The caller. Created once per credential and cached until the account's permissions change. */
 export interface Principal {
   accountId: Id
   tier: Tier
@@ -109,7 +105,6 @@ export function reachableWorkspaces(principal: Principal, scope: Scope | null): 
   return reachable
 }
 
-/** The caller of open endpoints. It has no permissions. */
 export const anonymous: Principal = {
   accountId: '',
   tier: 'standard',
@@ -119,7 +114,6 @@ export const anonymous: Principal = {
   memberships: new Map(),
 }
 
-/** The account behind later work, as stored, limited by the permissions of its credential. */
 export interface Behalf {
   account_id: Id
   key_id: Id | null
@@ -142,7 +136,6 @@ export function behalfOf({ accountId, credential }: Principal): Behalf {
   }
 }
 
-/** The author of a change, as stored in the outbox and the audit log. */
 export interface Actor {
   account_id: Id
   via: Credential['kind']
@@ -183,7 +176,6 @@ export interface Authority {
    * credential has ended.
    */
   renew(principal: Principal): Promise<Principal>
-  /** Calls `recheck` when the account's permissions change. */
   onChange(accountId: Id, recheck: () => void): Disposable
   /**
    * A principal for the server acting for an account (run, automation, job) under the cap of the key that started it.

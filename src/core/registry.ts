@@ -27,7 +27,6 @@ export const list = (areas: readonly Area[]): ListedEndpoint[] =>
     Object.entries(area.endpoints).map(([verb, endpoint]) => ({ name: `${area.name}.${verb}`, verb, area, endpoint })),
   )
 
-/** Joins contracts to handlers. Throws at startup on duplicate paths and missing handlers or finders. */
 export function registry<C extends CallContext>(services: readonly Service<C>[]): Entry<C>[] {
   const finders = new Map(services.flatMap((service) => service.finders.map((finder) => [finder.kind, finder])))
   const handlers = new Map(services.map((service) => [service.area.name, service.handlers]))

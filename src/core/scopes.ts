@@ -58,7 +58,6 @@ export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 export const atLeast = (role: Role, minimum: Role): boolean => roles.indexOf(role) >= roles.indexOf(minimum)
 
-/** The role an endpoint needs unless it names one: viewer to read, member otherwise. */
 export const roleFor = (scope: Scope): Role => (scope.endsWith(':read') ? 'viewer' : 'member')
 
 /** Computer capabilities. The owner grants some to a workspace; the machine itself allows some or all. */

@@ -86,7 +86,6 @@ export type Billing = 'byok' | 'credits' | 'free'
 const EMPTY: Usage = usageOf({ requests: 0 })
 export const usageFields = Object.keys(EMPTY) as (keyof Usage)[]
 
-/** Reads a stored usage. Buckets added later count as 0. */
 export const keptUsage = (usage: Partial<Usage> | null): Usage | null => usage && { ...EMPTY, ...usage }
 
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {

@@ -13,7 +13,6 @@ export interface CallerSocket<H = unknown> {
   /** The GET endpoint for the upgrade. Its `reply` is ignored. */
   endpoint: AnyEndpoint
   finder: Finder<Context<H>>
-  /** Returns the function that runs on the open socket. `ctx.signal` fires when it closes. */
   open(ctx: Context<H>, input: any): Promise<(socket: WebSocket) => void>
   /**
    * Redeems the query's `ticket` in place of a credential, because browsers can't send headers with WebSockets. Uses up

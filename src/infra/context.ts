@@ -28,7 +28,6 @@ export type Engine<H = unknown> = Machinery<H> & H
 
 interface Machinery<H> {
   config: Config
-  /** The instance's address, such as `https://uk.example.com`. */
   origin(): string
   postgres: Postgres
   secrets: Secrets
@@ -59,7 +58,6 @@ interface Machinery<H> {
     mayLag(): boolean
   }
   limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }
-  /** A context for the server acting for an account beyond a call. Null if the account was deleted. */
   actAs(who: Acting): Promise<Context<H> | null>
 }
 
@@ -84,7 +82,6 @@ export interface Context<H = unknown> extends CallContext {
   transaction<T>(work: (ctx: Context<H>) => Promise<T>): Promise<T>
   /** Call inside `transaction`, so that the event is as durable as the change. */
   emit(...events: EmittedEvent[]): Promise<void>
-  /** Runs after the commit, or immediately outside a transaction. */
   afterCommit(work: () => void): void
 }
 

@@ -22,11 +22,9 @@ export interface KeptItems {
 }
 
 const LARGEST_ITEM = 1 << 20
-/** Storage per account; the oldest items are deleted first. */
 const MOST_BYTES = 64 << 20
 const MOST_ITEMS = 10_000
 const MOST_FOUND = 32 << 20
-/** How long a response waits for its items to be stored. */
 const PATIENCE_MS = 2_000
 
 export function createKeptItems({
@@ -40,7 +38,6 @@ export function createKeptItems({
 }): KeptItems {
   const bounding = new Set<Id>()
 
-  /** Enforces an account's limit, one run at a time; later items are handled by the next run. */
   async function trim(accountId: Id): Promise<void> {
     if (bounding.has(accountId)) return
     bounding.add(accountId)

@@ -19,7 +19,6 @@ export async function eventsSoon<S extends AsyncDisposable>(
   } finally {
     clearTimeout(timer)
   }
-  // The failure is handled below, unless the reader leaves first.
   start.catch(() => {})
   return { [Symbol.asyncIterator]: () => new LateEvents(start, events, failureEvent) }
 }

@@ -10,7 +10,6 @@ import { StartRefused } from './start-refused.ts'
 export interface Secrets {
   seal(plain: string, rowId: string): string
   open(ciphertext: string, rowId: string): string
-  /** Encrypted with an older key: re-encrypt it. */
   isStale(ciphertext: string): boolean
   /** HMAC-SHA256 with a key derived from the newest root key for this purpose. */
   sign(purpose: string, words: string): Buffer

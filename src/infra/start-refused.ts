@@ -49,5 +49,4 @@ function reasonOf(error: unknown): string {
 
 export const placeOfData = (dataDir: string): string => `${dataDir} (UK_DATA_DIR, default ./data in the current folder)`
 
-/** Advice for commands that find no instance in the data folder. */
 export const FIND_DATA = "run this in the server's clone, or set UK_DATA_DIR to its data folder"

@@ -27,7 +27,6 @@ export interface AdmissionRule {
   scope: Scope | null
 }
 
-/** Receives each admission step. If a later step fails, it releases what earlier steps acquired. */
 export interface AdmittedCaller {
   /** Identifies the connection, on which an earlier key is recognized at once. */
   readonly connection: object
@@ -170,7 +169,6 @@ export abstract class RightsWatch implements Disposable {
     this.#recheckIfOther(principal, connection)
   }
 
-  /** Throws the reason if the caller lost access. */
   protected abstract check(principal: Principal): void | Promise<void>
   protected abstract onLost(why: unknown): void
 

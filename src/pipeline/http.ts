@@ -19,7 +19,6 @@ const { createServer } = process.getBuiltinModule('node:http')
 
 export interface Door {
   server: Server
-  /** Waits for requests and streams, then closes; after `seconds` it closes anyway. */
   drain(seconds: number): Promise<void>
   draining(): boolean
   closing: AbortSignal
@@ -28,7 +27,6 @@ export interface Door {
 export interface DoorParts extends Entrance {
   mounts: readonly Mount[]
   upgrades: readonly UpgradeMount[]
-  /** Hosts of other origins than the API, checked before any path. */
   hosts: HostMount
 }
 

@@ -32,7 +32,6 @@ export interface Ready {
 export interface Line<H = unknown> {
   entries: ReadonlyMap<string, Entry<Context>>
   context(start: CallStart): Context<H>
-  /** Checks a call by name with flat input up to its service: scope, input, access. */
   admit(ctx: Context, name: string, input: unknown): Promise<Ready>
   invoke(ctx: Context, name: string, input: unknown): Promise<unknown>
 }

@@ -4,7 +4,6 @@ import { StartRefused } from '#infra/start-refused.ts'
 
 type Where = Pick<Config, 'host' | 'port'>
 
-/** Throws `StartRefused` with a fix for known errors. */
 export function listen(server: Server, { host, port }: Where): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {

@@ -10,12 +10,10 @@ type Caller = CallContext['caller']
 export interface Origins {
   /** Throws 421 for an unknown `Host`, which prevents DNS rebinding. */
   checkHost(request: IncomingMessage): void
-  /** Throws for changing calls by cookie that another site may have made. */
   checkCrossSite(request: IncomingMessage): void
   /** Throws 403 for pages of other sites. Pages of this machine and programs without `Origin` pass. */
   checkOrigin(request: IncomingMessage): void
   callerOf(request: IncomingMessage): Caller
-  /** The peer address, or the client's behind a trusted proxy. */
   clientIp(request: IncomingMessage): string
   isLoopback(request: IncomingMessage): boolean
   /** `__Host-uk_session` on https. */

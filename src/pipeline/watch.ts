@@ -25,7 +25,6 @@ async function permitAgain(line: Line, { start, entry, input }: WatchedCall, pri
   return again
 }
 
-/** Yields a call's bytes while its sender may send them, because a large upload can take hours. */
 export async function* whilePermitted(
   bytes: AsyncIterable<Uint8Array>,
   hasChanged: () => boolean,

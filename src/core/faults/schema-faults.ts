@@ -32,7 +32,6 @@ export function sayFault(fault: Raw): string {
   }
 }
 
-/** Reports unknown fields first: they may be misspelled required ones. */
 export const firstOf = (faults: readonly Fault[]): Fault =>
   closest(faults.find(({ code }) => code === 'unrecognized_keys') ?? faults[0]!)
 

@@ -2,10 +2,8 @@ import { refuse } from '../errors.ts'
 import { SMALL, lastOfString } from './json-text.ts'
 import { shorten } from '../text/shorten.ts'
 
-/** Limits on list lengths in a body, so that reading it doesn't block other requests. */
 export interface CountLimits {
   lists: Readonly<Record<string, number>>
-  /** Other top-level lists, and the fields of a top-level object. */
   otherLists: number
   /** A list in an object of a top-level list, such as a message's parts. */
   inner: number

@@ -66,7 +66,6 @@ export function excessOf(text: Buffer | string, { values: mostValues, depth: dee
 /** Limits for JSON from other servers, because parsing blocks the process. */
 export const FOREIGN: JsonBounds = { values: 100_000, depth: 512 }
 
-/** Parses JSON from another server. Undefined if it is invalid or exceeds the limits. */
 export function parseForeign(text: Buffer | string, bounds: JsonBounds = FOREIGN): unknown {
   if (excessOf(text, bounds) !== null) return undefined
   try {

@@ -5,7 +5,6 @@ import { isSameText } from './same-text.ts'
 /** `whsec_` plus 32 bytes in base64 ("Signature scheme"). */
 export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-/** Delivery headers with one signature per secret, so secrets can be rotated. */
 export function signWebhook(
   secrets: readonly string[],
   { id, at, body }: { id: string; at: Date; body: string },

@@ -1,4 +1,3 @@
-/** Makes text storable: PostgreSQL rejects NUL characters and lone surrogates. */
 export const storable = (words: string): string => words.replaceAll('\0', '').toWellFormed()
 
 /** Parses JSON so that it fits a `jsonb` column, including field names. Throws if it isn't JSON. */

@@ -2,7 +2,6 @@ import type pg from 'pg'
 
 /** Excluded from backups: rows of processes that won't exist after a restore, and incomplete uploads. */
 export const LEFT_OUT: readonly string[] = ['processes', 'leases', 'presence', 'uploads', 'upload_parts']
-/** Tables filled on first start, before any sign-up. */
 export const FILLED_AT_START: readonly string[] = ['instance', 'leases', 'processes', 'migrations']
 
 export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -24,7 +24,6 @@ export interface WaitingJob {
   key: string | null
 }
 
-/** Throws if the backup has migrations unknown to this version. */
 export function checkMigrations({ migrations, version }: Manifest): void {
   const migrationSet = new Set([...migrationNames(), ...earlierMigrations])
   const unknown = migrations.filter((name) => !migrationSet.has(name))
@@ -40,7 +39,6 @@ export function checkMigrations({ migrations, version }: Manifest): void {
 const migrationsOf = ({ migrations }: Manifest): readonly string[] =>
   migrations.some((name) => earlierMigrations.includes(name)) ? foldedMigrations : migrations
 
-/** Throws if the database has data, naming the table. Returns whether the schema exists. */
 export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Promise<boolean> {
   const migrations = migrationsOf(manifest)
   const tables = await tablesOf(client)
@@ -78,7 +76,6 @@ export async function checkEmpty(client: pg.ClientBase, manifest: Manifest): Pro
 
 export interface Afterwards {
   keepJob(job: WaitingJob): boolean
-  /** Runs in the restore's transaction, on the current schema. */
   settle(db: Db): Promise<void>
 }
 

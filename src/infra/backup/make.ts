@@ -30,7 +30,6 @@ export interface BackupResult {
   manifest: Manifest
   where: string
   removed: number
-  /** Tables of other programs in the schema, not included. */
   leftOut: string[]
 }
 

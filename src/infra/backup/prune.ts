@@ -3,10 +3,6 @@ import { join } from 'node:path'
 import { backupsIn, manifestIn, openSource } from './layout/source.ts'
 import { listedBlobs } from './verify.ts'
 
-/**
- * Deletes all but the newest backups of this instance, and blobs no remaining backup needs. Returns the number of
- * deleted backups.
- */
 export async function keepNewest(folder: string, keep: number, instance: string | null): Promise<number> {
   const own: string[] = []
   for (const path of await backupsIn(folder)) if ((await manifestIn(path)).instance === instance) own.push(path)

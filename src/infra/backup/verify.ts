@@ -14,7 +14,6 @@ export interface ListedBlob {
 export const damagedBlob = (sha256: string): BackupRefused =>
   new BackupRefused(`the content of file ${sha256} in this backup is damaged. Create a new backup`)
 
-/** Blobs in the backup, without those the store had already lost. */
 export async function listedBlobs(source: Source): Promise<ListedBlob[]> {
   const { blobs } = source.manifest
   const missing = new Set(blobs.missing)

@@ -10,7 +10,6 @@ export interface Blobs extends AsyncDisposable {
    * a chunk is valid only until the next, which saves copies when writing to a socket.
    */
   read(place: string, range?: Range & { reuse?: boolean }): AsyncIterable<Uint8Array>
-  /** The local path, for readers of many small blobs. Null if stored remotely. */
   pathOf(place: string): string | null
   /** Removing a missing blob isn't an error. */
   remove(place: string): Promise<void>
@@ -36,7 +35,6 @@ export interface StagedBlob {
   head: Buffer
   /** Makes the bytes durable and returns their place. Call while the row of their hash is locked. */
   keep(): Promise<string>
-  /** Makes the bytes durable at a unique place, as part of an incomplete upload. */
   park(): Promise<string>
   discard(): Promise<void>
 }

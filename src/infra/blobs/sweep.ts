@@ -28,7 +28,6 @@ export interface SweepMore {
 
 const BATCH = 500
 
-/** Deletes unreferenced blobs and stored files without a row after crashes. Returns both counts. */
 export async function sweepBlobs(
   { postgres: { db }, blobs }: { postgres: Postgres; blobs: Blobs },
   { graceMinutes = 60, strayMinutes = 1_440, signal }: SweepMore = {},

@@ -16,7 +16,6 @@ export class BodyPieces {
   #movedBytes = 0
   #buffer: Buffer | null = null
 
-  /** `most`: the Content-Length, or the maximum size. */
   constructor(most: number) {
     this.#most = most
   }

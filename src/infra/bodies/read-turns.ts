@@ -47,7 +47,6 @@ export const readTurns = new ReadTurns()
 
 const AT_ONCE = 256 << 10
 
-/** Called for each piece of a request's body; `bytes` arrived so far. */
 export function paceBody(request: Source & { complete: boolean }, account: string, bytes: number): void {
   if (bytes >= AT_ONCE && !request.complete) readTurns.pace(request, account)
 }

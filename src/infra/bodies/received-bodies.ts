@@ -51,7 +51,6 @@ export class ReceivedBodies {
     else this.#byAccount.delete(account)
   }
 
-  /** Waits until no other large body of the account is being read, and serves other requests in between. */
   async turn(account: string): Promise<void> {
     const before = this.#turns.get(account)
     const mine = Promise.resolve(before).then(() => setImmediate())

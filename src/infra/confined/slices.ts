@@ -10,7 +10,6 @@ const SHORT_MS = 1
  */
 const turns = createTurns({ atOnce: 1, each: 1, waitingEach: 1_000, waiting: 10_000 })
 
-/** Visits items in slices until `visit` returns false. Throws `Busy` or the signal's reason. */
 export async function visitInSlices<T>(
   account: string,
   items: readonly T[],

@@ -14,7 +14,6 @@ export interface TurnLimits {
  * Shares a scarce resource between accounts in round-robin order, so one account's many calls can't block another's.
  */
 export interface Turns extends Disposable {
-  /** Waits for a turn; dispose of it to release. Throws `Busy`. */
   take(account: string, signal?: AbortSignal): Promise<Disposable>
 }
 

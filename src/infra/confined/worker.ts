@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises'
 export interface WorkerLimits {
   timeMs: number
   heapMb: number
-  /** Total process memory limit, where the system reports it (Linux). */
   memoryMb: number
 }
 

@@ -13,7 +13,6 @@ export interface AddressPolicy {
   permits(host: string, address: string, port: number): boolean
 }
 
-/** Throws a user-facing message for lines other than `host:port` or `CIDR[:port]`. */
 export function addressPolicy(lines: readonly string[]): AddressPolicy {
   const rules = lines.map(readLine)
   return {

@@ -1,7 +1,6 @@
 import type { Config } from '#config'
 import { refuse } from '#core/errors.ts'
 
-/** Refuses an invalid or forbidden user-provided URL, as far as that is known without DNS. */
 export function checkGivenUrl({ fetchAllow }: Pick<Config, 'fetchAllow'>, url: string, param = 'url'): void {
   const { protocol, username, password } = new URL(url)
   if (username !== '' || password !== '')

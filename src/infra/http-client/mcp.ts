@@ -11,7 +11,6 @@ import { RetrieveFailed } from './retrieve.ts'
 import type { ExchangeOwner } from './send.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A user-configured Model Context Protocol server over streamable HTTP. */
 export interface OutsideServer {
   url: string
   headers: Readonly<Record<string, string>>
@@ -36,9 +35,7 @@ export class OutsideFailed extends Error {
   }
 }
 
-/** A lazily opened connection. Throws OutsideFailed. */
 export interface OutsideMcp extends AsyncDisposable {
-  /** `inTurn` runs the listing after the handshake. */
   tools(signal: AbortSignal, inTurn?: InTurn): Promise<OutsideTool[]>
   /** Calls a tool. A tool's own error is a result with `is_error`. */
   call(

@@ -16,7 +16,6 @@ export interface RetrieveRequest extends ExchangeOwner {
   mostBytes: number
   timeoutMs: number
   hops: number
-  /** Called before each hop, including the first; throw to stop. */
   before?(url: URL): Promise<void>
   signal?: AbortSignal
 }

@@ -32,7 +32,6 @@ export interface Jobs extends AsyncDisposable {
   remove(ctx: { db: Db }, key: string): Promise<void>
 }
 
-/** Receives the payload and a signal that fires when the server stops or the job must be returned. */
 export type JobHandler = (
   payload: never,
   job: { signal: AbortSignal; attempt: number; lastAttempt: boolean },
@@ -69,7 +68,6 @@ interface ActiveRunner {
   ended: Promise<unknown>
 }
 
-/** Migrates the queue's schema. Jobs can be added afterwards. */
 export async function startJobs({
   postgres,
   process,
@@ -187,7 +185,6 @@ export async function startJobs({
     return { runner, name: workerPool.id, ended: end }
   }
 
-  /** Restarts the runner as long as the server runs; the new one takes over its jobs. */
   async function keepTaking(taskList: TaskList, first: ActiveRunner): Promise<void> {
     active = first
     for (;;) {
@@ -200,7 +197,6 @@ export async function startJobs({
         try {
           await pool.query('select graphile_worker.force_unlock_workers($1)', [[active.name]])
           active = next = await take(taskList)
-          // The stop happened before this runner existed.
           if (stopping.signal.aborted) await active.runner.stop().catch(() => {})
         } catch (error) {
           log.warn({ error }, 'jobs cannot be processed right now')
@@ -267,7 +263,6 @@ const plainTypes: pg.CustomTypesConfig = {
     oid === pg.types.builtins.INT8 ? String : pg.types.getTypeParser(oid, format),
 }
 
-/** Forwards the queue's log lines; routine ones at debug level. */
 function loggerFor(log: Log): Logger {
   return new Logger(() => (level: LogLevel, message, meta) => {
     const fields = meta?.error === undefined ? {} : { error: meta.error }

@@ -4,7 +4,6 @@ import { type Period, periodKey } from '#core/time.ts'
 import type { Billing } from '#core/usage.ts'
 import type { MeteredCall, Payer } from './ledger.ts'
 
-/** A spend cap for a call: what `subject` may spend per period with this key. */
 export interface CallCap {
   subject: Id
   period: string
@@ -19,7 +18,6 @@ export interface CallCap {
 export const isReserved = (payer: Payer, billing: Billing): boolean =>
   payer.runId !== undefined || isGuarded(payer, billing)
 
-/** Whether the instance pays the provider and the account's balance applies. */
 export const drawsBalance = (payer: Payer, billing: Billing): boolean =>
   payer.tier === 'standard' && billing === 'credits'
 

@@ -41,7 +41,6 @@ export interface MeteredCall {
   startedAt: Date
 }
 
-/** Request log fields that the call record doesn't have. */
 export interface AnsweredRequest {
   /** Null: an internal request, such as a run's. */
   path: string | null
@@ -60,7 +59,6 @@ export interface Outcome {
   firstTokenMs: number | null
   durationMs: number
   streamed: boolean
-  /** Set if this call's record is linked to its logged request. */
   request?: AnsweredRequest | null
 }
 
@@ -85,12 +83,12 @@ export interface Ledger extends AsyncDisposable {
   /** The tightest remaining amount, for messages. Null: unlimited. */
   affordable(payer: Payer, billing: Billing): Promise<Nano | null>
   /**
-   * Durably reserves `worst` (null: unpriced) before the request is sent. If balance and caps have less left, reserves
-   * all of that, unless it is below `least`. Returns the reserved amount. This process's finished calls never cause a
-   * refusal. Throws 402 `insufficient_credits`, `spend_cap_reached`, `budget_reached`, or `unpriced_model` and writes
-   * nothing then. Concurrent callers share a round trip. The error's details have `needed_usd` and `available_usd`, for
-   * caps also `cap_usd` and `period`; if others can read it, details of balance, key, workspace, agent, and automation
-   * are reduced to `needed_usd`, and `toPayer` has all.
+   * Durably reserves `worst` (null: unpriced) before the request is sent, or what balance and caps have left if that is
+   * at least `least`. Returns the reserved amount. This process's finished calls never cause a refusal. Throws 402
+   * `insufficient_credits`, `spend_cap_reached`, `budget_reached`, or `unpriced_model` without writing. Concurrent
+   * callers share a round trip. Error details: `needed_usd`, `available_usd`, for caps also `cap_usd` and `period`; if
+   * others can read the error, balance, key, workspace, agent, and automation give only `needed_usd`, and `toPayer` has
+   * all.
    */
   reserve(call: MeteredCall, worst: Nano | null, least?: Nano | null): Promise<Nano>
   /**
@@ -117,7 +115,6 @@ export interface Ledger extends AsyncDisposable {
    */
   readSpends(subjects: readonly { id: Id; period: Period }[]): Promise<Map<Id, Nano>>
   balance(accountId: Id): Promise<Nano>
-  /** Joins the caller's transaction. Returns the new balance. */
   grant(db: Db, accountId: Id, amount: Nano, note: string, by: Id | null): Promise<Nano>
   /**
    * Refunds a call within the caller's transaction: `amount`, or all that remains if null. The cost still counts under

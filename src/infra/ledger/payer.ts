@@ -4,9 +4,8 @@ import { type HeldTo, type Principal, rulesFor } from '#core/principal.ts'
 import type { Payer } from './ledger.ts'
 
 /**
- * The payer for a caller's work in a workspace: with the workspace's budget, the member's, the run's, and the given
- * ones, and the workspace's model rules. Runs and operations pay like the caller who started them. `guestOf`: limits of
- * a caller who isn't a member and can't see amounts.
+ * The payer for a caller's work in a workspace, with all budgets and model rules that apply. Runs and operations pay
+ * like the caller who started them. `guestOf`: limits of a caller who isn't a member and can't see amounts.
  */
 export function payerOf(
   principal: Principal,

@@ -26,7 +26,6 @@ const statement = {
   text: `select item, refused_by, amount from ${ledgerFunctions.schema}.reserve_calls(${Array.from({ length: 21 }, (_, i) => `$${i + 1}`).join(', ')})`,
 }
 
-/** Reserves all items in one round trip. Returns each item's reserved amount or error. */
 export async function reserveAll(pool: pg.Pool, processId: Id, items: readonly Reserve[]): Promise<(Nano | Error)[]> {
   const accounts = new ReserveColumns()
   const capColumns = new ReserveColumns()

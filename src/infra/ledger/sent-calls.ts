@@ -7,7 +7,6 @@ import type { Log } from '../log.ts'
 const AFTER_MS = 50
 const GROW_MS = 1_000
 
-/** Reserved calls that were sent, with the cost to settle after a crash. */
 export interface SentCalls extends AsyncDisposable {
   /** `atLeast`: the cost so far, including the input's maximum. `now`: returns the current cost. */
   markSent(id: Id, atLeast: Nano, now?: () => Nano): void

@@ -1,6 +1,5 @@
 import type { MeteredCall } from './ledger.ts'
 
-/** Refusals of limited calls whose cost has no upper bound, with how to give it one. */
 export const unpricedMessages = {
   tokens: (call: MeteredCall): string =>
     `The model \`${call.model}\` has no known price, so it can’t be used with a credit balance or a spend cap. ${priceHint(call, 'a price')}`,

@@ -16,7 +16,6 @@ export class AnswerRoom {
     return this.#bytes
   }
 
-  /** A call's share, until disposed of. `signal` cancels waiting. */
   place(signal: AbortSignal): AnswerPlace {
     return new AnswerPlace(this, signal)
   }
@@ -63,7 +62,6 @@ export class AnswerPlace implements Disposable {
     return this.#hasLeft
   }
 
-  /** Waits for room. Throws the signal's reason, and after `dispose`. */
   take(bytes: number): Promise<void> {
     return this.#room.take(this, bytes, this.#signal)
   }

@@ -8,7 +8,6 @@ export interface Media extends AsyncDisposable {
   probe: MediaProbe
   converter: Converter
   speech: LocalSpeech
-  /** Stores a stream as a file until disposed of. More than `mostBytes` is a 413. */
   stage(bytes: AsyncIterable<Uint8Array>, options: { mostBytes: number; signal?: AbortSignal }): Promise<StagedFile>
 }
 

@@ -14,7 +14,6 @@ export interface StagedFile extends AsyncDisposable {
 /** Older files were left by dead processes: no work takes that long. */
 const OLD_MS = 24 * 3_600_000
 
-/** Writes a stream to a new file below `folder`. More than `mostBytes` is a 413, and the file is deleted. */
 export async function stageFile(
   folder: string,
   bytes: AsyncIterable<Uint8Array>,

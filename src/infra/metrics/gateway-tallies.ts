@@ -7,10 +7,8 @@ export type TallyOutcome = 'succeeded' | 'failed' | 'cancelled'
  * Labels are surfaces, outcomes, and fault kinds, all bounded by the code.
  */
 export interface GatewayTallies {
-  /** A model call ended. `firstByteMs` is null if it ended before the first byte. */
   call(surface: string, outcome: TallyOutcome, firstByteMs: number | null): void
   fault(kind: string): void
-  /** Counts another attempt: fallback to another provider, retry, or hedge. */
   further(why: 'fallback' | 'retry' | 'hedge'): void
 }
 

@@ -5,7 +5,6 @@ import { type GatewayTallies, createGatewayTallies } from './gateway-tallies.ts'
 export interface Metrics {
   registry: Registry
   request(endpoint: string, status: number, seconds: number): void
-  /** A field that a translation to a provider's format couldn't carry. */
   loss(surface: string, shape: string, field: string): void
   gateway: GatewayTallies
 }

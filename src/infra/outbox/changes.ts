@@ -54,7 +54,6 @@ export const changesBetween = async (
     })
   ).rows
 
-/** A consistent snapshot of each channel's offset and the newest `seq`. Creates unused channels. */
 export async function channelStates(
   { pool }: Postgres,
   channels: readonly string[],
@@ -78,7 +77,6 @@ export async function channelStates(
   return look()
 }
 
-/** Each channel's offset at `seq`; missing without later changes. */
 export async function offsetsAt(
   { pool }: Postgres,
   channels: readonly string[],

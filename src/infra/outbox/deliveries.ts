@@ -18,7 +18,6 @@ export interface DeliveredEvent {
   at: string
 }
 
-/** A part of the server that handles events after their commit, in order and at least once. */
 export interface Consumer {
   name: string
   types?: readonly string[]
@@ -79,7 +78,6 @@ function deliver(
   { postgres: { pool }, log, lease }: { postgres: Postgres; log: Log; lease: Lease },
   consumer: Consumer,
 ): Rounds {
-  /** Returns the sequence numbers handled together: all or none. */
   async function allAtOnce(rows: readonly { seq: bigint; event: DeliveredEvent }[]): Promise<string[]> {
     if (consumer.together === undefined || rows.length < 2) return []
     try {

@@ -3,7 +3,6 @@ import { newId } from '#core/ids.ts'
 import type { Db } from '../postgres/client.ts'
 import type { Actor } from '#core/principal.ts'
 
-/** An event for subscribers, written in the transaction of its change. */
 export interface EmittedEvent {
   type: string
   /** Affected channels: `workspace:<id>`, `chat:<id>`, `user:<id>`, … The event table decides which receive it. */
@@ -17,7 +16,6 @@ export interface AttributedEvent {
   actor: Actor | null
 }
 
-/** Writes an event in its change's transaction. The relay delivers it. */
 export const writeOutbox = (db: Db, event: EmittedEvent, actor: Actor | null): Promise<void> =>
   writeOutboxEach(db, [{ event, actor }])
 

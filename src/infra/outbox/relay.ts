@@ -111,7 +111,6 @@ interface CarriedBatch {
   consumers: ReadonlySet<string>
 }
 
-/** Moves up to `BATCH` events. Null if another process has the lease. */
 async function relayBatch(
   db: Db,
   fence: bigint,
@@ -161,7 +160,6 @@ async function relayBatch(
   return { events: rows.length, consumers: new Set(deliveries.map(({ consumer }) => consumer)) }
 }
 
-/** Reserves offsets per channel and returns the first of each. Offsets start at 1. */
 async function takeOffsets(db: Db, counts: ReadonlyMap<string, number>): Promise<Map<string, bigint>> {
   const names = [...counts.keys()].toSorted()
   const { rows } = await sql<{ name: string; offset: bigint }>`insert into channels as c (name, epoch, "offset")

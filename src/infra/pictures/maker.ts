@@ -7,10 +7,8 @@ export interface PictureRequest {
   pixels: number
 }
 
-/** A WebP thumbnail, or why there is none: unreadable image or missing library. */
 export type PictureResult = { bytes: Uint8Array } | { none: string } | { missing: true }
 
-/** Makes thumbnails in sandboxed processes, in turns per account. */
 export interface PictureMaker extends AsyncDisposable {
   draw(account: string, load: () => Promise<PictureRequest>, signal?: AbortSignal): Promise<Outcome<PictureResult>>
 }

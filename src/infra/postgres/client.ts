@@ -66,7 +66,6 @@ function openPool(connection: pg.PoolConfig, log: (error: Error) => void, readMs
 }
 
 export interface Connections extends AsyncDisposable {
-  /** For calls, in turns per account, and for the server's own work. */
   postgres: Postgres
   watch: Postgres
   rights: Postgres
@@ -79,9 +78,7 @@ export interface Connections extends AsyncDisposable {
  */
 export const CONNECTIONS = { accounts: 20, server: 10, watch: 2, rights: 3, ledger: 4 }
 
-/** Maximum wait for an account's share of connections, and for a read statement. */
 export const CALL_TIMES = { waitMs: 5_000, readMs: 15_000 }
-/** Maximum wait for background work and the server's own. */
 const BACKGROUND_WAIT_MS = 60_000
 
 export function openConnections(

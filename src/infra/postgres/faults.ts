@@ -1,6 +1,5 @@
 import { Refusal } from '#core/errors.ts'
 
-/** Converts database errors that have an API error code; null for others. */
 export function storageFault(error: unknown): Refusal | null {
   const state = error instanceof Error && 'code' in error ? String(error.code) : ''
   // 53100 disk_full, ENOSPC; 57P0x shutting down or not started; 08xxx connection lost.

@@ -1,6 +1,5 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 
-/** A list page for `$call`: rows with `column` below `before` (null: from the top), in descending order. */
 export const newestFirst =
   (column: string, before: string | number | null, limit: number) =>
   <DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O> => {

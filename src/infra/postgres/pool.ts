@@ -1,6 +1,5 @@
 import pg from 'pg'
 
-/** Connections opened concurrently, and how long each blocks further ones. */
 const OPENING = 2
 const OPENING_MS = 20
 
@@ -11,9 +10,9 @@ interface Inside extends pg.Pool {
 }
 
 /**
- * A pool that opens two connections at a time, so a burst of short statements waits for free ones instead of opening
- * one each. A connection is a PostgreSQL process, which costs more than a hundred such statements. The pool still grows
- * to its maximum if connections stay in use or opening is slow.
+ * Opens two connections at a time, so a burst of short statements waits for free ones instead of opening one each: a
+ * connection is a PostgreSQL process, which costs more than a hundred such statements. Still grows to its maximum if
+ * connections stay in use.
  */
 export function createPool(options: pg.PoolConfig): pg.Pool {
   let opening = 0

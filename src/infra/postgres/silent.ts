@@ -20,7 +20,6 @@ type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; conne
 interface Wait {
   bytesRead: number
   since: number
-  /** An earlier check found nothing pending on the server. */
   isDoubted: boolean
 }
 

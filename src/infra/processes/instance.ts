@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import { type Id, newId } from '#core/ids.ts'
 import type { Db } from '../postgres/client.ts'
 
-/** An instance-wide value; stores `fresh` if there is none. */
 export async function keptValue<T>(db: Db, name: string, fresh: T): Promise<T> {
   await sql`insert into instance (name, value) values (${name}, ${JSON.stringify(fresh)}::jsonb) on conflict do nothing`.execute(
     db,
@@ -26,5 +25,4 @@ export async function replaceValue<T>(db: Db, name: string, before: T, now: T): 
     where name = ${name} and value = ${JSON.stringify(before)}::jsonb`.execute(db)
 }
 
-/** Identifies this database; created on first start. */
 export const instanceId = (db: Db): Promise<Id> => keptValue(db, 'id', newId())

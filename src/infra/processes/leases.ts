@@ -7,7 +7,6 @@ export interface Lease extends AsyncDisposable {
   name: string
   /** Increases with every owner. Writes check it to exclude earlier owners. */
   fence: bigint
-  /** Fires when the lease is lost and may have a new owner. */
   signal: AbortSignal
 }
 

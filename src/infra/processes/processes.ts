@@ -17,13 +17,10 @@ interface Wakes {
 
 export interface ServerProcess extends AsyncDisposable {
   id: Id
-  /** The number of live processes including this one. Instance-wide limits are divided by it. */
   live(): number
-  /** Announces this process to the others and counts new ones immediately. */
   meetOthers(bus: Wakes): Disposable
   /** The database answered within the last 5 s. */
   inTouch(): boolean
-  /** Records the name that locks this process's jobs, which are unlocked when it dies. */
   locksJobsAs(workerPool: string): Promise<void>
   listensAt(peer: string): Promise<void>
 }

@@ -19,7 +19,6 @@ export interface ProviderAttempt {
   duration_ms: number
 }
 
-/** A finished model request without its content, if no call record includes it. */
 export interface LoggedRequest {
   id: Id
   account_id: Id
@@ -62,7 +61,6 @@ const LONGEST_NAME = 300
 const MOST_LOSSES = 100
 const DAY_MS = 86_400_000
 
-/** Writes one statement at a time, or nothing if retention is off. */
 export function createRequestLog({
   postgres,
   log,
@@ -145,7 +143,6 @@ async function insert({ pool }: Postgres, rows: readonly LoggedRequest[]): Promi
 const short = (words: string | null, most: number): string | null =>
   words === null ? null : storable(shorten(words, most))
 
-/** Truncates names and messages from outside. */
 const boundRow = (row: LoggedRequest): LoggedRequest => ({
   ...row,
   path: short(row.path, LONGEST_NAME),

@@ -47,7 +47,6 @@ export interface AdmittedAgent extends Disposable {
   call(name: string, input: unknown, consented?: boolean): Promise<EndpointReply>
   /** The approval question for this call. The client returns it with the person's answer. */
   question(name: string, input: unknown): string
-  /** Accepts an approval once. Throws if it belongs to another call. */
   redeem(question: string, name: string, input: unknown): Promise<void>
   refusal(error: unknown): ErrorBody
 }

@@ -25,7 +25,6 @@ export function questionOf({ secrets }: Pick<Engine, 'secrets'>, request: Consen
   return [id, expires, sign(secrets, id, expires, request)].join('.')
 }
 
-/** Redeems an approved question once. Throws if it belongs to another call or key, or has expired. */
 export async function redeem(
   { secrets, postgres }: Pick<Engine, 'secrets' | 'postgres'>,
   question: string,

@@ -13,7 +13,6 @@ import { envelope, refusedAnswer } from '../rest/reply.ts'
 
 const DEEPEST = 64
 
-/** Lets the server call endpoints for an account, with its permissions and rate limits. */
 export function callerFor({ line, limits, origin }: { line: Line; limits: Limits; origin: string }, ctx: Context) {
   return {
     requestId: ctx.requestId,

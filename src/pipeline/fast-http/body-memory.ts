@@ -1,4 +1,3 @@
-/** The smallest buffer size, as a power of two. Others are doublings of it. */
 const SMALLEST_BITS = 10
 
 /**

@@ -16,7 +16,6 @@ export interface FastOptions {
   paths: { has(path: string): boolean }
   elsewhere(host: string): boolean
   answer(request: WholeRequest, reply: Reply): void
-  /** Hands a connection to the full server, with its unread bytes put back. */
   handOver(socket: Socket): void
   keepAliveSeconds: number
 }
@@ -149,7 +148,6 @@ export class Connection implements ReplyHow {
     this.#reply = null
     this.#turns = 0
     if (!stays) {
-      // Drops further bytes; the sender sees that they got no response.
       this.#deaf = true
       return this.#socket.destroySoon()
     }

@@ -53,7 +53,6 @@ export class FastConnections implements ConnectionOwner {
     this.#gathering.delete(connection)
   }
 
-  /** Closes idle connections. Responses in progress are the last on theirs. */
   close(): void {
     this.closing = true
     for (const connection of this.#all) if (connection.idle) connection.destroy()

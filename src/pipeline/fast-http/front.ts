@@ -5,7 +5,6 @@ import type { FastMount, HostMount } from '#core/exchange.ts'
 import { newId } from '#core/ids.ts'
 import { FastConnections } from './connections.ts'
 
-/** Handles the connections of `server` until something unusual arrives on one. */
 export function answerFast(
   server: Server,
   { mounts, hosts }: { mounts: readonly { fast?: FastMount }[]; hosts: Pick<HostMount, 'owns'> },

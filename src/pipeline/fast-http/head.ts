@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A request head with only one possible interpretation. */
 export interface FastHead {
   url: string
   headers: IncomingHttpHeaders

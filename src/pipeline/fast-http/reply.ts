@@ -10,10 +10,8 @@ const NOTHING = Buffer.alloc(0)
 let outbox = Buffer.allocUnsafeSlow(GATHERED + 16_384)
 
 export interface ReplyHow {
-  /** Whether the connection stays open after this response. Called when the head is written. */
   stays(): boolean
   keepAliveSeconds: number
-  /** The response was fully sent or never will be: the connection continues, or closes if it doesn't stay. */
   over(stays: boolean): void
 }
 
@@ -24,7 +22,6 @@ export interface ReplyHow {
 export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements Reply {
   readonly #socket: Socket
   readonly #how: ReplyHow
-  /** Sent with the first bytes. Null: already sent, or not written yet. */
   #head: string | null = null
   #isChunked = false
   #due = 0
@@ -105,7 +102,6 @@ export class FastReply extends EventEmitter<{ close: []; drain: [] }> implements
       this.#due -= bytes.length
       this.#send(this.#isChunked)
     }
-    // A wrong length would make the next response unreadable.
     if (!this.#isChunked && this.#due !== 0) this.#stays = false
     // Written bytes must be sent before the next request, otherwise a client that never reads could accumulate
     // responses.

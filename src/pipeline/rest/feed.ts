@@ -14,7 +14,6 @@ const ENDING_MS = 10_000
  * and keeps only the request data needed to recheck permissions.
  */
 export interface Followers {
-  /** Adds a follower until it leaves, loses access, or the server closes; then disposes of `flight`. */
   add(response: ServerResponse, feed: Feed, call: WatchedCall, flight: Disposable | null): void
 }
 

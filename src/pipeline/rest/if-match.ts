@@ -39,7 +39,6 @@ export function createIfMatch(entries: Iterable<Entry<Context>>, versions: Versi
     input: Record<string, unknown>,
   ): Promise<State | null> {
     if (endpoint.reply.kind === 'bytes') {
-      // A folder has no bytes, but its metadata has a tag.
       const bytes = (await Promise.try(handle, { ...ctx }, input).catch(() => null)) as Bytes | null
       return bytes !== null && isStored(bytes.body) ? { etag: bytes.body.etag, updatedAt: null } : null
     }

@@ -17,7 +17,6 @@ interface ReceivedCall {
   resources: DisposableStack
 }
 
-/** Path, query, headers, and body as one validated object, upgraded from the caller's version to the newest. */
 export async function readInput(
   ctx: Context,
   call: ReceivedCall,

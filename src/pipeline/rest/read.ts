@@ -100,14 +100,12 @@ export async function readJson(
   return value as Record<string, unknown>
 }
 
-/** Whether a value nests deeper than `most`, which also limits the stack. */
 export function deeperThan(value: unknown, most: number): boolean {
   if (most < 0) return true
   if (value === null || typeof value !== 'object') return false
   return Object.values(value).some((inner) => deeperThan(inner, most - 1))
 }
 
-/** Parses a query string. Repeated keys and keys with a list schema become lists. */
 export function readQuery(search: string, schema: z.ZodObject): Record<string, unknown> {
   const lists = new Map<string, string[]>()
   for (const [key, value] of new URLSearchParams(search)) {
@@ -165,7 +163,6 @@ function isStructured(schema: unknown): boolean {
   return type === 'union' ? options!.every(isStructured) : ['object', 'record', 'array'].includes(type ?? '')
 }
 
-/** Path parameters, with IDs in their stored form. Malformed IDs are a 404. */
 export function readPath(endpoint: AnyEndpoint, values: readonly string[]): Record<string, unknown> {
   const path: Record<string, unknown> = {}
   pathNames(endpoint.path).forEach((name, i) => {

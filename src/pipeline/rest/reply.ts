@@ -56,7 +56,6 @@ export function refusedAnswer(error: unknown): RefusedAnswer {
   return { status: refusal.status, headers: refusal.headers ?? {}, body: errorBody(refusal), fault }
 }
 
-/** Recognizes text that JSON allows but PostgreSQL can't store. */
 function unstorable(error: unknown): Refusal | null {
   if (!(error instanceof Error && 'code' in error)) return null
   // 22021 character_not_in_repertoire, 22P05 untranslatable_character: U+0000. 22P02: a lone surrogate in JSON.

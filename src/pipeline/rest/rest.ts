@@ -24,7 +24,6 @@ import { EVENT_STREAM, sendEvents } from './sse.ts'
 import { Watch, checkAgain, whilePermitted } from '../watch.ts'
 import { clientRequestId, echoClientRequestId, sendJson, sendLargeJson, sendRefusal, setHeaders } from './write.ts'
 
-/** Time to send the reason before a response ends. */
 export const LAST_WORDS_MS = 500
 
 export interface RestParts extends Entrance {
@@ -237,7 +236,6 @@ export function createRest(
     await sendLargeJson(request, response, status, body, { isTagged, account: callerOf(start, entry).name })
   }
 
-  /** Checks before authentication: host, cross-site calls, and keys where a session is required. */
   function checkDoor({ endpoint }: Entry<Context>, credential: PresentedCredential, request: IncomingMessage): void {
     const session = typeof credential !== 'string'
     if (session || endpoint.auth === 'sign_in') origins.checkHost(request)

@@ -61,7 +61,6 @@ function writePart(response: ServerResponse, part: Uint8Array): Promise<void> {
   })
 }
 
-/** A reader that takes nothing for this long is dropped. */
 const STALL_MS = 300_000
 
 export async function takeBytes(response: ServerResponse, bytes: Uint8Array): Promise<void> {

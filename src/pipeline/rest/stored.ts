@@ -50,7 +50,6 @@ function dateOf(words: string | undefined): number | null {
   return Number.isNaN(at) ? null : at
 }
 
-/** `If-Range`: a strong tag, or the exact modification time. */
 const isSame = (ifRange: string | string[] | undefined, etag: string, modifiedMs: number): boolean =>
   ifRange === undefined ||
   (/^(W\/)?"/.test(String(ifRange)) ? ifRange === etag : dateOf(String(ifRange)) === modifiedMs)

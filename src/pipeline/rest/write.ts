@@ -22,7 +22,6 @@ export function echoClientRequestId(request: IncomingMessage, response: ServerRe
   if (id !== null) response.setHeader('x-client-request-id', id)
 }
 
-/** `isTagged`: adds an entity tag and answers 304 if the caller has it. */
 export function sendJson(
   request: IncomingMessage,
   response: ServerResponse,
@@ -97,7 +96,6 @@ export function sendWrittenRefusal(request: IncomingMessage, response: ServerRes
   const { status, headers, body } = refusal
   if (response.headersSent || response.destroyed) return void response.destroy()
   setHeaders(response, headers)
-  // Doesn't wait for the rest of a refused file.
   if (!request.complete && announcedLength(request) > READ_ON_BYTES) response.shouldKeepAlive = false
   const text = JSON.stringify(body)
   response

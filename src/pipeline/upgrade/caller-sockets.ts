@@ -114,7 +114,6 @@ const entryOf = ({ name, endpoint, finder }: CallerSocket): Entry<Context> => ({
   emptyQuery: null,
 })
 
-/** Sends pings and closes a socket after three without any incoming data. */
 function keepAlive(socket: WebSocket): void {
   let silent = 0
   const onHeard = () => (silent = 0)

@@ -26,7 +26,6 @@ export function createUpgrades(parts: {
   log: Log
 }): Upgrades {
   const { mounts, hosts, version, log } = parts
-  /** Connections that Node's server no longer tracks. */
   const sockets = new Set<Duplex>()
 
   function mountOf({ url = '' }: IncomingMessage): UpgradeMount | undefined {

@@ -51,7 +51,6 @@ async function putPiece(target: Target, name: string, whole: Buffer, pieces: Pie
   await target.put(name, frame)
 }
 
-/** Reads a stream back from its pieces, verifying each hash first. */
 export async function* readPieces(source: Source, pieces: readonly Piece[]): AsyncGenerator<Buffer> {
   for (const piece of pieces) yield await decompress(await packedPiece(source, piece), { maxOutputLength: MOST_BYTES })
 }

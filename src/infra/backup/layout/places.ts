@@ -18,7 +18,6 @@ export async function placeIn(to: string, instance: string | null): Promise<stri
   return owner === instance ? to : join(to, instance)
 }
 
-/** The instance that owns a folder. For older folders without the file, the instance of the newest backup. */
 async function ownerOf(folder: string): Promise<string | null> {
   const owner = await readFile(join(folder, OWNER), 'utf8').catch(() => null)
   if (owner !== null) return parseId(owner.trim())

@@ -33,7 +33,6 @@ export async function openSource(path: string): Promise<Source> {
 const isWhole = async (folder: string): Promise<boolean> =>
   (await stat(join(folder, MANIFEST)).catch(() => null)) !== null
 
-/** Complete backups in a folder, oldest first. */
 export async function backupsIn(folder: string): Promise<string[]> {
   const whole: string[] = []
   for (const name of (await readdir(folder)).toSorted())

@@ -8,14 +8,11 @@ import { syncFolder, writeAll } from '../../durable-files.ts'
 import { END, headerOf, paddingOf } from './tar.ts'
 import { BackupRefused } from './refused.ts'
 
-/** The destination of a backup. Disposing before `finish` leaves nothing that looks like a backup. */
 export interface Target extends AsyncDisposable {
   readonly atOnce: number
   put(name: string, bytes: Uint8Array): Promise<void>
   hasBlob(sha256: string, size: number): Promise<boolean>
-  /** Throws `WrongBytes` if the content doesn't match the hash. */
   putBlob(sha256: string, size: number, source: AsyncIterable<Uint8Array>): Promise<void>
-  /** Writes the manifest last. Returns the backup's path. */
   finish(manifest: Buffer): Promise<string>
 }
 

@@ -48,7 +48,6 @@ export class AnswerParser {
   #trailer = 0
   #pending: Buffer | null = null
   keepAlive = true
-  /** How long the server keeps an idle connection, in seconds. Null if not announced. */
   idleSeconds: number | null = null
 
   constructor(sink: AnswerSink) {
@@ -95,7 +94,6 @@ export class AnswerParser {
     }
   }
 
-  /** The server closed the connection. Returns whether the response is complete. */
   finish(): boolean {
     if (this.#state === 'idle') return true
     if (this.#state !== 'close') return false
@@ -167,7 +165,6 @@ export class AnswerParser {
     this.#sink.head(status, headers)
   }
 
-  /** A chunk's size, the end of its data, or a trailer line. */
   #readLine(bytes: Buffer, at: number): number {
     const next = this.#pending === null ? this.#readShort(bytes, at) : 0
     return next > 0 ? next : this.#readAny(bytes, at)

@@ -16,7 +16,6 @@ export interface Order {
   body: Buffer | string | null
   streamed: StreamedBody | null
   handler: Dispatcher.DispatchHandler
-  /** The account (or other subject) whose turn a long response uses. */
   party: string
   limits: Limits
   withinMs: number
@@ -79,7 +78,6 @@ export class Connection implements AnswerSink {
   }
   #answering = false
   #streaming = false
-  /** Interim (1xx) heads and bytes of the current response. */
   #interim = 0
   #size = 0
   #mostMs = 0
@@ -156,7 +154,6 @@ export class Connection implements AnswerSink {
     )
   }
 
-  /** A tick of the lane's clock: gives up slow orders and idle connections. */
   turn(ms: number, idleMs: number): void {
     const order = this.#order
     if (order === null) {
@@ -294,7 +291,6 @@ export class Connection implements AnswerSink {
   }
 }
 
-/** A handler's control over its connection. Does nothing after the order ends. */
 class Grip implements Dispatcher.DispatchController {
   readonly #connection: Connection
   paused = false

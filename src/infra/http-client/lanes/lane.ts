@@ -72,7 +72,6 @@ export class Lane {
       )
     }
     for (const order of this.#waiting) order.elapsedMs += ms
-    // In arrival order; most have waited equally long.
     for (let at = 0; at < this.#waiting.length;) {
       const order = this.#waiting[at]!
       if (order.elapsedMs <= Math.min(order.limits.headMs, order.withinMs)) at++
@@ -126,7 +125,6 @@ export class Lane {
     if (this.#resting.push(connection) === 1) setImmediate(this.#onPolled, 0)
   }
 
-  /** Runs after each poll. `before`: connections that were already resting. */
   readonly #onPolled = (before: number): void => {
     for (const connection of this.#resting.splice(0, before)) if (this.#all.has(connection)) this.#next(connection)
     this.#further()

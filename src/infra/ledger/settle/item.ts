@@ -11,7 +11,6 @@ import { shorten } from '#core/text/shorten.ts'
  */
 export interface Item {
   id: Id
-  /** The call has a reservation, so its ID may occur again. */
   reserved: boolean
   shared: SharedFields | null
   line: string

@@ -25,7 +25,6 @@ export interface Journal {
    * Starts another file if this one is large. Returns a function that deletes the old one once its calls are durable.
    */
   rotate(): (() => void) | null
-  /** `durable`: all ended calls are in the database. */
   close(durable: boolean): void
 }
 

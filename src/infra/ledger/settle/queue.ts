@@ -13,7 +13,6 @@ const MOST = 50_000
 const RETRY_MS = 500
 const SPARE = 2
 
-/** Writes settled and released calls to the database, retrying until they are durable. */
 export interface SettleQueue extends AsyncDisposable {
   add(item: Item): void
   settle(batch: SettleBatch): Promise<void>
@@ -129,7 +128,6 @@ export function createSettleQueue(pool: pg.Pool, log: Log, journal: Journal): Se
     written: () => writtenCount,
     has: (id) => waiting.has(id),
     async flush() {
-      // Calls added during a write are part of the next one.
       if (writing) await writing
       if (count > 0) await write()
     },

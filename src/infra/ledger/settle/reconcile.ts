@@ -64,7 +64,6 @@ export async function reconcile({ db }: Pick<Postgres, 'db'>, log: Log): Promise
   return all
 }
 
-/** Settles calls left in journals of this data directory by dead processes. */
 export async function recover(
   { pool }: Postgres,
   journals: readonly LeftJournal[],

@@ -12,7 +12,6 @@ export class SettleBatch {
   #sharedFields: string[] = []
   readonly #places = new Map<Pick<SharedFields, 'text'>, number>()
   count = 0
-  /** IDs of calls that may occur again before this batch is durable. */
   ids: string[] = []
   after: (() => void) | null = null
 

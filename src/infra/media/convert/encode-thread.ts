@@ -1,4 +1,3 @@
-/** The thread that encodes MP3 and Opus, part by part, for all sounds. */
 import { parentPort } from 'node:worker_threads'
 import { OggOpus } from './ogg.ts'
 import { Resampler, SampleReader } from './samples.ts'

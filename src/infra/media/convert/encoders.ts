@@ -3,7 +3,6 @@ import { Worker } from 'node:worker_threads'
 import type { Pcm } from '../facts.ts'
 import type { EncodeAnswer, EncodeRequest } from './encode-thread.ts'
 
-/** MP3 and Opus encoders in a thread that starts on demand and ends when idle. */
 export interface Encoders extends AsyncDisposable {
   encode(
     pcm: Pcm,

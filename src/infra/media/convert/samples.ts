@@ -1,6 +1,5 @@
 import type { Pcm } from '../facts.ts'
 
-/** Reads 16-bit samples from parts that may split a sample. */
 export class SampleReader {
   #rest: Uint8Array = new Uint8Array()
 

@@ -39,7 +39,6 @@ export function readWaveHead(head: Buffer): { start: number; sampleRate: number 
   return null
 }
 
-/** Yields the samples of a 16-bit mono WAV file; other files unchanged. */
 export async function waveSamples(
   file: AsyncIterable<Uint8Array>,
 ): Promise<Pcm | { bytes: AsyncIterable<Uint8Array> }> {

@@ -22,7 +22,6 @@ const RECORDINGS = new Set(
   ]),
 )
 
-/** Throws `UnreadableMedia` for unsupported formats. */
 export async function readBeginning(path: string): Promise<Beginning> {
   const { size } = await stat(path)
   if (size === 0) throw new UnreadableMedia('empty', 'It’s empty.')

@@ -95,7 +95,6 @@ function durationOf(seconds: number | null): number | null {
 /** Room for notes, images, and markers after a WAV file's sound. */
 const NOTES_BYTES = 64 << 10
 
-/** A WAV header has the length; in streamed files it is 0 or the maximum. */
 async function checkWave(path: string, size: number): Promise<void> {
   await using file = await open(path)
   const head = Buffer.alloc(64 << 10)

@@ -1,7 +1,7 @@
 /**
  * A minimal H.264 encoder (ITU-T H.264, 08/2024) for a still image with a moving bar: constrained baseline, changed
- * blocks as raw samples (I_PCM), others skipped (P_Skip). Any player supports it, and nothing needs good compression.
- * Written here because every packaged encoder has license or installation requirements.
+ * blocks as raw samples (I_PCM), others skipped (P_Skip). Written here because every packaged encoder has license or
+ * installation requirements.
  */
 import { setImmediate } from 'node:timers/promises'
 

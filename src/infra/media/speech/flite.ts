@@ -13,7 +13,6 @@ import { type WasmModule, compileWasm } from './wasi.ts'
 /** Built-in speech: Flite (http://cmuflite.org) compiled to WebAssembly. English only. */
 export interface Flite extends AsyncDisposable {
   voices: readonly LocalVoice[]
-  /** The first part arrives after the first sentence. Throws `NoSuchVoice`, `Busy`. */
   speak(text: string, options: SpeakOptions): Promise<Pcm>
 }
 

@@ -7,7 +7,6 @@ export interface LocalVoice {
 }
 
 export interface SpeakOptions {
-  /** An engine's voice name. Null: its first voice for the language. */
   voice: string | null
   language: string | null
   /** 0.25 to 4; 1 is normal speed. */
@@ -26,7 +25,6 @@ export class NoSuchVoice extends Error {
   }
 }
 
-/** The requested voice, otherwise the first for the language, otherwise the first. Throws `NoSuchVoice`. */
 export function voiceFor(
   engine: string,
   voices: readonly LocalVoice[],

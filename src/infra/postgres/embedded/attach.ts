@@ -32,7 +32,6 @@ export async function attachDatabase(
   return { connection, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** Throws `StartRefused` if the instance's server was never started. */
 export async function attachInstance(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
 ): Promise<AsyncDisposable & { connection: pg.PoolConfig }> {

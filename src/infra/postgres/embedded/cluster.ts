@@ -24,7 +24,6 @@ export const superuser = 'ukiyo'
 // Inside the cluster, so that copies and moves include it.
 const passwordFile = 'ukiyo.password'
 
-/** Creates the cluster if missing and returns its password. Throws `StartRefused`. */
 export async function openCluster(binaries: Binaries, place: Place, log: (line: string) => void): Promise<string> {
   const { cluster } = place
   if (!existsSync(join(cluster, 'PG_VERSION'))) await makeCluster(binaries, place, log)

@@ -3,7 +3,6 @@ import { dirname, join, resolve } from 'node:path'
 import { explainStart, StartRefused } from '../../start-refused.ts'
 import { takeLock } from './lock.ts'
 
-/** The data directory, locked until disposed of or the process ends. */
 export interface DataDir extends Disposable {
   dir: string
 }
@@ -32,7 +31,6 @@ export function makeDataDir(dir: string): void {
   }
 }
 
-/** Takes the lock at `path` and returns its release. Throws `StartRefused` with `what` and the holder's pid. */
 export function takeOnlyLock(path: string, what: string): () => void {
   let lock
   try {

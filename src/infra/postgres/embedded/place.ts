@@ -4,10 +4,8 @@ import { dirname, join } from 'node:path'
 import { StartRefused } from '../../start-refused.ts'
 import { canPass, findUser, type OsUser } from './user.ts'
 
-/** Where the cluster (PostgreSQL's data directory) is or will be, and its account. */
 export interface Place {
   cluster: string
-  /** A link to create in the data directory if the cluster is elsewhere. */
   link: string | null
   user: OsUser | null
 }

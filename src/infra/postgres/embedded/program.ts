@@ -8,7 +8,6 @@ import type { OsUser } from './user.ts'
 export interface Program {
   child: ChildProcess
   lines: string[]
-  /** Resolves after the last line. Rejects with `StartRefused` or a system error if it couldn't start. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 

@@ -12,7 +12,6 @@ export interface Exit {
 export interface RunningServer {
   pid: number
   exited: Promise<Exit>
-  /** Resolves when stopped; may be called twice. */
   stop: () => Promise<void>
 }
 
@@ -20,7 +19,6 @@ export interface RunningServer {
 const routine =
   /^LOG: +(starting PostgreSQL|listening on|database system (was shut down at|is ready|is shut down)|received (smart|fast) shutdown|shutting down|aborting any active|checkpoint|background worker)|^FATAL: +(terminating connection due to administrator|the database system is (starting|shutting))/
 
-/** Starts postgres and waits until it is ready, however long recovery takes. Throws `StartRefused`. */
 export async function startServer(
   binaries: Binaries,
   place: Place,

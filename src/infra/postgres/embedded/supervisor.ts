@@ -21,10 +21,9 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 }
 
 /**
- * Starts the embedded PostgreSQL on `{dataDir}/postgres`, creating it on first start, and resolves when it accepts
- * connections. Close pools before disposing, for a fast stop. `log` receives notable lines. Throws `StartRefused` if
- * the operator must act (full disk, unsupported platform, cluster in use). The caller must hold the data directory
- * (`lockDataDir`).
+ * Starts the embedded PostgreSQL on `{dataDir}/postgres`, created on first start. Resolves when it accepts connections.
+ * Close pools before disposing, for a fast stop. Throws `StartRefused` if the operator must act (full disk, unsupported
+ * platform, cluster in use). The caller must hold the data directory (`lockDataDir`).
  */
 export async function startPostgres(options: Options): Promise<EmbeddedPostgres> {
   try {

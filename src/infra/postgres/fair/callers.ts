@@ -3,7 +3,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 export interface Caller {
   /** Calls with the same name share connections. */
   name: string
-  /** Fires when the caller leaves. Null: background work. */
   signal: AbortSignal | null
   /** A read: its statements have a short limit and are canceled when the caller leaves. */
   reads: boolean
@@ -16,5 +15,4 @@ export const asCaller = <T>(caller: Caller, work: () => T): T => callers.run(cal
 /** For work that isn't one caller's, although a call started it. */
 export const asServer = <T>(work: () => T): T => callers.run(null, work)
 
-/** Null: the server's own work, such as a job. */
 export const currentCaller = (): Caller | null => callers.getStore() ?? null

@@ -63,7 +63,6 @@ export function noteResult(client: pg.ClientBase, bytes: number): string {
 
 export const SERVER = 'the server'
 
-/** Assigns the connection's statements to a caller. Returns whether the connection is reusable. */
 export function checkOut(
   client: pg.ClientBase,
   caller: Caller | null,
@@ -102,7 +101,6 @@ function watchStatement(client: pg.ClientBase, checkout: Checkout, readMs: numbe
   signal?.addEventListener('abort', leave)
   if (signal?.aborted) leave()
   return {
-    /** Reports the statement's end once no cancel request is outstanding. */
     end(error: Error | undefined, tell: (fault: Error | undefined) => void): void {
       clearTimeout(timer)
       signal?.removeEventListener('abort', leave)

@@ -22,7 +22,6 @@ interface TurnsOptions {
 interface Wish {
   name: string
   signal: AbortSignal | null
-  /** The call already has a connection, in a transaction. */
   isHolding: boolean
   isBackground: boolean
 }
@@ -39,9 +38,8 @@ const LEFT_TO_OTHERS = 2
 
 /**
  * Distributes connections so that no name takes all. A name gets another one only while more are free than it has: the
- * first busy account gets half, the second a quarter, and a newcomer still finds one. A released connection goes to the
- * waiting name with the fewest, then to the longest wait. A heavy reader gets two, so that the database and this thread
- * aren't busy with its results alone.
+ * first busy account gets half, the second a quarter, and a newcomer still finds one. A released one goes to the
+ * waiting name with the fewest, then to the longest wait. Heavy readers get two.
  */
 export class Turns {
   readonly #options: TurnsOptions

@@ -129,7 +129,6 @@ class Names {
     this.#included[at] = 1
   }
 
-  /** Calls `accept` with the end of each matching name until it returns true. */
   visit({ isAnchored, ending, machine }: One, work: Work, accept: (at: number) => boolean): boolean {
     const end = this.length
     const whole = this.foldersMatter ? accept : (at: number) => at === end && accept(at)

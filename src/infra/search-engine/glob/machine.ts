@@ -22,7 +22,6 @@ export function machineOf(tokens: readonly Token[]): Machine {
   const openedAt = new Uint32Array(last + 1)
   let round = 0
 
-  /** Adds a state and its empty transitions to `set`; returns the new count. */
   function open(set: Int32Array, count: number, first: number): number {
     let size = count
     let depth = 0

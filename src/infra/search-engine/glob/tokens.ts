@@ -7,7 +7,6 @@ export type Token =
   | { on: 'char'; code: number }
   | { on: 'any' }
   | { on: 'set'; not: boolean; ranges: [number, number][] }
-  /** Any number of characters: within a name, or across folders. */
   | { on: 'star' }
   | { on: 'stars' }
   | { on: 'split'; to: number[] }

@@ -46,7 +46,6 @@ export function automatonOf(node: Node, fold: boolean, asciiOnly: boolean): Auto
     throw error
   }
 
-  /** Built from the end: returns the start state of `node`, followed by `to`. */
   function build(one: Node, to: number): number {
     switch (one.kind) {
       case 'char':
@@ -126,7 +125,6 @@ const START: Before = 0
 const WORD: Before = 1
 
 function run(states: readonly State[], first: number): Automaton {
-  // Cached deterministic states: their members and preceding context.
   let members: Int32Array[] = []
   let befores: Before[] = []
   let statesByKey = new Map<string, number>()
@@ -135,7 +133,6 @@ function run(states: readonly State[], first: number): Automaton {
   const visitedAt = new Uint32Array(states.length)
   let round = 0
   const stack = new Int32Array(states.reduce((sum, state) => sum + (state.on === 'split' ? state.to.length : 1), 1))
-  /** The next state's members as bits, and as a sorted list after its context. */
   const after = new Uint32Array((states.length >> 5) + 1)
   const list = new Uint16Array(states.length + 1)
   const listBytes = Buffer.from(list.buffer)

@@ -33,7 +33,6 @@ export function matchingLines(pattern: Pattern, bytes: Buffer, take: Take, work 
   }
 }
 
-/** Jumps between occurrences of the word; `inLine` decides if the word alone isn't the pattern. */
 function withWord(word: Buffer, bytes: Buffer, inLine: Take | null, onMatch: Take): void {
   for (let at = bytes.indexOf(word); at >= 0;) {
     const start = at === 0 ? 0 : bytes.lastIndexOf(LF, at - 1) + 1

@@ -22,7 +22,6 @@ export const needOf = (node: Node): Need => {
   return needs.exact === null ? needs.need : anyOf(needs.exact.map(wordOf))
 }
 
-/** Null if too short to narrow the search. */
 const wordOf = (word: string): Need => (Buffer.byteLength(word) >= 3 ? { word } : null)
 
 function allOf(needs: Need[]): Need {
@@ -66,7 +65,6 @@ function look(node: Node): NodeNeeds {
   }
 }
 
-/** Joins words while there are few combinations; other content separates them. */
 function sequence(parts: NodeNeeds[]): NodeNeeds {
   const needs: Need[] = []
   let run: string[] | null = ['']
@@ -104,6 +102,5 @@ export function wordInAll(need: Need): string | null {
     .reduce<string | null>((best, word) => (word !== null && word.length > (best?.length ?? 0) ? word : best), null)
 }
 
-/** Whether case-insensitivity can be expressed with both spellings of each letter. */
 export const foldable = (word: string): boolean =>
   Array.from(word).every((char) => variants(char.codePointAt(0)!, true).length === 1)

@@ -84,7 +84,6 @@ const costOfClass = (text: string): number =>
 const costOfRange = (from: string | undefined, to: string | undefined): number =>
   from && to ? Math.min(WIDE_RANGE, Math.max(1, to.codePointAt(0)! - from.codePointAt(0)!)) : WIDE_RANGE
 
-/** The end of a character class, whose first character may be a bracket. */
 function endOfClass(pattern: string, start: number): number {
   const first = pattern[start + 1] === '^' ? start + 2 : start + 1
   for (let at = first; at < pattern.length; at++) {

@@ -238,7 +238,6 @@ const withoutBreak = (source: string): string =>
     return `${low < LF ? `${hex(low)}-${hex(9)}` : ''}${high > LF ? `${hex(11)}-${hex(high)}` : ''}`
   }) || hex(0x10ffff)
 
-/** Prints the pattern for re2js, with Unicode classes. */
 export function print(node: Node, how: 'inLine' | 'across'): string {
   switch (node.kind) {
     case 'char':

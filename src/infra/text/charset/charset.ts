@@ -19,7 +19,6 @@ export function charsetOf(
   return labelOf(within) ?? (isMostlyUtf8(bytes) ? 'utf-8' : likeliest(bytes))
 }
 
-/** Whether bytes are text in any encoding, without detecting which. */
 export function isText(bytes: Uint8Array, isCut: boolean): boolean {
   if (charsetOfMark(bytes) !== null) return true
   if (hasNul(bytes)) return unmarkedUtf16(bytes, isCut) !== null

@@ -157,7 +157,6 @@ function ideographs(): Record<string, Profile> {
   })
 }
 
-/** The likelihood of a letter between its neighbors, independent of language. */
 function contextOf(before: string, letter: string, after: string): number {
   const isLatin = /\p{Script=Latin}/u.test(letter)
   let sum = 0
@@ -225,7 +224,6 @@ export function likelihood(text: string, label: string): number {
   )
 }
 
-/** For a long line, starts at the first byte beyond ASCII and avoids splitting double-byte characters. */
 function partOf(line: Uint8Array): Uint8Array {
   const from = Math.max(0, line.findIndex((byte) => byte >= 0x80) - 1)
   let to = Math.min(line.length, from + MOST_BYTES)
@@ -233,7 +231,6 @@ function partOf(line: Uint8Array): Uint8Array {
   return line.subarray(from, to)
 }
 
-/** Enough lines with bytes beyond ASCII to identify the encoding. */
 function sampleOf(bytes: Uint8Array): Uint8Array {
   const lines: Uint8Array[] = []
   let size = 0
@@ -288,7 +285,6 @@ const SCRIPTS = ['Latin', 'Cyrillic', 'Greek', 'Hebrew', 'Arabic', 'Thai', 'Deva
   (script) => new RegExp(String.raw`[\p{Script=${script}}\x00-\x7f\p{M}]`, 'gu'),
 )
 
-/** The share of a text in its main script, or null if it isn't text. */
 function wholeness(text: string): number | null {
   const signs = Array.from(text)
   const shares = SCRIPTS.map((script) => (text.match(script) ?? []).length / signs.length)

@@ -11,7 +11,6 @@ export interface DocumentInput {
   charset?: string
 }
 
-/** A document's text, as Markdown if it has structure. */
 export interface DocumentText {
   text: string
   title: string | null
@@ -58,7 +57,6 @@ export const MOST_TEXT = 8_000_000
 export const clip = (text: string): { text: string; truncated: boolean } =>
   text.length <= MOST_TEXT ? { text, truncated: false } : { text: shorten(text, MOST_TEXT), truncated: true }
 
-/** The kind for a content type or file name, or null if it has no readable text. */
 export function kindOf(type: string | null, name: string): DocumentKind | null {
   const media = type?.split(';')[0]!.trim().toLowerCase() ?? ''
   const kind = byType[media]

@@ -14,7 +14,6 @@ const places = {
 
 const LOSSES = /CMap|translateFont|loadFont|getTextContent|font file|Page \d|error during/i
 
-/** Pages separated by an empty line; hyphenation and columns unchanged. */
 export async function readPdf({ bytes }: DocumentInput): Promise<DocumentText> {
   const warnings = listen()
   try {

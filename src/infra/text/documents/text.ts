@@ -7,7 +7,6 @@ const LOOKED_AT = 8_192
 export const looksBinary = (bytes: Uint8Array): boolean =>
   bytes.subarray(0, LOOKED_AT).includes(0) && !charsetOf(bytes)?.startsWith('utf-16')
 
-/** Plain text, Markdown, CSV, code, JSON: unchanged, as UTF-8 without a byte order mark. */
 export function readText({ bytes, charset }: DocumentInput): DocumentText {
   if (looksBinary(bytes)) throw new Unreadable('binary', 'The content is binary data.')
   const { text, truncated } = clip(decode(bytes, charset, charsetWithin(bytes)))

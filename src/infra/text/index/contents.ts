@@ -38,11 +38,9 @@ export interface ContentOf {
   mime_type: string | null
   name: string
   size_bytes: bigint
-  /** The account whose turn is used: the one waiting for the document, or its uploader. */
   account: string
 }
 
-/** Text by content hash: of documents, or of text files up to a length. */
 export type TextByHash = Map<string, { text: string; title: string | null }>
 
 /**

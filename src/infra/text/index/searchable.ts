@@ -17,7 +17,6 @@ export interface SearchDocument {
   updated_at: Date
 }
 
-/** What modules may use to read documents; slow reads are left to a job. */
 export interface SearchSources extends TextSources {
   jobs: Jobs
 }
@@ -28,7 +27,6 @@ export interface Searchable {
   findChanged(sources: SearchSources, events: readonly DeliveredEvent[]): Promise<Id[]>
   /** Current documents among these IDs. Missing ones are removed from the index. */
   read(sources: SearchSources, ids: readonly Id[]): Promise<SearchDocument[]>
-  /** IDs after this one, in order, for reindexing. */
   all(sources: SearchSources, after: Id | null, limit: number): Promise<Id[]>
 }
 

@@ -63,7 +63,6 @@ export interface Format {
   time: boolean
   seconds: boolean
   digits: number
-  /** A duration in its largest unit, such as hours beyond a day. */
   elapsed: 'h' | 'm' | 's' | null
   percent: boolean
   byValue: boolean
@@ -80,7 +79,6 @@ const PLAIN: Format = {
 }
 const formatCache = new Map<string, Format[]>()
 
-/** A format's sections; the number's sign selects one. */
 export function formatsOf(id: number, code: string | undefined): Format[] {
   if (code === undefined && BY_VALUE.has(id)) return [{ ...PLAIN, byValue: true }]
   const text = code ?? BUILT_IN[id]
@@ -92,7 +90,6 @@ export function formatsOf(id: number, code: string | undefined): Format[] {
   return formats
 }
 
-/** Removes quoted and escaped text, padding, and fill characters. */
 const sectionsOf = (code: string): string[] =>
   shorten(code, 1_000)
     .replace(/"[^"]*"?|[\\_*]./gs, ' ')

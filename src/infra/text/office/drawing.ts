@@ -41,7 +41,6 @@ export const linesIn = (body: Node | undefined): string[] =>
 
 export const inOneLine = (lines: readonly string[]): string => lines.join(' ').replace(/\s+/g, ' ').trim()
 
-/** One line per table row, with cells separated by tabs. */
 const rowsOf = (table: Node): string[] =>
   childrenNamed(table, 'tr').map((row) =>
     childrenNamed(row, 'tc')
@@ -50,7 +49,6 @@ const rowsOf = (table: Node): string[] =>
       .trimEnd(),
   )
 
-/** A drawing's text, shape by shape. `part`: the part that contains it, for relationships. */
 export function describeDrawing(file: OfficePackage, part: string, node: Node): string[] {
   return childrenOf(node).flatMap((one): string[] => {
     switch (one.name) {

@@ -70,7 +70,6 @@ export const child = (node: Node | undefined, ...path: string[]): Node | undefin
 export const childrenNamed = (node: Node | undefined, name: string): Node[] =>
   node === undefined ? [] : childrenOf(node).filter((one) => one.name === name)
 
-/** Descendants with this name in order, excluding those nested in another one. */
 export function* below(node: Node, name: string): Generator<Node> {
   for (const one of childrenOf(node))
     if (one.name === name) yield one

@@ -48,7 +48,6 @@ const words = (value: unknown): string =>
       ? value
       : (((value as Element | null)?.['#text'] as string | undefined) ?? '')
 
-/** A string's text, plain or in runs, without phonetic hints. */
 const textOf = (item: Element): string => unescapeText([...all(item, 't'), ...all(item, 'r', 't')].map(words).join(''))
 
 /** Characters not allowed in XML are written as `_x000D_`; `_x005F_` is an escaped underscore (22.9.2.19). */
@@ -143,7 +142,6 @@ function rowOf(row: Element, book: Book): string {
   return line.trimEnd()
 }
 
-/** A cell's value by type (18.18.11). A formula without a value is shown as such. */
 function valueOf(cell: Element, { shared, formats, from1904 }: Book): string {
   const value = words(all(cell, 'v')[0] ?? '')
   const formula = words(all(cell, 'f')[0] ?? '')

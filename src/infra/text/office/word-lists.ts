@@ -1,6 +1,5 @@
 import { type Node, attribute, child, childrenNamed } from './package.ts'
 
-/** A paragraph's heading level and list number, from styles and numberings. */
 export interface Styles {
   headingOf(style: string | undefined): number | null
   listOf(style: string | undefined): Node | undefined
@@ -62,7 +61,6 @@ export class Numbering {
     }
   }
 
-  /** The paragraph's prefix, such as `- ` or `2.1. `; empty outside lists. */
   label(numbering: Node | undefined): string {
     const id = child(numbering, 'numId')
     const level = child(numbering, 'ilvl')

@@ -13,9 +13,7 @@ import { type Thread, startThread } from './thread.ts'
  */
 export interface Scanner extends AsyncDisposable {
   width: number
-  /** Compiles a pattern and returns its index query. Throws `InvalidPattern`. */
   prepare(account: string, spec: PatternSpec, signal?: AbortSignal): Promise<GramQuery>
-  /** Loads the task at its turn. Returns one result per file. */
   scan(account: string, load: () => Promise<ScanTask>, signal?: AbortSignal): Promise<ScanResult[]>
   /** Tests each line; fewer results than lines if that is too much work. Throws `InvalidPattern`. */
   hits(account: string, spec: LineSpec, lines: readonly string[], signal?: AbortSignal): Promise<boolean[]>

@@ -5,7 +5,6 @@ import { AT_FILE, STOP, type ScanReply, type ScanRequest } from './scan.ts'
 
 const program = join(import.meta.dirname, 'scan-thread.ts')
 const IDLE_MS = 60_000
-/** How long a thread may take to notice that its caller left. */
 const LEAVE_MS = 500
 
 export interface Thread {

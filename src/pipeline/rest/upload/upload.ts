@@ -203,8 +203,8 @@ const WAITING_BYTES = 1 << 20
 
 /**
  * Yields a stream's chunks as they arrived; each is valid until the next is requested. (Async iteration would join
- * waiting chunks, copying every byte.) Slices of one buffer follow each other, so the buffer is freed when another
- * starts, unless it isn't `alone` and contains later parts too. Ends with the error of `whole`.
+ * waiting chunks, copying every byte.) A buffer is freed when another starts, unless it isn't `alone` and contains
+ * later parts. Ends with the error of `whole`.
  */
 async function* bytesOf(
   stream: Readable,
