@@ -127,9 +127,7 @@ export const ROOMS: readonly Room[] = [
 const below = (path: string): string => (path.startsWith('src/') ? path.slice(4) : `../${path}`)
 const rowOf = (path: string): Room | undefined => ROOMS.find(({ files }) => matchesGlob(below(path), files))
 
-/** The first folder under `src/`, or the file itself; also the app and published packages. */
 export const roomOf = (path: string): string => /^(web|packages)\//.exec(path)?.[1] ?? path.split('/')[1]!
-/** Where a file may import freely: its module or top-level folder. */
 const homeOf = (path: string): string => /^src\/modules\/[^/]+\//.exec(path)?.[0] ?? roomOf(path)
 const isContract = (path: string): boolean => /^src\/modules\/[^/]+\/contract[^/]*\.ts$/.test(path)
 
@@ -140,7 +138,6 @@ export function isAllowed(from: string, to: string): boolean {
   return row.may.some((glob) => matchesGlob(below(to), glob))
 }
 
-/** The table in `docs/architecture.md`. */
 export function table(): string {
   const plain = (glob: string): string => glob.replaceAll('/**', '').replace('../', '')
   const rows = ROOMS.map(({ files, is, may }) => {

@@ -29,7 +29,6 @@ const UNSAFE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off
 /** Makes PostgreSQL log refused statements, for `refuseIdsComparedAsText`. */
 const VERBOSE = { log_min_messages: 'error', log_min_error_statement: 'error' }
 
-/** `like`: an unused database to copy. */
 export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
   inUse += 1
   clearTimeout(idle)
@@ -51,7 +50,6 @@ export async function testDatabase(like?: TestDatabase): Promise<TestDatabase> {
   }
 }
 
-/** Without tables, as on first start. */
 export async function bareDatabase(): Promise<TestDatabase> {
   const database = await testDatabase()
   const client = new pg.Client(database.connection)
@@ -65,7 +63,6 @@ export async function bareDatabase(): Promise<TestDatabase> {
   return database
 }
 
-/** As in `DATABASE_URL`. */
 export function databaseUrl({ connection: { user, password, host, port, database } }: TestDatabase): string {
   const url = new URL('postgresql://localhost')
   url.username = String(user)
@@ -89,7 +86,6 @@ async function stopIdle(): Promise<void> {
   await (await stopping)?.stop()
 }
 
-/** Starts a PostgreSQL in a temporary folder and creates the template. */
 export async function startTestPostgres(): Promise<{ connection: pg.PoolConfig; stop: () => Promise<void> }> {
   await using stack = new AsyncDisposableStack()
   const dataDir = mkdtempSync(join(roomForRun(), 'ukiyo-postgres-'))

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Caller } from './server.ts'
 
-/** A received server-sent event. */
 export interface SentEvent {
   id: string
   event: string

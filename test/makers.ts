@@ -109,7 +109,6 @@ export async function pairedComputer(
   return { id: answer.body.data.computer.id, credential: answer.body.data.credential }
 }
 
-/** A workspace of the owner with these members. */
 export async function teamOf(owner: Person, people: readonly (readonly [Person, string])[]): Promise<string> {
   const { id } = (await owner.post('/workspaces', { name: 'Team' })).body.data
   for (const [person, role] of people) {

@@ -17,7 +17,6 @@ import { type Caller, type Person, type TestServer, testServer } from './server.
 let server: TestServer
 let alice: Person
 let bob: Person
-/** A key with all scopes, and one with only `user:read`. */
 let key: Caller & { key: string }
 let bare: Caller & { key: string }
 let bobsKey: Caller
@@ -165,7 +164,6 @@ for (const item of list(await loadContracts())) {
   })
 }
 
-/** Numeric body fields with their extreme valid values. */
 function extremeNumbers(endpoint: AnyEndpoint): [field: string, value: number][] {
   const { body } = inputSchemas(endpoint)
   return Object.entries(body?.shape ?? {}).flatMap(([field, schema]) =>
@@ -175,7 +173,6 @@ function extremeNumbers(endpoint: AnyEndpoint): [field: string, value: number][]
   )
 }
 
-/** The same schema without unknown fields. */
 const strictly = (schema: z.ZodType): z.ZodType =>
   schema instanceof z.ZodObject
     ? schema.strict()

@@ -73,14 +73,12 @@ function exit(message: string): never {
   process.exit(2)
 }
 
-/** A run started by a test uses the outer run's PostgreSQL. */
 async function database(): Promise<{ environment: Record<string, string>; stop: () => Promise<void> }> {
   if (process.env.UKIYO_TEST_POSTGRES !== undefined) return { environment: {}, stop: async () => {} }
   const { connection, stop: end } = await startTestPostgres()
   return { environment: { UKIYO_TEST_POSTGRES: JSON.stringify(connection) }, stop: end }
 }
 
-/** Runs in parallel with tests; prints the output at the end. */
 async function check(): Promise<boolean> {
   const child = spawn(process.execPath, [join(root, 'test/check.ts')], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

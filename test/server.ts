@@ -15,7 +15,6 @@ export interface TestServer extends AsyncDisposable {
   database: TestDatabase
   /** Signs up. The first person is an administrator with the unlimited tier. */
   person(name: string): Promise<Person>
-  /** An unauthenticated caller. */
   stranger: Caller
   /** Another server process on the same database. */
   twin(environment?: Record<string, string>, more?: Pick<TestOptions, 'programRoot'>): Promise<TestServer>
@@ -45,7 +44,6 @@ export interface Person extends Caller {
   name: string
   password: string
   workspaceId: string
-  /** A caller with a new key of this person. */
   key(more?: {
     scopes?: string[]
     workspace_id?: string
@@ -64,7 +62,6 @@ export interface TestOptions {
   /** Newest first. */
   rootKeys?: readonly string[]
   log?: Log
-  /** The clone whose daemon program is served. */
   programRoot?: string
 }
 

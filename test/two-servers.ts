@@ -3,16 +3,13 @@ import { type Caller, type Person, type TestOptions, type TestServer, caller, te
 
 export interface TwoServers {
   server: TestServer
-  /** Another process on the same database. */
   twin: TestServer
   alice: Person
-  /** Alice at the twin. */
   beyond: Caller
   /** Resolves when call costs are in the ledger. */
   settled(): Promise<unknown>
 }
 
-/** Two servers for all tests of a file, stopped at its end. */
 export async function twoServers(options: TestOptions = {}): Promise<TwoServers> {
   const stack = new AsyncDisposableStack()
   after(() => stack.disposeAsync())

@@ -33,7 +33,6 @@ export async function becomes<T>(ask: () => Promise<T> | T, expected: T | RegExp
     )
   } catch (error) {
     if (!last || holds(last.answer)) throw error
-    // Its message shows the difference.
     if (expected instanceof RegExp) assert.match(String(last.answer), expected)
     else assert.deepEqual(last.answer, expected)
   }
@@ -45,7 +44,6 @@ export function stopwatch(): () => number {
   const from = had()
   return () => had() - from
 }
-/** One timer for all stopwatches of the process. */
 let ticking: NodeJS.Timeout | undefined
 let sum = 0
 let last = performance.now()

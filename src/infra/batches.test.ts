@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createBatches } from './batches.ts'
 
-/** Returns each item and records the batches. */
 function createRecorder(pace?: Parameters<typeof createBatches>[2]) {
   const batches: string[] = []
   const ask = createBatches(

@@ -16,7 +16,6 @@ import { call, outcome, payer } from '#test/infra/ledger-calls.ts'
 
 const names = migrationNames()
 const earlier = join(import.meta.dirname, '../../src/infra/postgres/earlier-migrations')
-/** A schema as lines, ignoring column order. */
 const shape = `with mine as (
     select oid from pg_namespace where nspname = 'public' or nspname ~ '^ledger_[0-9a-f]{12}$'
   )
@@ -102,7 +101,6 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
        and c.table_name <> 'migrations' order by c.ordinal_position`,
   )
   const tables = Map.groupBy(rows, ({ name }) => name)
-  // The inserted values by table and column.
   const tableContents = new Map<string, Map<string, unknown>>()
   while (tableContents.size < tables.size) {
     const ready = [...tables].filter(
@@ -139,7 +137,6 @@ async function fill(pool: pg.Pool, at: string): Promise<Map<string, number>> {
       tableContents.set(name, new Map(Object.entries(row)))
     }
   }
-  // Triggers may have inserted several.
   const counts = new Map<string, number>()
   for (const name of tableContents.keys()) counts.set(name, await countOf(pool, name))
   return counts
@@ -190,7 +187,6 @@ async function databaseFromBefore(): Promise<Awaited<ReturnType<typeof emptyData
   return database
 }
 
-/** Old rows without columns added later. */
 const withoutNewColumns = (rows: Map<string, string[]>, before: Map<string, string[]>): Map<string, string[]> =>
   new Map(
     [...before].map(([table, [first]]) => {

@@ -21,7 +21,6 @@ export function tempDir(): Disposable & { path: string; dir: string } {
   return { path, dir: join(path, 'data'), [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** Takes the lock and starts the database in this process, as `app.ts` does. */
 export async function start(dataDir: string, logLines: string[] = []): Promise<EmbeddedPostgres> {
   const data = lockDataDir(dataDir)
   try {

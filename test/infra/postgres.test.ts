@@ -221,7 +221,6 @@ test(
     assert.deepEqual(await query(plain.connection, 'select 1'), [1])
     await end(plain.process)
     assert.ok(!existsSync(join(native, 'lib/libicui18n.so.60')))
-    // Root may write to it. The database stays with its original account.
     rmSync(
       readdirSync(temp.dir)
         .filter((name) => name.startsWith('postgres-'))
@@ -290,7 +289,6 @@ test('postgres runs as nobody if no user can be created', needsMounts, async () 
   assert.equal(server.refused, undefined)
   assert.equal(uidOf(server.pid), nobody)
   await end(server.process)
-  // The user exists again: the database stays with its original account.
   await using later = await start(temp.dir)
   assert.equal(uidOf(later.pid), nobody)
 })

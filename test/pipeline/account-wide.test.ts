@@ -59,7 +59,6 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** The account's changeable state. */
 async function stateOf(person: Person): Promise<string[]> {
   const subjects = [
     '/settings',

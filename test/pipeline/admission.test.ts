@@ -7,7 +7,6 @@ const words = { messages: [{ role: 'user', content: 'x' }] }
 const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params })
 const asks = { accept: 'application/json, text/event-stream' }
 
-/** One call per interface. */
 const ways: Record<string, (caller: Caller) => Promise<{ status: number; body: any; headers: Headers }>> = {
   'REST, a read': (caller) => caller.get('/me'),
   'REST, a model': (caller) => caller.post('/inference/text', { model: 'sim/echo', ...words }),

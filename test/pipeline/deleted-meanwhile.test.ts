@@ -20,7 +20,6 @@ import { until } from '../until.ts'
 const writing = list(await loadContracts()).filter(
   ({ endpoint: { on, method } }) => on !== undefined && method !== 'GET',
 )
-/** Kinds with their own table; all others are resources. */
 const tables: Record<string, string> = {
   workspace: 'workspaces',
   upload: 'uploads',
@@ -89,7 +88,6 @@ async function whileDeleting<T>(kind: string, id: string, work: () => Promise<T>
   return working
 }
 
-/** Waits until no event is pending. */
 const countHandled = () =>
   until(
     () =>

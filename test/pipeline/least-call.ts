@@ -6,11 +6,9 @@ import { newId } from '#core/ids.ts'
 import { inputSchemas } from '#core/registry.ts'
 import { values } from '../makers.ts'
 
-/** The path with this ID for each parameter. */
 export const pathOf = ({ path, params }: AnyEndpoint, id: string): string =>
   path.replace(/:(\w+)/g, (_: string, name: string) => (params?.[name] ? (values[name] ?? 'x') : id))
 
-/** The required query parameters. */
 export function requiredFields(endpoint: AnyEndpoint): string {
   const query = inputSchemas(endpoint).query
   const requiredEntries = Object.entries(query.shape).filter(

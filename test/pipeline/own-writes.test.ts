@@ -23,7 +23,6 @@ const { server, twin, alice } = await twoServers({
 const at = (who: Caller): Caller => caller(twin.origin, who.headers)
 
 interface Scenario {
-  /** The caller at the other process. */
   there: Caller
   use(there: Caller): Promise<Answer>
   give(): Promise<unknown>

@@ -12,7 +12,6 @@ const long = JSON.stringify({
 })
 const say = (content: string) => ({ model: 'sim/script', messages: [{ role: 'user', content }] })
 
-/** Opens a stream and collects its `text` until it ends. */
 async function follow(origin: string, { headers }: Caller, path: string, body: object) {
   const response = await fetch(origin + path, {
     method: 'POST',

@@ -15,7 +15,6 @@ import { type Answer, type Caller, type Person, type TestServer, testServer } fr
 const all = list(await loadContracts())
 const finding = all.filter(({ endpoint }) => endpoint.on !== undefined)
 
-/** Kinds that belong to an account. */
 const ofAccount = new Set(['notification', 'push_subscription'])
 const shareable = new Set(['agent', 'chat', 'file'])
 
@@ -46,14 +45,12 @@ const reads = (endpoint: AnyEndpoint): boolean =>
 
 type Change = (team: Team, things: Thing[]) => Promise<unknown>
 interface Situation {
-  /** A change after creation, to the creator or the resource. */
   change?: Change
   caller?: (team: Team) => Promise<Caller>
   /** For workspace resources. */
   judge: (endpoint: AnyEndpoint) => Verdict
   /** For account resources, which stay accessible. */
   judgeOwn?: (endpoint: AnyEndpoint) => Verdict
-  /** The resource must not appear in any list or search. */
   unseen?: true
   kinds?: ReadonlySet<string>
 }
@@ -64,7 +61,6 @@ interface Team {
 interface Thing {
   item: ListedEndpoint
   id: string
-  /** The workspace it was created in. */
   team: Team
 }
 
@@ -260,7 +256,6 @@ for (const [title, situation] of Object.entries(situations))
       })
   })
 
-/** A workspace with this creator as admin. */
 async function teamOf(maker: Person): Promise<Team> {
   const { id } = ok(await owner.post('/workspaces', { name: 'Team of many' })).body.data
   const invitation = ok(await owner.post(`/workspaces/${id}/invitations`, { email: maker.email, role: 'admin' }))

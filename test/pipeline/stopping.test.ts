@@ -5,7 +5,6 @@ import OpenAI from 'openai'
 import { testServer } from '#test/server.ts'
 import { READERS } from './wire/readers.ts'
 
-/** A script for the simulated model: this many words. */
 const words = (count: number, apartMs: number) => [
   {
     role: 'user' as const,
@@ -15,7 +14,6 @@ const words = (count: number, apartMs: number) => [
   },
 ]
 
-/** A server and started streams of one key. */
 async function world(drainSeconds: string, environment: Record<string, string>) {
   const server = await testServer({ environment: { UK_DRAIN_SECONDS: drainSeconds, ...environment } })
   const { origin } = server
@@ -23,7 +21,6 @@ async function world(drainSeconds: string, environment: Record<string, string>) 
   const openai = new OpenAI({ apiKey: alice.key, baseURL: `${origin}/compat-a/v1`, maxRetries: 0 })
   const anthropic = new Anthropic({ apiKey: alice.key, baseURL: `${origin}/compat-b`, maxRetries: 0 })
 
-  /** Reads one event; `rest` reads the remaining ones. */
   async function startReading<T>(stream: AsyncIterable<T>) {
     const iterator = stream[Symbol.asyncIterator]()
     const first = (await iterator.next()).value as T

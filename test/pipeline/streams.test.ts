@@ -27,7 +27,6 @@ const contract = area(
   },
 )
 
-/** A stream until its reader leaves, with configurable preparation and events. */
 function ticks(
   tell: (ctx: Context) => AsyncIterable<{ event: string; data: { words: string } }>,
   prepared?: Promise<void>,

@@ -11,14 +11,12 @@ import { estimateSeconds, readTimes } from './times.ts'
 import type { Outcome } from './worker.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** Always running. */
 const STEADY_WORKERS = availableParallelism()
 /**
  * Only take files while the CPUs are idle, when other tests are waiting. On a busy machine they slow the others more
  * than they achieve: with slow memory pages, 78 tests took 93 s with five workers on two CPUs and 63 s with two.
  */
 const EXTRA_WORKERS = 3
-/** A process above this is replaced. */
 const MOST_BYTES = 900 << 20
 /** Ends hanging tests. A busy machine needs several times as long as a quiet one, so no test comes near it. */
 const TEST_MS = 600_000
@@ -44,7 +42,6 @@ interface Waiting {
   network: 'changes' | 'watches' | undefined
 }
 
-/** Runs the files, slowest first, and reports each when it ends. */
 export async function runFiles(
   files: readonly string[],
   environment: Record<string, string>,
@@ -97,7 +94,6 @@ export async function runFiles(
   )
 }
 
-/** Runs one file in a separate process. */
 export async function runAlone(file: string, environment: Record<string, string>): Promise<Outcome> {
   const worker = startWorker(environment)
   const outcome = await worker.run(file)

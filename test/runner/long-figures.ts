@@ -81,7 +81,6 @@ export async function runLong(
   return { passed: count('pass'), failed: failed || Number(status !== 0), skipped: count('skipped') }
 }
 
-/** Replaces earlier results of the same tests. */
 function keepFigures(lines: string): void {
   const fresh = lines
     .split('\n')

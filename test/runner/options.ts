@@ -36,7 +36,6 @@ const FLAGS = {
   folder: { type: 'string' },
 } as const
 
-/** Throws for unknown or conflicting options. */
 export function readOptions(args: string[]): Options {
   const { values, positionals } = parseArgs({ args, options: FLAGS, allowPositionals: true, strict: true })
   if (values.long && values['retry-failed'])

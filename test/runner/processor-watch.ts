@@ -1,4 +1,3 @@
-/** Measures CPU load. */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -22,7 +21,6 @@ export class ProcessorWatch {
     await promise
   }
 
-  /** Releases all callers. */
   stop(): void {
     this.#stopped.abort()
     for (const resolve of this.#waiting.splice(0)) resolve()

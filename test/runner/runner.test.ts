@@ -19,9 +19,7 @@ interface Result {
   status: number
   output: string
   counts: { passed: number; failed: number; skipped: number }
-  /** Names listed under `flaky:`. */
   flaky: string[]
-  /** Each start of a fixture with its process, in order. */
   starts: { name: string; pid: string }[]
 }
 

@@ -1,4 +1,3 @@
-/** Runs test files, prints each when it ends, and optionally retries failed ones. */
 import { runAlone, runFiles } from './crew.ts'
 import type { Outcome } from './worker.ts'
 
@@ -13,7 +12,6 @@ export interface Counts {
   skipped: number
 }
 
-/** `retryAfter`: when to retry failed files, each alone. Omit to disable retries. */
 export async function runShort(
   files: readonly string[],
   environment: Record<string, string>,
@@ -76,7 +74,6 @@ function print(outcome: Outcome): void {
   )
 }
 
-/** Splits output into indented test lines and failures. Counts are summed for the run. */
 function partsOf({ text }: Outcome): { lines: string; failures: string } {
   const [lines = '', counts = ''] = text.split(/^ℹ tests \d+\n/m)
   return { lines: lines.trimEnd().replace(/^/gm, '  '), failures: counts.replace(/^ℹ .*\n/gm, '').trim() || lines }

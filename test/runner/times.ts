@@ -14,7 +14,6 @@ export interface Time {
 
 const path = join(import.meta.dirname, 'times.json')
 const NOTED_S = 5
-/** Estimate for unknown files. */
 const LETTERS_PER_SECOND = 4_000
 
 export const readTimes = (): Record<string, Time> => JSON.parse(readFileSync(path, 'utf8')) as Record<string, Time>

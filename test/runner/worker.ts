@@ -1,4 +1,3 @@
-/** Runs test files in this process, one after another, on behalf of `test/runner/crew.ts`. */
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
@@ -19,9 +18,7 @@ export interface Outcome {
   seconds: number
   /** CPU seconds of this process and its ended children. */
   processor: number
-  /** Bytes held afterwards. */
   memory: number
-  /** No handle is left open. */
   quiet: boolean
 }
 
@@ -59,7 +56,6 @@ async function runFile(file: string): Promise<Outcome> {
   const quiet = await closes()
   // Worker processes end by a signal, which would lose the compile cache.
   flushCompileCache()
-  // After the counts, next to the reporter's failures.
   outcome.failed ||= faults.length
   outcome.text += faults.join('')
   return { ...outcome, processor: processorSeconds() - before, memory: process.memoryUsage.rss(), quiet }

@@ -40,7 +40,6 @@ test('messages of unknown errors are read only where no caller sees them', () =>
   assert.deepEqual(readers.toSorted(), Object.keys(knownMessages).toSorted())
 })
 
-/** Phrases of libraries' messages. */
 const FOREIGN =
   /CronPattern|configuration entry|illegal|stepping|nearestWeekdays|error parsing|regexp|argument to repetition|Perl|is not valid JSON|in JSON at|Unexpected token|Invalid input|received|Expected|TypeError|SyntaxError|NaN|undefined/
 

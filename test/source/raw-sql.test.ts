@@ -5,7 +5,6 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The text in the parentheses opened here. */
 function argument(source: string, from: number): string {
   let open = 1
   let at = from

@@ -4,7 +4,6 @@ import { BodyPieces } from './body-pieces.ts'
 
 const MIB = 1 << 20
 
-/** Bytes that differ by position. */
 function body(size: number): Buffer {
   const bytes = Buffer.alloc(size)
   for (let at = 0; at + 4 <= size; at += 4) bytes.writeUInt32LE(at, at)

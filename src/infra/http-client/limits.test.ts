@@ -5,7 +5,6 @@ import { until } from '#test/until.ts'
 import { addressPolicy } from './address.ts'
 import { createOutbound } from './outbound.ts'
 
-/** The expected error per kind of response: timeout, size, or invalid HTTP. */
 const ends: Record<string, 'UK_ANSWER_TIMEOUT' | 'UK_ANSWER_TOO_LARGE' | 'UK_NO_HTTP'> = {
   'says nothing': 'UK_ANSWER_TIMEOUT',
   'a head byte by byte': 'UK_ANSWER_TIMEOUT',

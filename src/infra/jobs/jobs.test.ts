@@ -25,7 +25,6 @@ async function instance(t: TestContext) {
   return {
     database,
     postgres,
-    /** `turnMs`: the polling interval. */
     async process(turnMs = 1_000) {
       const process = stack.use(await startProcess({ postgres, log }))
       const jobs = stack.use(await startJobs({ postgres, process, log, turnMs }))

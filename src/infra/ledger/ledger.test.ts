@@ -17,7 +17,6 @@ import { totalOf } from './calls/usage-days.ts'
 
 const log = createLog('silent')
 
-/** Simulates server processes on one database, one per ledger. */
 async function instance(t: TestContext) {
   const stack = new AsyncDisposableStack()
   t.after(() => stack.disposeAsync())
@@ -37,7 +36,6 @@ async function instance(t: TestContext) {
     postgres,
     ledger,
     balance: (by: Payer) => number('select nano from balances where account_id = $1', by.accountId),
-    /** The sum of the account's ledger lines. */
     lines: (by: Payer) => number('select coalesce(sum(change), 0) from ledger where account_id = $1', by.accountId),
     held: (subject: string) => number('select coalesce(sum(held), 0) from spends where subject = $1', subject),
     open: () => number('select count(*) from reservations'),

@@ -25,7 +25,6 @@ async function instance(t: TestContext) {
   return {
     postgres,
     bus,
-    /** A relay as in an additional server process. */
     async relay(consumers: RelayParts['consumers'] = []) {
       const process = await startProcess({ postgres, log })
       const leases = createLeases({ postgres, processId: process.id, log })
@@ -52,7 +51,6 @@ async function instance(t: TestContext) {
 const tell = (db: Db, type: string, ...channels: string[]) =>
   writeOutbox(db, { type, channels, data: { of: type } }, null)
 
-/** A transaction that stays open until told to commit. */
 async function open(postgres: Postgres, type: string, ...channels: string[]): Promise<() => Promise<void>> {
   const written = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()

@@ -28,7 +28,6 @@ const children = (): string[] =>
     })
     .filter((status) => new RegExp(`^PPid:\\s+${process.pid}$`, 'm').test(status))
 
-/** The highest memory use of any child, in MB. */
 const peak = (): number =>
   Math.max(0, ...children().map((status) => Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024))
 

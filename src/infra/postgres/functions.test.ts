@@ -33,7 +33,6 @@ async function database(t: TestContext): Promise<pg.Pool> {
   return pool
 }
 
-/** As `migrate` does. */
 async function apply(pool: pg.Pool, functions: ReturnType<typeof functionsIn>): Promise<boolean> {
   const client = await pool.connect()
   try {

@@ -78,7 +78,6 @@ test('the database prefilter passes every path that matches the glob', () => {
   const paths = fc
     .array(fc.constantFrom('a', 'b_', 'b', 'c', '%', '*', ']', 'é', 'x', '/'), { maxLength: 7 })
     .map((parts) => parts.join(''))
-  /** The same as a regular expression. */
   const likes = (like: string): RegExp =>
     new RegExp(
       `^${like.replace(/\\(.)|(%)|(_)|./gsu, (one, plain?: string, any?: string, single?: string) =>

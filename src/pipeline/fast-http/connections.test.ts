@@ -70,7 +70,6 @@ test('leaving clients are noticed at once, and a closing server finishes its res
   assert.equal(both.fast, 3)
   const text = Buffer.concat(parts).toString()
   assert.match(text, /\r\nConnection: close\r\n\r\nok$/)
-  // Its first request was on the way.
   const late = once(fresh, 'data')
   fresh.write(post('/one', '{}'))
   ;(await both.reply(3)).writeHead(200, ['content-length', '2']).end('ok')

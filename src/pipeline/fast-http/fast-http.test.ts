@@ -43,7 +43,6 @@ const ordinary = fc
     ),
   )
   .map(([path, body, more]) => post(path, body, more))
-/** Well-formed but not for the fast path. */
 const unusual = [
   post('/elsewhere', '{}'),
   post('/one#x', '{}'),
@@ -53,7 +52,6 @@ const unusual = [
   'POST /one HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
   'GET /one HTTP/1.1\r\nHost: x\r\n\r\n',
 ]
-/** Malformed, or the connection's last. */
 const ending = [
   ...[
     'Content-Length: 2',

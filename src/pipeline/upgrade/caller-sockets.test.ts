@@ -12,7 +12,6 @@ import { until } from '#test/until.ts'
 import type { Id } from '#core/ids.ts'
 
 let leaveCount = 0
-/** Echoes messages, prefixed with part of its address. */
 const echo: CallerSocket<any> = {
   name: 'test.echo',
   endpoint: endpoint('GET /test-echo/:id/:word', {

@@ -1,4 +1,3 @@
-/** Lists with too many elements are refused before parsing on every route that accepts large JSON. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadContracts } from '#modules/contracts.ts'
@@ -11,7 +10,6 @@ import { pathOf, requiredFields } from '../least-call.ts'
 const CONVERSATIONS =
   /\/(chat\/completions|responses|responses\/compact|responses\/input_tokens|messages|messages\/count_tokens)$/
 
-/** Paths of the surfaces that accept conversations. */
 const chatPaths = surfaces.flatMap(({ roots: [root], routes }) =>
   Object.entries(routes).flatMap(([path, methods]) =>
     CONVERSATIONS.test(path) && 'POST' in methods ? [root + path] : [],

@@ -16,13 +16,10 @@ type Kind = (typeof KINDS)[number]
 
 const CALLERS = 16
 const CALLS = 12
-/** Words per call: few, within the fast path, or more. */
 const WORDS = [1, 40, 900, 9_000, 14_000, 30_000]
 
-/** Every word contains the call's mark. */
 const wordsOf = (mark: string, words: number): string => Array.from({ length: words }, () => mark).join(' ')
 
-/** A provider that checks each body and behaves as requested. */
 async function startMoody() {
   const wrong: string[] = []
   const failures = new Set<string>()

@@ -32,13 +32,11 @@ function answer(request: IncomingMessage | WholeRequest, body: Buffer, reply: Re
     return void reply.end(Buffer.alloc(LARGE, 'x'))
   }
   reply.writeHead(method === 'POST' ? 200 : 404, [...head, 'content-length', String(echo.length)])
-  // As text or bytes, with the same result.
   if (body.length % 2 === 0) reply.end(echo.toString('latin1'), 'latin1')
   else reply.end(echo)
 }
 
 export interface Pair extends AsyncDisposable {
-  /** Requests on the fast path. */
   fast: number
   connections: FastConnections
   bare: Server
@@ -99,7 +97,6 @@ export async function openHeldPair() {
   const both = await pair((reply) => void replies.push(reply))
   return Object.assign(both, {
     open: () => open(both.fronted),
-    /** The nth request, from 0. */
     async reply(n: number): Promise<Reply> {
       while (replies.length <= n) await turn()
       return replies[n]!

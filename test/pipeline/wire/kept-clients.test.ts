@@ -29,10 +29,8 @@ const paths = ['/compat-a/v1/chat/completions', '/compat-b/v1/messages', '/compa
 const bodyOf = (words: string, stream: boolean): string =>
   JSON.stringify({ model: 'sim/echo', max_tokens: 99, stream, messages: [{ role: 'user', content: words }] })
 
-/** Returns text or throws. */
 type Call = (url: string, body: string) => Promise<string>
 
-/** Each surface, whole and streamed in turn, `CALLS` times each. */
 async function calls(call: Call, origin = server.origin): Promise<void> {
   const before = acceptCount
   for (let n = 0; n < CALLS * paths.length; n++) {

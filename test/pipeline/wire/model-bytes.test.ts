@@ -1,5 +1,4 @@
 // Thorough: run by the merge check, or by name.
-/** Every model response on a kept connection has exactly its declared length, for any provider and outcome. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type World, gatewayWorld, pricedModel } from '../../journeys/gateway/world.ts'
@@ -14,7 +13,6 @@ let world: World
 let key: Record<string, string>
 let providers: Provider[]
 const stack = new AsyncDisposableStack()
-/** Requests read by Node's server. */
 let nodes = 0
 
 before(async () => {

@@ -1,4 +1,3 @@
-/** A body answered before it has arrived precedes the connection's next request, which must be answered too. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'

@@ -55,7 +55,6 @@ test('an idle stream sends a heartbeat every 15 seconds', async () => {
   const alice = await server.person('Alice')
   const chat = (await alice.post('/chats', { model: 'sim/script' })).body.data.id
   const content = JSON.stringify({ steps: [{ text: 'one' }, { delay_ms: 60_000 }] })
-  /** Times of the first three heartbeats. */
   const beats = async (method: string, path: string, body?: object): Promise<number[]> => {
     const response = await fetch(new URL(`/v1${path}`, server.origin), {
       method,
@@ -82,7 +81,6 @@ test('an idle stream sends a heartbeat every 15 seconds', async () => {
   await alice.post(`/chats/${chat}/stop`)
 })
 
-/** Responses created from now on. */
 function answersOf(path: string) {
   const responses: ServerResponse[] = []
   const hear = (message: unknown): void => {

@@ -1,4 +1,3 @@
-/** A repeated single-value header is refused on every interface, in its error format. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { surfaces } from '#gateway/mount.ts'

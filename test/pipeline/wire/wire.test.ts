@@ -11,7 +11,6 @@ interface RawAnswer {
   text: string
 }
 
-/** Sends raw bytes and resolves with the last response when the server closes. */
 function send(origin: string, ...parts: (string | Buffer)[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin)
   return new Promise((resolve, reject) => {

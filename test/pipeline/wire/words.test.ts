@@ -39,7 +39,6 @@ test('errors say in plain words what is wrong with a value and what is allowed',
   assert.equal(await usage('limit=many'), '`limit` must be a number.')
   assert.equal(await usage('instance=maybe'), '`instance` must be true or false.')
 
-  // For unions: the closest form, otherwise all.
   const ask = (content: unknown) =>
     messageOf('POST', '/inference/text', { model: 'sim/echo', messages: [{ role: 'user', content }] })
   assert.equal(await ask(5), '`messages.0.content` must be a string or a list, not a number.')

@@ -24,7 +24,6 @@ after(async () => {
   server.close()
 })
 
-/** Reads a response to its end. `data` receives each piece. */
 function read(
   party: string,
   data: (controller: Dispatcher.DispatchController, bytes: Buffer) => void,

@@ -21,7 +21,6 @@ test('calls are paged newest first, filtered, and summed per model, provider, ke
   const by = payer({ tier: 'unlimited', key, chatId: newId(), runId: newId(), messageId: newId() })
   const plain = payer({ tier: 'unlimited', accountId: by.accountId })
   let count = 0
-  /** A call on that day, later than the previous one. */
   const on = (n: number) => {
     const startedAt = new Date(Date.UTC(2026, 10, n, 12, 0, 0, count++))
     return { startedAt, id: firstIdAt(startedAt.getTime()).slice(0, 10) + newId().slice(10) }

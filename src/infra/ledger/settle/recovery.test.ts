@@ -18,7 +18,6 @@ import { totalOf } from '../calls/usage-days.ts'
 
 const log = createLog('silent')
 
-/** Simulates server processes on one database, one per ledger. */
 async function instance(t: TestContext) {
   const stack = new AsyncDisposableStack()
   t.after(() => stack.disposeAsync())
@@ -38,7 +37,6 @@ async function instance(t: TestContext) {
     postgres,
     ledger,
     balance: (by: Payer) => number('select nano from balances where account_id = $1', by.accountId),
-    /** The sum of the account's ledger lines. */
     lines: (by: Payer) => number('select coalesce(sum(change), 0) from ledger where account_id = $1', by.accountId),
     held: (subject: string) => number('select coalesce(sum(held), 0) from spends where subject = $1', subject),
     open: () => number('select count(*) from reservations'),
@@ -163,7 +161,6 @@ test('an unstorable call is refused only to its caller, and an absurd cost is re
   const [rich, poor] = [payer(), payer()]
   for (const { accountId } of [rich, poor]) await ledger.grant(postgres.db, accountId, 1_000n, 'a start', null)
   const absurd = 10n ** 30n
-  // Calls of one turn form one batch.
   const [refused, granted] = await Promise.allSettled([
     ledger.reserve(call(poor), absurd),
     ledger.reserve(call(rich), 800n),

@@ -17,7 +17,6 @@ const ffmpeg = await findProgram('ffmpeg')
 const skipOptions = { ...needs(ffmpeg !== null, 'ffmpeg') }
 const [account, sampleRate, seconds] = ['alice', 24_000, 2.5]
 
-/** A rising and falling tone in arbitrary parts, even within samples. */
 const tone = (rate = sampleRate): Pcm => ({
   sampleRate: rate,
   bytes: (async function* () {
@@ -55,7 +54,6 @@ async function all(bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   for await (const part of bytes) parts.push(part)
   return parts
 }
-/** The loudness of raw samples. */
 function power(pcm: Buffer): number {
   let sum = 0
   for (let at = 0; at + 1 < pcm.length; at += 2) sum += pcm.readInt16LE(at) ** 2

@@ -32,7 +32,6 @@ async function originals(folder: string): Promise<Buffer[]> {
   ]
 }
 
-/** A valid file with bytes replaced, removed, or truncated. */
 const spoilt = (files: readonly Buffer[]): fc.Arbitrary<Buffer> =>
   fc
     .record({

@@ -14,7 +14,6 @@ const scene = { width: 320, height: 200, words: 'a house by a lake' }
 const wave = (seconds: number, rate = 16_000): Buffer =>
   Buffer.concat([waveHead(rate, seconds * rate * 2), Buffer.alloc(seconds * rate * 2, 7)])
 
-/** Probes bytes and returns facts or the error. */
 async function probing() {
   const folder = await mkdtemp(join(tmpdir(), 'uk-probe-'))
   const probe = createMediaProbe()

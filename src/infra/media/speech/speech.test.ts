@@ -22,7 +22,6 @@ async function collect(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
   for await (const part of bytes) parts.push(part)
   return Buffer.concat(parts)
 }
-/** Sounds like speech: neither silence nor a single tone. */
 const isLoud = (pcm: Buffer): boolean => new Set(new Int16Array(pcm.buffer, pcm.byteOffset, pcm.length >> 1)).size > 500
 
 test('text is split into pieces at natural pauses, the first one short, without losing anything', () => {
@@ -81,7 +80,6 @@ test('one account’s book doesn’t delay another’s word, and speech stops fo
   assert.ok(parts < 6, `${parts} pieces of hers came before`)
   leaving.abort(new Error('alice left'))
   await assert.rejects(reading, { message: 'alice left' })
-  // The threads are free again.
   assert.ok(isLoud(await collect((await flite.speak('Once more.', optionsOf())).bytes)))
 })
 

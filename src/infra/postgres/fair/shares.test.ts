@@ -14,7 +14,6 @@ interface World {
   connections: Connections
   /** Another client's connection, which holds lock 1. */
   holder: pg.Client
-  /** How many of the process's statements wait for lock 1. */
   waiting(): Promise<number>
 }
 
@@ -54,7 +53,6 @@ test('an account with slow statements gets half of the connections and leaves th
     await until(world.waiting, (n) => n === CONNECTIONS.accounts / 2)
     const second = Array.from({ length: 60 }, () => codeOf(slow(world, caller('b'))))
     await until(world.waiting, (n) => n === (CONNECTIONS.accounts * 3) / 4)
-    // Accounts that come later, sequentially and concurrently.
     for (let n = 0; n < 50; n += 1) await quick(world, caller(`c${n}`))
     await Promise.all(Array.from({ length: 50 }, (_, n) => quick(world, caller(`d${n}`))))
     assert.equal(await world.waiting(), (CONNECTIONS.accounts * 3) / 4)

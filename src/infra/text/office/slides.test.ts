@@ -11,7 +11,6 @@ const shape = (paragraphs: string, type = ''): string =>
 const slide = (shapes: string, root = 'sld', more = ''): string =>
   `<p:${root} ${drawing}${more}><p:cSld><p:spTree>${shapes}</p:spTree></p:cSld></p:${root}>`
 
-/** Slides with custom names, in list order, with their related parts. */
 async function deck(
   slides: Record<string, { xml: string; related?: Record<string, [type: string, target: string]> }>,
   order: string[],

@@ -12,7 +12,6 @@ import { readDocx } from '../office/word.ts'
 const signs = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter(
   (sign) => !/[a-z0-9]/i.test(sign),
 )
-/** Each character at the start, in the middle, and at the end of a word. */
 const words = signs.flatMap((sign) => [
   `${sign}start`,
   `mid${sign}dle`,

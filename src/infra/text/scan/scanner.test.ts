@@ -105,7 +105,6 @@ test('a file that is too expensive for a pattern is skipped and not tried again 
 })
 
 test('on Linux a search has a lower priority than the server', { skip: process.platform !== 'linux' }, async () => {
-  /** How many threads of this process have each priority. */
   const counts = (): Record<number, number> => {
     const count: Record<number, number> = {}
     for (const task of readdirSync('/proc/self/task')) {
