@@ -23,7 +23,7 @@ export class AnswerRoom {
   async take(place: AnswerPlace, bytes: number, signal: AbortSignal): Promise<void> {
     const goesOn = (): void => {
       signal.throwIfAborted()
-      // An abandoned call would never leave again.
+      // A call that left must not take room again: nothing would release it.
       if (place.left) throw new Error('The call that this answer was for is over.')
     }
     goesOn()

@@ -9,7 +9,7 @@ declare module '../../postgres/tables.ts' {
   }
 }
 
-/** Days until a too expensive document is tried again, unless the reader's version changes. */
+/** Days until a document that exceeded limits is read again; a new reader version ignores it. */
 const DAYS = 7
 
 export interface ReadRequest {
