@@ -7,8 +7,8 @@ import { removeSocketDir } from './socket.ts'
 
 /**
  * Cleans up after a killed server: stops its surviving postgres (which has old settings and no log reader), ends
- * orphaned backends, and neutralizes a stale pid file. Costs nothing after a clean stop, which leaves no pid file. The caller
- * must hold the cluster's lock. Throws `StartRefused` if something can't be ended.
+ * orphaned backends, and neutralizes a stale pid file. Costs nothing after a clean stop, which leaves no pid file. The
+ * caller must hold the cluster's lock. Throws `StartRefused` if something can't be ended.
  */
 export async function clearLeftover(cluster: string, log: (line: string) => void): Promise<void> {
   // Lines: pid, data directory, start time, port, socket directory, … (PostgreSQL's miscadmin.h, LOCK_FILE_LINE_*).

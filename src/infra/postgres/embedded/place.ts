@@ -12,7 +12,8 @@ export interface Place {
 
 /**
  * The cluster is `{dataDir}/postgres`. If its account can't reach that (a clone under a 0700 home, started as root), it
- * is in `/var/lib/ukiyo/{hash of the data dir}`, and `{dataDir}/postgres` links to it, so a moved data directory still finds it. `dataDir` must exist and be a real path. Throws `StartRefused`.
+ * is in `/var/lib/ukiyo/{hash of the data dir}`, and `{dataDir}/postgres` links to it, so a moved data directory still
+ * finds it. `dataDir` must exist and be a real path. Throws `StartRefused`.
  */
 export function placeCluster(dataDir: string, user: OsUser | null, log: (line: string) => void): Place {
   const path = join(dataDir, 'postgres')
