@@ -128,7 +128,7 @@ export interface ResourcePage {
  * The newest rows of a kind visible to the caller, to join with the kind's table:
  * `db.selectFrom(resourcePage(…).as('r')).innerJoin('agents as a', 'a.id', 'r.id').selectAll(['r',
  * 'a']).orderBy('r.id', 'desc')`.
- * Reads no more than `limit` entries of `resources_list` per workspace (`~>~` is that index's order) and may return a
+ * Reads up to `limit` entries of `resources_list` per workspace (`~>~` is that index's order) and may return a
  * few more rows than `limit`. Order again after the join.
  */
 export const resourcePage = ({

@@ -25,7 +25,7 @@ export interface StoredBytes {
   /** A strong entity tag, quotes included. */
   etag: string
   modifiedAt: Date
-  /** Reads from `start` up to but not including `end`. A chunk is valid only until the next one is requested. */
+  /** Reads from `start` up to but not including `end`. A chunk is valid only until the next request. */
   read(range: { start: number; end: number }): AsyncIterable<Uint8Array>
 }
 export const isStored = (body: Bytes['body']): body is StoredBytes =>
@@ -75,8 +75,7 @@ export interface Sink {
   recheck(): Promise<void>
 }
 /**
- * A stream shared by many readers: each event is encoded once. Call `attach` no more than once, and don't iterate as
- * well.
+ * A stream shared by many readers: each event is encoded once. Call `attach` once, and don't iterate as well.
  */
 export interface Feed extends AsyncIterable<Event> {
   attach(sink: Sink): Disposable

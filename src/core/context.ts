@@ -24,10 +24,10 @@ export interface Upload {
   mimeType: string | null
   coding?: string | null
   size: number | null
-  /** A chunk is valid only until the next one is requested; copy it to keep it. */
+  /** A chunk is valid only until the next request; copy it to keep it. */
   bytes: AsyncIterable<Uint8Array>
   part: string | null
-  /** Returns the form's next file after this one was read, or null. Undefined if the endpoint accepts only one. */
+  /** Returns the form's next file once this is read, or null. Undefined if the endpoint accepts only one. */
   next?(): Promise<Upload | null>
 }
 

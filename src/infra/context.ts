@@ -54,7 +54,7 @@ interface Machinery<H> {
   rights: {
     refresh(): Promise<void>
     renew(principal: Principal): Promise<Principal>
-    /** Other processes share the database, so this one may learn of changes late. */
+    /** Other processes share the database, so this one may see changes late. */
     mayLag(): boolean
   }
   limits: { state(caller: Id): { name: string; quota: number; window_seconds: number; remaining: number }[] }

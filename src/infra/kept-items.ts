@@ -43,7 +43,7 @@ export function createKeptItems({
     bounding.add(accountId)
     try {
       await pool.query(
-        // One search for all rows, whatever the planner's row estimate.
+        // One search for all rows, independent of the planner's estimate.
         `delete from kept_items where id = any(array(select id from (select id,
            sum(bytes) over newest as bytes, row_number() over newest as place
            from kept_items where account_id = $1 window newest as (order by created_at desc, id desc)) as kept

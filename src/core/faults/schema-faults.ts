@@ -35,7 +35,7 @@ export function sayFault(fault: Raw): string {
 export const firstOf = (faults: readonly Fault[]): Fault =>
   closest(faults.find(({ code }) => code === 'unrecognized_keys') ?? faults[0]!)
 
-/** Of a union's faults, picks the form that matched furthest: the one with the deepest fault. */
+/** Picks the union's form that matched furthest: the one with the deepest fault. */
 function closest(fault: Fault): Fault {
   if (fault.code !== 'invalid_union' || fault.errors.length === 0) return fault
   const deepest = fault.errors.map(firstOf).reduce((best, one) => (one.path.length > best.path.length ? one : best))

@@ -10,7 +10,7 @@ import { numberedName } from './numbered-name.ts'
 /** UTF-16 units of a path in the archive; the rest of the 260 is for the folder it is extracted into. */
 export const LONGEST_PATH = 200
 const LONGEST_TOP = 80
-/** Below a longer folder path there is no room for names: entries move up to the first folder. */
+/** Below a longer folder path, names have no room: entries move up to the first folder. */
 const LONGEST_PARENT = 150
 
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:[ .].*)?$/i

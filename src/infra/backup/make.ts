@@ -37,8 +37,8 @@ const HOLD_MS = 20_000
 
 /**
  * Backs up a running instance: a consistent snapshot of the database, then every referenced blob, then the manifest.
- * Meanwhile no blob is deleted and no other backup runs: it would treat this one's unfinished files as leftovers and
- * its new blobs as unreferenced. `keep`: the number of this instance's backups to keep; null keeps all.
+ * Meanwhile, blobs aren't deleted and other backups don't run: it would treat this one's unfinished files as leftovers
+ * and its new blobs as unreferenced. `keep`: the number of this instance's backups to keep; null keeps all.
  */
 export async function makeBackup(
   { connection, blobs, version, key, signWith, sealed }: BackupOptions,
@@ -167,7 +167,7 @@ async function countSealed(client: pg.Client, sealed: BackupOptions['sealed']): 
   return counts
 }
 
-/** Blobs referenced in the snapshot. Those without a place were being deleted and are unreferenced. */
+/** Blobs referenced in the snapshot. Blobs without a place were being deleted and are unreferenced. */
 interface NamedBlob {
   sha256: string
   size: number

@@ -103,8 +103,8 @@ export function outsideMcp(
   }
 
   /**
-   * Runs `use` with a live session. If the server has forgotten the session, nothing was executed, so a new one is
-   * opened.
+   * Runs `use` with a live session. If the server has forgotten the session, nothing was executed, so it opens a new
+   * one.
    */
   async function within<T>(most: Meter, use: (client: Client) => Promise<T>): Promise<T> {
     Object.assign(meter, most)

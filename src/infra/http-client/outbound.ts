@@ -18,7 +18,7 @@ export class AddressRefused extends Error {
 }
 
 /**
- * HTTP client for user-provided addresses. Checks the address on connect, whatever name, redirect, or DNS answer led to
+ * HTTP client for user-provided addresses. Checks the address on connect, independent of the name or DNS answer behind
  * it. Never follows redirects, and bounds every wait.
  */
 export interface Outbound extends AsyncDisposable {

@@ -5,7 +5,7 @@
  */
 import type { Runner, WorkerEventMap, WorkerEvents } from 'graphile-worker'
 
-/** A runner is abandoned after this many of our polls succeeded without one of its own. */
+/** A runner is abandoned after this many of our polls succeeded and none of its polls did. */
 const SILENT_LOOKS = 8
 const LAST_TURNS = 1
 /** Polling intervals it gets to return its jobs if it couldn't stop cleanly. */
@@ -41,7 +41,7 @@ export function endOf(
   events.on('pool:gracefulShutdown:complete', () => within(LAST_TURNS * turnMs))
   events.on('pool:gracefulShutdown:error', () => within(FORCED_TURNS * turnMs))
 
-  // The runner keeps fetched jobs and requests no more; a slow fetch is awaited.
+  // The runner keeps fetched jobs and stops requesting; a slow fetch is awaited.
   const asks = (): boolean => queue.mode === 'POLLING' && !queue.fetchInProgress
   async function look(): Promise<void> {
     const isMissed = !hasActivity && asks()

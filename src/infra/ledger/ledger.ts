@@ -46,7 +46,7 @@ export interface AnsweredRequest {
   path: string | null
   askedModel: string | null
   bytes: number | null
-  /** Why this provider was chosen, for people. Empty if there was no alternative. */
+  /** Why this provider was chosen, for people. Empty without an alternative. */
   why: string
 }
 

@@ -47,7 +47,7 @@ async function deliver({ config, secrets, log }: Pick<Engine, 'config' | 'secret
     disableUrlAccess: true,
   })
   try {
-    // As an object, the address is always a single one, whatever it contains.
+    // As an object, the address is always a single one, even with commas in it.
     const address = { name: '', address: to }
     // Identifies a resend after a lost response (RFC 5322, 3.6.4).
     const messageId = `<${id}@${/@([^<>@\s]+)>?$/.exec(config.mailFrom)?.[1] ?? 'ukiyo.invalid'}>`

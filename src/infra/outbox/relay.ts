@@ -41,9 +41,8 @@ export interface RelayParts {
 }
 
 /**
- * Moves events from the outbox to `changes`, gap-free per channel, and to this server's consumers. One process does it
- * under the lease `relay`; the others stand by.
- * Relayed rows are deleted, so events committed out of order can't be missed.
+ * Moves events from the outbox to `changes`, gap-free per channel, and to this server's consumers. One process at a
+ * time does it, under the lease `relay`. Relayed rows are deleted, so events committed out of order can't be missed.
  */
 export function startRelay(parts: RelayParts): AsyncDisposable {
   const { postgres, bus, leases, log, consumers } = parts

@@ -10,7 +10,7 @@ export interface ProviderAttempt {
   call_id: Id
   provider: string
   model: string
-  /** Why it was ranked there, for people. Empty if there was no alternative. */
+  /** Why it was ranked there, for people. Empty without an alternative. */
   why: string
   /** `refused`: not sent, usually for lack of credits. `left`: another one answered first, or the caller left. */
   outcome: 'answered' | 'failed' | 'refused' | 'left'

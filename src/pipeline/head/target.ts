@@ -12,7 +12,7 @@ export function useOriginForm(request: IncomingMessage): void {
   // Nearly all targets start with a slash.
   if (url.charCodeAt(0) === SLASH) return
   const authority = AUTHORITY.exec(url)
-  // A request without `Host` is malformed, whatever its target.
+  // A request without `Host` is malformed.
   if (authority === null || request.headers.host === undefined) return
   const rest = url.slice(authority[0].length)
   request.url = rest.startsWith('/') ? rest : request.method === 'OPTIONS' && rest === '' ? '*' : `/${rest}`

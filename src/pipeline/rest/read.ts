@@ -17,7 +17,7 @@ const DEFAULT_LIMIT = 1 << 20
 const DEEPEST = 64
 
 /**
- * Reads the whole body. Throws 413 as soon as it is known to be too large, and 429 if the sender has too much in
+ * Reads the whole body. Throws 413 as soon as it exceeds the limit, and 429 if the sender has too much in
  * flight. The bytes count against `sender` until `resources` is disposed of.
  */
 export function readBytes(

@@ -69,7 +69,7 @@ export async function sendEvents(
   }
 }
 
-/** Whether the reader caught up in time. No more events are requested until then, so the backlog stays bounded. */
+/** Whether the reader caught up in time. Until then, events aren't requested, so the backlog stays bounded. */
 export function drainedInTime(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const done = (): void => {

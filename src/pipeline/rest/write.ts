@@ -79,7 +79,7 @@ const JSON_HEAD = { 'content-type': 'application/json; charset=utf-8', 'cache-co
 /** Bytes of a refused body to read in order to keep the connection. */
 const READ_ON_BYTES = 1 << 20
 
-/** Sends an error as soon as it is known, usually before the body has arrived. Logs server faults. */
+/** Sends an error immediately, usually before the body has arrived. Logs server faults. */
 export function sendRefusal(
   request: IncomingMessage,
   response: ServerResponse,

@@ -2,7 +2,7 @@ import type { Driver, DriverParts } from './driver.ts'
 import { StartRefused } from '../../start-refused.ts'
 
 /**
- * Core NATS: delivery without guarantee, as the bus requires no more. One subject per instance.
+ * Core NATS: delivery without guarantee, which the bus allows. One subject per instance.
  * https://docs.nats.io/nats-concepts/core-nats
  */
 export async function connectNats(url: string, { name, log, take }: DriverParts): Promise<Driver> {

@@ -6,7 +6,7 @@ const ASK_MS = 5_000
 const ANSWER_MS = 3_000
 
 /**
- * Redis publish and subscribe: delivery without guarantee, as the bus requires no more.
+ * Redis publish and subscribe: delivery without guarantee, which the bus allows.
  * https://redis.io/docs/latest/develop/pubsub/
  */
 export async function connectRedis(url: string, { name, log, take }: DriverParts): Promise<Driver> {

@@ -49,7 +49,7 @@ let outbox = Buffer.allocUnsafeSlow(COPIED)
 const EVENTS = /^text\/event-stream|^application\/vnd\.amazon\.eventstream/i
 
 /**
- * Carries one order at a time. Calls `onFree` when ready for the next and `onClosed` when closed for good. Bytes
+ * Carries one order at a time. Calls `onFree` when ready for the next and `onClosed` when closed permanently. Bytes
  * outside an order close it.
  */
 export class Connection implements AnswerSink {

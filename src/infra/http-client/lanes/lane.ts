@@ -100,7 +100,7 @@ export class Lane {
         wire?.socket.destroy()
         const order = this.#waiting.shift()
         if (order) fail(order, error ?? new Error('this server is closing'))
-        // Those beyond the limit have no attempt of their own, so nothing else would start one.
+        // Orders beyond the limit have no connection attempt, so nothing else would start one.
         return this.#further()
       }
       this.#onOpen(wire)

@@ -137,7 +137,7 @@ export const usageFrom = (row: Buckets): Usage => ({
   total_tokens: Number(row.total_tokens),
 })
 
-/** Costs of chats, runs, or messages by ID, in nano-dollars. Those without a priced call are missing. */
+/** Costs of chats, runs, or messages by ID, in nano-dollars. Missing without a priced call. */
 export async function costsOf(
   db: Db,
   of: 'chat_id' | 'run_id' | 'message_id',

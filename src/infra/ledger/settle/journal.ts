@@ -22,7 +22,8 @@ export interface Journal {
   recordDrop(id: Id): void
   recordEnd(item: Item): void
   /**
-   * Starts another file if this one is large. Returns a function that deletes the old one once its calls are durable.
+   * Starts another file if the current one is large. Returns a function that deletes the old one once its calls are
+   * durable.
    */
   rotate(): (() => void) | null
   close(durable: boolean): void

@@ -25,7 +25,7 @@ interface EndedCall {
   cost: Nano | null
 }
 
-/** The payload of `call.interrupted`: the caller can't be told the cost directly. */
+/** The payload of `call.interrupted`: the caller can't receive the cost directly. */
 export type InterruptedCall = Omit<EndedCall, 'cost'> & {
   /** Decimal nano-dollars, because JSON numbers aren't exact. */
   cost_nano: string

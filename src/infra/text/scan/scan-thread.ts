@@ -1,4 +1,4 @@
-/** A thread that searches files and reads them itself, so that many small ones cost no more than reading them. */
+/** A thread that searches files and reads them itself, so that many small ones cost only their reading. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'

@@ -75,7 +75,7 @@ export function readMultipart(request: IncomingMessage, parts?: readonly string[
 /** More than the images of any one call; endpoints set stricter limits. */
 const MOST_PARTS = 64
 
-/** The same for forms with several binary parts. Each part arrives after the previous one was read. */
+/** The same for forms with several binary parts. Each part arrives after the previous part is read. */
 function readParts(request: IncomingMessage, parts: readonly string[]): Promise<Multipart> {
   const form = formOf(request, parts, MOST_PARTS)
   const fields: Record<string, string> = {}
