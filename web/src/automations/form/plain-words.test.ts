@@ -63,15 +63,15 @@ test('missing times and days get defaults, which are reported', () => {
 
 test('text that isn’t understood is reported and never guessed', () => {
   for (const [words, why] of [
-    ['', /Say when/],
+    ['', /Enter a schedule/],
     ['every full moon at nine', /full moon/],
-    ['every weekday at 25:00', /not a time of day/],
-    ['every 7 minutes', /divide the hour/],
-    ['every 5 hours', /divide the day/],
-    ['every day at 9 and 17:30', /share their minute/],
+    ['every weekday at 25:00', /isn’t a time of day/],
+    ['every 7 minutes', /divide an hour/],
+    ['every 5 hours', /divide a day/],
+    ['every day at 9 and 17:30', /same minute/],
     ['every weekday except tuesday at nine', /except/],
     ['every month on the 32nd at 9', /32/],
-    ['every week at nine', /which day/],
+    ['every week at nine', /Which day/],
     ['now and then', /now/],
   ] as const)
     assert.match(of(words), why, words)
