@@ -48,7 +48,7 @@ async function eventually(origin: string, path: string): Promise<{ headers: Head
     const text = await answer.text()
     if (answer.status !== 503) return { headers: answer.headers, text }
     assert.equal(answer.headers.get('refresh'), '1')
-    assert.match(text, /is being built/)
+    assert.match(text, /Building the app/)
   }
 }
 
