@@ -86,7 +86,7 @@ test('users can sign up, and create, edit, rotate and revoke API keys', chromium
   await row.getByText('Read only').waitFor()
   assert.equal((await chats()).status, 200)
 
-  await act('Rotate credential')
+  await act('Rotate')
   await dialog.getByLabel('The old secret stops working').selectOption('Immediately')
   await dialog.getByRole('button', { name: 'Rotate key' }).click()
   const rotated = await shownKey()
