@@ -66,7 +66,7 @@ test(
     assert.equal((await ben.get(`/automations/${automation.id}`)).body.data.status, 'active')
 
     await page.getByRole('link', { name: /^Inbox/ }).click()
-    await page.getByRole('link', { name: 'Notifications' }).click()
+    await page.getByRole('link', { name: 'notification settings' }).click()
     const wishes = async () =>
       (await ben.get('/notifications/preferences')).body.data.preferences
         .filter(({ type }: { type: string }) => type === 'automation.failed')

@@ -22,7 +22,7 @@ export function Notifications() {
         about={
           browsers &&
           (browsers.length === 0
-            ? 'No browser receives push notifications yet. Turn them on below.'
+            ? 'No browser receives push notifications yet. Turn them on above.'
             : `${plural(browsers.length, 'browser receives', 'browsers receive')} push notifications.`)
         }
         action={
