@@ -119,7 +119,7 @@ test(
     const versions = page.getByRole('complementary', { name: 'Versions' })
     const fourth = versions.getByRole('listitem').filter({ hasText: 'Version 4' })
     await fourth.getByRole('button', { name: 'Show changes' }).click()
-    await versions.getByRole('region', { name: 'Changes' }).getByText('at dawn').waitFor()
+    await versions.getByRole('region', { name: 'Changes', exact: true }).getByText('at dawn').waitFor()
     await versions.getByRole('button', { name: 'Restore version 3' }).click()
     await page.getByText('of the sea').waitFor()
     assert.equal((await alice.get(`/drive/files/${fileId}`)).text, '# Views\n\nof **the sea**\n')

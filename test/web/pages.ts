@@ -278,7 +278,7 @@ export const pagesOf = ({
     name: 'drive-file',
     path: `/app/drive/file/${fileId}?panel=versions&version=2`,
     async open(page) {
-      await page.getByRole('region', { name: 'Changes' }).waitFor()
+      await page.getByRole('region', { name: 'Changes', exact: true }).waitFor()
     },
   },
   {

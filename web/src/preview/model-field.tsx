@@ -45,7 +45,7 @@ export function ModelField({
           <Autocomplete.Input
             {...control}
             className="field font-mono text-sm"
-            placeholder="provider/model, or a model name"
+            placeholder="provider/model or name"
             spellCheck={false}
           />
         )}

@@ -67,7 +67,7 @@ function ById() {
       <TextField
         label={<code className="font-mono text-[0.8125rem]">x-request-id</code>}
         mono
-        className="w-64"
+        className="w-44 sm:w-64"
         value={id}
         onValue={setId}
         autoComplete="off"
