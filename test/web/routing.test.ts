@@ -33,7 +33,7 @@ test('provider errors are shown, and calls follow the provider order', needs(has
   const row = (name: string) => page.getByRole('group', { name, exact: true })
   await add('OpenAI', { 'Base URL': `${vendor.origin}/v1`, 'API key': 'not-the-key' })
   await row('OpenAI')
-    .getByText(/The provider answered 401/)
+    .getByText(/The provider returned status 401/)
     .waitFor()
   const act = async (name: string, words: string) => {
     await page.getByRole('button', { name: `More actions for ${name}` }).click()

@@ -33,7 +33,7 @@ test(
     assert.deepEqual([row.spend_cap_usd, row.allowed_models], [20, ['sim/script', 'openai/*']])
 
     // The rules for all members.
-    await hers.page.getByLabel('Allowed models').fill('sim/*, openai/*')
+    await hers.page.getByRole('textbox', { name: 'Allowed models' }).fill('sim/*, openai/*')
     await hers.page.getByLabel('Require a key of this workspace').check()
     await hers.page.getByRole('button', { name: 'Save allowed models' }).click()
     await until(
@@ -53,7 +53,7 @@ test(
     await page.goto('/app/ai-routing/preview')
     await page.getByLabel('Model', { exact: true }).fill('sim/echo')
     await page.getByLabel('Workspace', { exact: true }).selectOption({ label: 'Print shop' })
-    await page.getByText('of the member does not name').waitFor()
+    await page.getByText('of the member doesn’t include').waitFor()
 
     await page.goto('/app/ai-routing/usage')
     await page.getByRole('button', { name: 'Request credits' }).click()
