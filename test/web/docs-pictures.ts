@@ -33,6 +33,6 @@ for (const [look, theme, width, height] of [
   }
   await page.goto('/docs')
   await page.getByRole('searchbox').fill('upload')
-  await page.getByRole('region', { name: 'The search results' }).getByRole('link').first().waitFor()
+  await page.getByRole('region', { name: 'Search results' }).getByRole('link').first().waitFor()
   await page.screenshot({ path: join(folder, `search-${look}.png`) })
 }

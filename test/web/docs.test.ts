@@ -53,7 +53,7 @@ test('the docs can be searched by keyboard, remember the language, and examples 
   await page.goto('/docs')
   await page.keyboard.press('/')
   await page.keyboard.type('upload a fil')
-  await page.getByRole('region', { name: 'The search results' }).getByRole('link').first().waitFor()
+  await page.getByRole('region', { name: 'Search results' }).getByRole('link').first().waitFor()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await page.waitForURL('**/docs/api/drive/upload')

@@ -75,7 +75,7 @@ const form = document.querySelector('form.search')
 const field = form.querySelector('input')
 const found = make('div', { className: 'results', hidden: true })
 found.setAttribute('role', 'region')
-found.setAttribute('aria-label', 'What was found')
+found.setAttribute('aria-label', 'Search results')
 form.append(found)
 let asking = new AbortController()
 field.addEventListener('input', () => void search())
@@ -99,7 +99,7 @@ async function search() {
         make('span', { textContent: excerpt }),
       ),
     ),
-    ...(results.length === 0 ? [make('p', { textContent: 'Nothing has these words.' })] : []),
+    ...(results.length === 0 ? [make('p', { textContent: 'No results.' })] : []),
   )
   found.hidden = false
 }

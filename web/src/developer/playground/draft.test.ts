@@ -42,7 +42,7 @@ test('form values are sent as numbers and JSON, and empty fields are omitted', (
   ])
   const list = operation('chats_list')
   assert.equal(requestOf(filled(list, { 'query limit': '3' }, null, null))[0], '/v1/chats?limit=3')
-  assert.throws(() => filled(send, { 'body content': '[{' }, null, null), /content is not JSON/)
+  assert.throws(() => filled(send, { 'body content': '[{' }, null, null), /content isn’t valid JSON/)
   const keyed = requestOf(filled(list, {}, null, 'uk_x'))[1]
   assert.deepEqual([keyed.headers, keyed.credentials], [{ authorization: 'Bearer uk_x' }, 'omit'])
 })
