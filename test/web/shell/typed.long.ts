@@ -221,7 +221,7 @@ async function tryPage(page: Page, { path, open }: Part): Promise<boolean> {
 
 /** The labels of buttons that may open a form. */
 const OPENERS =
-  /^(New|Create|Add|Invite|Share|Edit|Change|Rename|Request|Pair|Install|Move|Copy to|Grant|Transfer|Set|Limit)\b/
+  /^(New|Create|Add|Invite|Share|Edit|Change|Rename|Request|Connect computer|Install|Move|Copy to|Grant|Transfer|Set|Limit)\b/
 /** Rows of a list have the same buttons. */
 const MOST_BUTTONS = 4
 

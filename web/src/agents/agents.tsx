@@ -109,7 +109,7 @@ function AgentCard({ agent, place }: { agent: Agent; place: string }) {
         {description ?? agent.system_prompt ?? 'No instructions yet'}
       </p>
       <p className="figures mt-auto pt-4 text-[0.8125rem] text-quiet">
-        <span className="break-all">{model ?? 'the model of whoever talks to it'}</span>
+        <span className="break-all">{model ?? 'the chat’s model'}</span>
         {' · '}
         {tooled + mcp_servers.length === 0 ? 'no tools' : plural(tooled, 'tool')}
         {mcp_servers.length > 0 && `, ${plural(mcp_servers.length, 'MCP server')}`}

@@ -53,7 +53,7 @@ function Shown({ operation }: { operation: Operation }) {
           <Link to="/operations" className="link">
             Operations
           </Link>{' '}
-          · begun {moment(created_at)}
+          · created {moment(created_at)}
         </>
       }
       action={
@@ -125,8 +125,8 @@ function Failed({ operation: { error, id } }: { operation: Operation }) {
         )}
       </p>
       <p className="mt-2 text-sm">
-        What failed is not begun anew by itself: what it may have done is known to whoever began it. Quote{' '}
-        <code className="font-mono break-all">{request ?? id}</code> to whoever runs the server; its log has the rest.
+        Failed operations aren’t retried automatically, because they may have done part of their work. If you report
+        this to the administrator, include <code className="font-mono break-all">{request ?? id}</code>.
       </p>
     </div>
   )
