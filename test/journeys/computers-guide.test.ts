@@ -137,7 +137,7 @@ test('ada pairs her machine, and one on which nobody is signed in by the code th
     await client.close()
   })
   const said = await shell(alice, block('uk computer run --detach'))
-  const pid = Number(/process (\d+) and is/.exec(said)?.[1])
+  const pid = Number(/The daemon is running \(process (\d+)\) and connected\. Log: \S+daemon\.log/.exec(said)?.[1])
   assert.ok(pid > 0, said)
   stack.defer(() => void process.kill(pid, 'SIGTERM'))
   assert.match(said, /laptop/)
