@@ -211,5 +211,5 @@ test('without a page of ours, or on one that has an address for a name, there ar
   const alice = await server.person('Alice')
   assert.deepEqual(refusedWith(await alice.post('/v1/app/passkeys/sign-in-options')), [409, 'not_supported'])
   const byAddress = await onPage(server, server.origin).post('/v1/app/passkeys/sign-in-options')
-  assert.match(byAddress.body.error.message, /127\.0\.0\.1 is an address/)
+  assert.match(byAddress.body.error.message, /127\.0\.0\.1 is an IP address/)
 })

@@ -37,7 +37,7 @@ test('bob brings a dead key: he is told at once, nothing of it is offered, and a
   // The answer has it already, but where this machine took longer than a caller is kept waiting.
   const made = await until(() => one(bob, id), isFailing)
   assert.deepEqual([made.status, made.status_reason], ['failing', 'It rejected its API key.'])
-  assert.match(made.last_error, /^The provider answered 401/)
+  assert.match(made.last_error, /^The provider returned status 401/)
   assert.ok(!JSON.stringify(made).includes('sk-dead'))
   assert.ok(made.last_error_at !== null && made.last_success_at === null)
   assert.deepEqual(await slugs(bob).then((all) => all.filter((slug) => slug.startsWith('dead/'))), [])

@@ -168,7 +168,7 @@ test("alice's key never goes to bob's endpoint, nor to an address that it was no
   assert.equal(away.status, 200)
   const wrongKey = (await alice.post(`${at}/${mine.id}/test`)).body.data
   assert.equal(wrongKey.ok, false)
-  assert.match(wrongKey.error, /^The provider answered 401/)
+  assert.match(wrongKey.error, /^The provider returned status 401/)
   assert.ok(!wrongKey.error.includes('sk-another-0123456789'))
 })
 

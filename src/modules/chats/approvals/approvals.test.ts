@@ -143,7 +143,7 @@ test('no agent allows itself a tool, and no run that nobody watches is spared th
   const said = await alice.post(`/chats/${other}/messages`, {
     content: script([call('chats_actions', { id: chat, run_id: run.id, actions })], [say('x')]),
   })
-  assert.match(JSON.stringify(said.body.data.content), /may not use/)
+  assert.match(JSON.stringify(said.body.data.content), /This agent can’t use/)
   assert.deepEqual((await alice.get(`/chats/${chat}/approvals`)).body.data, [])
   await alice.post(`/chats/${chat}/runs/${run.id}/actions`, { actions })
   assert.equal((await alice.get(`/chats/${chat}/approvals`)).body.data.length, 1)

@@ -91,7 +91,7 @@ test('nobody gets by way of another agent what he may not do himself, and no tas
   assert.deepEqual([told!.output.text, own!.is_error], ['so it is', true])
   const [, answer] = (await alice.get(`/chats/${told!.output.chat_id}/messages`)).body.data
   const [byName, byDo, allowed, back] = results(answer)
-  for (const { output } of [byName!, byDo!]) assert.match(output.error.message, /may not use `chats.create`/)
+  for (const { output } of [byName!, byDo!]) assert.match(output.error.message, /can’t use `chats.create`/)
   assert.equal(allowed!.is_error, false)
   assert.match(back!.output.error.message, /already working on a parent task/)
   const titles = (await alice.get('/chats?limit=100')).body.data.map(({ title }: { title: string }) => title)

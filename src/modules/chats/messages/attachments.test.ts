@@ -70,7 +70,7 @@ test('alice sends files of her drive: the model gets the picture, the text and w
   const texts = content.slice(2).map(({ text }: { text: string }) => text)
   assert.match(texts[0], /^\[notes\.txt\]\nbuy milk/)
   assert.match(texts[1], /^\[letter\.docx\]\n(.*\n)*Dear Bob/)
-  assert.match(texts[2], /^\[noise\.bin is not shown: /)
+  assert.match(texts[2], /^\[noise\.bin isn’t shown: /)
   const [shown, text] = await files(alice, chat)
   assert.deepEqual(
     [shown.source.file_id, shown.source.name, shown.source.media_type, shown.source.size_bytes],
@@ -165,6 +165,6 @@ test('a file from another workspace is copied to the one of the chat; what was d
   }
   await sweepBlobs(server.app.engine, { graceMinutes: -1 })
   await sent(alice, chat, { type: 'text', text: 'Still there?' })
-  assert.match(JSON.stringify(asked()[0].content), /gone\.txt is not shown: it was deleted/)
-  assert.match((await alice.get(`/chats/${chat}/export`)).text, /gone\.txt is not shown/)
+  assert.match(JSON.stringify(asked()[0].content), /gone\.txt isn’t shown: it was deleted/)
+  assert.match((await alice.get(`/chats/${chat}/export`)).text, /gone\.txt isn’t shown/)
 })

@@ -71,12 +71,12 @@ test('an agent uses an outside server: what it may not is told, what it has to a
   assert.deepEqual([message.status, message.text], ['completed', 'that was that'])
   const [echo, deny, secret, broken, refused, vast, garbled, count] = results(message)
   assert.deepEqual([echo!.output, echo!.is_error], ['hello', false])
-  assert.match(deny!.output.error.message, /may not use `mcp__acme__delete_all`/)
+  assert.match(deny!.output.error.message, /^This agent can’t use `mcp__acme__delete_all`\.$/)
   assert.equal(secret!.output, 'You sent [secret].')
   assert.deepEqual([broken!.output, broken!.is_error], ['It broke.', true])
   assert.match(refused!.output.error.message, /acme: The server reported: .*no refused today/)
   assert.match(vast!.output.error.message, /they are too large/)
-  assert.match(garbled!.output.error.message, /not a JSON object/)
+  assert.match(garbled!.output.error.message, /must be a JSON object/)
   assert.deepEqual([count!.output, count!.is_error], [{ count: 3 }, false])
   assert.deepEqual(
     outside.called.map(({ name, authorization, version }) => [name, authorization, version]),

@@ -133,8 +133,8 @@ test('a model that calls what is denied, unknown, or with broken arguments is to
     all.map(({ is_error }) => is_error),
     [true, true, true, true, true, true, true, false],
   )
-  assert.match(JSON.stringify(all[0]), /may not use/)
-  assert.match(JSON.stringify(all[1]), /may not use/)
+  assert.match(JSON.stringify(all[0]), /This agent can’t use/)
+  assert.match(JSON.stringify(all[1]), /This agent can’t use/)
   assert.match(JSON.stringify(all[4]), /must be a JSON object/)
   assert.equal(all[5]!.output.error.param, 'limit')
   assert.equal(all[7]!.output.data.length, 1)

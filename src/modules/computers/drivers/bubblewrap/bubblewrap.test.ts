@@ -222,7 +222,7 @@ test('one that ends by itself is started again, and is in error where that is of
   }
   await kill()
   await settles(id, 'error')
-  assert.match((await alice.get(`/computers/${id}`)).body.data.lifecycle_reason, /ended by itself 3 times/)
+  assert.match((await alice.get(`/computers/${id}`)).body.data.lifecycle_reason, /exited unexpectedly 3 times/)
   await alice.post(`/computers/${id}/start`)
   await settles(id, 'running')
 })
