@@ -99,9 +99,9 @@ async function askOne(ctx: Context, { provider, base, key }: SetUp, question: We
 
 const hint = (name: string, status: number): string =>
   name === 'searxng' && status === 403
-    ? '(check that `search.formats` in its settings.yml includes `json`)'
+    ? ' (check that `search.formats` in its settings.yml includes `json`)'
     : status === 401 || status === 403 || status === 422
-      ? '(its API key was rejected)'
+      ? ' (its API key was rejected)'
       : status === 429
         ? ' (its quota is used up)'
         : ''

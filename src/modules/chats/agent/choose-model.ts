@@ -60,7 +60,7 @@ export async function chooseModel(
       param: 'model',
       message:
         noSuchModel(first, await visibleModels(endpoints, ctx.principal)) +
-        (given === undefined ? 'This is the default model in your settings. Change `default_model` there.' : ''),
+        (given === undefined ? ' This is the default model in your settings. Change `default_model` there.' : ''),
     })
   return first
 }
