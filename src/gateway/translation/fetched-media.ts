@@ -136,7 +136,7 @@ async function fetchOne(
     // An HTML page instead of an image means that the image doesn't exist.
     if (type === 'image' ? kindOf(media_type) === 'image' || media_type === 'application/pdf' : TAKEN.test(media_type))
       return { kind: 'base64', media_type, data }
-    return `it isn’t ${type}, but ${contentType === '' ? 'of an unknown type' : contentType}.`
+    return `it isn’t ${type === 'image' ? 'an image' : 'a file'}, but ${contentType === '' ? 'of an unknown type' : contentType}.`
   } catch (error) {
     if (error instanceof RetrieveFailed) return error.message
     throw error

@@ -210,7 +210,7 @@ test('a model’s name does not lead a request to another path of the vendor wit
   for (const shape of ['replicate', 'fal']) {
     const answer = await draw({ model: `up-${shape}/owner/../../account` })
     assert.deepEqual([answer.status, answer.body.error.code], [400, 'invalid_parameter'])
-    assert.match(answer.body.error.message, /^`owner\/\.\.\/\.\.\/account` is not the name of a model/)
+    assert.match(answer.body.error.message, /^`owner\/\.\.\/\.\.\/account` isn’t a valid name of a model/)
   }
   assert.deepEqual(asked, [])
 })

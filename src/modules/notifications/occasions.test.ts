@@ -248,7 +248,7 @@ test('a key, a budget and a balance near their end are told of at 80 % and at 10
   await watchCaps(engine)
   const [near] = await told(alice, 'cap.near')
   assert.match(near!.title, /^80 % of the spend cap of the key test is used$/)
-  assert.equal(near!.body, '0.00084 of 0.001 USD.')
+  assert.equal(near!.body, '0.00084 of 0.001 USD used.')
   await engine.postgres.pool.query('update api_keys set spend_cap_nano = 840000 where id = $1', [key.keyId])
   await watchCaps(engine)
   await watchCaps(engine)

@@ -168,7 +168,7 @@ test('what fails is sent again with the same id; an address that is gone is swit
     () => settled(endpoint.id, 'waiting'),
     ({ attempts }) => attempts.length > 0,
   )
-  assert.equal(waiting.attempts[0].error, 'It answered 500.')
+  assert.equal(waiting.attempts[0].error, 'The response status was 500.')
   const seconds = (Date.parse(waiting.next_attempt_at) - Date.parse(waiting.attempts[0].at)) / 1000
   assert.ok(seconds >= 4.9 && seconds < 20, `${seconds} s`)
   hook.answer(() => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } }))

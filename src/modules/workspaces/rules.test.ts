@@ -34,7 +34,7 @@ test('lists of the key, the member and the workspace all hold; call, preview and
   assert.deepEqual(narrowed.body.data.allowed_models, ['sim/script', 'openai/*'])
   const refused = await ask(key)
   assert.equal(refused.status, 403)
-  assert.match(refused.body.error.message, /`allowed_models` of the member does not name `sim\/echo`/)
+  assert.match(refused.body.error.message, /`allowed_models` of the member doesn’t include `sim\/echo`/)
   const b = await key.post('/compat-b/v1/messages', { model: 'sim/echo', max_tokens: 10, messages })
   assert.equal(b.status, 403)
   assert.match(b.body.error.message, /of the member/)

@@ -79,9 +79,9 @@ test('no model name leads a request for text or vectors, in any cloud’s transp
       { shape: 'anthropic-messages' as const, preset: 'bedrock' },
     ]) {
       const offer = offerOf({ upstreamModel: model, endpoint })
-      assert.throws(() => prepare(offer, canonical(model)), /is not the name of a model/, endpoint.shape)
+      assert.throws(() => prepare(offer, canonical(model)), /isn’t a valid name of a model/, endpoint.shape)
     }
-    assert.throws(() => embeddingWireOf('gemini')!.path(model), /is not the name of a model/)
+    assert.throws(() => embeddingWireOf('gemini')!.path(model), /isn’t a valid name of a model/)
   }
   const clouds = [
     ['azure', 'openai-chat', 'https://a.openai.azure.com/openai', { 'x-uk-api-version': '2025-01-01' }],
@@ -93,7 +93,7 @@ test('no model name leads a request for text or vectors, in any cloud’s transp
     const send = { origin, path: `${base}/chat/completions`, method: 'POST', headers: [], body: Buffer.from('{}') }
     await assert.rejects(
       async () => transport.wrap(send as never, { model: '..', stream: true }, null as never),
-      /is not the name of a model/,
+      /isn’t a valid name of a model/,
       preset,
     )
   }

@@ -31,7 +31,7 @@ export function splitVariant(name: string): { base: string; suffix: string } {
 export function variantHint(name: string): string {
   const { base, suffix } = splitVariant(name)
   return suffix !== '' && Object.hasOwn(listedVariants, suffix)
-    ? `${listedVariants[suffix]} Use \`${base}\` instead.`
+    ? ` ${listedVariants[suffix]} Use \`${base}\` instead.`
     : ''
 }
 

@@ -275,7 +275,7 @@ test('an image given by URL reaches providers that fetch nothing as bytes; anyth
   assert.equal(last(bedrock).json()['messages'][0].content[0].source.data, png)
   const before = bedrock.requests.length
   for (const [url, why] of [
-    [`${site.origin}/page`, /no image, but text\/html/],
+    [`${site.origin}/page`, /it isn’t an image, but text\/html/],
     [`${site.origin}/huge`, /larger|large/],
     [`${site.origin}/none`, /404/],
     [`http://10.0.0.1/cat`, /private/],

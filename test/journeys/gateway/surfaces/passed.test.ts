@@ -303,7 +303,7 @@ test('under a cap only bounded requests run; a vendor’s refusal is reported; a
     '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nst/dall-e-3\r\n--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nst/unpriced\r\n--b--\r\n'
   const headers = { 'content-type': 'multipart/form-data; boundary=b' }
   const lie = await world.key.post('/compat-a/v1/images/edits', twice, headers)
-  assert.match(lie.body.error.message, /`model` is there twice/)
+  assert.match(lie.body.error.message, /`model` was sent twice/)
   const part = (head: string, value: string): string => `--b\r\n${head}\r\n\r\n${value}\r\n`
   const model = part('content-disposition: form-data; name="model"', 'st/dall-e-3')
   const forms = [
