@@ -92,6 +92,6 @@ test('endless calls, citations, and reasoning are aborted like text; ten thousan
   }
   const calls = kinds['calls without words']!
   assert.deepEqual(await play(calls, 10_000), { taken: 10_000, faults: 0, message: undefined })
-  const message = 'The provider’s response contains more than 10000 tool calls.'
+  const message = 'The provider returned more than 10000 tool calls.'
   assert.deepEqual(await play(calls, 10_001), { taken: 10_000, faults: 1, message })
 })

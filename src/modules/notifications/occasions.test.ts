@@ -144,9 +144,9 @@ test('a run that fails or needs a person tells who began it, once: in the backgr
     background: true,
   })
   const [waiting] = await told(eve, 'run.requires_action')
-  assert.deepEqual([waiting!.title, waiting!.action_url], ['Waits for you: Ask', `/app/chats/${other}`])
+  assert.deepEqual([waiting!.title, waiting!.action_url], ['Waiting for your decision: Ask', `/app/chats/${other}`])
   assert.equal(await endOf(eve, sent.body.data.id), 'succeeded')
-  const asked = ['run.requires_action', 'Waits for you: Ask', null, 'warning']
+  const asked = ['run.requires_action', 'Waiting for your decision: Ask', null, 'warning']
   assert.deepEqual(await words(), [asked, finished, first, first], 'what waits is not finished')
   // Stopped by a person, who knows.
   const slow = await send(script({ delay_ms: 60_000 }), { background: true })
@@ -210,7 +210,7 @@ test('a failed automation tells its owner; what is shared tells whom it is share
   const [failed] = await told(alice, 'automation.failed')
   assert.deepEqual(
     [failed!.title, failed!.body, failed!.severity, failed!.resource],
-    ['A run of Nightly failed', 'boom', 'error', { type: 'automation', id: automation.body.data.id }],
+    ['An automation run failed: Nightly', 'boom', 'error', { type: 'automation', id: automation.body.data.id }],
   )
   const chat = (await alice.post('/chats', { title: 'Shared' })).body.data.id
   await alice.post('/shares', {

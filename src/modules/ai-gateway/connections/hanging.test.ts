@@ -24,6 +24,6 @@ test('a provider that never answers its test holds nobody up, and is failing whe
   )
   assert.deepEqual(
     [late.status_reason, late.last_error],
-    ['It took too long.', 'The provider didn’t respond within 10 s.'],
+    ['It took too long to respond.', 'The provider didn’t respond within 10 s.'],
   )
 })

@@ -103,7 +103,7 @@ test('models without embeddings say so: a simulated model, a conversation model'
   const embed = async (model: string) => await client.embeddings.create({ model, input: 'x' })
   await assert.rejects(embed('sim/echo'), (error) => {
     assert.ok(error instanceof BadRequestError)
-    assert.match(error.message, /does not serve \/embeddings/)
+    assert.match(error.message, /doesn’t support \/embeddings/)
     return true
   })
   await assert.rejects(embed('oa/gpt-4o'), NotFoundError)
