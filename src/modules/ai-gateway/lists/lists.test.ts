@@ -108,7 +108,7 @@ test('what a provider redirects to is not followed, and an answer that is none i
     .body.data
   assert.equal((await alice.post(`${at}/${id}/test`)).body.data.error, 'The provider returned status 302.')
   await alice.patch(`${at}/${id}`, { base_url: `${origin}/page` })
-  assert.match((await alice.post(`${at}/${id}/test`)).body.data.error, /not JSON/)
+  assert.match((await alice.post(`${at}/${id}/test`)).body.data.error, /isn’t valid JSON/)
   await alice.delete(`${at}/${id}`)
   odd.close()
 })

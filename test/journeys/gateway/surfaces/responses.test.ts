@@ -324,7 +324,7 @@ test('a truncated answer is incomplete; a failed one has failed; one that never 
     await assert.rejects(events({ model, input: 'x' }), InternalServerError)
   }
   openai.script({ garbage: 'truncated' })
-  await assert.rejects(events({ model: native, input: 'one two three' }), /broke off/)
+  await assert.rejects(events({ model: native, input: 'one two three' }), /ended early/)
   openai.script({ midStreamError: { message: 'burst' } })
   const passedEvents = await events({ model: native, input: 'one two three' })
   assert.equal(passedEvents.at(-1)?.['response'].error.message, 'burst')

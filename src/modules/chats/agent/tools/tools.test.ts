@@ -193,7 +193,7 @@ test('an answer that is not what the schema of its agent asks for has failed and
   for (const [text, where] of [
     ['{"count":"two"}', /`count`/],
     ['{"count":1,"item":{"name":3}}', /`item\.name`/],
-    ['Two of them.', /not JSON/],
+    ['Two of them.', /isn’t valid JSON/],
   ] as const) {
     const refused = await send(chat, script(say(text)))
     assert.deepEqual([refused.status, refused.body.error.code], [502, 'provider_error'], refused.text)
