@@ -170,7 +170,7 @@ test('a person sees every field of what they are asked, however long another is;
   }
   const asked = resultOf(await send(key, {}, { arguments: call }))
   const { message } = asked.inputRequests.consent.params
-  assert.match(message, /Be kind[^]*beginning of 45000 characters[^]*last of all/)
+  assert.match(message, /Be kind[^]*truncated, 45000 characters in total[^]*last of all/)
   assert.ok(message.length < 3_000, `${message.length}`)
   const done = resultOf(await send(key, {}, { arguments: call, ...yes(asked.requestState) }))
   assert.equal(done.isError, undefined, JSON.stringify(done))
