@@ -167,7 +167,7 @@ test('speech names a voice by slug, by id or by the provider’s name; one that 
   assert.deepEqual([status, body.error.code, body.error.param], [400, 'unsupported_model', 'model'])
   const absent = await say('anna', 'local/piper')
   assert.deepEqual([absent.status, absent.body.error.code], [503, 'no_route'])
-  assert.match(absent.body.error.message, /install/)
+  assert.match(absent.body.error.message, /Install the model on your computer/)
 })
 
 test('what was spoken tells how fast the model is', async () => {

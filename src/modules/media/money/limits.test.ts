@@ -67,7 +67,7 @@ for (const [title, path, more] of ways)
         // A character outside the first plane counts as one.
         const refused = await by.post(path, { model, input: '🦊'.repeat(most + 1), ...more })
         assert.deepEqual(code(refused), [400, 'invalid_parameter', 'input'], refused.text)
-        assert.match(refused.text, new RegExp(`at most ${most}`))
+        assert.match(refused.text, new RegExp(`accepts up to ${most}\\.`))
         assert.equal(posts(), before)
       }
     })
