@@ -113,7 +113,7 @@ async function refusalOf(program: Program): Promise<string> {
 test('several processes that cannot start say why once, and none is left', async () => {
   const program = start({ UK_WORKERS: '3', UK_UPSTREAM_ALLOW: 'garbage' })
   // Closed is the output when the last process that could write to it has ended.
-  assert.match(await refusalOf(program), /UK_UPSTREAM_ALLOW: "garbage" is neither/)
+  assert.match(await refusalOf(program), /UK_UPSTREAM_ALLOW: "garbage" must be host:port or CIDR\[:port\], such as/)
 })
 
 test('a root key that was cut short is refused, not used', async () => {
