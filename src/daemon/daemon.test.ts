@@ -105,7 +105,7 @@ test('a machine joins by `uk computer run`, does what is asked, and says plainly
 
   const second = uk(['computer', 'run'], home)
   assert.equal(await ended(second), 1)
-  assert.match(second.said(), /Another daemon runs on .* already \(process \d+\)/)
+  assert.match(second.said(), /Another daemon is already running in .* \(process \d+\)/)
   const again = uk(['computer', 'pair', '--url', server.origin], home, { UK_PAIR_TOKEN: token })
   assert.equal(await ended(again), 5)
   assert.match(again.said(), /is already paired with http.* as "Laptop"/)
@@ -130,13 +130,16 @@ test('a signed-in person needs no token, and a daemon may run without a terminal
   assert.match(pairing.said(), /Paired with .* as "Desk"/)
   const started = uk(['computer', 'run', '--detach', '--engine-gpu', 'off', '--engine-fetch-allow', 'a:1,b:2'], home)
   assert.equal(await ended(started), 0, started.said())
-  const [, pid] = /runs as process (\d+) and is linked/.exec(started.said()) ?? []
+  const [, pid] = /is running \(process (\d+)\) and connected/.exec(started.said()) ?? []
   const { computer_id: id, engines } = JSON.parse(readFileSync(join(home.folder, 'computer.json'), 'utf8'))
   assert.deepEqual(engines, { context: 1_024, gpu: 'off', fetch_allow: ['a:1', 'b:2'] })
   assert.equal((await runThrough(id, command('away', 'echo away'))).stdout, 'away\n')
   const twice = uk(['computer', 'run', '--detach'], home)
   assert.equal(await ended(twice), 1)
-  assert.match(twice.said(), new RegExp(`ended at once: Another daemon runs on .* already \\(process ${pid}\\)`))
+  assert.match(
+    twice.said(),
+    new RegExp(`exited during startup: Another daemon is already running in .* \\(process ${pid}\\)`),
+  )
   process.kill(Number(pid), 'SIGTERM')
   await until(async () => (await connection(id)) === 'offline')
   assert.match(readFileSync(join(home.folder, 'daemon.log'), 'utf8'), /connected to/)
@@ -165,7 +168,7 @@ test('a deleted computer ends its commands and its keeper, and a signed-in perso
   assert.match(await status(), /^known_to_server +true$/m)
   await alice.delete(`/computers/${id}`)
   assert.equal(await ended(daemon), 4)
-  assert.match(daemon.said(), /has deleted this computer: its terminals and commands end/)
+  assert.match(daemon.said(), /this computer was deleted on http.*; closing its terminals and commands/)
   await until(() => !isAlive(pid))
   await until(async () => (await home.keeper().find()) === null)
   assert.match(await status(), /^known_to_server +false$[^]*This computer was deleted on /m)
@@ -178,7 +181,7 @@ test('a deleted computer ends its commands and its keeper, and a signed-in perso
   const { computer_id: next, allows, name } = stateOf()
   assert.notEqual(next, id)
   assert.deepEqual([allows, name], [['exec'], 'Lap'])
-  const [, daemonPid] = /runs as process (\d+) and is linked/.exec(again.said()) ?? []
+  const [, daemonPid] = /is running \(process (\d+)\) and connected/.exec(again.said()) ?? []
   process.kill(Number(daemonPid), 'SIGTERM')
   await until(async () => (await connection(next)) === 'offline')
 })

@@ -160,10 +160,10 @@ test('a wrong secret or unknown bucket stops the server’s start with a specifi
   const right = environmentOf(s3)
   await assert.rejects(
     openBlobs(configOf({ ...right, AWS_SECRET_ACCESS_KEY: 'wrong' })),
-    /the bucket ukiyo-test cannot be used/,
+    /UK_BLOBS: the bucket ukiyo-test can’t be used: ./,
   )
   assert.match(s3.refused[0]!, /SignatureDoesNotMatch/)
-  await assert.rejects(openBlobs(configOf({ ...right, UK_BLOBS: 's3://another' })), /the bucket another cannot be used/)
+  await assert.rejects(openBlobs(configOf({ ...right, UK_BLOBS: 's3://another' })), /the bucket another can’t be used/)
   await using blobs = await openBlobs(configOf(right))
   await assert.rejects(Array.fromAsync(blobs.read('nothing')), /missing in the store/)
 })
