@@ -58,7 +58,7 @@ test('a refusal of a proxy is told from one of the server', async () => {
   assert.equal(type, 'payload_too_large')
   assert.match(message, /^A proxy in front of the server rejected the body as too large.*`client_max_body_size`/)
   assert.match((await refused(502, {}, '<html>'))[1], /couldn’t reach it/)
-  assert.match((await refused(418, {}, ''))[1], /^The server, or a proxy in front of it, answered 418\.$/)
+  assert.match((await refused(418, {}, ''))[1], /^The server, or a proxy in front of it, returned status 418\.$/)
   const own = JSON.stringify({ error: { type: 'payload_too_large', message: 'The body is larger than 1 MiB.' } })
   assert.deepEqual(await refused(413, {}, own), ['payload_too_large', 'The body is larger than 1 MiB.'])
   assert.match(

@@ -130,7 +130,7 @@ test('an upload fails if its name is taken meanwhile', async () => {
     cut = null
     const refused = await run()
     assert.notEqual(refused.code, 0)
-    assert.match(refused.err, /Resuming taken\.bin[\s\S]*uk: There is a file of this name already/)
+    assert.match(refused.err, /Resuming taken\.bin[\s\S]*uk: A file with this name already exists/)
   } finally {
     await rm(home, { recursive: true })
   }

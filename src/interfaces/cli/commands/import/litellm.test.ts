@@ -47,7 +47,7 @@ test('a LiteLLM config.yaml becomes provider endpoints once, with skipped items 
   const words = ['import', 'litellm', path, '--workspace', 'Gateway']
   const dry = await uk(...words, '--dry-run')
   assert.equal(dry.code, 0, dry.err)
-  assert.match(dry.err, /3 providers:\n {2}openai {2}at its own address {2}with its key {2}gpt-4o, gpt-4o-mini/)
+  assert.match(dry.err, /3 providers:\n {2}openai {2}default URL {2}with key {2}gpt-4o, gpt-4o-mini/)
   assert.match(dry.err, /fast → openai\/gpt-4o-mini/)
   assert.match(dry.err, /NOT_SET isn't set in this environment[\s\S]*unknown provider "sagemaker"[\s\S]*fallbacks/)
   const done = await uk(...words, '--yes')

@@ -115,7 +115,7 @@ test('usage is a small table, and prices are readable', () => {
     pricingSaid({ input: 2.5, output: 10, cache_read: 0.25, reasoning: 10, request: null }),
     '$2.50 in · $10 out · $0.25 cached, per million tokens',
   )
-  assert.equal(pricingSaid({ input: 0, output: 0, image: 40_000 }), '$0.04 a picture')
+  assert.equal(pricingSaid({ input: 0, output: 0, image: 40_000 }), '$0.04 per image')
   assert.equal(pricingSaid({ input: 0, output: 0 }), '$0 in · $0 out, per million tokens')
   assert.deepEqual([0, 0.000_001_24, 0.05, 3].map(usdSaid), ['$0', '$0.0000012', '$0.05', '$3.00'])
 })

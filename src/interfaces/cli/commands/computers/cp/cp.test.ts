@@ -137,7 +137,7 @@ test('existing files are replaced only with --force, and identical ones are skip
   writeFileSync(join(here, 'once'), 'second, longer')
   const refused = await cp('once', `box:${there}/once`)
   assert.equal(refused.code, 5)
-  assert.match(refused.said, /box:\S+\/once exists already[^]*--force/)
+  assert.match(refused.said, /box:\S+\/once already exists\.[^]*--force/)
   assert.equal(readFileSync(join(there, 'once'), 'utf8'), 'first')
   await done('-f', 'once', `box:${there}/once`)
   assert.equal(readFileSync(join(there, 'once'), 'utf8'), 'second, longer')
@@ -254,7 +254,7 @@ test('invalid copies fail with a hint', async () => {
     [['file'], 2, /Pass a source and a target/],
     [['file', 'copy'], 2, /must be on a computer[^]*\.\/file:name/],
     [['file', 'box:~bob/x'], 2, /only ~ itself is supported[^]*\/home\/NAME/],
-    [['file', 'nobody:/tmp/x'], 3, /no computer "nobody"/],
+    [['file', 'nobody:/tmp/x'], 3, /No computer named "nobody"/],
     [['missing', 'box:/tmp/'], 3, /missing doesn't exist/],
     [[`box:${there}/missing`, '.'], 3, /missing doesn't exist/],
     [['file', `box:${there}/no/such/`], 3, /isn't a folder/],
