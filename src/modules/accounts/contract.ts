@@ -240,7 +240,7 @@ export const settings = area(
   {
     get: endpoint('GET /settings', { summary: 'Get the preferences', scope: 'settings:read', reply: one(Settings) }),
     update: endpoint('PATCH /settings', {
-      summary: 'Update preferences',
+      summary: 'Update preferences such as theme, language and time zone',
       scope: 'settings:write',
       ofAccount: true,
       body: z.object(preferences).partial().shape,

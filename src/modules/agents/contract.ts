@@ -175,6 +175,7 @@ export const agents = area(
     }),
     create: endpoint('POST /agents', {
       summary: 'Create an agent',
+      description: 'An agent is an assistant with its own prompt, model, tools and limits.',
       example: { name: 'Editor', system_prompt: 'Answer in one sentence.', model: 'sim/echo' },
       scope: 'agent:write',
       within: 'workspace_id',
