@@ -174,7 +174,7 @@ test('an unavailable format says what to install', async () => {
   assert.deepEqual(at.converter.formats, ['pcm', 'wav', 'mp3', 'opus'])
   assert.throws(() => at.converter.fromPcm(tone(), 'aac', { account }), {
     name: 'FormatNotMade',
-    message: /aac.*`ffmpeg`.*apt-get install ffmpeg/,
+    message: /`ffmpeg` .* aac.*apt-get install ffmpeg/,
   })
   assert.throws(() => at.converter.toPcm(tone().bytes, 16_000, { account }), { name: 'FormatNotMade' })
 })
