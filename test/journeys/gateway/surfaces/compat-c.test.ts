@@ -96,11 +96,8 @@ test('translated fields aren’t called losses, and strict clients get them', as
 
 test('opencode’s effort field is an effort, and cache marks use OpenAI’s field or none', async () => {
   await ask({ model: 'first/gpt-4o', reasoningEffort: 'high', messages: userMessages('one') })
-  assert.deepEqual(
-    Object.keys(lastRequest(first).json()),
-    ['model', 'messages'],
-    'a model that does not think is not told',
-  )
+  const keys = Object.keys(lastRequest(first).json())
+  assert.deepEqual(keys, ['model', 'messages'], 'a model that does not think is not told')
   const mark = { type: 'ephemeral', ttl: '1h' }
   const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } }, cache_control: mark }
   const messages = [
@@ -228,10 +225,8 @@ test('a conversation continues where its prompt is cached, for its caller only, 
   const stranger = await world.person.key()
   const theirs = await stranger.post(path, { model: 'gpt-4o', messages: userMessages('a long beginning') })
   assert.match(theirs.headers.get('x-uk-route')!, /^provider=first/)
-  assert.equal(
-    await route(ask({ messages: userMessages('a long beginning'), provider: { order: ['first'] } })),
-    'first',
-  )
+  const ordered = await route(ask({ messages: userMessages('a long beginning'), provider: { order: ['first'] } }))
+  assert.equal(ordered, 'first')
   second.script({ status: 401, message: 'no' })
   assert.equal(await route(turn(['next', 'and on'])), 'first')
   assert.equal((await ask({ model: 'second/gpt-4o' })).status, 200)
@@ -316,11 +311,8 @@ test('embeddings, responses, and messages of an OpenRouter client follow its rou
   await world.bring(first, 'words', { priority: 3, models: [pricedModel('text-embedding-3-small')] })
   await world.bring(second, 'more', { priority: 4, models: [pricedModel('text-embedding-3-small')] })
   const only = (slug: string) => ({ provider: { only: [slug] } })
-  const embedding = await world.key.post('/compat-c/v1/embeddings', {
-    model: 'text-embedding-3-small',
-    input: ['one', 'two'],
-    ...only('more'),
-  })
+  const twoTexts = { model: 'text-embedding-3-small', input: ['one', 'two'], ...only('more') }
+  const embedding = await world.key.post('/compat-c/v1/embeddings', twoTexts)
   assert.equal(embedding.status, 200, embedding.text)
   assert.equal(embedding.body.data.length, 2)
   assert.equal(lastRequest(second).path, '/v1/embeddings')

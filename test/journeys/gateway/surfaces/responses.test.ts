@@ -21,10 +21,8 @@ before(async () => {
   await world.bring(openai, 'rs', { shape: 'openai-responses', models })
   await world.bring(openai, 'oa', { models })
   await world.bring(openai, 'preset', { preset: 'openai', models })
-  await world.bring(anthropic, 'an', {
-    shape: 'anthropic-messages',
-    models: [pricedModel('claude-sonnet-5-5', thinks)],
-  })
+  const claude = [pricedModel('claude-sonnet-5-5', thinks)]
+  await world.bring(anthropic, 'an', { shape: 'anthropic-messages', models: claude })
   client = new OpenAI({ apiKey: world.key.key, baseURL: `${world.server.origin}/compat-a/v1`, maxRetries: 0 })
 })
 
@@ -47,10 +45,8 @@ const weather = {
 }
 
 async function events(body: Json): Promise<Json[]> {
-  const stream = await client.responses.create({
-    ...body,
-    stream: true,
-  } as OpenAI.Responses.ResponseCreateParamsStreaming)
+  const params = { ...body, stream: true } as OpenAI.Responses.ResponseCreateParamsStreaming
+  const stream = await client.responses.create(params)
   const collectedEvents: Json[] = []
   for await (const event of stream) collectedEvents.push(event)
   return collectedEvents
@@ -179,10 +175,8 @@ test('a stream has every event in its place: numbered, items added before and do
     'output_item.done',
     'completed',
   ])
-  const doneItems = streamEvents.flatMap((event) =>
-    event['type'] === 'response.output_item.done' ? [event['item']] : [],
-  )
-  assert.deepEqual(streamEvents.at(-1)?.['response'].output, doneItems)
+  const done = streamEvents.flatMap((event) => (event['type'] === 'response.output_item.done' ? [event['item']] : []))
+  assert.deepEqual(streamEvents.at(-1)?.['response'].output, done)
 })
 
 test('reasoning returns to its vendor sealed, byte for byte, over both shapes', async () => {
@@ -307,11 +301,8 @@ test('chat completions over a provider that only speaks Responses', async () => 
 test('a truncated answer is incomplete; a failed one has failed; one that never started is an error', async () => {
   for (const model of foreign) {
     const vendor = vendorOf(model)
-    const truncatedResponse = await client.responses.create({
-      model,
-      input: 'one two three four',
-      max_output_tokens: 2,
-    })
+    const body = { model, input: 'one two three four', max_output_tokens: 2 }
+    const truncatedResponse = await client.responses.create(body)
     assert.deepEqual(
       [truncatedResponse.status, truncatedResponse.incomplete_details?.reason],
       ['incomplete', 'max_output_tokens'],
