@@ -56,7 +56,7 @@ test('alice forwards signed workspace events to a local program', async () => {
       [1, 'chat.created', alice.workspaceId, { type: 'chat', id }],
     )
     assert.equal(told.id, first!.headers['webhook-id'])
-    const secret = /whsec_\S+(?=,)/.exec(said)![0]
+    const secret = /whsec_\S+(?= \()/.exec(said)![0]
     const signed = {
       id: String(first!.headers['webhook-id']),
       timestamp: String(first!.headers['webhook-timestamp']),
