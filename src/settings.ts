@@ -235,7 +235,7 @@ export const settings: readonly Setting[] = [
   {
     name: 'SMTP_URL',
     fallback: '',
-    meaning: 'SMTP server for sending email: smtp://user:password@host:port',
+    meaning: 'SMTP server for sending email, such as smtp://user:password@host:port.',
     secret: true,
   },
   { name: 'UK_MAIL_FROM', fallback: 'Ukiyo <ukiyo@localhost>', meaning: 'Sender address of emails.' },

@@ -137,7 +137,7 @@ test('help shows a placeholder for each option, and "file" only for files', asyn
       const isFile = field.source === true || field.several === true
       assert.equal(placeholder === 'file', isFile, `${one.name} --${field.flag} <${placeholder}>`)
       if (/_?id$/.test(field.name) && field.kind === 'text')
-        assert.match(placeholder, /\bid$/, `${one.name} --${field.flag}`)
+        assert.match(placeholder, /\b(id|ID)$/, `${one.name} --${field.flag}`)
     }
     for (const [name, placeholder] of valueGlobals)
       if (seen.has(name) && !fields.some(({ flag }) => flag === name))
