@@ -65,7 +65,6 @@ function textFor(name: string, { format, minLength, description = '' }: Schema):
   if (format === 'date-time') return '2026-11-21T09:30:00.000Z'
   if (format === 'date') return '2026-11-21'
   if (format === 'uri' || name === 'url') return 'https://example.com/'
-  if (/name at the provider/.test(description)) return 'gpt-4o'
   if (name === 'id' || name.endsWith('_id') || description.includes('ULID')) return ULID
   if (name === 'email') return 'ada@example.com'
   if (name.endsWith('password')) return 'correct horse battery'

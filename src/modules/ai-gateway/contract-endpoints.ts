@@ -22,7 +22,13 @@ const slug = z
 
 export const EndpointModel = z
   .strictObject({
-    id: z.string().trim().min(1).max(256).describe('The model’s name at the provider.'),
+    id: z
+      .string()
+      .trim()
+      .min(1)
+      .max(256)
+      .describe('The model’s name at the provider.')
+      .meta({ examples: ['gpt-4o'] }),
     name: z.string().trim().min(1).max(120).optional(),
     kind: z
       .enum(['text', 'embedding', 'image', 'video', 'speech', 'transcription'])
