@@ -204,7 +204,7 @@ test('the example for a new key uses a language model available to that key', ch
     await page.getByRole('button', { name: 'Create key' }).first().click()
     await page.getByLabel('Name').fill('Laptop')
     if (given.cap) await page.getByLabel('Spend cap').fill(given.cap)
-    if (given.reaches) await page.getByLabel('Access to').selectOption(given.reaches)
+    if (given.reaches) await page.getByLabel('Access to', { exact: true }).selectOption(given.reaches)
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
     const curl = await page.getByLabel('curl example').innerText()
     const body = /-d '(.*)'/.exec(curl)![1]!
