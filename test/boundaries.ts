@@ -18,7 +18,7 @@ const AREA = ['core/**', 'infra/**', 'authz/**', 'config.ts', 'modules/*/{contra
 
 export const ROOMS: readonly Room[] = [
   {
-    files: '{app,main,health,lean,reset-password}.ts',
+    files: '{app,main,health,slim-image,reset-password}.ts',
     is: '`app.ts` is the only composition root: it builds everything, holds every handle, and shuts down in reverse order. The others are the programs and the health check',
     may: ['**'],
   },
