@@ -127,7 +127,7 @@ test('temporary faults are retried at the only provider, others aren’t', async
   await restore()
   first.script({ status: 401, message: 'who are you' })
   const own = await world.person.post('/inference/text', { model: 'first/gpt-4o', messages: userMessages('hello') })
-  assert.match(own.body.error.message, /the key of the endpoint `first`\.$/)
+  assert.match(own.body.error.message, /the API key of the endpoint `first`\.$/)
   await restore()
 })
 
