@@ -82,7 +82,7 @@ test('the first start creates a database and the second start finds its rows', a
   assert.deepEqual(await query(second.connection, 'select text from notes'), ['kept'])
   const { host } = second.connection
   await second[Symbol.asyncDispose]()
-  assert.deepEqual(await second.exited, { expected: true, reason: 'PostgreSQL was stopped' })
+  assert.deepEqual(await second.exited, { isExpected: true, reason: 'PostgreSQL was stopped' })
   assert.ok(!existsSync(host), 'the folder of the socket is removed')
   assert.ok(!existsSync(join(temp.dir, 'postgres/postmaster.pid')), 'the stop was clean')
   assert.deepEqual(logLines, [], 'a healthy start and stop has nothing to say')
@@ -139,7 +139,7 @@ test('an unexpected postgres exit is reported, and a surviving backend doesn’t
   const computes = `select count(*)::int from pg_stat_activity where pid = ${backend.pid} and state = 'active' and query like '%generate_series%'`
   while ((await query(postgres.connection, computes))[0] !== 1) await sleep(10)
   process.kill(postgres.pid, 'SIGKILL')
-  assert.deepEqual(await postgres.exited, { expected: false, reason: 'PostgreSQL was terminated by SIGKILL' })
+  assert.deepEqual(await postgres.exited, { isExpected: false, reason: 'PostgreSQL was terminated by SIGKILL' })
   await postgres[Symbol.asyncDispose]()
   assert.ok(alive(backend.pid))
   await using next = await start(temp.dir)

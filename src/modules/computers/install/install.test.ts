@@ -137,7 +137,7 @@ test('the files: by their hashes, for ever, in parts; a stranger needs nothing, 
   assert.equal(await refused('/install', 'POST'), 405)
   assert.match(
     await (await raw('/install/plan9-mips')).text(),
-    /only for linux-x64, linux-arm64, darwin-arm64, darwin-x64/,
+    /Available: linux-x64, linux-arm64, darwin-arm64, darwin-x64\./,
   )
   // Another process of the instance has not named it, and gives it out all the same.
   await using twin = await server.twin()
