@@ -80,11 +80,11 @@ export async function generate(
       started_at: startedAt,
       request:
         asked &&
-        (await sealRequest(engine, {
-          request: asked.request,
-          answer: answer.parts.slice(asked.from),
-          finish_reason: answer.finish,
-        })),
+        (await sealRequest(
+          engine,
+          { request: asked.request, answer: answer.parts.slice(asked.from), finish_reason: answer.finish },
+          run.account_id,
+        )),
     }
   }
   const ending = async (status: Ending['status'], error: ErrorBody['error'] | null): Promise<Ending> => {

@@ -127,5 +127,6 @@ export async function judge(
     if (chunk.type === 'finish') finish = chunk.reason
   }
   const asked = { request, answer: [{ type: 'text' as const, text }], finish_reason: finish }
-  return { verdict: verdictOf(text), served: completion.served, request: await sealRequest(ctx.engine, asked) }
+  const sealed = await sealRequest(ctx.engine, asked, ctx.principal.accountId)
+  return { verdict: verdictOf(text), served: completion.served, request: sealed }
 }

@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { call, say, script } from '#test/chats/chats.ts'
 import { type Person, testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
-import { requestsOf, retainRequests } from './model-requests.ts'
+import { zstdDecompressSync } from 'node:zlib'
+import { PIECE } from '#core/json/json-pieces.ts'
+import { newId } from '#core/ids.ts'
+import { type ModelRequest, requestsOf, retainRequests, sealRequest } from './model-requests.ts'
 
 const WORDS = 'The heron waits by the weir.'
 
@@ -78,4 +81,35 @@ test('with UK_REQUEST_RETENTION_DAYS=0 nothing of it is kept, and what was kept 
   await engine.postgres.pool.query(`insert into model_requests values ($1, $1, 1, 'x')`, [run])
   await retainRequests(engine.postgres.db, engine.config.requestRetentionDays)
   assert.equal((await engine.postgres.pool.query('select from model_requests')).rowCount, 0)
+})
+
+test('a large request is sealed in pieces between which other work runs; one of more than 16 MiB is not kept', async () => {
+  await using server = await testServer()
+  const { engine } = server.app
+  const requestOf = (length: number): ModelRequest => ({
+    request: {
+      model: 'sim/echo',
+      messages: Array.from({ length }, (_, n) => ({
+        role: 'user',
+        content: [{ type: 'text', text: `${n} "茶" 😀 `.repeat(10_000) }],
+      })),
+    },
+    answer: [{ type: 'text', text: WORDS }],
+    finish_reason: 'stop',
+  })
+  for (const length of [0, 1, 40]) {
+    const asked = requestOf(length)
+    const text = JSON.stringify(asked)
+    let rounds = 0
+    let next = setImmediate(function round() {
+      rounds++
+      next = setImmediate(round)
+    })
+    const { id, sealed } = (await sealRequest(engine, asked, newId()))!
+    clearImmediate(next)
+    assert.ok(rounds >= Math.floor(text.length / (2 * PIECE)), `${rounds} rounds for ${text.length} characters`)
+    const bytes = zstdDecompressSync(Buffer.from(engine.secrets.open(sealed, id), 'base64'))
+    assert.equal(bytes.toString(), text)
+  }
+  assert.equal(await sealRequest(engine, requestOf(120), newId()), null)
 })

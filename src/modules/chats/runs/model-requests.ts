@@ -1,12 +1,15 @@
+import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { zstdCompress, zstdCompressSync, zstdDecompress } from 'node:zlib'
+import { createZstdCompress, zstdCompressSync, zstdDecompress } from 'node:zlib'
 import { sql } from 'kysely'
+import { nextPiece } from '#infra/confined/slices.ts'
 import type { Engine } from '#infra/context.ts'
 import { type Schedule, every } from '#infra/jobs/jobs.ts'
 import type { Db } from '#infra/postgres/client.ts'
 import type { SealedColumns } from '#infra/reseal.ts'
 import type { CanonicalRequest } from '#gateway/model/canonical-request.ts'
 import { type Id, newId } from '#core/ids.ts'
+import { jsonPieces } from '#core/json/json-pieces.ts'
 import type { Part } from '../messages/parts.ts'
 
 /**
@@ -30,25 +33,43 @@ const LARGEST = 16 << 20
 /** Up to here compressing costs less than handing it to another thread, where each that waits has memory of its own. */
 const AT_ONCE = 32_768
 
-const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
 /** Knowing the length, zstd takes memory for that much, and not the 0.8 MB of a stream that may become long. */
-function compressed(bytes: Buffer): Buffer | Promise<Buffer> {
-  const options = { pledgedSrcSize: bytes.length }
-  return bytes.length <= AT_ONCE ? zstdCompressSync(bytes, options) : compress(bytes, options)
+async function compressed(pieces: readonly Buffer[], length: number): Promise<Buffer> {
+  const options = { pledgedSrcSize: length }
+  if (length <= AT_ONCE) return zstdCompressSync(Buffer.concat(pieces), options)
+  const parts: Buffer[] = []
+  for await (const part of Readable.from(pieces).pipe(createZstdCompress(options))) parts.push(part as Buffer)
+  return Buffer.concat(parts)
+}
+
+/** Writes JSON in pieces, so that a large request doesn't block the event loop. Null if it has more than `LARGEST` bytes. */
+async function piecesOf(asked: ModelRequest, accountId: Id): Promise<{ pieces: Buffer[]; length: number } | null> {
+  const pieces: Buffer[] = []
+  let length = 0
+  for (const text of jsonPieces(asked)) {
+    if (length > 0) await nextPiece(accountId)
+    const piece = Buffer.from(text)
+    length += piece.length
+    if (length > LARGEST) return null
+    pieces.push(piece)
+  }
+  return { pieces, length }
 }
 
 /** Compressed, then sealed. Null where nothing is to be kept, or it is larger than 16 MiB. */
 export async function sealRequest(
   { config, secrets }: Pick<Engine, 'config' | 'secrets'>,
   asked: ModelRequest,
+  accountId: Id,
 ): Promise<SealedRequest | null> {
   if (config.requestRetentionDays === 0) return null
-  const bytes = Buffer.from(JSON.stringify(asked))
-  if (bytes.length > LARGEST) return null
+  const json = await piecesOf(asked, accountId)
+  if (json === null) return null
   const id = newId()
-  return { id, sealed: secrets.seal((await compressed(bytes)).toString('base64'), id) }
+  const bytes = await compressed(json.pieces, json.length)
+  return { id, sealed: secrets.seal(bytes.toString('base64'), id) }
 }
 
 /** The requests of a run's attempt that are still kept, in the order of its steps. */
