@@ -1,4 +1,4 @@
-/** The rights on a computer, derived from the caller's memberships, the owner and the exposures. Pure. */
+/** Computer permissions, derived from the caller's memberships, the computer's owner and its exposures. Pure. */
 import { checkPlace, checkWritable } from '#authz/place.ts'
 import { refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
@@ -6,7 +6,7 @@ import { type Membership, type Principal, hasScope, membershipIn } from '#core/p
 import { CAPABILITIES, type Capability, type Role, type Scope, atLeast, roles } from '#core/scopes.ts'
 import type { ComputerRow } from './store.ts'
 
-/** The scope that a capability takes. A viewer has none of them, whatever it is. */
+/** The scope each capability requires. Viewers have no capabilities. */
 const SCOPE: Record<Capability, Scope> = {
   exec: 'computer:exec',
   terminal: 'computer:exec',
@@ -17,7 +17,7 @@ const SCOPE: Record<Capability, Scope> = {
   users: 'computer:write',
 }
 
-/** A workspace of the caller that reaches the computer: the one that it belongs to, or one that it is exposed to. */
+/** A workspace of the caller that owns the computer or has it exposed. */
 interface Way {
   workspaceId: Id
   membership: Membership
@@ -37,8 +37,8 @@ export function waysTo(principal: Principal, row: ComputerRow): Way[] {
 }
 
 /**
- * The place that `permit` holds an endpoint against: the most that any way gives. A service then asks `checkManages` or
- * `checkMayUse`, which look at each way by itself. Null is a stranger's.
+ * The highest role across all ways, for the endpoint check in `permit`. Services then call `checkManages` or
+ * `checkMayUse`, which evaluate each way separately. Null: the caller has no access.
  */
 export function placeWith(ways: readonly Way[]): Membership | null {
   if (ways.length === 0) return null
@@ -53,7 +53,7 @@ export function placeWith(ways: readonly Way[]): Membership | null {
   }
 }
 
-/** Refuses whoever may not change whose it is, who may use it, or what it is called: exposures give no right to that. */
+/** Refuses callers who can't manage the computer (owner, exposures, name). An exposure never grants this. */
 export function checkManages(principal: Principal, row: ComputerRow, scope: Scope, role: Role): void {
   const own = membershipIn(principal, row.workspace_id)
   if (own === null)
@@ -64,7 +64,7 @@ export function checkManages(principal: Principal, row: ComputerRow, scope: Scop
   if (!scope.endsWith(':read')) checkWritable(own)
 }
 
-/** Tells whether the caller stands for what belongs to this workspace: so do its admins, and everybody in their own. */
+/** Admins vouch for what belongs to a workspace; in a personal workspace, its owner does. */
 export const vouchesIn = (principal: Principal, workspaceId: Id): boolean => {
   const place = membershipIn(principal, workspaceId)
   return place !== null && atLeast(place.role, 'admin')
@@ -80,11 +80,11 @@ const uses = (
   atLeast(role, 'member') &&
   (permissions === null || permissions.has(scope))
 
-/** The workspace by which the caller may use the computer so, for what goes on there in its name; null: by none. */
+/** The workspace in whose name the caller uses this capability, or null without access. */
 export const workspaceFor = (principal: Principal, row: ComputerRow, capability: Capability): Id | null =>
   waysTo(principal, row).find((way) => uses(way, capability))?.workspaceId ?? null
 
-/** The capabilities of the caller: owner or exposure ∩ what the machine allows ∩ scopes. */
+/** Owner or exposure ∩ what the machine allows ∩ scopes. */
 export const capabilitiesOf = (principal: Principal, row: ComputerRow): Capability[] => {
   const ways = waysTo(principal, row)
   return CAPABILITIES.filter(
@@ -96,8 +96,8 @@ export const capabilitiesOf = (principal: Principal, row: ComputerRow): Capabili
 }
 
 /**
- * Refuses callers that lack the capability, with the person who can grant it. `scope`: the scope of the endpoint, for
- * endpoints that only read what the capability is for.
+ * Refuses callers without the capability and names who can grant it. `scope` overrides the capability's scope on
+ * endpoints that only read.
  */
 export function checkMayUse(
   principal: Principal,

@@ -43,7 +43,6 @@ export const ComputerSnapshot = z
   })
   .meta({ id: 'ComputerSnapshot' })
 
-/** Endpoints of `/computers/:id` that only cloud computers have a use for. */
 export const cloudEndpoints = {
   start: endpoint('POST /computers/:id/start', {
     summary: 'Start a cloud computer',

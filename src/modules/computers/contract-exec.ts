@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { endpoint, idOut, one, operationOrEvents, words } from '#core/contract.ts'
 
-/** A variable's value; neither name nor value can hold NUL. */
+/** Environment names and values can't contain NUL. */
 export const environment = z
   .record(
     z
@@ -63,7 +63,7 @@ const ExecEvent = z
   ])
   .meta({ id: 'ExecEvent' })
 
-/** A command as it is typed; it fits into what can be asked over the link at once. */
+/** Must fit into one request over the link. */
 const command = words(32_768).pipe(z.string().min(1))
 
 export const exec = endpoint('POST /computers/:id/exec', {

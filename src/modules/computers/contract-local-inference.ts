@@ -3,7 +3,7 @@ import { base, deleted, endpoint, id, idOut, one, operation, page, time, words }
 import { Operation, operationStatus } from '#modules/operations/contract.ts'
 
 const engine = z.enum(['llama', 'sherpa', 'ollama']).describe('`sherpa` is sherpa-onnx, for transcription.')
-/** The name of a model; longer than any of Ollama's, which may name a host, a person and a tag. */
+/** Ollama names may include a host, a user and a tag; all fit. */
 const modelName = words(200).pipe(z.string().trim().min(1))
 const ggufName = z
   .string()

@@ -1,4 +1,3 @@
-/** Ports and users of a machine: what it has beside files and programs. */
 import { z } from 'zod'
 import { deleted, endpoint, flag, one, page, time, words } from '#core/contract.ts'
 
@@ -77,7 +76,6 @@ export const MachineUser = z
 
 const errors = ['computer_offline', 'timeout', 'not_supported', 'interrupted'] as const
 
-/** People's accounts of the machine's own system. */
 export const userEndpoints = {
   users: endpoint('GET /computers/:id/users', {
     summary: 'List the users of a computer',

@@ -9,7 +9,7 @@ import { fileEndpoints } from './contract-files.ts'
 import { portEndpoints, userEndpoints } from './contract-machine.ts'
 import { terminal, terminal_ticket } from './contract-terminals.ts'
 
-/** A line that a machine says of itself. */
+/** Text reported by a machine. */
 const said = (most: number) => words(most).pipe(z.string().trim())
 
 export const ComputerPairing = z

@@ -2,14 +2,16 @@ import type { Context } from '#infra/context.ts'
 import type { Id } from '#core/ids.ts'
 import type { ComputerRow } from './store.ts'
 
-/** The channels of all who reach a computer: its owner, and the workspaces that may use it. */
 export const channelsOf = (row: ComputerRow): string[] => [
   ...(row.account_id === null ? [] : [`user:${row.account_id}`]),
   `workspace:${row.workspace_id}`,
   ...row.exposures.map(({ workspace_id }) => `workspace:${workspace_id}`),
 ]
 
-/** Tells within its transaction what became of a computer. `also`: workspaces that reached it until now. */
+/**
+ * Publishes an event within the caller's transaction. `also`: workspaces that just lost access and still need the
+ * event.
+ */
 export const tell = (
   ctx: Context,
   verb: string,

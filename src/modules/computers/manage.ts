@@ -1,4 +1,4 @@
-/** Changes of a computer: held while they are made, told to all concerned, in force here when they are answered. */
+/** Changes to a computer. They lock it, publish an event, and take effect in this process before the response. */
 import { writeAudit } from '#authz/audit.ts'
 import { accountsIn } from '#authz/members.ts'
 import { lockResource, updateResource } from '#authz/resources.ts'
@@ -13,7 +13,7 @@ import { type ComputerRow, computerStore } from './store.ts'
 export const read = async (ctx: Context, id: Id): Promise<ComputerRow> =>
   (await computerStore.get(ctx.db, id)) ?? refuse('not_found', { param: 'id' })
 
-/** Changes a computer for a caller who manages it: its kind and its users, as `before` had them, stay so meanwhile. */
+/** Changes a computer for a caller who manages it. The row lock keeps `before` current. */
 export function change<T>(
   ctx: Context,
   id: Id,
@@ -33,10 +33,8 @@ export const touch = async (ctx: Context, id: Id, changes: { workspace_id?: Id }
   return read(ctx, id)
 }
 
-/** The most computers of one workspace. */
 const MOST_COMPUTERS = 1_000
 
-/** Refuses to bring one more computer into a workspace than it may have. */
 export async function checkRoom(ctx: Context, workspaceId: Id, kind: ComputerRow['kind']): Promise<void> {
   const { all, cloud } = await computerStore.countForOneMore(ctx.db, workspaceId)
   const most = ctx.engine.config.computersPerWorkspace
@@ -52,12 +50,9 @@ export async function checkRoom(ctx: Context, workspaceId: Id, kind: ComputerRow
     })
 }
 
-/**
- * Says that the members of these workspaces may do other things with a computer than before: their open uses are looked
- * at again.
- */
+/** Rechecks open uses after the capabilities of these workspaces' members changed. */
 export async function grantsChanged(ctx: Context, workspaceIds: readonly Id[]): Promise<void> {
-  // The workspaces themselves too: others may serve models there now.
+  // Workspaces too: the set of computers that may serve models there changed.
   await rightsChanged(ctx.db, [...(await accountsIn(ctx.db, workspaceIds)), ...workspaceIds])
   ctx.afterCommit(() => {
     ctx.engine.bus.poke('rights')

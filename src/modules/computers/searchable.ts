@@ -1,7 +1,7 @@
 import { searchableResource } from '#authz/searchable-resource.ts'
 import type { Searchable } from '#infra/text/index/searchable.ts'
 
-/** The events with which a computer's entry in the search changes; its daemon's coming and going is none. */
+/** Going online or offline doesn't change the search entry. */
 const TELLING = new Set(['computer.created', 'computer.updated', 'computer.transferred', 'computer.deleted'])
 
 const resource = searchableResource('computer', 'computers', async (db, ids) => {

@@ -90,7 +90,7 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
       const before = positionOf('computers', filters, cursor)
       const { personalWorkspaceId } = ctx.principal
       const mine = owner === 'me' ? personalWorkspaceId : null
-      // A key that is held to another workspace does not stand for the account.
+      // A key limited to another workspace can't act for the account.
       if (mine !== null && membershipIn(ctx.principal, mine) === null) return { rows: [], next: null }
       const rows = await computerStore.list(ctx.db, {
         workspaces,
@@ -108,7 +108,7 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
 
     get: (ctx) => showComputer(ctx.principal, computer.of(ctx).row),
 
-    // The line refuses it before it comes here.
+    // The request pipeline refuses it earlier.
     create: () => refuse('pair_from_machine'),
 
     update: (ctx, { id, name }) =>
@@ -184,11 +184,9 @@ export const computerService = implementWith<Context<EngineHandles & HasCloud>>(
   [computer],
 )
 
-/** Computers that any of these workspaces may use without owning them. */
 export const computersExposedTo = (db: Db, workspaces: readonly Id[]): Promise<Id[]> =>
   computerStore.exposedTo(db, workspaces)
 
-/** A terminal live, over a WebSocket. */
 export const attachSocket: CallerSocket<HasLinks> = {
   name: 'computers.attach',
   endpoint: attach,
@@ -197,7 +195,6 @@ export const attachSocket: CallerSocket<HasLinks> = {
   redeem: redeemTicket,
 }
 
-/** Housekeeping for the job runner. */
 export const computerSchedules = ({ postgres: { db } }: Pick<Context['engine'], 'postgres'>) => [
   every('computer_pairings.retain', 3_600, () => pairingStore.retain(db)),
   every('computer_commands.retain', 86_400, () => commandsUnderWay.retain(db)),

@@ -18,7 +18,7 @@ export interface Limits {
   memory_mb: number | null
   processes: number | null
   enforced: boolean
-  /** The limit of the disk in MB; absent: the computer was made before there were such limits. */
+  /** Absent on computers created before disk limits existed. */
   disk_mb?: number | null
   disk_enforced?: boolean
 }
@@ -38,13 +38,13 @@ interface ComputerTable {
   driver: Generated<string | null>
   image: Generated<string | null>
   limits: ColumnType<Limits | null, string | null | undefined, string | null>
-  /** Whether an admin of the workspace that it belongs to brought it there, or mapped a model of it. */
+  /** Whether an admin of the owning workspace added the computer or mapped one of its models. */
   vouched: Generated<boolean>
   link_process_id: Generated<Id | null>
   link_epoch: Generated<bigint>
   last_seen_at: Generated<Date | null>
   lost_at: Generated<Date | null>
-  /** The place of the question to its daemon whose answer was noted last; see `engines/learn.ts`. */
+  /** The sequence number of the last recorded daemon reply; see `engines/learn.ts`. */
   models_asked: Generated<bigint>
   engines_asked: Generated<bigint>
 }
@@ -61,13 +61,12 @@ interface ExposureTable {
 export interface Exposure {
   workspace_id: Id
   capabilities: Capability[]
-  /** The time of its making, as JSON has it. */
   created_at: string
 }
 
 export type ComputerRow = Selectable<ComputerTable> &
   ResourceRow & {
-    /** The owner, where it belongs to an account: whose personal workspace its own is. */
+    /** The owner's account, if the workspace is personal. */
     account_id: Id | null
     exposures: Exposure[]
     online: boolean
@@ -79,12 +78,12 @@ export type NewComputer = Pick<
   'id' | 'name' | 'kind' | 'os' | 'arch' | 'hostname' | 'daemon_version' | 'protocol' | 'allows'
 > & { vouched: boolean; lifecycle?: Lifecycle; driver?: string | null; image?: string | null; limits?: Limits | null }
 
-/** The time without a sign of life after which a computer is offline, whatever its link seems to be. */
+/** Seconds without a sign of life until a computer counts as offline, regardless of its link's row. */
 export const OFFLINE_SECONDS = 45
 
 /**
- * A condition on `computers c`: a living process holds its link, and has heard of it lately. The row that a killed
- * process leaves behind does not count.
+ * A condition on `computers c`: a live process holds the link and heard from it recently. Rows of killed processes
+ * don't count.
  */
 export const isLinked = sql<boolean>`(c.last_seen_at > now() - make_interval(secs => ${sql.lit(OFFLINE_SECONDS)})
   and exists (select from processes p where p.id = c.link_process_id and p.expires_at > now())) is true`
@@ -96,15 +95,13 @@ const columns = sql`r.*, c.*, cloud.reason, case when w.kind = 'personal' then w
 const tables = sql`computers c join resources r on r.id = c.id join workspaces w on w.id = r.workspace_id
   left join cloud_computers cloud on cloud.computer_id = c.id`
 
-/** The condition for computers that these workspaces own or may use. */
 export const reachedBy = (workspaces: readonly Id[]): RawBuilder<boolean> =>
   sql<boolean>`(r.workspace_id = any(${workspaces}::ulid[]) or exists (select from computer_exposures e
     where e.computer_id = c.id and e.workspace_id = any(${workspaces}::ulid[])))`
 
 export interface ComputerPage {
-  /** Only computers that these workspaces own or may use. */
+  /** Limits the list to computers that these workspaces own or may use. */
   workspaces: readonly Id[]
-  /** Only computers that belong to this workspace. */
   ownedBy: Id | null
   before: Id | null
   limit: number
@@ -134,19 +131,18 @@ export const computerStore = {
     await db.updateTable('computers').set(changes).where('id', '=', id).execute()
   },
 
-  /** Lists of models that were asked for before this place are dropped from now on. */
+  /** Discards model lists requested before this sequence number. */
   async dropModelsBefore(db: Db, id: Id, place: bigint): Promise<void> {
     await sql`update computers set models_asked = greatest(models_asked, ${place}) where id = ${id}`.execute(db)
   },
 
-  /** Computers that any of these workspaces may use without owning them. */
   async exposedTo(db: Db, workspaces: readonly Id[]): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`select distinct computer_id as id from computer_exposures
       where workspace_id = any(${workspaces}::ulid[])`.execute(db)
     return rows.map(({ id }) => id)
   },
 
-  /** The numbers of a workspace's computers. Two that come to it at once count one after the other. */
+  /** Takes a lock so that concurrent additions to a workspace count one after the other. */
   async countForOneMore(db: Db, workspaceId: Id): Promise<{ all: number; cloud: number }> {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`computers ${workspaceId}`}, 0))`.execute(db)
     const { rows } = await sql<{ all: number; cloud: number }>`select count(*)::int as all,

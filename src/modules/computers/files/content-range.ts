@@ -1,17 +1,16 @@
 import { refuse } from '#core/errors.ts'
 
-/** The part of a file that a request carries. */
 export interface Part {
   start: number
-  /** The end, exclusive; null: to the end of the body. */
+  /** Exclusive. Null: until the end of the body. */
   end: number | null
-  /** The size of the whole file; null where nobody knows yet. */
+  /** Null while unknown. */
   size: number | null
 }
 
 /**
- * Reads `Content-Range: bytes 0-99/300` (RFC 9110, 14.4); the whole file where there is none. `bytes 0-99/*` is of a
- * size not known yet, `bytes *\/300` nothing more of one that has come whole.
+ * Parses `Content-Range: bytes 0-99/300` (RFC 9110, 14.4). Without the header, the part is the whole file. `bytes
+ * 0-99/*` has an unknown size; `bytes *\/300` adds no bytes to a complete upload.
  */
 export function partIn(header: string | undefined, length: number | null): Part {
   if (header === undefined) return { start: 0, end: null, size: length }

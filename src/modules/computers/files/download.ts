@@ -14,7 +14,7 @@ import { lossesOf } from '../link/losses.ts'
 type Ctx = Context<HasLinks>
 type Read = Asked<'fs.read'>
 
-/** The first event of a daemon about a file that it sends. It may say anything. */
+/** A daemon's first event about a file. Daemons are untrusted, so it is validated. */
 const Head = z.object({
   type: z.literal('head'),
   entry: Entry,
@@ -39,7 +39,7 @@ export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fil
       body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, read) },
     }
   const headers = safeHeaders('application/octet-stream', name, 'attachment')
-  // A file whose size is unknown until its end, such as those in `/proc`.
+  // Sizes in `/proc` and of archives are unknown until the end.
   if (etag === null) return { headers, body: { [Symbol.asyncIterator]: () => readToEnd(ctx, id, read) } }
   return {
     headers,
@@ -52,7 +52,6 @@ export async function download(ctx: Ctx, { id, path, archive }: Input<typeof fil
   }
 }
 
-/** The head of the answer, without its bytes. */
 async function headOf(ctx: Ctx, id: Id, asked: Read): Promise<Head> {
   const { links } = ctx.engine
   using limit = links.limit(id, ctx.signal, links.limits.answerMs)
@@ -77,7 +76,7 @@ const headIn = (event: unknown): Head =>
   Head.safeParse(event).data ??
   refuse('upstream_error', { message: 'The computer returned something other than a file.' })
 
-/** The bytes of a range, over as many links as it takes; of the file that has this tag, or none. */
+/** Streams a range, resuming over new links. Fails if the file no longer has this ETag. */
 async function* readFile(
   ctx: Ctx,
   id: Id,
@@ -86,7 +85,7 @@ async function* readFile(
   etag: string,
 ): AsyncGenerator<Uint8Array> {
   const { links } = ctx.engine
-  // A copy to the drive has no other watch over the right to this computer.
+  // Copies to the drive have no other permission check.
   await using permitted = whilePermitted(ctx, id, 'fs_read', ctx.signal)
   using limit = links.limit(id, permitted.signal, links.limits.stillMs)
   const { signal } = limit
@@ -128,8 +127,7 @@ const refuseOther = (): never =>
   refuse('upstream_error', { message: 'The computer sent a different number of bytes than announced.' })
 
 /**
- * Reads an archive or a file without a true size. Both are generated while they are sent, so a lost connection can't be
- * resumed.
+ * Streams an archive or a file of unknown size. Both are generated on the fly, so a lost connection can't be resumed.
  */
 async function* readToEnd(ctx: Ctx, id: Id, asked: Read): AsyncGenerator<Uint8Array> {
   const { links } = ctx.engine

@@ -14,19 +14,17 @@ interface Dropped extends Input<'fs.upload_drop'> {
 }
 type Payload = Dropped & { tries: number }
 
-/** The longest time between two attempts while the computer is offline. */
 const AGAIN_SECONDS = 900
-/** About seven days: the daemon then removes the part itself. */
+/** About 7 days. The daemon then removes the part. */
 const MOST_TRIES = (7 * 86_400) / AGAIN_SECONDS
 
 const jobKey = ({ computer_id, key }: Dropped): string => `${JOB}:${computer_id}:${key}`
 
-/** Removes the part of an upload as soon as the computer is online, even if this server stops before. */
+/** Removes the partial upload once the computer is online. Survives server restarts. */
 export async function dropUpload({ engine }: Context, upload: Dropped): Promise<void> {
   await addJob(engine, { ...upload, tries: 0 })
 }
 
-/** Cancels the removal: the sender has permission again. */
 export async function keepUpload({ engine: { jobs, postgres } }: Context, upload: Dropped): Promise<void> {
   await jobs.remove(postgres, jobKey(upload))
 }
@@ -36,7 +34,7 @@ async function addJob({ jobs, postgres }: Engine, upload: Payload): Promise<void
   await jobs.add(postgres, JOB, { ...upload }, { key: jobKey(upload), inSeconds })
 }
 
-/** Refusals after which another attempt may succeed: the computer can't be reached, or an old writer hasn't ended yet. */
+/** The computer is unreachable or a previous writer is still active. */
 const AGAIN: ReadonlySet<string> = new Set([
   'computer_offline',
   'concurrency_limited',
@@ -45,7 +43,7 @@ const AGAIN: ReadonlySet<string> = new Set([
   'timeout',
   'unavailable',
 ])
-/** Refusals that another attempt doesn't change. Earlier daemons don't know the operation and keep the part for 7 days. */
+/** Permanent refusals. Earlier daemons lack the operation and keep the part for 7 days. */
 const FINAL: ReadonlySet<string> = new Set(['capability_denied', 'invalid_parameter', 'not_found', 'not_supported'])
 
 export const uploadJobs = (engine: Engine<HasLinks>): Record<string, JobHandler> => ({

@@ -14,7 +14,7 @@ import type { ComputerRow } from '../store.ts'
 type Given = Input<typeof fileEndpoints.fs>
 type Entry = Output<'fs.stat'>
 
-/** The fields that each of them takes, beside `op` and `path`. */
+/** In addition to `op` and `path`. */
 const TAKES: Record<Given['op'], readonly (keyof Given)[]> = {
   list: ['cursor'],
   stat: [],
@@ -32,7 +32,7 @@ export async function fs(ctx: Context<HasLinks>, row: ComputerRow, given: Given)
   if (given.path === undefined && !isRead)
     refuse('missing_parameter', { param: 'path', message: `\`path\` is required for \`${op}\`.` })
   const path = given.path ?? (await startOf(ctx, id))
-  // A large folder takes long to remove, and a right that is withdrawn meanwhile ends that.
+  // Removing a large folder takes long. Losing permission stops it.
   await using permitted = whilePermitted(ctx, id, capability, ctx.signal)
   const more = { signal: permitted.signal }
   switch (op) {
@@ -56,7 +56,7 @@ function checkFields(given: Given): void {
     refuse('unknown_parameter', { param: other, message: `\`${given.op}\` doesn’t accept \`${other}\`.` })
 }
 
-/** Returns the folder where browsing starts. Earlier daemons don't know it: there it is their home. */
+/** The folder where browsing starts. Earlier daemons lack the operation; their home folder is used. */
 async function startOf({ engine: { links }, signal }: Context<HasLinks>, id: Id): Promise<string> {
   try {
     return (await links.ask(id, 'fs.start', {}, { signal })).path
@@ -72,7 +72,7 @@ async function list(
 ): Promise<Page<Entry>> {
   const filters = { id, path }
   const from = positionOf('computer_files', filters, cursor)?.[0]
-  // A call that comes without a query, such as an agent's, may leave it out whatever its type says.
+  // Calls without a query string, such as an agent's, may omit it despite the type.
   const limit = (given.limit as number | undefined) ?? 25
   const input = { path, cursor: from === undefined ? null : String(from), limit }
   const { entries, next_cursor } = await engine.links.ask(id, 'fs.list', input, { signal })
@@ -82,5 +82,5 @@ async function list(
   }
 }
 
-/** An entry with its time in milliseconds, whatever a machine says. */
+/** Normalizes the machine's timestamp to milliseconds. */
 export const shown = (entry: Entry): Entry => ({ ...entry, modified_at: new Date(entry.modified_at).toISOString() })

@@ -22,7 +22,6 @@ const stack = new AsyncDisposableStack()
 after(() => stack.disposeAsync())
 
 const { carol } = await peopleAround(server, alice)
-/** Alice's computer, on which everything below `root` may be used. */
 let id: string
 
 let root: string
@@ -55,7 +54,6 @@ const get = (who: Caller, path: string, headers: Record<string, string> = {}, mo
 
 const sha = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
 
-/** Sends a body as it is made. */
 function send(who: Caller, path: string, body: AsyncIterable<Uint8Array>, headers: Record<string, string> = {}) {
   return fetch(`${who.origin}/v1${uploadPath(path)}`, {
     method: 'POST',
@@ -68,7 +66,6 @@ function send(who: Caller, path: string, body: AsyncIterable<Uint8Array>, header
 test('both ways go on through cuts of the network, and not a byte is lost or comes twice', async () => {
   const bytes = randomBytes(8 << 20)
   let passed = 0
-  /** Every 3 MB, whatever is under way. */
   const cutAfter = (size: number): void => {
     if (Math.floor((passed + size) / 3_000_000) > Math.floor(passed / 3_000_000)) proxy.cut()
     passed += size
@@ -86,7 +83,7 @@ test('both ways go on through cuts of the network, and not a byte is lost or com
     assert.equal(sha(readFileSync(at('cut.bin'))), sha(bytes))
     const beyond = { ...alice, origin: twin.origin }
     let reading = await get(beyond, at('cut.bin'))
-    // Calls that begin while it is away are refused.
+    // Calls made while it is offline are refused.
     for (; reading.status === 409 || reading.status === 503; reading = await get(beyond, at('cut.bin'))) {
       await reading.text()
       await server.app.engine.links.online(id, PATIENCE_MS)
@@ -141,7 +138,7 @@ test('150 MB go up and down, and memory stays where it was, on the computer and 
     writeSync(file, block)
   }
   closeSync(file)
-  /** Curl in a program of its own, so that only what servers need counts here. */
+  /** A separate process, so that only the servers' memory is measured. */
   const curl = async (words: string[]): Promise<string> => {
     const cookie = alice.headers.cookie!
     const { stdout } = await promisify(execFile)('curl', ['-sS', '-f', '-b', cookie, '-H', 'x-uk-csrf: 1', ...words])
@@ -176,7 +173,7 @@ test('150 MB go up and down, and memory stays where it was, on the computer and 
   )
 })
 
-/** The most that a process ever had resident. */
+/** Peak resident memory. */
 const memoryOf = async (pid: number): Promise<number> =>
   Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))![1]) << 10
 

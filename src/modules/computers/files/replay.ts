@@ -1,21 +1,18 @@
-/** Bytes on their way to a computer: kept from when they come until the computer says that it has them. */
+/** Buffers upload bytes until the computer acknowledges them. */
 export interface Replay {
   /**
-   * The bytes at an offset: kept ones, or the next of the source once there is room. Null: the end. Throws what the
-   * source throws.
+   * Returns the bytes at an offset, reading from the source once there is room. Null: the end. Rethrows source errors.
    */
   at(offset: number): Promise<Uint8Array | null>
-  /** Says that the computer has all before this offset. */
+  /** Frees everything before `offset`. */
   acknowledge(offset: number): void
-  /** Says that nobody asks for more. */
   close(): void
-  /** The offsets of the bytes that are kept, and may be asked for. */
+  /** The range of offsets in the buffer. */
   readonly kept: { from: number; to: number }
-  /** Whether reading from the source waits until the computer acknowledges more. */
+  /** Whether reading waits for an acknowledgment. */
   readonly isFull: boolean
 }
 
-/** The most bytes that are kept: beyond them the source waits. */
 const MOST_KEPT = 4 << 20
 
 export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Replay {
@@ -24,7 +21,7 @@ export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Repl
   let from = begin
   let to = begin
   let ended = false
-  /** The read of the source that is under way: one at a time, whoever waits for it. */
+  /** The pending read, shared by all waiters. */
   let pulling: Promise<void> | null = null
   let wake = Promise.withResolvers<void>()
 
@@ -33,7 +30,7 @@ export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Repl
     while (isFull()) await wake.promise
     const next = await bytes.next()
     if (next.done) return void (ended = true)
-    // A part of the source holds only until the next.
+    // The source may reuse its buffer after the next read.
     parts.push({ at: to, bytes: Uint8Array.from(next.value) })
     to += next.value.length
   }
@@ -53,7 +50,7 @@ export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Repl
       return part.bytes.subarray(offset - part.at)
     },
     close() {
-      // A read that is under way ends by itself, or with its caller.
+      // A pending read ends with its caller.
       void bytes.return?.().catch(() => {})
     },
     acknowledge(offset) {
@@ -68,7 +65,7 @@ export function replayOf(source: AsyncIterable<Uint8Array>, begin: number): Repl
   }
 }
 
-/** Gives back memory that nobody reads any more: left to the collector, a large file would pile up first. */
+/** Frees memory immediately. Left to the garbage collector, large files would pile up. */
 function free({ buffer }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
 }

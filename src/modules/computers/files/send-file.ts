@@ -12,23 +12,19 @@ import { type Replay, replayOf } from './replay.ts'
 export interface Sending {
   links: Links
   computerId: Id
-  /** The file to write; `offset`: where `source` begins. */
+  /** `offset`: the position of the first byte of `source`. */
   file: Omit<Input<'fs.write'>, 'offset'> & { offset: number }
   source: AsyncIterable<Uint8Array>
   signal: AbortSignal
 }
 
-/** The offset up to which the computer has written, as it says from time to time. */
 const Progress = z.object({ type: z.literal('offset'), offset: z.number().int().min(0) })
 
-/**
- * The times that a computer may say that it is somewhere else with an upload, and come no further; it is asked again
- * ever later.
- */
+/** Consecutive conflicting offsets without progress before the upload is refused. The delay doubles each time. */
 const MOST_STALE = 6
 const STALE_MS = 50
 
-/** Sends bytes to a file of a computer, over as many links as it takes. Holds no more than the computer has not yet written. */
+/** Sends bytes to a file on a computer, resuming over new links. Buffers only unacknowledged bytes. */
 export async function sendFile({
   links,
   computerId,
@@ -36,7 +32,7 @@ export async function sendFile({
   source,
   signal: caller,
 }: Sending): Promise<Output<'fs.write'>> {
-  // Counts while the server waits for the computer, not for the source.
+  // Measures waits for the computer, not for the source.
   using limit = links.limit(computerId, caller, links.limits.stillMs)
   const { signal } = limit
   const replay = replayOf(source, file.offset)
@@ -51,9 +47,9 @@ export async function sendFile({
       return await feed(stream, replay, at, { limit, goesOn: () => losses.over() })
     } catch (error) {
       signal.throwIfAborted()
-      // The link before this one was still writing when it was asked how far it had come.
+      // The previous link was still writing when the offset was read.
       if (again && error instanceof Refusal && error.code === 'stale_update' && isKept(replay, error.details?.offset)) {
-        // A computer that comes further is the same one still.
+        // Progress proves that the computer is working.
         stale = replay.kept.from > kept ? 1 : stale + 1
         kept = replay.kept.from
         if (stale > MOST_STALE)
@@ -83,7 +79,6 @@ export async function sendFile({
 const isKept = ({ kept }: Replay, offset: unknown): boolean =>
   typeof offset === 'number' && offset >= kept.from && offset <= kept.to
 
-/** Writes bytes, and listens meanwhile how far the computer has come. */
 async function feed(
   stream: AskedStream<'fs.write'>,
   replay: Replay,
@@ -91,9 +86,8 @@ async function feed(
   { limit, goesOn }: { limit: UseLimit; goesOn(): void },
 ): Promise<Output<'fs.write'>> {
   let fault: unknown = null
-  /** The offset up to which bytes have left: no computer can have more, whatever it says. */
+  /** Bounds what the computer can claim to have. */
   let sent = from
-  /** Whether the server waits for the source. */
   let isResting = false
   async function write(): Promise<void> {
     for (let at = from; ;) {
@@ -110,7 +104,7 @@ async function feed(
     }
   }
   const writing = write().catch((error: unknown) => {
-    // The end of the stream tells that it is over.
+    // The end of the stream reports it.
     if (error instanceof LinkLost || error instanceof StreamReset) return
     fault = error
     stream.reset('the sender broke off')

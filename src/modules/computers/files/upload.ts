@@ -16,10 +16,9 @@ import { checkDisk } from '../drivers/check-disk.ts'
 type Ctx = Context<HasLinks>
 type Given = Input<typeof fileEndpoints.upload>
 
-/** The name of an upload on the computer: a caller who broke one off goes on with it, through any server process. */
+/** The upload's name on the computer. It lets a caller resume an upload through any server process. */
 const keyOf = (...parts: string[]): string => hash('sha256', parts.join('\0'), 'hex')
 
-/** The name of an upload of a caller's own bytes. */
 const keyOfCaller = (ctx: Ctx, path: string, tag: string | undefined): string =>
   keyOf(ctx.principal.accountId, path, ...(tag === undefined ? [] : ['tag', tag]))
 
@@ -62,7 +61,9 @@ async function fromCaller(
   return { path, offset }
 }
 
-/** Sends a file. If the sender loses permission meanwhile, the bytes that arrived are removed: no one may resume it. */
+/**
+ * Sends a file. If the sender loses permission meanwhile, the bytes that arrived are removed so that no one can resume.
+ */
 async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFile> {
   let fault: unknown
   async function* noted(): AsyncGenerator<Uint8Array> {
@@ -76,7 +77,7 @@ async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFil
   try {
     return await sendFile({ ...sending, source: noted() })
   } catch (error) {
-    // A refusal by the computer may have the same code. The computer then removes the part itself.
+    // The computer's own refusals may share the code; it then removes the part.
     const why = ctx.signal.aborted ? (ctx.signal.reason as unknown) : fault
     const { computerId: computer_id, file } = sending
     if (why instanceof Refusal && RIGHT_LOST.has(why.code))
@@ -84,7 +85,7 @@ async function sendOrDrop(ctx: Ctx, sending: Sending): ReturnType<typeof sendFil
     throw error
   }
 }
-/** The codes of withdrawn permission. After a session or key has expired, the sender may still resume. */
+/** Withdrawn permission. Expired sessions and keys aren't listed, because their senders may resume. */
 const RIGHT_LOST: ReadonlySet<string> = new Set([
   'capability_denied',
   'insufficient_role',
@@ -94,7 +95,7 @@ const RIGHT_LOST: ReadonlySet<string> = new Set([
   'revoked_api_key',
 ])
 
-/** The bytes of the body. Throws where they are more or fewer than were said. */
+/** Throws unless the body has exactly `size` bytes. */
 async function* exactly(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   let left = size
   for await (const part of bytes) {
@@ -118,7 +119,7 @@ async function fromDrive(
   const { body } = (await ctx.invoke('drive.download', { id: fileId })) as Bytes
   if (!isStored(body)) return refuse('invalid_state', { param: 'drive_source' })
   const { links } = ctx.engine
-  // The name is of these very bytes: those that came before a server was restarted need not be sent again.
+  // The key includes the content's hash, so bytes sent before a server restart aren't sent again.
   const key = keyOf(ctx.principal.accountId, path, body.etag)
   await keepUpload(ctx, { computer_id: id, path, key })
   const { offset } = await links.ask(id, 'fs.upload_offset', { path, key }, { signal: ctx.signal })

@@ -1,7 +1,6 @@
 /**
- * The addon that opens terminals, for other platforms than this one. Of a clone's dependencies only those of its own
- * platform are installed, so the others are brought by npm when a machine first asks for them, and taken only where they
- * are, byte for byte, what the clone's lock file names.
+ * The native terminal addon for other platforms. A clone only installs its own platform's dependencies. npm downloads
+ * the others when a machine first requests them, and they must match the hash in the clone's lock file.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -18,7 +17,7 @@ export type Platform = (typeof PLATFORMS)[number]
 const NAMES = ['pty.node', 'spawn-helper']
 const TIMEOUT_MS = 60_000
 
-/** The folder with the files of a platform; null: it is not here, and was not to be brought. */
+/** Returns the folder with a platform's files. Null: not installed, and `bring` is false. */
 export async function addonFolder(
   platform: Platform,
   { root, place, bring }: { root: string; place: string; bring: boolean },
@@ -45,7 +44,7 @@ export async function addonFolder(
       await chmod(join(files, file), 0o755)
     }
     await rename(files, target).catch(async (error: unknown) => {
-      // Another process of the server was faster.
+      // Another server process finished first.
       if (!(await isFolder(target))) throw error
     })
     return target

@@ -1,4 +1,4 @@
-/** One file of a program of the house and all that it imports, for machines that have no clone of it. */
+/** Bundles a program and its imports into one file for machines without a clone. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFile, readdir, stat } from 'node:fs/promises'
@@ -9,10 +9,7 @@ import { pathToFileURL } from 'node:url'
 
 const TIMEOUT_MS = 120_000
 
-/**
- * Bundles a program with the bundler that builds the app, in a process of its own: it takes more memory than a server
- * at rest.
- */
+/** Runs the app's bundler in a child process, because it needs more memory than an idle server. */
 export async function bundle(source: string, file: string, format: 'esm' | 'cjs' = 'esm'): Promise<void> {
   const vite = createRequire(import.meta.url).resolve('vite/package.json')
   const bundler = pathToFileURL(createRequire(vite).resolve('rolldown')).href
@@ -23,20 +20,20 @@ export async function bundle(source: string, file: string, format: 'esm' | 'cjs'
     const child = execFile(
       process.execPath,
       ['--input-type=module', '-e', code],
-      // The bundler does not get our own surroundings: they hold keys of providers.
+      // The server's environment holds provider keys; the bundler doesn't get it.
       { timeout: TIMEOUT_MS, killSignal: 'SIGKILL', env: { PATH: process.env.PATH } },
       (error, _, said) =>
         error
           ? reject(new Error(`the daemon could not be bundled: ${said.trim().slice(-500) || error.message}`))
           : resolve(),
     )
-    // The callers of the server come first, and a server that stops does not wait for it.
+    // Low priority, and doesn't delay shutdown.
     if (child.pid !== undefined) setPriority(child.pid, 10)
     child.unref()
   })
 }
 
-/** Names sources by their content, and by the Node that runs: what was made of them is good for as long as this stays. */
+/** Hashes sources and the Node version. Bundles are reused while the hash stays the same. */
 export async function stampOf(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(process.version)
   for (const path of paths) {

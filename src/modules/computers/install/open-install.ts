@@ -14,9 +14,8 @@ const SCRIPT = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8')
 const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
 
 /**
- * `/install`: a script that makes a machine a computer · `/install/<platform>`: the manifest of its release ·
- * `/install/<platform>/node`: a Node for it · `/install/files/<sha256>`: their files. Nobody signs in for these: they tell
- * nothing that is not in everybody's clone.
+ * Serves `/install` (install script), `/install/<platform>` (release manifest), `/install/<platform>/node` (Node
+ * binary) and `/install/files/<sha256>` (their files). No sign-in: everything here is in every clone.
  */
 export async function openInstall(
   releases: Releases,
@@ -36,7 +35,7 @@ export async function openInstall(
       : plain(`${file.sha256}  node\n`)
   }
   if (which !== undefined) return nothing()
-  // The reason names paths and registries, which are no stranger's business.
+  // The reason names local paths and registries, so it isn't sent to strangers.
   const release = await Promise.try(() => releases.of(what)).catch(() => null)
   if (release !== null) return plain(release.manifest)
   return nothing(
@@ -68,11 +67,11 @@ function stored(file: File | null, network: string): Bytes {
   }
 }
 
-/** Anybody may ask, and a Node is large. Who finds no place tries again. */
+/** Anyone may request these, and Node is large. Clients retry when all places are taken. */
 const MOST_AT_ONCE = 64
 const places = createPlaces(MOST_AT_ONCE)
 
-/** A reader who gives way gets a broken answer, and asks again for the rest. */
+/** A preempted reader gets a truncated response and requests the rest. */
 async function* readPart(
   path: string,
   { start, end }: { start: number; end: number },
@@ -94,8 +93,8 @@ async function* readPart(
 }
 
 /**
- * The address that a machine shall know this server by: the one that the instance says of itself, else the one that it was
- * asked at, for a server on all addresses is not found at the first that it knows of itself.
+ * The server's address for a machine: the configured public URL, else the request's host. A server listening on all
+ * addresses can't know which one is reachable.
  */
 export const originFor = (publicUrl: string | null, own: string, host: string | undefined): string =>
   publicUrl ?? (host !== undefined && /^([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?$/i.test(host) ? `http://${host}` : own)

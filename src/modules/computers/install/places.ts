@@ -1,7 +1,6 @@
-/** The readers that a process serves large files to at the same time, and who gives way where all places are taken. Pure. */
+/** Limits concurrent readers of large files and chooses which one to preempt when all places are taken. Pure. */
 
 interface Reader extends Disposable {
-  /** Counts bytes that the reader has taken. */
   took(bytes: number): void
 }
 
@@ -9,29 +8,29 @@ interface Place {
   network: string
   since: number
   tookAt: number
-  /** Bytes of the present span of `SPAN_MS`, and of the one before. */
+  /** Bytes in the current span of `SPAN_MS` and in the previous one. */
   span: { since: number; bytes: number; before: number }
   leave(): void
 }
 
-/** A reader who took nothing for a span, or less than `LEAST_PACE` bytes a second, gives way where all places are taken. */
+/** Readers idle for one span, or slower than `LEAST_PACE` bytes per second, can be preempted. */
 const SPAN_MS = 10_000
 const LEAST_PACE = 32 * 1024
 
 interface Places {
-  /** Takes a place for a reader of this network; null: none is free. `leave` ends the reader when it gives way. */
+  /** Returns null when no place is free. `leave` is called on preemption. */
   take(network: string, leave: () => void): Reader | null
 }
 
 /**
- * Places that no network can keep for itself: where all are taken, a newcomer gets one of the network that has the most, if that is
- * more than its own share, else one of a reader who takes next to nothing. So slow readers, however many, keep nobody waiting for
- * longer than two spans, and one address alone keeps no other waiting at all.
+ * Shares places fairly between networks. When all are taken, a newcomer gets one from the network with the most places,
+ * if that has more than the newcomer's, or else from a stalled reader. Slow readers delay others by up to two spans; a
+ * single address can't block anyone.
  */
 export function createPlaces(most: number, now: () => number = () => performance.now()): Places {
   const taken = new Set<Place>()
 
-  /** Bytes per second in this span and the one before: what the system buffers at first counts no longer than that. */
+  /** Bytes per second over two spans. The OS buffers a burst at first, which shouldn't count for longer. */
   function paceOf({ since, span }: Place): number {
     const spans = Math.floor((now() - span.since) / SPAN_MS)
     if (spans > 0)

@@ -1,7 +1,6 @@
 /**
- * The releases that this server gives out for machines that become computers: per platform a bundle and the addon for
- * terminals, named in a manifest of the form of `sha256sum`, whose own SHA-256 names the release. All files are found
- * by their hashes.
+ * Daemon releases served to machines: per platform a bundle and the terminal addon, listed in a `sha256sum` manifest.
+ * The manifest's SHA-256 identifies the release, and all files are found by hash.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -13,9 +12,9 @@ import { bundle, isFolder, stampOf } from './bundle.ts'
 
 export interface Release {
   version: string
-  /** The SHA-256 of the manifest. */
+  /** Of the manifest. */
   sha256: string
-  /** The bytes of all files together. */
+  /** All files, in bytes. */
   size: number
   manifest: string
 }
@@ -28,15 +27,15 @@ export interface File {
 }
 
 export interface Releases {
-  /** The release for a platform such as `linux-x64`. Throws why there is none, in words for who runs the server. */
+  /** `platform`: such as `linux-x64`. Throws with a reason for the server's operator. */
   of(platform: string): Promise<Release>
-  /** This server's own Node, for machines like it that have none. */
+  /** This server's Node binary, for machines without one. */
   node(platform: string): Promise<File | null>
-  /** A file of a release of any platform that is here, its manifest included. */
+  /** A file of any local release, including manifests. */
   file(sha256: string): Promise<File | null>
 }
 
-/** A platform that could not be served is tried again after so long. */
+/** The delay before retrying a failed platform. */
 const AGAIN_MS = 600_000
 const ROOT = resolve(import.meta.dirname, '../../../..')
 const MAIN = 'src/interfaces/cli/commands/computer-program.ts'
@@ -45,7 +44,7 @@ const BUNDLE = 'uk.mjs'
 interface Parts {
   dataDir: string
   log: Log
-  /** The root of another clone, of which only tests give out the program. */
+  /** Another clone to serve from, in tests. */
   root?: string
 }
 
@@ -100,7 +99,7 @@ export function createReleases({ dataDir, log, root = ROOT }: Parts): Releases {
     async file(sha256) {
       const known = files.get(sha256)
       if (known !== undefined || !/^[0-9a-f]{64}$/.test(sha256)) return known ?? null
-      // Another process of this server has named it. Strangers who guess look together.
+      // Another server process may have added it. Concurrent misses share one lookup.
       await (looking ??= look().finally(() => (looking = null)))
       return files.get(sha256) ?? null
     },
@@ -121,7 +120,7 @@ async function fileAt(path: string): Promise<File> {
   return { path, size, sha256: hash.digest('hex'), modifiedAt: mtime }
 }
 
-/** A manifest is a file like the others: the hash in HELLO leads to it. */
+/** The hash in HELLO refers to the manifest's file. */
 async function placeManifest(place: string, sha256: string, manifest: string): Promise<File> {
   const path = join(place, sha256)
   const fresh = `${path}.${randomUUID()}`
@@ -131,10 +130,10 @@ async function placeManifest(place: string, sha256: string, manifest: string): P
   return fileAt(path)
 }
 
-/** Bundles kept beside the one of now: a machine may be in the middle of bringing it. */
+/** Previous bundles are kept for machines that are still downloading them. */
 const KEPT = 3
 
-/** The folder of the bundle, named after the sources. Any number of processes may make it at once. */
+/** The folder is named by the source hash. Processes may create it concurrently. */
 async function placeBundle(root: string, place: string): Promise<string> {
   const target = join(place, await stampOf([join(root, 'src'), join(root, 'package.json')]))
   if (await isFolder(target)) return target

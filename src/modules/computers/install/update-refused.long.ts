@@ -1,4 +1,4 @@
-// Versions of the program are bundled, and stand on trial for ten seconds.
+// Bundles program versions and runs each on trial for ten seconds.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { versionsIn } from '#test/computers/installed.ts'
@@ -26,7 +26,7 @@ test('a version that cannot run, or ends once it is linked, is left again, and n
       (log) => /rejected .*this one is broken/.test(log),
     )
     assert.equal(await echo(at(broken)), 'here\n')
-    // The program from before says why, at its next link as well, and is offered it no more.
+    // The previous program reports why, also on its next link, and isn't offered the update again.
     proxy.to(broken.origin)
     await until(
       () => show(id),
@@ -129,6 +129,5 @@ test('an update is nothing that the server had not: where it may not run command
     assert.doesNotMatch(box.log(), /offers/)
     assert.notEqual(box.release(), offered)
   }
-  // The machine's own capabilities stay: the new program says the same.
   assert.deepEqual((await show(asks.computerId())).allows, ['fs_read'])
 })

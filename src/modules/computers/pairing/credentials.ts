@@ -1,4 +1,4 @@
-/** The credentials of machines: `ukm_` and 256 random bits. The server keeps a hash. */
+/** Machine credentials: `ukm_` and 256 random bits. The server stores a hash. */
 import { type Generated, type Selectable, sql } from 'kysely'
 import { hashSecret, randomBase62 } from '#authz/api-key.ts'
 import type { Db } from '#infra/postgres/client.ts'
@@ -13,7 +13,7 @@ interface CredentialTable {
   id: Id
   computer_id: Id
   credential_hash: Buffer
-  /** The end of the credential; null: good until it is replaced. */
+  /** Null: valid until replaced. */
   expires_at: Date | null
   created_at: Generated<Date>
 }
@@ -21,7 +21,7 @@ export type CredentialRow = Selectable<CredentialTable>
 
 const SHAPE = /^ukm_[0-9A-Za-z]{43}$/
 
-/** A machine that has shown a credential: its computer, and which credential. */
+/** An authenticated machine. */
 export interface Machine {
   computerId: Id
   credentialId: Id
@@ -29,7 +29,7 @@ export interface Machine {
 
 const holds = sql<boolean>`(expires_at is null or expires_at > now())`
 
-/** Makes another credential of a computer, beside those that it has. Answered in the clear this once. */
+/** Adds a credential to the existing ones. Returned in plain text only once. */
 export async function addCredential(db: Db, computerId: Id): Promise<Machine & { credential: string }> {
   const credential = `ukm_${randomBase62(43)}`
   const credentialId = newId()
@@ -40,7 +40,7 @@ export async function addCredential(db: Db, computerId: Id): Promise<Machine & {
   return { computerId, credentialId, credential }
 }
 
-/** The machine of this credential; null where it is of none, or no longer. */
+/** Returns null for unknown or expired credentials. */
 export async function machineBy(db: Db, credential: string): Promise<Machine | null> {
   if (!SHAPE.test(credential)) return null
   const row = await db
@@ -53,8 +53,8 @@ export async function machineBy(db: Db, credential: string): Promise<Machine | n
 }
 
 /**
- * The links among these that must end: their credential holds no longer, or a newer link took their place. A process
- * that keeps links open asks this every two seconds for all of them, and when the topic `computers` is poked.
+ * Returns the links to close: their credential expired or a newer link replaced them. Each process checks all its links
+ * every two seconds and on the topic `computers`.
  */
 export async function endedLinks(
   db: Db,
@@ -71,7 +71,7 @@ export async function endedLinks(
   return rows.map((row) => ({ computerId: row.computer_id, credentialId: row.credential_id, replaced: row.replaced }))
 }
 
-/** All credentials of a computer but this one end in `seconds`, or sooner where they were to end sooner. */
+/** Expires all other credentials in `seconds`, unless they expire sooner. */
 export async function retireOthers(db: Db, { computerId, credentialId }: Machine, seconds: number): Promise<void> {
   await sql`update computer_credentials set expires_at = least(expires_at, now() + make_interval(secs => ${seconds}))
     where computer_id = ${computerId} and id <> ${credentialId}`.execute(db)

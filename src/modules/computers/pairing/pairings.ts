@@ -1,4 +1,3 @@
-/** Pairings: a person makes one, a machine redeems it. */
 import { randomInt, timingSafeEqual } from 'node:crypto'
 import { hashSecret, randomBase62 } from '#authz/api-key.ts'
 import { visibleWorkspaces } from '#authz/resources.ts'
@@ -14,20 +13,16 @@ import { computerPairings } from '../contract.ts'
 import { MOST_WRONG, type PairingRow, pairingStore } from './store.ts'
 
 const MINUTES = 10
-/**
- * The capabilities that the shown commands allow, in plain sight: whoever runs one may strike words out. Managing the
- * machine's own users is asked for by name.
- */
+/** The capabilities in the displayed command, where users can remove some. `users` must be added explicitly. */
 const ALLOWED = CAPABILITIES.filter((one) => one !== 'users').join(',')
-/** The most pairings of one account that wait. */
 const MOST_WAITING = 100
 
-/** The letters of codes, without those that look alike when they are read out: no I, L, O, U, 0, 1. */
+/** Without letters and digits that look or sound alike: I, L, O, U, 0, 1. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 const letters = (count: number): string =>
   Array.from({ length: count }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 
-/** A code as it is kept: upper case, without what people put between. */
+/** Normalizes a typed code: upper case, without separators. */
 export const codeOf = (typed: string): string | null => {
   const code = typed.toUpperCase().replaceAll(/[\s-]/g, '')
   return code.length === 8 && [...code].every((letter) => LETTERS.includes(letter)) ? code : null
@@ -35,7 +30,7 @@ export const codeOf = (typed: string): string | null => {
 export const halfOf = (code: string): string => code.slice(0, 4)
 export const isCode = (code: string, { code_hash }: PairingRow): boolean => timingSafeEqual(hashSecret(code), code_hash)
 
-/** A pairing is its maker's alone, for as long as they have a place in its workspace. */
+/** A pairing is visible only to its creator, while they are a member of its workspace. */
 const pairing = finder('computer_pairing', async ({ db, principal }: Context, id) => {
   const row = await pairingStore.get(db, id)
   if (row?.account_id !== principal.accountId) return null

@@ -22,10 +22,7 @@ import { shorten } from '#core/text/shorten.ts'
 
 type Pair = (typeof computers)['endpoints']['pair']
 
-/**
- * Takes a machine in that shows a token or a code, on behalf of the pairing's maker and in the rights that the maker
- * has now.
- */
+/** Pairs a machine with a token or code, with the current permissions of the pairing's creator. */
 export async function redeem(ctx: Context, { token, name, ...machine }: Input<Pair>): Promise<Output<Pair>> {
   const subjects = [ofNetwork(ctx)]
   await takeLogin(ctx, subjects)
@@ -69,7 +66,7 @@ const wrong = {
   message: 'The pairing token or code is wrong. A code expires after 10 minutes or 10 wrong attempts.',
 }
 
-/** Acts as the maker of a pairing, who may no longer be allowed to bring computers in. */
+/** Refuses if the creator can no longer add computers. */
 async function actAsMaker(ctx: Context, pairing: PairingRow): Promise<Context> {
   const acting = await ctx.engine.actAs({
     accountId: pairing.account_id,

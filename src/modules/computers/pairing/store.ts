@@ -28,7 +28,6 @@ interface PairingTable {
 }
 export type PairingRow = Selectable<PairingTable>
 
-/** The number of wrong codes that end a pairing. */
 export const MOST_WRONG = 10
 
 const waits = sql<boolean>`(redeemed_at is null and expires_at > now() and wrong_codes < ${sql.lit(MOST_WRONG)})`
@@ -56,7 +55,6 @@ export const pairingStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** The number of an account's pairings that wait. */
   async countWaiting(db: Db, accountId: Id): Promise<number> {
     const { rows } = await sql<{ n: number }>`select count(*)::int as n from computer_pairings
       where account_id = ${accountId} and ${waits}`.execute(db)
@@ -67,8 +65,8 @@ export const pairingStore = {
     db.selectFrom('computer_pairings').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst(),
 
   /**
-   * The waiting pairings whose code begins so, each counted as tried wrongly once more: before the code is looked at,
-   * so that many tries at once are no more than ten. `forgive` takes it back from the one that was meant.
+   * Counts a wrong attempt on each pending pairing whose code starts with `half`, before comparing the rest, so that
+   * concurrent guesses can't exceed ten. `forgive` undoes it for the matching pairing.
    */
   tryCode: async (db: Db, half: string): Promise<PairingRow[]> =>
     db
@@ -83,7 +81,7 @@ export const pairingStore = {
     await sql`update computer_pairings set wrong_codes = wrong_codes - 1 where id = ${id}`.execute(db)
   },
 
-  /** Takes a pairing for one machine: of two at once the second gets nothing. */
+  /** Concurrent redemptions: only the first gets the row. */
   redeem: (db: Db, id: Id): Promise<PairingRow | undefined> =>
     db
       .updateTable('computer_pairings')
@@ -97,7 +95,6 @@ export const pairingStore = {
     await db.updateTable('computer_pairings').set({ computer_id: computerId }).where('id', '=', id).execute()
   },
 
-  /** Ends a waiting pairing. Answers whether it did. */
   async cancel(db: Db, id: Id): Promise<boolean> {
     const row = await db
       .updateTable('computer_pairings')
@@ -109,7 +106,7 @@ export const pairingStore = {
     return row !== undefined
   },
 
-  /** Drops pairings of a month ago, which are of no use to anybody. */
+  /** Deletes pairings 30 days after they expire. */
   async retain(db: Db): Promise<void> {
     await sql`delete from computer_pairings where expires_at < now() - interval '30 days'`.execute(db)
   },

@@ -1,7 +1,6 @@
 import type { Engine } from '#infra/context.ts'
 import { type Id, parseId } from '#core/ids.ts'
 
-/** A port of a computer, as the host of its preview names it. */
 export interface PreviewAddress {
   computerId: Id
   port: number
@@ -9,7 +8,7 @@ export interface PreviewAddress {
 
 type Parts = Pick<Engine, 'config' | 'origin'>
 
-/** Reads `p5173-<id>.<UK_PREVIEW_DOMAIN>`. Null: another host. */
+/** Parses `p5173-<id>.<UK_PREVIEW_DOMAIN>`. Null: another host. */
 export function previewAt(domain: string, host: string | undefined): PreviewAddress | null {
   const [, digits, id, name] = /^p(\d{1,5})-([0-9a-z]{26})\.([^:]+)(?::\d+)?$/i.exec(host ?? '') ?? []
   if (name === undefined || name.toLowerCase() !== domain.replace(/:\d+$/, '').toLowerCase()) return null
@@ -18,10 +17,7 @@ export function previewAt(domain: string, host: string | undefined): PreviewAddr
   return computerId === null || port < 1 || port > 65_535 ? null : { computerId, port }
 }
 
-/**
- * The origin of a preview; null where people who use this instance could not reach it: `localhost` is their own
- * machine.
- */
+/** Null if users can't reach previews: a `localhost` preview domain points to their own machine. */
 export function previewOrigin({ config, origin }: Parts, { computerId, port }: PreviewAddress): string | null {
   const own = new URL(origin())
   const domain = config.previewDomain

@@ -9,23 +9,21 @@ import { type ComputerRow, computerStore } from '../store.ts'
 import type { PreviewAddress } from './address.ts'
 import { holderOf } from '../tickets/tickets.ts'
 
-/** The path, at the origin of a preview, that takes a ticket. */
+/** The path on a preview origin that redeems tickets. */
 export const ENTER = '/.well-known/ukiyo/enter'
 
-/** The ways to say at a preview who one is. */
 export type Pass = { kind: 'key'; secret: string } | { kind: 'cookie'; token: string }
 
 export interface Admission {
-  /** The pass that a request brings; a key beats the cookie. Null: nothing of ours. */
+  /** A key takes precedence over the cookie. Null: neither is ours. */
   passOf(request: IncomingMessage): Pass | null
-  /** Checks that the holder may look at the computer's ports now, and answers the computer. Refuses else. */
+  /** Returns the computer if the holder may view its ports now; refuses otherwise. */
   check(pass: Pass, at: PreviewAddress, signal: AbortSignal): Promise<ComputerRow>
   cookieName: string
-  /** The `Set-Cookie` for the session that a ticket was redeemed for. */
   cookieFor(token: string): string
 }
 
-/** The form of our keys: another `Authorization` is the program's own. */
+/** Any other `Authorization` belongs to the program. */
 export const OUR_KEY = /^uk_/
 export const OUR_COOKIE = /^(__Host-)?uk_(session|preview)$/
 

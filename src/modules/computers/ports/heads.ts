@@ -1,7 +1,10 @@
-/** The heads that go through a preview, written anew: nothing of the platform reaches the program, and nothing of the connection. Pure. */
+/**
+ * Rewrites request and response headers of previews. The program never sees platform credentials, and connection-level
+ * headers aren't forwarded. Pure.
+ */
 import { OUR_COOKIE, OUR_KEY } from './admission.ts'
 
-/** Fields of one connection (RFC 9110, 7.6.1); each end of a preview has its own. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1). */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -15,26 +18,26 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'expect',
 ])
 /**
- * Fields that `Connection` can't take away: those that say where a message ends and goes, and those that are meant for its last
- * recipient (RFC 9110, 7.6.1). Without its length, a body would be read as the next request.
+ * Headers that `Connection` can't remove: message framing, routing, and those for the final recipient (RFC 9110,
+ * 7.6.1). Without its length, a body would be parsed as the next request.
  */
 const KEPT =
   /^(host|content-.*|range|if-.*|accept.*|authorization|cookie2?|set-cookie2?|origin|referer|sec-.*|access-control-.*|cache-control|pragma|vary|etag|location|date|x-content-type-options|x-frame-options|www-authenticate)$/
-/** The fields in which proxies speak of a request: ours are the ones that count behind us. */
+/** Set by proxies. The server sets its own values. */
 const OF_PROXIES = /^(forwarded|via|x-real-ip|x-forwarded-.*|cf-.*|x-uk-.*)$/
-/** The fields that would reach beyond the origin of their port. */
+/** Headers with effects outside the port's origin. */
 const TOO_FAR: ReadonlySet<string> = new Set(['clear-site-data', 'strict-transport-security', 'alt-svc'])
 
 export interface Asked {
   method: string
   rawHeaders: readonly string[]
-  /** The host of the preview: `p5173-….localhost:4242`. */
+  /** The preview's host, such as `p5173-….localhost:4242`. */
   host: string
   protocol: 'http' | 'https'
   upgrade: boolean
 }
 
-/** Names and values, in turns, of the request as the program gets it. */
+/** Returns alternating names and values of the request for the program. */
 export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Asked): string[] {
   const named = connectionNames(rawHeaders)
   const head = ['Host', host, 'X-Forwarded-Host', host, 'X-Forwarded-Proto', protocol]
@@ -49,7 +52,7 @@ export function requestHead({ method, rawHeaders, host, protocol, upgrade }: Ask
     const kept = key === 'cookie' ? withoutOurs(value) : value
     if (kept !== '') head.push(name, kept)
   }
-  // Node would say `chunked` for these where they have no length.
+  // Without a length, Node would add `Transfer-Encoding: chunked`.
   if (!framed && /^(POST|PUT|PATCH)$/.test(method)) head.push('Content-Length', '0')
   if (upgrade) head.push('Connection', 'Upgrade', 'Upgrade', 'websocket')
   else head.push('Connection', 'close')
@@ -63,7 +66,7 @@ const withoutOurs = (cookies: string): string =>
     .filter((pair) => pair !== '' && !OUR_COOKIE.test(pair.split('=')[0]!.trim()))
     .join('; ')
 
-/** Names and values, in turns, of the program's answer as the browser gets it: cookies stay with their own origin. */
+/** Returns alternating names and values of the response for the browser. Cookies are limited to their own origin. */
 export function responseHead(rawHeaders: readonly string[]): string[] {
   const named = connectionNames(rawHeaders)
   const head: string[] = []
@@ -76,12 +79,14 @@ export function responseHead(rawHeaders: readonly string[]): string[] {
   return head
 }
 
-/** Attributes of a cookie (RFC 6265, 5.2, and its successor) that reach no other origin: `Domain` does, in whatever spelling. */
+/**
+ * Cookie attributes (RFC 6265, 5.2, and its successor) that can't widen the cookie beyond its origin, unlike `Domain`.
+ */
 const HARMLESS = /^(expires|max-age|path|secure|httponly|samesite|partitioned|priority)$/i
 
 /**
- * A cookie as it goes on; null: it would pass for one of ours. A browser sends a cookie without a name as its value
- * alone, which may look like any.
+ * Returns null for cookies that could pass for ours. Browsers send a nameless cookie as its bare value, which may look
+ * like any cookie.
  */
 function ownCookie(value: string): string | null {
   const [pair, ...attributes] = value.split(';')
@@ -95,7 +100,7 @@ function* fields(raw: readonly string[]): Generator<[string, string]> {
   for (let i = 0; i < raw.length; i += 2) yield [raw[i]!, raw[i + 1]!]
 }
 
-/** The further fields that belong to this connection alone, as it names them. */
+/** The headers listed in `Connection`. */
 function connectionNames(raw: readonly string[]): Set<string> {
   const names = new Set<string>()
   for (const [name, value] of fields(raw))

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from '#core/errors.ts'
 import { accepts, qualityOf } from '#core/text/accept.ts'
 
-/** The page for a person where a port cannot be shown. Never JSON: a page may have asked for a script. */
+/** The error page of a port. Never JSON, because a page may have requested it as a script. */
 export function saidTo({ headers }: IncomingMessage, error: unknown): { status: number; head: string[]; body: string } {
   const { status, message } = error instanceof Refusal ? error : new Refusal('internal_error')
-  // Programs accept everything; a browser names HTML, or wants it more than plain text.
+  // Programs accept anything. Browsers name HTML or prefer it to plain text.
   const html =
     qualityOf(headers.accept, 'text/html') > qualityOf(headers.accept, 'text/plain') || namesHtml(headers.accept)
   const body = html

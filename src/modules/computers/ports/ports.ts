@@ -13,13 +13,12 @@ import { previewOrigin } from './address.ts'
 import { portStore } from './store.ts'
 import { dial } from './tunnel.ts'
 
-/** The most ports that a refusal names. */
 const MOST_NAMED = 20
 
 type Ctx = Context<HasLinks>
 type Port = Output<typeof portEndpoints.label_port>
 
-/** The ports that something listens on, and those that have a label, by number. */
+/** Ports with a listener or a label, by number. */
 async function all(ctx: Ctx, id: string): Promise<Port[]> {
   const ports = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   const labels = await portStore.labels(ctx.db, id)
@@ -73,11 +72,11 @@ export async function portTicket(ctx: Ctx, { id, port }: Input<typeof portEndpoi
   return { url: `${origin}${ENTER}?ticket=${ticket}`, expires_at: iso(expiresAt) }
 }
 
-/** Refuses a ticket for a port that nothing listens on: it would open a page that says just that. */
+/** Refuses tickets for ports without a listener, which would only open an error page. */
 async function checkListening(ctx: Ctx, id: string, port: number): Promise<void> {
   const listed = (await wholeList(ctx.engine.links, id, 'ports.list', ctx.signal)).flatMap((part) => part.ports)
   if (listed.some((one) => one.port === port)) return
-  // A port that the kernel hands on to a container is in no list.
+  // Ports that the kernel forwards to a container aren't listed.
   const tunnel = await dial(ctx.engine.links, { computerId: id, port }).catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'upstream_error') return null
     throw error

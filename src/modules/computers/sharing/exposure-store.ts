@@ -7,7 +7,7 @@ import type { Capability } from '#core/scopes.ts'
 export type ExposureRow = Selectable<Database['computer_exposures']>
 
 export const exposureStore = {
-  /** Lets a workspace use a computer. Undefined: it may already. */
+  /** Returns undefined if the exposure exists. */
   insert: (
     db: Db,
     row: Pick<ExposureRow, 'computer_id' | 'workspace_id' | 'capabilities' | 'created_by'>,

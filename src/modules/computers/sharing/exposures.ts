@@ -1,4 +1,3 @@
-/** The workspaces that may use a computer, and their capabilities on it. */
 import { checkPlace } from '#authz/place.ts'
 import { checkTarget, lockResource, placeIn } from '#authz/resources.ts'
 import type { Context } from '#infra/context.ts'
@@ -58,7 +57,7 @@ export async function changeExposure(outer: Context, { id, workspace_id, capabil
   return show(row)
 }
 
-/** Withdraws a computer from a workspace, for those who manage it and for the workspace's admins. */
+/** Allowed for those who manage the computer and for the workspace's admins. */
 export async function withdraw(
   outer: Context,
   { id, workspace_id }: { id: Id; workspace_id: Id },

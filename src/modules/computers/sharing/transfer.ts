@@ -17,8 +17,8 @@ interface Given {
 }
 
 /**
- * Gives a computer to another owner. Nobody whom the former one let use it may go on, and it answers for no models of
- * the platform: their callers chose the new owner's providers, not a machine that somebody gives them.
+ * Transfers a computer to another owner. Removes all exposures and model mappings: callers chose the new owner's
+ * providers, not a machine that someone gave them.
  */
 export async function transfer(outer: Context, { id, user_id, workspace_id }: Given): Promise<ComputerRow> {
   const to = await targetOf(outer, user_id, workspace_id)
@@ -26,7 +26,7 @@ export async function transfer(outer: Context, { id, user_id, workspace_id }: Gi
     if (to === before.workspace_id) return before
     await checkRoom(ctx, to, before.kind)
     const exposed = before.exposures.map((one) => one.workspace_id)
-    // The computer is changed before its models: a process that learns what it has holds them.
+    // Updates the computer before its models, in the lock order of processes that record its model list.
     await computerStore.update(ctx.db, id, { vouched: vouchesIn(ctx.principal, to) })
     await exposureStore.deleteAll(ctx.db, id)
     const unmapped = await localModels.unmapAll(ctx.db, id)
@@ -42,7 +42,7 @@ export async function transfer(outer: Context, { id, user_id, workspace_id }: Gi
   return row
 }
 
-/** The workspace that is to own it: a person's is their personal one. */
+/** For a user, their personal workspace. */
 async function targetOf(ctx: Context, userId: Id | undefined, workspaceId: Id | undefined): Promise<Id> {
   if ((userId === undefined) === (workspaceId === undefined))
     refuse(userId === undefined ? 'missing_parameter' : 'invalid_parameter', {

@@ -16,11 +16,11 @@ import { lossesOf } from '../link/losses.ts'
 import { wholeList } from '../link/whole-list.ts'
 
 type Given = Input<typeof endpoint>
-/** The most bytes that draw a screen: more than a person's, with a colour of its own for each character. */
+/** Larger than any real screen, even with a color per character. */
 export const MOST_SNAPSHOT_BYTES = 16_777_216
 type Terminal = Output<'terminal.list'>['terminals'][number]
 
-/** The fields of each action: those that it needs, and the others that it takes. */
+/** The required and optional fields of each action. */
 const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: readonly (keyof Given)[] }> = {
   open: { needs: [], may: ['shell', 'argv', 'cwd', 'env', 'cols', 'rows', 'user', 'name'] },
   write: { needs: ['terminal_id', 'data'], may: ['seq'] },
@@ -30,7 +30,7 @@ const TAKES: Record<Given['action'], { needs: readonly (keyof Given)[]; may: rea
   list: { needs: [], may: [] },
 }
 
-/** Does what was asked, and no longer than its caller may: a read may wait, and so may all of it for a computer that is lost. */
+/** Stops when the caller loses permission, because reads and waits for a lost computer can take long. */
 export async function terminal(ctx: Context<HasLinks>, given: Given) {
   checkFields(given)
   await using permitted = whilePermitted(ctx, given.id, 'terminal', ctx.signal)
@@ -38,7 +38,7 @@ export async function terminal(ctx: Context<HasLinks>, given: Given) {
   try {
     return await act(ctx, given, signal)
   } catch (error) {
-    // The reason for which it was broken off, where that was so.
+    // Prefer the reason of the abort.
     throw signal.aborted && signal.reason instanceof Refusal ? signal.reason : error
   }
 }
@@ -61,7 +61,7 @@ async function act(
       return read(links, given, signal)
     case 'write': {
       const data = Buffer.from(given.data!).toString('base64')
-      // The key makes it safe to ask again where the link breaks, whether the caller counts or not.
+      // The key makes a retry safe after a lost link, even without `seq`.
       const input = { terminal_id, viewer: viewerOf(ctx.principal), data, seq: given.seq ?? null, key: newId() }
       return links.ask(id, 'terminal.write', input, more)
     }
@@ -93,7 +93,7 @@ function open(
   if (shell !== undefined && argv !== undefined)
     refuse('invalid_parameter', { param: 'shell', message: 'Send either `shell` or `argv`.' })
   const input = {
-    // The id is made here: asked twice, one terminal is opened.
+    // The server chooses the ID, so a retry opens one terminal.
     terminal_id: newId(),
     argv: argv ?? (shell === undefined ? null : [shell]),
     cwd: cwd ?? null,
@@ -106,9 +106,9 @@ function open(
   return links.ask(id, 'terminal.open', input, { signal })
 }
 
-/** Lists terminals, newest first: the one that somebody looks for is hardly ever behind those that ended yesterday. */
+/** Newest first, because users rarely look for terminals that ended long ago. */
 async function list(links: Links, { id, cursor, ...given }: Given, signal: AbortSignal): Promise<Page<Terminal>> {
-  // A call that comes without a query, such as an agent's, may leave it out whatever its type says.
+  // Calls without a query string, such as an agent's, may omit it despite the type.
   const limit = (given.limit as number | undefined) ?? 25
   const before = positionOf('terminals', id, cursor)?.map(String)
   const parts = await wholeList(links, id, 'terminal.list', signal)
@@ -125,7 +125,7 @@ async function list(links: Links, { id, cursor, ...given }: Given, signal: Abort
 }
 
 const placeOf = ({ created_at, terminal_id }: Terminal): string[] => [created_at, terminal_id]
-/** The order by time: above 0 where the first is the later one. */
+/** Positive if the first is later. */
 const later = ([a = '', x = '']: readonly string[], [b = '', y = '']: readonly string[]): number =>
   a === b ? (x < y ? -1 : Number(x > y)) : a < b ? -1 : 1
 
@@ -139,7 +139,7 @@ async function read(links: Links, { id, terminal_id, from, max_bytes, wait_ms, s
   }
   const { output, body, snapshot } = await readOver(links, id, input, signal)
   const bytes = body.bytes()
-  // The rest of a character comes with the next read, unless nothing more comes at all.
+  // Holds back an incomplete character for the next read, unless the terminal has ended.
   const held = output.terminal.status === 'open' && bytes.length > unfinished(bytes) ? unfinished(bytes) : 0
   return {
     ...output.terminal,
@@ -159,7 +159,7 @@ interface Reading {
   snapshot: Gathered
 }
 
-/** Reads once, over another link where one breaks: reading changes nothing. */
+/** Retries over new links. Reading has no side effects. */
 async function readOver(links: Links, id: Id, input: Asked<'terminal.read'>, caller: AbortSignal): Promise<Reading> {
   using limit = links.limit(id, caller, input.wait_ms + links.limits.answerMs)
   const { signal } = limit
@@ -188,6 +188,6 @@ async function gather(stream: AskedStream<'terminal.read'>, mostBytes: number): 
   return { output: await stream.output, body, snapshot }
 }
 
-/** The name under which a caller's typing is numbered: each key and each session has its own. */
+/** The namespace of a caller's input numbers: one per key and session. */
 export const viewerOf = ({ accountId, credential }: Principal): string =>
   credential.kind === 'server' ? `${accountId}:${credential.run?.id ?? 'server'}` : `${accountId}:${credential.id}`

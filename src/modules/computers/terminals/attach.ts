@@ -1,4 +1,4 @@
-/** A live terminal: carries a stream of the link to a WebSocket, and back. The viewer never slows the program. */
+/** Relays a live terminal between a link stream and a WebSocket. Slow viewers never slow the program. */
 import { randomBytes } from 'node:crypto'
 import type { WebSocket } from 'ws'
 import type { Context } from '#infra/context.ts'
@@ -19,16 +19,14 @@ import { shortenBytes } from '#core/text/shorten.ts'
 type Stream = AskedStream<'terminal.attach'>
 
 /**
- * The most bytes that a viewer may have unread here. Then no more is asked for, and the keeper sends a snapshot instead
- * of the rest.
+ * The limit of unsent bytes per viewer. Beyond it, reading pauses and the keeper sends a snapshot instead of the rest.
  */
 const UNREAD_BYTES = 262_144
-/** Close codes, of those that applications may define. */
+/** From the application-defined range. */
 const CLOSE = { ended: 1000, offline: 4409, gone: 4404, failed: 1011 } as const
 
 /**
- * Opens a terminal for a viewer. Answers what speaks on the socket once it stands. Refuses where the computer or its
- * terminal cannot be reached.
+ * Opens a terminal for a viewer and returns the socket's handler. Refuses if the computer or terminal can't be reached.
  */
 export async function openAttach(
   ctx: Context<HasLinks>,
@@ -37,7 +35,7 @@ export async function openAttach(
   const { links } = ctx.engine
   const { accountId } = ctx.principal
   const who = `${accountId}:${viewer ?? newName()}`
-  /** The name under which input is numbered that its viewer does not number. */
+  /** The namespace for input that the viewer doesn't number. */
   const here = `${accountId}:${newName()}`
   let count = 0
   let at = from ?? null
@@ -58,7 +56,7 @@ export async function openAttach(
       },
     }
     for (let lost = false; ; lost = true) {
-      // The keeper sends the terminal's size first. After that a terminal may be silent for days.
+      // The keeper sends the size first. After that, a terminal may be silent for days.
       using limit = links.limit(id, ctx.signal, links.limits.answerMs)
       limit.signal.addEventListener('abort', () => stream.reset('it does not answer'), { once: true })
       try {
@@ -109,19 +107,17 @@ const closeFor = (error: unknown): [number, string] => {
 }
 
 interface Heard {
-  /** Says how far the bytes go. */
   seen(offset: number): void
-  /** Says that the computer has this input. True: the viewer numbered it, and is told. */
+  /** Called when the computer has this input. Returns true if the viewer numbered it and gets an acknowledgment. */
   typed(viewer: string, seq: number): boolean
 }
 
-/** The messages to a viewer: bytes as they are, events as JSON. */
 async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator<string | Uint8Array> {
   let drawing: { at: number; left: number; parts: Gathered } | null = null
   for await (const item of stream) {
     if (item.type === 'event') {
       const { data: event } = TerminalEvent.safeParse(item.event)
-      // The event is of a later version, or of a daemon that says anything.
+      // From a later version, or an untrusted daemon.
       if (event === undefined) continue
       if (event.type === 'typed') {
         const { type, viewer, seq } = event
@@ -149,7 +145,7 @@ async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator
     }
     if (drawing === null) continue
     const bytes = drawing.parts.bytes()
-    // A character whose rest is yet to come goes as bytes, to be whole there.
+    // An incomplete character goes out as bytes, to be completed by the next ones.
     const held = unfinished(bytes)
     const data = bytes.subarray(0, bytes.length - held).toString('utf8')
     yield JSON.stringify({ type: 'snapshot', data, at: drawing.at - held })
@@ -159,7 +155,7 @@ async function* toViewer(stream: Stream, { seen, typed }: Heard): AsyncGenerator
   }
 }
 
-/** Resolves when a viewer has taken most of what it was sent, or has left. */
+/** Resolves when the viewer's buffer is half empty or the viewer left. */
 function drained(socket: WebSocket, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {

@@ -3,7 +3,7 @@ import type { Stream } from '#daemon-protocol/stream.ts'
 import type { z } from 'zod'
 
 type Event = z.infer<typeof ViewerEvent>
-/** Every input has a number: the computer types what comes twice once. */
+/** The computer types a repeated number only once. */
 export type Numbered = Extract<Event, { type: 'input' }> & { viewer: string; seq: number }
 export type Size = Extract<Event, { type: 'resize' }>
 
@@ -11,8 +11,8 @@ const MOST_BYTES = 262_144
 const MOST = 1_000
 
 /**
- * The input of a viewer that the computer may not have: it goes out again over the next link, so that a link that
- * breaks neither loses a key nor types it twice.
+ * Input that the computer hasn't acknowledged. It is sent again over the next link, so a lost link neither drops nor
+ * repeats keystrokes.
  */
 export class Said {
   #stream: Pick<Stream, 'event'>
@@ -24,7 +24,7 @@ export class Said {
     this.#stream = stream
   }
 
-  /** Whether so much waits that its viewer should, too. */
+  /** Whether reading from the viewer should pause. */
   get isFull(): boolean {
     return this.#bytes >= MOST_BYTES || this.#waiting.length >= MOST
   }
@@ -38,13 +38,13 @@ export class Said {
     this.#stream.event(event)
   }
 
-  /** Says that the computer has this input, and all that this viewer numbered lower. */
+  /** Acknowledges this input and all lower numbers of the same viewer. */
   typed(viewer: unknown, seq: unknown): void {
     this.#waiting = this.#waiting.filter((one) => one.viewer !== viewer || !(one.seq <= Number(seq)))
     this.#bytes = this.#waiting.reduce((sum, { data }) => sum + data.length, 0)
   }
 
-  /** Sends the input again over another link, whose other end knows nothing of this viewer. */
+  /** Resends pending input over a new link. */
   goOn(stream: Pick<Stream, 'event'>): void {
     this.#stream = stream
     if (this.#size !== null) stream.event(this.#size)

@@ -14,7 +14,6 @@ export async function terminalTicket(ctx: Context, { id, terminal_id }: Input<ty
   return { url: `${ctx.engine.origin().replace(/^http/, 'ws')}${path}?ticket=${ticket}`, expires_at: iso(expiresAt) }
 }
 
-/** Uses up a ticket of the terminal that a path names. */
 export async function redeemTicket(
   engine: Engine,
   [computer = '', terminalId = '']: readonly string[],

@@ -1,13 +1,12 @@
-/** The messages of a viewer over its WebSocket: bytes that are typed, or JSON. */
 import type { RawData, WebSocket } from 'ws'
 import { ViewerEvent } from '#daemon-protocol/operations.ts'
 import { z } from 'zod'
 
 type Said = z.infer<typeof ViewerEvent>
 
-/** The most bytes in one event of the link. */
+/** The size limit of one event on the link. */
 const MOST_AT_ONCE = 32_768
-/** The pace of input that a program types: faster input waits with the viewer, as a terminal may not read it. */
+/** The pace for pasted or scripted input. Terminals may not read faster, so the rest waits with the viewer. */
 const BYTES_PER_MS = 1_024
 
 const Message = z.discriminatedUnion('type', [
@@ -21,11 +20,11 @@ const Message = z.discriminatedUnion('type', [
 
 export interface Viewer {
   say(event: Said): void
-  /** Whether too much waits: nothing more is read from the viewer until `goOn` finds that false. */
+  /** While true, reading from the viewer pauses until `goOn`. */
   isFull(): boolean
 }
 
-/** Hands over what is said, in order. A viewer that breaks the rules is told so and let go. */
+/** Passes messages to `say` in order. Closes the socket on invalid ones. */
 export function readViewer(socket: WebSocket, { say, isFull }: Viewer): { goOn(): void } {
   let resting = false
   const goOn = (): void => {

@@ -19,12 +19,12 @@ interface TicketTable {
   account_id: Id
   session_id: Id | null
   key_id: Id | null
-  /** The scopes of the ticket; null: all. */
+  /** Null: all scopes. */
   scopes: string[] | null
   held_to: Id | null
   lenders: ColumnType<Lender[], string, string>
   expires_at: Date
-  /** Whatever it is entered with, it is over then. */
+  /** When access ends, including a session opened with the ticket. */
   ends_at: Date
 }
 export type TicketRow = Selectable<TicketTable>
@@ -35,7 +35,6 @@ export type NewTicket = Omit<
   lenders: readonly Lender[]
 }
 
-/** The thing that a ticket lets its holder in to. */
 export type Place = { computerId: Id; port: number } | { computerId: Id; terminalId: string }
 
 const newToken = (): string => randomBase62(43)
@@ -52,14 +51,14 @@ function isOf(place: Place): RawBuilder<boolean> {
 }
 
 export const ticketStore = {
-  /** Answers the ticket, in the clear this once. */
+  /** Returns the ticket in plain text, only once. */
   async add(db: Db, place: Place, { lenders, ...row }: NewTicket): Promise<string> {
     const ticket = newToken()
     await db
       .insertInto('computer_tickets')
       .values({ ...row, ...columnsOf(place), token_hash: hashSecret(ticket), lenders: JSON.stringify(lenders) })
       .execute()
-      // The computer, or the key that asked, was deleted meanwhile.
+      // The computer or the requesting key was deleted meanwhile.
       .catch((error: unknown) => {
         if (sqlState(error) === '23503') refuse('not_found', { param: 'id' })
         throw error
@@ -67,7 +66,7 @@ export const ticketStore = {
     return ticket
   },
 
-  /** Redeems a ticket, which is then dead. Answers what stands in its place; null: it is none of this place, or no longer one. */
+  /** Redeems a ticket once and returns the token that replaces it. Null: not a valid ticket for this place. */
   async redeem(db: Db, place: Place, ticket: string): Promise<string | null> {
     const token = newToken()
     const { rows } =
