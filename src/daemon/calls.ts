@@ -1,7 +1,7 @@
 import type { MuxOptions } from '#daemon-protocol/mux.ts'
 import { KEEPER_OPERATIONS } from './keeper/keeper.ts'
 
-/** The calls that this process does by itself: they end with it. */
+/** Calls that run inside this process and end with it. */
 export class Calls {
   readonly answer: MuxOptions['answer']
   readonly #waiting = new Set<() => void>()
@@ -19,7 +19,7 @@ export class Calls {
     }
   }
 
-  /** Resolves when there is none, or after so long. */
+  /** Resolves once no call is running, or after `mostMs`. */
   idle(mostMs: number, signal: AbortSignal): Promise<void> {
     if (this.#running === 0 || signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {

@@ -31,7 +31,7 @@ const command = (key: string, script: string): Input<'exec'> => ({
   from: { stdout: 0, stderr: 0 },
 })
 
-/** Runs a command as a server does: asked again with its key and offsets whenever the link breaks. */
+/** Runs a command as a server does: repeats the request with its key and offsets whenever the link breaks. */
 async function runThrough(
   id: string,
   asked: Input<'exec'>,
@@ -82,7 +82,7 @@ function uk(words: string[], home: Home, environment: Record<string, string> = {
 const ended = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve) => (child.exitCode === null ? child.once('exit', resolve) : resolve(child.exitCode)))
 
-test('a machine joins by `uk computer run`, does what is asked, and says plainly what goes wrong', async () => {
+test('a machine pairs with `uk computer run`, runs commands, and reports errors clearly', async () => {
   await using home = daemonHome()
   using room = temporaryDir()
   const { token } = (await alice.post('/computer-pairings', { name: 'Laptop' })).body.data
@@ -113,14 +113,14 @@ test('a machine joins by `uk computer run`, does what is asked, and says plainly
   daemon.kill('SIGTERM')
   assert.equal(await ended(daemon), 0)
   await until(async () => (await connection(id)) === 'offline')
-  // Removed while it was away: it says so and does not try for ever.
+  // // The computer was deleted while the daemon was offline: it reports that and stops retrying.
   await alice.delete(`/computers/${id}`)
   const gone = uk(['computer', 'run'], home)
   assert.equal(await ended(gone), 4)
   assert.match(gone.said(), /no longer knows this machine/)
 })
 
-test('a signed-in person needs no token, and a daemon may run without a terminal', async () => {
+test('signed-in users need no token, and the daemon can run without a terminal', async () => {
   await using home = daemonHome()
   const { key } = await alice.key()
   const signedIn = { UK_KEY: key, UK_ORIGIN: server.origin }
@@ -145,7 +145,7 @@ test('a signed-in person needs no token, and a daemon may run without a terminal
   assert.match(readFileSync(join(home.folder, 'daemon.log'), 'utf8'), /connected to/)
 })
 
-test('a deleted computer ends its commands and its keeper, and a signed-in person pairs the machine anew', async () => {
+test('deleting a computer stops its commands and its keeper, and a signed-in user can pair the machine again', async () => {
   await using home = daemonHome()
   const { key } = await alice.key()
   const signedIn = { UK_KEY: key, UK_ORIGIN: server.origin }
@@ -172,7 +172,7 @@ test('a deleted computer ends its commands and its keeper, and a signed-in perso
   await until(() => !isAlive(pid))
   await until(async () => (await home.keeper().find()) === null)
   assert.match(await status(), /^known_to_server +false$[^]*This computer was deleted on /m)
-  // A service that starts the daemon again doesn't undo the deletion.
+  // // A service manager that restarts the daemon doesn't undo the deletion.
   assert.equal(await ended(run([])), 4)
   assert.equal(stateOf().computer_id, id)
   const again = run(['--detach'])
@@ -186,7 +186,7 @@ test('a deleted computer ends its commands and its keeper, and a signed-in perso
   await until(async () => (await connection(next)) === 'offline')
 })
 
-test('a token that is dead, an address where nobody is, a word that is not known: each is said', async () => {
+test('an expired token, an unreachable address and an unknown argument are each reported', async () => {
   await using home = daemonHome()
   const run = async (words: string[], environment = {}) => {
     const child = uk(['computer', 'pair', ...words], home, environment)
@@ -216,7 +216,7 @@ test('a token that is dead, an address where nobody is, a word that is not known
   assert.doesNotMatch(hidden, /in_an_argument/)
 })
 
-test('a command goes on through cuts of the network, and nothing of its output is lost or comes twice', async () => {
+test('a command survives network interruptions without losing or repeating output', async () => {
   await using home = daemonHome()
   await using proxy = await proxyTo(server.origin)
   const paired = await pairedBy(alice)
@@ -226,7 +226,7 @@ test('a command goes on through cuts of the network, and nothing of its output i
   const go = join(home.folder, 'go')
   const waits = `${count(100)}; while [ ! -e ${go} ]; do sleep 0.02; done`
   const running = runThrough(paired.id, command('counting', waits), progress)
-  // Its output is on the way by then, so that each cut breaks the stream.
+  // // Output is already flowing, so each cut breaks the stream.
   for (const read of [10, 40, 70]) {
     await until(() => progress.read >= read)
     proxy.cut()
@@ -236,7 +236,7 @@ test('a command goes on through cuts of the network, and nothing of its output i
   assert.equal((await running).stdout, counted(100))
 })
 
-test('a link that is half-open is found dead, and a slow one is not', async () => {
+test('half-open links are detected as dead and slow links are kept', async () => {
   await using home = daemonHome()
   await using proxy = await proxyTo(server.origin)
   const paired = await pairedBy(alice)
@@ -255,7 +255,7 @@ test('a link that is half-open is found dead, and a slow one is not', async () =
   assert.match(daemon.said.join('\n'), /nothing was heard for too long/)
 })
 
-test('a command lives through a restart of the server, at another process', async () => {
+test('a command survives a server restart into another process', async () => {
   await using home = daemonHome()
   const paired = await pairedBy(alice)
   const third = await server.twin()
@@ -270,7 +270,7 @@ test('a command lives through a restart of the server, at another process', asyn
   assert.equal((await running).stdout, counted(100))
 })
 
-test('a command lives through `kill -9` of the daemon, and tells its true end to the next one', async () => {
+test('a command survives `kill -9` of the daemon and reports its real exit to the next one', async () => {
   await using home = daemonHome()
   const { token } = (await alice.post('/computer-pairings', {})).body.data
   const start = (environment = {}) => uk(['computer', 'run', '--url', server.origin], home, environment)
@@ -288,7 +288,7 @@ test('a command lives through `kill -9` of the daemon, and tells its true end to
   await ended(next)
 })
 
-test('a new credential is on disk before it is needed, and the link goes over to it', async () => {
+test('a new credential is saved to disk before use, and the link switches to it', async () => {
   await using home = daemonHome()
   const paired = await pairedBy(alice)
   await using _daemon = await runDaemonAt(home, server.origin, paired)
@@ -309,7 +309,7 @@ test('a new credential is on disk before it is needed, and the link goes over to
   assert.ok((await links.ask(paired.id, 'daemon.probe', {}, { signal })).now)
 })
 
-test('a daemon that is started again says what it allows from now on', async () => {
+test('a restarted daemon reports its current permissions', async () => {
   await using home = daemonHome()
   const paired = await pairedBy(alice)
   {

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { DaemonFault, makeFolder } from './state.ts'
 
-/** How long the first link is waited for before the command that started the daemon returns. */
+/** How long the command that started the daemon waits for the first link. */
 const LINKED_MS = 10_000
 
-/** Starts `uk computer run` without a terminal, and waits until it is linked or has ended. Answers what to say of it. */
+/** Starts `uk computer run` without a terminal and waits until it is linked or exits. Returns the message to print. */
 export async function detach(folder: string, words: readonly string[]): Promise<string> {
   await makeFolder(folder)
   const file = join(folder, 'daemon.log')
@@ -38,7 +38,7 @@ export async function detach(folder: string, words: readonly string[]): Promise<
 
 const MOST_WORDS = 2_000
 
-/** A daemon's last words in its log, without times and the name that errors begin with. */
+/** Returns the end of the daemon's log, without timestamps and the `uk:` prefix of errors. */
 function lastWords(log: number, from: number): string {
   const bytes = Buffer.alloc(MOST_WORDS)
   const start = Math.max(from, fstatSync(log).size - MOST_WORDS)
@@ -47,7 +47,7 @@ function lastWords(log: number, from: number): string {
     .split('\n')
     .filter((line) => /^\S/.test(line))
   const begins = lines.findLastIndex((line) => line.startsWith('uk: '))
-  // An error, and the hint below it.
+  // // An error and the hint below it.
   const last = begins < 0 ? lines.slice(-1) : lines.slice(begins, begins + 2)
   return last.map((line) => line.replace(/^uk: |^\d{4}-\S+Z /, '')).join(' ')
 }

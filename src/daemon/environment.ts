@@ -1,13 +1,13 @@
 /**
- * The parts of the daemon's own environment that each program is given. It may hold keys of whoever started it, so
- * nothing is passed on by itself.
+ * Selects which of the daemon's environment variables each child program receives. The environment may hold API
+ * keys, so nothing is inherited by default.
  */
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The variables that sshd gives besides the account: the language, the time zone, the place for sockets. */
+/** What sshd passes besides the account: language, time zone, socket folder. */
 const LOGIN = ['PATH', 'LANG', 'LANGUAGE', 'LC_.*', 'TZ', 'XDG_RUNTIME_DIR']
-/** The variables that Node itself and its libraries go by. */
+/** Read by Node and its libraries. */
 const PROGRAM = [
   ...LOGIN,
   'HOME',
@@ -19,9 +19,9 @@ const PROGRAM = [
   'LD_LIBRARY_PATH',
   'DYLD_.*',
 ]
-/** Variables that say which graphics card is used, and how. */
+/** Select and configure graphics cards. */
 const CARD = ['OLLAMA_.*', 'GGML_.*', 'CUDA_.*', 'NVIDIA_.*', 'HIP_.*', 'HSA_.*', 'ROCR_.*', 'GPU_.*', 'VK_.*']
-/** Variables that say how the network and registries are reached. */
+/** Configure access to the network and package registries. */
 const NETWORK = ['[A-Za-z]+_(proxy|PROXY)', 'SSL_CERT_(FILE|DIR)', 'NODE_(EXTRA_CA_CERTS|USE_ENV_PROXY)']
 const REGISTRY = ['npm_config_(registry|cache|proxy|https_proxy|noproxy|cafile)', 'XDG_.*_HOME']
 
@@ -36,11 +36,10 @@ const only =
     )
   }
 
-/** The environment for commands and terminals of the daemon's own account. */
+/** For commands and terminals of the daemon's own account. */
 export const forLogin = only(LOGIN)
-/** The environment for commands and terminals of another account. */
+/** For commands and terminals of other accounts. */
 export const forAnother = only(['PATH', 'LANG', 'LC_.*', 'TZ'])
-/** The environment for the keeper. */
 export const forKeeper = only(PROGRAM)
-/** The environment for engines and their installers. */
+/** For engines and their installers. */
 export const forEngine = only([...PROGRAM, ...CARD, ...NETWORK, ...REGISTRY])

@@ -13,7 +13,7 @@ import { overWebSocket } from '#daemon-protocol/over-websocket.ts'
 import { makeFolder, socketPath } from './keeper/place.ts'
 import { type RunningDaemon, daemonHome, runDaemonAt } from '#test/link/run-daemon.ts'
 
-/** A server that is somebody else's. */
+/** A hostile server. */
 const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
 after(() => server.close())
 await once(server, 'listening')
@@ -31,7 +31,7 @@ async function greet(coming: Promise<WebSocket>): Promise<Mux> {
   return mux
 }
 
-test('nothing beyond what the owner of the machine allowed is done, whatever is asked and however', async () => {
+test("a hostile server can't exceed what the machine’s owner allowed", async () => {
   await using home = daemonHome()
   const coming = nextSocket()
   await using daemon: RunningDaemon = await runDaemonAt(home, origin, me, {
@@ -63,7 +63,7 @@ test('nothing beyond what the owner of the machine allowed is done, whatever is 
   assert.deepEqual(daemon.said, [`connected to ${origin}`])
 })
 
-test('a server that breaks the protocol loses the link and not the daemon, which comes back', async () => {
+test('a protocol violation closes the link but not the daemon, which reconnects', async () => {
   await using home = daemonHome()
   let coming = nextSocket()
   await using daemon = await runDaemonAt(home, origin, me)
@@ -90,7 +90,7 @@ test('a server that breaks the protocol loses the link and not the daemon, which
   assert.ok(daemon.said.length > 3)
 })
 
-test('a server that takes the connection and says nothing is left, and tried again', async () => {
+test('the daemon abandons a server that accepts the connection and sends nothing, then retries', async () => {
   await using home = daemonHome()
   const coming = nextSocket()
   await using daemon = await runDaemonAt(home, origin, me, { beat: { everyMs: 100, deadMs: 300 } })
@@ -102,7 +102,7 @@ test('a server that takes the connection and says nothing is left, and tried aga
   assert.match(daemon.said[0]!, /no HELLO from the server/)
 })
 
-test('a keeper that takes the connection and says nothing keeps no daemon from its server', async () => {
+test("an unresponsive keeper doesn't keep the daemon from its server", async () => {
   await using home = daemonHome()
   const folder = join(home.folder, 'keeper')
   makeFolder(folder)
@@ -119,7 +119,7 @@ test('a keeper that takes the connection and says nothing keeps no daemon from i
   for (const socket of held) socket.destroy()
 })
 
-/** A terminal that says nothing: who reads it waits. */
+/** A terminal without output: readers wait. */
 const silent = {
   terminal_id: 'silent',
   argv: ['/bin/sleep', '60'],

@@ -11,49 +11,48 @@ import { shorten } from '#core/text/shorten.ts'
 
 const FIRST_WAIT_MS = 250
 const LONGEST_WAIT_MS = 15_000
-/** A link that stood so long was no failed attempt. */
+/** A link that stayed open this long resets the retry delay. */
 const GOOD_MS = 10_000
 const HANDSHAKE_MS = 10_000
-/** From there to the server's first word. */
+/** From the handshake to the server's HELLO. */
 const HELLO_MS = 15_000
-/** While waiting it is looked so often whether the network is another one. */
+/** How often a waiting daemon checks for a changed network address. */
 const LOOK_MS = 500
 
 export interface LinkParts {
   url: string
-  /** To be shown, the likeliest first. */
+  /** Tried in order, the most likely first. */
   credentials(): Promise<readonly string[]>
   hello(): DaemonHello
   answer: MuxOptions['answer']
   onFault(error: unknown): void
-  /** Is told what people should know. */
+  /** Receives lines to print for people. */
   say(line: string): void
   linked?(greeting: ServerHello): void
-  /** The server ended a working link because it no longer knows this machine: the computer was deleted. */
+  /** The server closed a working link because the computer was deleted. */
   deleted?(): Promise<void>
   beat?: Beat
-  /** The server listens on this socket of the machine; asked before each attempt. */
+  /** The server's Unix socket. Called before each attempt. */
   socketPath?: () => string
-  /** Between two attempts. */
+  /** The longest delay between two attempts. */
   longestWaitMs?: number
   signal: AbortSignal
 }
 
-/** The reason of a signal: another version takes the place of this one, and links at once. */
+/** The abort reason when another version replaces this one and reconnects immediately. */
 export const COMES_BACK = Symbol('another version takes its place')
 
-/** How an attempt ended. */
 type End =
-  /** It stood for `ms`. */
+  /** `ms`: how long the link was open. */
   | { kind: 'closed'; code: number; reason: string; ms: number }
   | { kind: 'unauthorized'; message: string }
   | { kind: 'failed'; reason: string; retryAfterMs: number | null }
 
-/** Keeps a link to the server until the signal. Throws `DaemonFault` where the server does not know this machine. */
+/** Keeps a link to the server until `signal` aborts. Throws `DaemonFault` if the server doesn't know this machine. */
 export async function keepLinked(parts: LinkParts): Promise<void> {
   let attempt = 0
   let saidLast: string | null = null
-  // A 401 alone may come from another instance at the same address, which must not end what runs here.
+  // // A 401 alone may come from a different instance at the same address. It must not stop what runs here.
   let wasEnded = false
   while (!parts.signal.aborted) {
     const end = await linkOnce(parts)
@@ -103,7 +102,7 @@ function dialServer(url: string, credential: string, socketPath?: () => string):
   })
 }
 
-/** Whether the server is reached from here and knows this machine. It leaves without a HELLO, so that no link is replaced. */
+/** Checks that the server is reachable and knows this machine. Closes before HELLO, so no link is replaced. */
 export function knock(url: string, credential: string): Promise<void> {
   const socket = dialServer(url, credential)
   return new Promise((resolve, reject) => {
@@ -114,7 +113,7 @@ export function knock(url: string, credential: string): Promise<void> {
   })
 }
 
-/** Whether the server knows this machine by one of these credentials; null: the server isn't reached. */
+/** Whether the server knows this machine by one of these credentials. Null if the server can't be reached. */
 export async function isKnownTo(url: string, credentials: readonly string[]): Promise<boolean | null> {
   for (const credential of credentials) {
     const known = await knock(url, credential).then(
@@ -159,7 +158,7 @@ function linkBy(
       })
     })
     socket.once('open', () => {
-      // A server that stops meanwhile, or a proxy that keeps what it says, would be waited for without end.
+      // // Covers a server that stops, or a proxy that swallows its messages.
       const late = setTimeout(() => made.close(CLOSE.silent, 'no HELLO from the server'), beat?.deadMs ?? HELLO_MS)
       const made = overWebSocket(socket, {
         opens: 'odd',
@@ -187,8 +186,8 @@ function linkBy(
 }
 
 /**
- * Masks guard proxies that read plain HTTP against bytes that somebody chose (RFC 6455, 10.3), and cost four times what all else
- * costs to send. Nobody reads within TLS or this machine: there the mask is zero.
+ * Masks protect plain-HTTP proxies from chosen bytes (RFC 6455, 10.3), but cost four times as much as the rest of
+ * sending. TLS and loopback connections have no such proxy, so their mask is zero.
  */
 const needsMask = (url: string): boolean => {
   const { protocol, hostname } = new URL(url)
@@ -200,7 +199,7 @@ function refusedBy(url: string, status: number, text: string, retryAfter: string
   try {
     message = shorten(String((JSON.parse(text) as { error: { message: unknown } }).error.message), 500)
   } catch {
-    // Somebody else's page.
+    // // An HTML page or another body that isn't from our API.
   }
   if (status === 401) return { kind: 'unauthorized', message }
   const seconds = Number(retryAfter)
@@ -214,7 +213,7 @@ function refusedBy(url: string, status: number, text: string, retryAfter: string
 const CLOCK_MS = 2_000
 const ANSWER_MS = 5_000
 
-/** A machine that slept has a dead link and does not know it: when its clock has jumped, the server is asked at once. */
+/** After sleep, a dead link looks alive. If the wall clock has jumped, pings the server immediately. */
 function watchClock(mux: Mux): void {
   let ahead = Date.now() - performance.now()
   const timer = setInterval(() => {
@@ -231,7 +230,7 @@ function watchClock(mux: Mux): void {
   }, CLOCK_MS).unref()
 }
 
-/** Waits so long, or until this machine has another address. */
+/** Waits `ms`, or until this machine's network addresses change. */
 async function waitForNetwork(ms: number, signal: AbortSignal): Promise<void> {
   const before = addresses()
   const until = performance.now() + ms

@@ -8,7 +8,7 @@ import { type Step, isHeld, takeLock, taking } from './lock.ts'
 
 const LOCK = 'lock'
 
-/** A process that takes a lock, step by step, as the system lets it. */
+/** A process that takes a lock one step at a time. */
 interface Taker {
   name: string
   steps: ReturnType<typeof taking>
@@ -17,7 +17,7 @@ interface Taker {
   alive: boolean
 }
 
-/** Numbers that look random, and are the same every time. */
+/** A seeded pseudorandom generator. */
 function drawOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -26,7 +26,10 @@ function drawOf(seed: number): (below: number) => number {
   }
 }
 
-/** Plays one order of steps, deaths and releases of a few processes that come to the lock of a dead one. Answers how it went. */
+/**
+ * Plays one order of steps, exits and releases of several processes that compete for an abandoned lock. Returns the
+ * counts.
+ */
 function play(seed: number): { steps: number; holders: number; leftovers: number } {
   const draw = drawOf(seed)
   const disk = new Map<string, string>(draw(4) === 0 ? [] : [[LOCK, 'gone 1']])
@@ -73,13 +76,13 @@ function play(seed: number): { steps: number; holders: number; leftovers: number
     if (one.took) holders++
     const living = takers.filter(({ took, alive }) => took && alive)
     assert.ok(living.length <= 1, `seed ${seed}: ${living.map(({ name }) => name).join(' and ')} have it`)
-    // Who has it ends, one way or the other.
+    // // The holder exits or releases the lock.
     if (one.took && draw(2) === 0) {
       one.alive = false
       if (draw(2) === 0 && disk.get(LOCK) === one.name) disk.delete(LOCK)
     }
   }
-  // Whoever comes when all is quiet gets it, unless somebody living has it.
+  // // A process that arrives last gets the lock, unless a live one holds it.
   const free = !takers.some(({ took, alive }) => took && alive)
   come()
   const last = takers.at(-1)!
@@ -91,7 +94,7 @@ function play(seed: number): { steps: number; holders: number; leftovers: number
   return { steps, holders, leftovers: disk.size }
 }
 
-test('however processes that come to a dead one’s lock take turns, die and release it, one at a time has it', (context) => {
+test('processes competing for an abandoned lock hold it one at a time, in any order of steps, exits and releases', (context) => {
   const all = Array.from({ length: 20_000 }, (_, seed) => play(seed + 1))
   const sum = (of: (one: ReturnType<typeof play>) => number): number => all.reduce((total, one) => total + of(one), 0)
   context.diagnostic(
@@ -100,11 +103,11 @@ test('however processes that come to a dead one’s lock take turns, die and rel
   assert.ok(sum(({ holders }) => holders) > all.length)
 })
 
-test('many processes at once at a dead one’s lock: one has it, and what it tidied up leaves nothing behind', () => {
+test('of many processes competing for an abandoned lock one gets it, and no files are left behind', () => {
   using folder = temporaryDir('lock-')
   const file = join(folder.path, 'lock')
   using beside = temporaryDir('lock-takers-')
-  // All begin together, and none ends before all have tried.
+  // // All start together, and none exits before all have tried.
   const program = `import { readdirSync, writeFileSync } from 'node:fs'
     import { takeLock } from ${JSON.stringify(join(import.meta.dirname, 'lock.ts'))}
     const [round] = process.argv.slice(1)
@@ -125,7 +128,7 @@ test('many processes at once at a dead one’s lock: one has it, and what it tid
   }
 })
 
-test('a process has its own lock twice only where it says so, and lets go of it once', () => {
+test('a process can take its own lock again only with `again`, and releases it once', () => {
   using folder = temporaryDir('lock-')
   const file = join(folder.path, 'lock')
   {
@@ -133,7 +136,7 @@ test('a process has its own lock twice only where it says so, and lets go of it 
     assert.notEqual(lock, null)
     assert.equal(takeLock(file), null)
     assert.notEqual(takeLock(file, { again: true }), null)
-    // As a version before this one wrote it.
+    // // As an earlier version wrote it.
     writeFileSync(file, readFileSync(file, 'utf8').split(' ').slice(0, 2).join(' '))
     assert.equal(takeLock(file), null)
     assert.notEqual(takeLock(file, { again: true }), null)

@@ -1,33 +1,32 @@
 /**
- * A file that is one process's until it ends, whatever ends it. It names its holder by pid, start and boot, so that a pid
- * given to another program later is not taken for it.
+ * A lock file held by one process until it exits. It names the holder by pid, start time and boot, so a recycled
+ * pid isn't mistaken for the holder.
  */
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from 'node:fs'
 import { bootId } from './machine.ts'
 
-/** One step that takes hold at once, as others see it. A step answers what `Files` answers. */
+/** One atomic file system step. Its result is that of the matching `Files` method. */
 export type Step =
   | { do: 'read'; path: string }
   | { do: 'link'; from: string; to: string }
   | { do: 'move'; from: string; to: string }
   | { do: 'remove'; path: string }
 
-/** What the steps of taking a lock are done with. */
 export interface Files {
-  /** Null: there is none. */
+  /** Null if the file doesn't exist. */
   read(path: string): string | null
-  /** False: something is there already. */
+  /** False if the target exists. */
   link(from: string, to: string): boolean
   move(from: string, to: string): void
   remove(path: string): void
 }
 
 /**
- * Takes `file`, whose words are in the file `fresh`; false while another one that lives has it. Nobody ever takes away the
- * lock of a dead one, which might be a living one's by then: whoever follows a holder is named in a file of that holder's
- * own, that is made once. So there is one line of holders, its last one has the lock, and he then tidies up: first he puts
- * his name into `file`, then what is behind it goes. Who read `file` before that, and found room in what was tidied away,
- * sees that `file` names somebody else by now.
+ * Takes the lock `file` using the prepared file `fresh`. Fails while a live process holds it. A stale lock is never
+ * deleted directly, since a live process may have replaced it by then. Instead the next holder is named in a
+ * successor file of the dead holder, which can only be created once. This forms one chain; its last entry holds the
+ * lock and cleans up: it moves its name into `file`, then removes the chain. A process that read `file` earlier and
+ * found a free successor re-reads `file` and sees the new holder.
  */
 export function* taking(
   file: string,
@@ -55,7 +54,7 @@ export function* taking(
         return { taken: true }
       }
       const next: string | null = yield { do: 'read', path: follower }
-      // Tidied away, by whoever holds it now; or it leads back, which only a broken file system makes.
+      // // Removed by the current holder, or a loop, which only a broken file system creates.
       if (next === null || followers.includes(followerOf(file, next))) continue again
       holder = next
     }
@@ -64,7 +63,7 @@ export function* taking(
 
 const followerOf = (file: string, holder: string): string => `${file}.after-${holder.replaceAll(/[^0-9a-z-]+/gi, '_')}`
 
-/** Takes `file` for this process; null while another one that lives has it. `again`: this process may have it already. */
+/** Takes `file` for this process. Null while another live process holds it. `again` allows taking it twice. */
 export function takeLock(file: string, { again = false } = {}): Disposable | null {
   const mine = nameOf(process.pid)
   const fresh = `${file}.${process.pid}`
@@ -90,13 +89,13 @@ export function isHeld(file: string): boolean {
   return holder !== null && lives(holder)
 }
 
-/** The pid of who holds it, to be told to people. */
+/** The pid of the holder, for messages. */
 export const holderOf = (file: string): string => onDisk.read(file)?.split(' ')[0] ?? '?'
 
-/** Its pid, when it started, in clock ticks since boot, and the boot; the last two as far as the system says them. */
+/** Pid, start time in clock ticks since boot, and boot ID; the last two only where the system reports them. */
 const nameOf = (pid: number): string => [pid, stateOf(pid)?.started, bootId()].filter(Boolean).join(' ')
 
-/** One that was written before the boot was named has none. */
+/** Locks written by earlier versions have no boot ID. */
 function isSame(one: string, other: string): boolean {
   const [pid, started, boot] = one.split(' ')
   const [otherPid, otherStarted, otherBoot] = other.split(' ')
@@ -109,7 +108,7 @@ function lives(holder: string): boolean {
   if (boot && boot !== bootId()) return false
   if (started) {
     const found = stateOf(Number(pid))
-    // Whoever should have seen a zombie's end may never look.
+    // // A zombie's parent may never reap it, so a zombie counts as dead.
     return found !== null && found.started === started && found.state !== 'Z' && found.state !== 'X'
   }
   try {
@@ -122,7 +121,7 @@ function lives(holder: string): boolean {
 function stateOf(pid: number): { state: string; started: string } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // Behind the name, which may hold anything.
+    // // The fields start after the process name, which may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { state: fields[0] ?? '', started: fields[19] ?? '' }
   } catch {
@@ -130,7 +129,7 @@ function stateOf(pid: number): { state: string; started: string } | null {
   }
 }
 
-/** A lock that a loss of power left empty would name nobody. */
+/** Synced, because a lock left empty by a power loss would name no holder. */
 function writeSynced(path: string, words: string): void {
   const descriptor = openSync(path, 'w', 0o600)
   try {

@@ -4,12 +4,11 @@ import { freemem, homedir, hostname, loadavg, totalmem, uptime } from 'node:os'
 import type { Output } from '#daemon-protocol/operations.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** What a machine says of itself. */
 export const machine = () => ({ os: process.platform, arch: process.arch, hostname: shorten(hostname(), 255) })
 
 let boot: string | null | undefined
 
-/** Another one at each start of the machine; null where the system does not say. */
+/** Changes at each boot. Null where the system doesn't report it. */
 export function bootId(): string | null {
   if (boot === undefined)
     try {
@@ -30,7 +29,7 @@ export async function probe(): Promise<Output<'daemon.probe'>> {
     memory_bytes: totalmem(),
     memory_free_bytes: freemem(),
     disk_bytes: disk && disk.blocks * disk.bsize,
-    // What root alone may still take is not free to its user.
+    // // `bavail`, because the blocks reserved for root aren't available to users.
     disk_free_bytes: disk && disk.bavail * disk.bsize,
     home,
   }

@@ -1,7 +1,10 @@
-/** What is said at once has at most 64 KiB, and its envelope needs some of that. */
+/** A protocol message is limited to 64 KiB, including its envelope. */
 const MOST_BYTES = 57_344
 
-/** The rows from `from` on that fit into one answer, at least one; `next`: from where on the others are asked for. */
+/**
+ * Returns the rows from `from` that fit into one message, but no fewer than one. `next` is where the next page
+ * starts.
+ */
 export function partOf<T>(all: readonly T[], from = 0): { rows: T[]; next: number | null } {
   const rows: T[] = []
   let bytes = 0

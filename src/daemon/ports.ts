@@ -1,4 +1,4 @@
-/** The ports that programs of this computer listen on, and connections to them. */
+/** Lists listening ports of this computer and connects to them. */
 import { execFile } from 'node:child_process'
 import { readFile, readdir, readlink } from 'node:fs/promises'
 import { type Socket, connect } from 'node:net'
@@ -16,7 +16,7 @@ interface Owner {
 }
 const nobody: Owner = { process: null, pid: null }
 
-/** Sorted by port; one that listens on both families is there once, as `tcp`. */
+/** Sorted by port. A port open on both IPv4 and IPv6 is listed once, as `tcp`. */
 export async function listPorts({ from }: Input<'ports.list'>): Promise<Output<'ports.list'>> {
   const found = process.platform === 'linux' ? await onLinux() : await byLsof()
   const ports = new Map<number, ListeningPort>()
@@ -29,7 +29,10 @@ export async function listPorts({ from }: Input<'ports.list'>): Promise<Output<'
   return { ports: rows, next }
 }
 
-/** `/proc/net/tcp`: local address in hex, state `0A` is listening, the tenth field is the socket's inode. See proc_net(5). */
+/**
+ * `/proc/net/tcp`: local address in hex, state `0A` is LISTEN, the tenth field is the socket's inode. See
+ * proc_net(5).
+ */
 async function onLinux(): Promise<ListeningPort[]> {
   const tables = await Promise.all(
     (['tcp', 'tcp6'] as const).map(async (protocol) =>
@@ -46,7 +49,7 @@ async function onLinux(): Promise<ListeningPort[]> {
   return sockets.map(({ port, inode, protocol }) => ({ port, protocol, ...(owners.get(inode) ?? nobody) }))
 }
 
-/** Who holds which socket, as far as the daemon's user may look. Stops as soon as all are found. */
+/** Finds which process owns which socket, as far as the daemon's user may see. Stops once all are found. */
 async function ownersOf(inodes: ReadonlySet<string>): Promise<Map<string, Owner>> {
   const owners = new Map<string, Owner>()
   for (const pid of await readdir('/proc')) {
@@ -67,10 +70,10 @@ async function socketsOf(pid: string): Promise<string[]> {
   return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? [])
 }
 
-/** macOS: `p` begins a process, `c` is its name, `t` the family, `n` the address. Written after lsof(8); not run on macOS. */
+/** lsof(8) output: `p` starts a process, `c` its name, `t` the address family, `n` the address. Not tested on macOS. */
 async function byLsof(): Promise<ListeningPort[]> {
   const { stdout } = await promisify(execFile)('lsof', ['-nP', '-iTCP', '-sTCP:LISTEN', '-Fpctn']).catch((error) =>
-    // It answers 1 where nothing listens.
+    // // lsof exits with 1 if nothing listens.
     error.code === 1
       ? { stdout: '' }
       : refuse('not_ready', { message: '`lsof` is required to list this computer’s ports. Install it there.' }),
@@ -92,8 +95,8 @@ async function byLsof(): Promise<ListeningPort[]> {
 const CONNECT_MS = 5_000
 
 /**
- * Raw bytes to and from a port of this computer's loopback, and never of another address. Either side may end its half
- * first. First event: `{type: 'connected'}`.
+ * Relays raw bytes to a loopback port, never to another address. Either side may half-close. First event: `{type:
+ * 'connected'}`.
  */
 export async function dial(
   { port }: Input<'ports.dial'>,
@@ -128,7 +131,7 @@ function open(host: string, port: number, signal: AbortSignal): Promise<Socket |
     socket.once('error', fail)
     socket.once('connect', () => {
       clearTimeout(late)
-      // Who reads it hears of a broken connection, who writes to it later may be the first to be told.
+      // // Keeps a later write error from being unhandled; the reader reports broken connections.
       socket.off('error', fail).on('error', () => {})
       resolve(socket)
     })
@@ -160,7 +163,7 @@ async function fromSocket(socket: Socket, stream: Stream): Promise<void> {
     for await (const bytes of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)
       await stream.write(bytes)
   } catch (error) {
-    // The program behind the port broke the connection: whoever dialled hears an end, as on the machine itself.
+    // // The program behind the port reset the connection. The client sees an end, as it would locally.
     if (!(error instanceof Error && 'code' in error)) throw error
   }
   stream.finish()

@@ -1,10 +1,9 @@
 /**
- * The daemon of a cloud computer: the only program that is started in a sandbox, from one bundled file. It holds
- * terminals and commands itself, for they end with the sandbox anyway, and reaches its server over a socket in a folder
- * that is bound into the sandbox: each process of the server listens on one of its own there. It has no `await` outside of
- * functions: its bundle is CommonJS (`modules/computers/drivers/inside/program.ts`).
- *
- * `STATE_FOLDER SOCKET_FOLDER ADDON`, or `engine …`: an engine's own process, which that daemon starts.
+ * The daemon of a cloud computer: one bundled file, the only program started in a sandbox. It runs terminals and
+ * commands itself, since they end with the sandbox anyway, and connects to its server over sockets in a
+ * bind-mounted folder, one per server process. The bundle is CommonJS, so top-level `await` isn't allowed
+ * (`modules/computers/drivers/inside/program.ts`).
+ * Arguments: `STATE_FOLDER SOCKET_FOLDER ADDON`, or `engine …` for the process of an engine.
  */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,14 +21,14 @@ const fail = (error: unknown): void => {
   process.exit(1)
 }
 if (kind === 'engine') import('./engines/child.ts').then(({ runEngine }) => runEngine(words)).catch(fail)
-// It is only read, by whoever keeps what V8 makes of it.
+// // Only loaded, so that V8's compile cache can be stored.
 else if (kind !== 'compile') serveComputer(process.argv.slice(2) as [string, string, string]).catch(fail)
 
 async function serveComputer([folder, sockets, addon]: readonly [string, string, string]): Promise<void> {
-  // It holds what others rely on: a fault costs the call in which it happened.
+  // // Other calls depend on this process, so a fault fails only its own call.
   process.on('uncaughtException', (error) => console.error(new Date().toISOString(), error))
   process.on('SIGHUP', () => {})
-  // A file that would be larger than it may be: the call that writes it fails.
+  // // A write beyond the file size limit fails its call instead of ending the process.
   process.on('SIGXFSZ', () => {})
 
   await makeFolder(folder)
@@ -63,7 +62,7 @@ async function serveComputer([folder, sockets, addon]: readonly [string, string,
   process.exit(0)
 }
 
-/** The environment of commands and terminals. Nobody's keys are in it: it is what the image names, and its programs go by that. */
+/** The environment for commands and terminals: the variables the image defines. It contains no credentials. */
 function ofImage(environment: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter(
@@ -73,7 +72,7 @@ function ofImage(environment: NodeJS.ProcessEnv): Record<string, string> {
   )
 }
 
-/** Another socket of the server each time: one whose process has gone is not asked for ever. */
+/** Rotates through the server's sockets, so a socket of a dead process isn't retried forever. */
 function socketsIn(folder: string): () => string {
   let turn = 0
   return () => {
@@ -84,7 +83,10 @@ function socketsIn(folder: string): () => string {
   }
 }
 
-/** The words that started this program, without its own: in a container Node is run by a loader, which Node takes for itself. */
+/**
+ * Returns the command that started this program, without its own arguments. In a container a loader runs Node, and
+ * `process.execPath` names the loader.
+ */
 function ownWords(): string[] {
   const words = readFileSync('/proc/self/cmdline', 'utf8').split('\0')
   return words.slice(0, words.indexOf(process.argv[1]!) + 1)

@@ -15,12 +15,12 @@ type Handler<O extends OperationName> = (
   stream: Stream,
   call: { signal: AbortSignal },
 ) => Promise<Output<O>>
-/** Who does what; an operation that nobody does is `not_supported`. */
+/** Operations without a handler answer `not_supported`. */
 export type Handlers = { [O in OperationName]?: Handler<O> }
 
 /**
- * Answers a server: does what is in the table of operations, what the machine's owner allowed, and what its input is right
- * for, in that order. The server may have been told otherwise, or be somebody else's: what counts is checked here.
+ * Answers server requests. Checks, in this order: the operation exists, the machine's owner allows it, its input is
+ * valid. The server may be compromised, so only these checks count.
  */
 export function serve(handlers: Handlers, allows: readonly Capability[]): MuxOptions['answer'] {
   return async ({ op, input }: OperationRequest, stream, call) => {
@@ -40,7 +40,7 @@ export function serve(handlers: Handlers, allows: readonly Capability[]): MuxOpt
         param: issue?.path.join('.') ?? '',
       })
     }
-    // Each takes its own input, which was read by its own schema.
+    // // Each handler's input was parsed by its own schema.
     const handle: Handler<any> | undefined = handlers[op]
     if (handle === undefined)
       return refuse('not_supported', { message: `The daemon on this computer doesn’t support \`${op}\`.` })

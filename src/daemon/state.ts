@@ -1,4 +1,4 @@
-/** What a paired machine keeps on disk: who it is, which server it belongs to, and what that server may do here. */
+/** State of a paired machine on disk: its identity, its server, and what that server may do. */
 import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -11,23 +11,23 @@ const DaemonState = z.object({
   computer_id: z.string(),
   name: z.string(),
   credential: z.string(),
-  /** The one before: the server may not have heard that there is a new one. */
+  /** The previous credential, in case the server hasn't received the new one. */
   previous: z.object({ credential: z.string() }).nullable().default(null),
-  /** What the machine's owner lets the server do. */
+  /** Capabilities the owner granted. */
   allows: z.array(z.enum(CAPABILITIES)),
-  /** The folders that it may reach. */
+  /** The folders the server may access. */
   roots: z.array(z.string()),
-  /** Whether its server may exchange this program; null: as `mayUpdate` says of what is allowed. */
+  /** Whether the server may update this program. Null: `mayUpdate` decides from `allows`. */
   updates: z.boolean().nullable().default(null),
-  /** How local models run here. */
+  /** Settings of local models. */
   engines: KeptEngines.default({}),
 })
 export type DaemonState = z.infer<typeof DaemonState>
 
-/** A fault that its reader can do something about. */
+/** An error the user can act on. */
 export class DaemonFault extends Error {
   override name = 'DaemonFault'
-  /** `auth`: the server does not know this machine any more. */
+  /** `auth`: the server no longer knows this machine. */
   readonly kind: 'usage' | 'auth' | 'failure'
   readonly hint: string | undefined
   constructor(kind: DaemonFault['kind'], message: string, hint?: string) {
@@ -37,19 +37,18 @@ export class DaemonFault extends Error {
   }
 }
 
-/** The folder of a daemon's state. */
 export const stateDir = (env: Readonly<Record<string, string | undefined>>): string =>
   env.UK_CONFIG_DIR || join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'ukiyo')
 
 const fileIn = (folder: string): string => join(folder, 'computer.json')
 
-/** The credentials that the server may know, the likeliest first. */
+/** The credentials the server may know, the most likely first. */
 export const credentialsOf = ({ credential, previous }: DaemonState): string[] => [
   credential,
   ...(previous ? [previous.credential] : []),
 ]
 
-/** Null: this machine is not paired. */
+/** Null if this machine isn't paired. */
 export async function readState(folder: string): Promise<DaemonState | null> {
   const file = fileIn(folder)
   let text: string
@@ -70,7 +69,7 @@ export async function readState(folder: string): Promise<DaemonState | null> {
   }
 }
 
-/** Written beside its place, synced and renamed: a crash leaves the old one or the new one. */
+/** Writes to a temporary file, syncs and renames, so a crash leaves the old or the new state. */
 export async function writeState(folder: string, state: z.input<typeof DaemonState>): Promise<void> {
   await makeFolder(folder)
   const file = fileIn(folder)
@@ -88,7 +87,7 @@ export async function writeState(folder: string, state: z.input<typeof DaemonSta
   await parent.sync()
 }
 
-/** Only its owner can look into it. */
+/** Readable by its owner only. */
 export async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await chmod(folder, 0o700)

@@ -1,6 +1,6 @@
 /**
- * The people's accounts of the operating system, by the programs of Debian's `passwd`: useradd(8), usermod(8), userdel(8). No
- * password is ever set or taken; the accounts that a system needs for itself are out of reach.
+ * Manages people's operating system accounts with Debian's `passwd` programs: useradd(8), usermod(8), userdel(8).
+ * Passwords are never set or accepted, and system accounts can't be changed.
  */
 import { execFile } from 'node:child_process'
 import { userInfo } from 'node:os'
@@ -11,7 +11,7 @@ import { partOf } from './part.ts'
 
 type MachineUser = z.infer<typeof UserSchema>
 
-/** The range of people on Debian, Ubuntu, Fedora and Arch: `UID_MIN` and `UID_MAX` of login.defs(5). */
+/** UIDs of people on Debian, Ubuntu, Fedora and Arch: `UID_MIN` and `UID_MAX` of login.defs(5). */
 const FIRST_UID = 1_000
 const LAST_UID = 59_999
 
@@ -100,7 +100,7 @@ export async function deleteUser({
   const { uid } = await checkPerson(username)
   const remove = () => run('userdel', [...(remove_home ? ['-r'] : []), '--', username])
   let done = await remove()
-  // 8: a process of the user runs.
+  // // 8: a process of the user is running.
   if (done.code === 8 && force) {
     await run('pkill', ['-KILL', '-U', String(uid)])
     for (let tries = 0; done.code === 8 && tries < 20; tries++) {
@@ -113,7 +113,7 @@ export async function deleteUser({
       message: 'The user has running processes. Set `force=true` to terminate them.',
       details: { reason: done.stderr },
     })
-  // 12: the user is gone, but its home could not be removed, or was not there.
+  // // 12: the user was deleted, but its home folder couldn't be removed or didn't exist.
   if (done.code !== 0 && done.code !== 12) refuseDone(done, {})
   return {}
 }
@@ -164,7 +164,7 @@ async function found(username: string): Promise<MachineUser> {
 
 function refuseDone({ code, stderr }: Done, codes: Record<number, Code>): never {
   return refuse(codes[code] ?? 'invalid_state', {
-    // Of those that have groups, 6 is a group that does not exist; the user has been found before.
+    // // 6: a group doesn't exist. The user itself was checked before.
     ...(code === 6 && { param: 'groups' }),
     message: stderr || 'The system rejected the change.',
     details: { exit_code: code },

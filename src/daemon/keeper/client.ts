@@ -19,21 +19,21 @@ const GREETS_MS = 5_000
 const LONGEST_LOG = 1_048_576
 
 export interface KeeperOptions {
-  /** Absolute; made for the user alone. */
+  /** An absolute path. Created for this user only. */
   folder: string
-  /** The program of a keeper and its arguments, without the folder. Default: `main.ts` beside this file. */
+  /** The keeper's program and arguments, without the folder. Default: `main.ts` beside this file. */
   command?: readonly string[]
-  /** The command that starts a keeper where there is none, if not that program itself: a service of the system's. */
+  /** A command that starts a keeper in place of `command`, such as a system service. */
   starts?: readonly string[]
-  /** The environment that commands and terminals find from now on, and in which a keeper is started. Default: it is left as it is. */
+  /** The environment for commands, terminals and a new keeper. Default: unchanged. */
   surroundings?: () => NodeJS.ProcessEnv
-  /** Whether this program may replace a keeper that speaks another protocol. Default: it may. */
+  /** Whether this program may replace a keeper with another protocol version. Default: true. */
   renews?: boolean
 }
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 
-/** A daemon's way to the keeper of its user, which it starts where there is none. */
+/** The daemon's connection to its user's keeper. Starts a keeper if none is running. */
 export class KeeperClient {
   readonly #folder: string
   readonly #command: readonly string[]
@@ -57,15 +57,15 @@ export class KeeperClient {
   }
 
   /**
-   * Connects, starting a keeper where there is none; answers what it says of itself. One that speaks another protocol is
-   * replaced under all that it holds.
+   * Connects, starting a keeper if needed, and returns its hello. A keeper with another protocol version is
+   * replaced while its terminals and commands keep running.
    */
   async hello(): Promise<KeeperHello> {
     const { hello } = await this.#connected()
     return hello.protocol === KEEPER_PROTOCOL || !this.#renews ? hello : this.replace()
   }
 
-  /** The hello of the keeper that lives there; null: there is none. None is started. */
+  /** Returns the running keeper's hello, or null. Doesn't start one. */
   async find(): Promise<KeeperHello | null> {
     const socket = await dial(addressOf(this.#folder))
     const found = socket && (await greet(socket))
@@ -78,8 +78,8 @@ export class KeeperClient {
   }
 
   /**
-   * Hands a call on: what comes on `stream` goes to the keeper, what the keeper says goes back. `LinkLost` where the keeper
-   * was lost or replaced meanwhile: asked again with its key, the call goes on.
+   * Relays a call to the keeper and back. Throws `LinkLost` if the keeper was lost or replaced; a retry with the
+   * same key continues the call.
    */
   async answer(op: OperationName, input: unknown, stream: Stream, signal: AbortSignal): Promise<object> {
     return relay(stream, (await this.#understood()).open({ op, input }), signal)
@@ -101,13 +101,13 @@ export class KeeperClient {
   }
 
   /**
-   * Puts another program in the keeper's place, under all that it holds. Refused, with nothing changed, where that program
-   * can't read its state. Default: the program that this client would start.
+   * Replaces the keeper's program while its terminals and commands keep running. Rejected without changes if the
+   * new program can't read the state. Default: the program this client would start.
    */
   async replace(command: readonly string[] = this.#command): Promise<KeeperHello> {
     const { mux, hello } = await this.#connected()
     try {
-      // It never answers when it goes well.
+      // // A successful replacement never answers.
       await mux.open({ op: 'keeper.replace' as OperationName, input: { command } }).output
     } catch (error) {
       if (!(error instanceof LinkLost)) throw error
@@ -120,13 +120,13 @@ export class KeeperClient {
     return after
   }
 
-  /** Leaves; the keeper goes on. */
+  /** Disconnects. The keeper keeps running. */
   async close(): Promise<void> {
     const connection = await this.#connection?.catch(() => null)
     connection?.mux.close(1000, 'the daemon stops')
   }
 
-  /** Ends the keeper with its terminals and commands. Starts none. */
+  /** Stops the keeper with its terminals and commands. Doesn't start one. */
   async end(): Promise<void> {
     const keeper = await this.find()
     if (keeper === null) return
@@ -162,7 +162,7 @@ export class KeeperClient {
       const found = socket && (await greet(socket, this.#surroundings?.()))
       if (found) return found
       if (performance.now() > end) throw new Error(`no keeper answers at ${path}; see ${this.#folder}/keeper.log`)
-      // One that was just started, or is being replaced, needs a moment.
+      // // A keeper that was just started or is being replaced needs a moment.
       if (!socket && performance.now() - started > 2_000) {
         this.#start()
         started = performance.now()
@@ -171,13 +171,13 @@ export class KeeperClient {
     }
   }
 
-  /** Starts a keeper. Where one lives already, the new one leaves at once. */
+  /** Starts a keeper. It exits immediately if one is already running. */
   #start(): void {
     const [file = '', ...args] = this.#starts ?? [...this.#command, this.#folder]
     const path = join(this.#folder, 'keeper.log')
     const long = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LONGEST_LOG
     const log = openSync(path, long ? 'w' : 'a', 0o600)
-    // A service has an environment of its own; what starts it must find the system's.
+    // // A service has a separate environment, but the command that starts it needs the system's.
     const env = this.#starts === null ? forKeeper(this.#surroundings?.() ?? process.env) : process.env
     const child = spawn(file, args, { detached: true, cwd: '/', stdio: ['ignore', log, log], env })
     child.on('error', () => {})
@@ -198,7 +198,7 @@ const dial = (path: string): Promise<Socket | null> =>
     socket.once('connect', () => resolve(socket)).once('error', () => resolve(null))
   })
 
-/** Less than what a HELLO may take: who has more than that lets the keeper keep what it has. */
+/** Below the size limit of HELLO. A larger environment isn't sent, and the keeper uses its current one. */
 const MOST_SURROUNDINGS = 32_768
 
 function helloOf(surroundings: NodeJS.ProcessEnv | undefined): DaemonWords {
@@ -211,11 +211,11 @@ const greet = (socket: Socket, surroundings?: NodeJS.ProcessEnv): Promise<Connec
   new Promise((resolve) => {
     let left: () => void = () => {}
     const gone = new Promise<void>((done) => (left = done))
-    // One that hangs is no keeper.
+    // // A process that doesn't greet isn't a keeper.
     const late = setTimeout(() => socket.destroy(), GREETS_MS)
     const mux = overSocket(socket, {
       opens: 'odd',
-      // The keeper is a program of ours; `protocol` says whether it still speaks as this one does.
+      // // The keeper is our own program; `protocol` says whether it speaks this version.
       onHello(hello) {
         clearTimeout(late)
         resolve({ mux, hello: hello as unknown as KeeperHello, gone })

@@ -17,7 +17,7 @@ import {
 } from '#test/computers/keeper.ts'
 import { until } from '#test/until.ts'
 
-test('a shell goes on under another keeper: variables, jobs, screen, size, input, and its code', async () => {
+test('a shell keeps running under another keeper: variables, jobs, screen, size, input and exit code', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
   const before = await client.hello()
@@ -42,7 +42,7 @@ test('a shell goes on under another keeper: variables, jobs, screen, size, input
   assert.deepEqual(again.events.at(-1), { type: 'ended', exit_code: 6, signal: null })
 })
 
-test('the screen of a full-screen program, and half a sequence, are the same after it', async () => {
+test('a hand-over preserves a full-screen program’s screen and an incomplete escape sequence', async () => {
   await using keeper = await startKeeper()
   const script = String.raw`printf '\033[?1049h\033[3;9r\033[?6h\033[31mred\0337\033[5;5Hhalf \033[4'; read a; printf '4mblue\0338back'; read b`
   await openTerminal(keeper.client, 'full', ['bash', '-c', script])
@@ -58,7 +58,7 @@ test('the screen of a full-screen program, and half a sequence, are the same aft
   assert.deepEqual(linesOf(joined.screen), linesOf(rest.screen))
 })
 
-test('commands go on: what they read and write, their codes, their time, and ends that nobody has heard of', async () => {
+test('commands keep running after a hand-over: stdin, outputs, exit codes, timeouts and unread ends', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
   const file = `${keeper.folder}/count`
@@ -92,7 +92,7 @@ test('commands go on: what they read and write, their codes, their time, and end
   assert.equal((await exec(client, wanted('cat', ['cat', file]))).stdout, 'ran\n')
 })
 
-test('output that comes while keepers change is all there', async () => {
+test('output during a hand-over is complete', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
   await openTerminal(client, 'counts', ['sh', '-c', 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo $i; done; read a'])
@@ -116,7 +116,7 @@ test('output that comes while keepers change is all there', async () => {
   assert.equal(viewer.text(), linesOf(screen).join('\n').trimEnd())
 })
 
-test('a program that can’t take over is refused before anything changes', async () => {
+test('a program that can’t take over is rejected before anything changes', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
   await openTerminal(client, 'stays', ['cat'])
@@ -133,7 +133,7 @@ test('a program that can’t take over is refused before anything changes', asyn
   assert.equal((await client.hello()).generation, 0)
 })
 
-test('a keeper that took over from one that had just opened terminals holds none of their other ends', async () => {
+test('a keeper that took over right after terminals opened holds none of their slave ends', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
   const { pid } = await client.hello()

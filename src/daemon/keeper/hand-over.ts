@@ -1,7 +1,7 @@
 /**
- * A keeper's place is taken by another program in the same process (`execve`): its shells live on, for the masters of
- * their terminals stay open, and services that watch the process see nothing. Commands read and write named pipes, which a
- * helper holds until the new program has opened them. All that is in memory goes through a file.
+ * Replaces the keeper's program within the same process (`execve`). Shells survive, because the masters of their
+ * terminals stay open, and service managers notice nothing. Commands use named pipes, which a helper process holds
+ * open until the new program has opened them. All in-memory state is passed in a file.
  */
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ import { type Mark, TerminalLog } from './terminals/log.ts'
 import { type End, type Facts, type Snapshot, Terminal } from './terminals/terminal.ts'
 import { uptimeMs } from '../time/uptime.ts'
 
-/** The version of the file. A program reads this one and those before it. */
+/** The file's schema version. A program reads this one and earlier ones. */
 export const SCHEMA = 1
 
 interface RingState {
@@ -56,10 +56,10 @@ interface ExecState {
   child: ChildState
   trace: Trace
   started_at: number
-  /** The time of the start by `uptimeMs`. Programs from before it count from `started_at`. */
+  /** The start by `uptimeMs`. Missing from earlier versions, which count from `started_at`. */
   began?: number
   alone_ms?: number | null
-  /** ms since the epoch */
+  /** ms since the epoch. */
   deadline: number | null
   timed_out: boolean
   delivered: boolean
@@ -70,9 +70,9 @@ interface ExecState {
 }
 export interface State {
   keeper_id: string
-  /** The number of times that another program took the place. */
+  /** How many times the program was replaced. */
   generation: number
-  /** Holds the pipes until they are open again. */
+  /** The pid of the helper that holds the pipes. */
   helper: number | null
   terminals: TerminalState[]
   execs: ExecState[]
@@ -87,8 +87,8 @@ export interface Carried {
 const stateFile = (folder: string): string => join(folder, 'state')
 
 /**
- * Never returns when it goes well. `command` is asked first whether it reads this schema and can hold terminals; where it
- * says no, nothing happens.
+ * Doesn't return on success. First asks `command` whether it reads this schema and can hold terminals; if not,
+ * nothing changes.
  */
 export async function handOver(
   kept: Kept,
@@ -107,10 +107,10 @@ export async function handOver(
       message: `The new program can’t take over: ${error.message.split('\n').slice(0, 3).join(' ')}`,
     }),
   )
-  // Another program would never let go of the ends of programs that have just been started.
+  // // Waits until new programs hold their terminals: the next program couldn't release the slave ends.
   for (let look = 0; look < 250 && kept.terminals.all().some(({ live }) => live?.pty.isTaken === false); look++)
     await sleep(20)
-  // From here to the other program nothing else has its turn, so nothing changes.
+  // // From here on everything is synchronous, so the state can't change.
   const execs = kept.execs.all()
   const state: State = {
     keeper_id,
@@ -161,7 +161,7 @@ function terminalState(terminal: Terminal): TerminalState {
   const { log, live, ending, endedAt } = terminal
   if (live) {
     live.pty.stream.pause()
-    // What was read of it comes as `data` at once.
+    // // Flushes what was read but not yet emitted as `data`.
     live.pty.stream.read()
   }
   const end = endedAt === null ? null : { ...ending, status: statusOf(terminal), ended_at: endedAt }
@@ -243,14 +243,15 @@ function resumeStdin(path: string, { arrived, finished, rest }: NonNullable<Exec
     stdin.goOn(Buffer.from(rest), finished)
     return stdin
   } catch {
-    // The command reads no more, or has ended.
+    // // The command closed its stdin or has ended.
     return null
   }
 }
 
 /**
- * A pipe whose writers left before it was opened for reading says so to who reads it, and never to who waits for it, until
- * it has had another writer (`pipe_poll` of Linux). Reading on until it is empty instead would run a race with its program.
+ * Reopens an output. In Linux (`pipe_poll`), a pipe whose writers left before it was opened for reading reports EOF
+ * to reads but never to polls, until it has had another writer. Reading until it is empty would race with the
+ * program.
  */
 function resumeOutput(path: string, { taken, open, ...state }: OutputState): Output {
   const ring = ringOf(state)
@@ -260,7 +261,7 @@ function resumeOutput(path: string, { taken, open, ...state }: OutputState): Out
   return new Output(descriptor, ring, taken)
 }
 
-/** Starts a process that does nothing but hold the keeper's ends of all pipes. */
+/** Starts a helper process that only holds the keeper's pipe ends. */
 function holdPipes(execs: readonly Exec[]): number | null {
   const nothing = nullDescriptor()
   const held = execs
@@ -270,7 +271,7 @@ function holdPipes(execs: readonly Exec[]): number | null {
         try {
           return [openAgain(path, at === 2 ? 'write' : 'read')]
         } catch {
-          // The command reads no more.
+          // // The command closed its stdin.
           return []
         }
       }),

@@ -1,10 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/**
- * Facts that outlive the keeper, a line of JSON each, written before what they announce is done. A line that a crash cut off
- * is left out when they are read.
- */
+/** A write-ahead log of one JSON object per line. A line cut off by a crash is skipped. */
 export class Journal<Fact extends object> {
   readonly #path: string
   #descriptor = -1
@@ -30,7 +27,7 @@ export class Journal<Fact extends object> {
     })
   }
 
-  /** Begins anew with these facts alone. */
+  /** Replaces the journal's content. */
   rewrite(facts: readonly Fact[]): void {
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
     const next = `${this.#path}.next`

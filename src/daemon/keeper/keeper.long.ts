@@ -57,7 +57,7 @@ test(`${ROUNDS} rounds of kills, keeper replacements and lost connections keep e
   writeFileSync(file, '')
   let client = keeper.another()
   const counts = { kill: 0, replace: 0, cut: 0, ended: 0, lost: 0, 'lost terminals': 0, screens: 0 }
-  /** All that the terminal put out, as far as anybody saw it. */
+  /** All output of the terminal, as far as a viewer received it. */
   let whole = Buffer.alloc(0)
   let terminal = ''
   let viewer: Viewer | null = null
@@ -106,7 +106,7 @@ test(`${ROUNDS} rounds of kills, keeper replacements and lost connections keep e
       counts['lost terminals']++
       const last = await Viewer.attach(client, terminal)
       await last.ended
-      // The picture on disk is at most two seconds old, and may be newer than what came here.
+      // // The screen on disk is up to two seconds old, and may be newer than the received output.
       if (last.offset <= whole.length) {
         assert.deepEqual(seen(last), screenAt(last.offset))
         counts.screens++

@@ -5,7 +5,7 @@ import type { Stream } from '#daemon-protocol/stream.ts'
 import type { Execs } from './execs/execs.ts'
 import type { Terminals } from './terminals/terminals.ts'
 
-/** The operations that a daemon may ask of a keeper, beside `keeper.replace`. */
+/** The operations a keeper handles, besides `keeper.replace`. */
 export const KEEPER_OPERATIONS = [
   'exec',
   'exec.write',
@@ -20,13 +20,13 @@ export const KEEPER_OPERATIONS = [
 ] as const satisfies readonly OperationName[]
 export type KeeperOperation = (typeof KEEPER_OPERATIONS)[number]
 
-/** Holds the terminals and commands of one user of a machine. */
+/** One user's terminals and commands. */
 export interface Kept {
   execs: Execs
   terminals: Terminals
 }
 
-/** Does what a daemon asks for; the daemon has checked the input, and that it is allowed. */
+/** Runs an operation. The daemon has already validated the input and checked permissions. */
 export async function answer(
   { execs, terminals }: Kept,
   op: string,

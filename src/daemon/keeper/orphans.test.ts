@@ -10,11 +10,11 @@ import { bootId } from '../machine.ts'
 import { KeeperClient } from './client.ts'
 import { addressOf } from './place.ts'
 
-/** Seconds that nobody else on this machine sleeps. */
+/** Sleep durations that no other process on this machine uses. */
 const left1 = String(4_000_000 + process.pid)
 const left2 = String(5_000_000 + process.pid)
 
-/** Heeds nothing that can be left unheeded. What it starts has to be ended where it is a command, and may stay behind a terminal. */
+/** A program that ignores every signal it can. Its children must end for a command, and may survive a terminal. */
 const stubborn = (word: string, starts = 'true'): string[] => [
   'sh',
   '-c',
@@ -22,7 +22,7 @@ const stubborn = (word: string, starts = 'true'): string[] => [
   word,
 ]
 
-test('commands that a killed keeper left are ended, however many keepers are killed while they end them', async () => {
+test('commands left by a killed keeper are terminated, even if further keepers are killed meanwhile', async () => {
   await using keeper = await startKeeper()
   const { client } = keeper
   const command = await client.open('exec', wanted('left', stubborn(left1, `setsid sleep ${left1} & :`)))
@@ -44,13 +44,13 @@ test('commands that a killed keeper left are ended, however many keepers are kil
   await assert.rejects((await client.open('exec', wanted('left', ['true']))).output, { code: 'interrupted' })
 })
 
-/** A program of somebody else's, the leader of a session of its own. */
+/** An unrelated program, the leader of another session. */
 function bystander(): ChildProcess & Disposable {
   const child = spawn('sleep', ['7003'], { detached: true, stdio: 'ignore' })
   return Object.assign(child, { [Symbol.dispose]: () => void child.kill('SIGKILL') })
 }
 
-test('a number that is another program’s by now, since then or since the machine started anew, is left alone', async () => {
+test('a pid reused by another program, during this boot or after a reboot, is left alone', async () => {
   using folder = temporaryDir('keeper-')
   const keeper = join(folder.path, 'keeper')
   mkdirSync(keeper)
@@ -76,7 +76,7 @@ test('a number that is another program’s by now, since then or since the machi
   for (const { exitCode, signalCode } of bystanders) assert.deepEqual([exitCode, signalCode], [null, null])
 })
 
-test('daemons with other surroundings find the same keeper, and it gives commands those of the last one', async () => {
+test('daemons with different environments find the same keeper, and commands get the latest environment', async () => {
   using short = temporaryDir('run-')
   const folder = join(short.path, 'x'.repeat(100), 'keeper')
   mkdirSync(folder, { recursive: true })
@@ -97,7 +97,7 @@ test('daemons with other surroundings find the same keeper, and it gives command
   const second = new KeeperClient({ folder, command: keeperCommand, surroundings: () => next })
   assert.equal((await second.hello()).keeper_id, keeper_id)
   assert.equal(await path(second, 'two'), `${next.PATH} C.UTF-8`)
-  // Who only looks changes nothing.
+  // // `find` alone changes nothing.
   const looks = new KeeperClient({ folder, command: keeperCommand })
   assert.equal((await looks.find())?.keeper_id, keeper_id)
   assert.equal(await path(second, 'three'), `${next.PATH} C.UTF-8`)

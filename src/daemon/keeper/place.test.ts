@@ -8,7 +8,7 @@ import { until } from '#test/until.ts'
 import { KeeperClient } from './client.ts'
 import { socketPath } from './place.ts'
 
-test('daemons that start keepers at the same time get the same one', async () => {
+test('daemons that start keepers at the same time share one', async () => {
   await using keeper = await startKeeper()
   await keeper.kill()
   const clients = Array.from({ length: 5 }, () => keeper.another())
@@ -16,7 +16,7 @@ test('daemons that start keepers at the same time get the same one', async () =>
   assert.equal(new Set(hellos.map(({ keeper_id }) => keeper_id)).size, 1)
 })
 
-test('the socket is the user’s alone, also where the folder’s path is too long for one', async () => {
+test('the socket is private to the user, also when the folder’s path is too long for a socket', async () => {
   const folder = join(mkdtempSync(join(tmpdir(), 'uk-long-')), 'x'.repeat(100), 'keeper')
   mkdirSync(folder, { recursive: true })
   const client = new KeeperClient({ folder, command: keeperCommand })
@@ -32,7 +32,7 @@ test('the socket is the user’s alone, also where the folder’s path is too lo
   rmSync(join(folder, '../..'), { recursive: true, force: true })
 })
 
-test('a keeper leaves when it holds nothing and nobody is connected, not before', async () => {
+test('an idle keeper exits only when it holds nothing and has no connections', async () => {
   await using keeper = await startKeeper()
   const { pid } = await keeper.client.hello()
   const over = join(keeper.folder, 'over')

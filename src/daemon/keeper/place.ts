@@ -1,14 +1,14 @@
-/** The place of a keeper on disk, and the check that there is one at a time. */
+/** A keeper's folder on disk, and the check that only one keeper runs in it. */
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { takeLock } from '../lock.ts'
 
-/** The longest path that a unix socket can have. */
+/** The maximum length of a Unix socket's path. */
 const LONGEST = 107
 
-/** The folder is made for its owner alone. */
+/** Created for its owner only. */
 export function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = lstatSync(folder)
@@ -16,7 +16,7 @@ export function makeFolder(folder: string): void {
   chmodSync(folder, 0o700)
 }
 
-/** The socket's path: in the keeper's folder, or where that is too long, in a short folder that is the user's alone. */
+/** Returns the socket's path: in the keeper's folder or, if that is too long, in a short private folder. */
 export function socketPath(folder: string): string {
   const beside = join(folder, 'keeper.sock')
   if (Buffer.byteLength(beside) <= LONGEST) return beside
@@ -27,10 +27,7 @@ export function socketPath(folder: string): string {
 
 const addressFile = (folder: string): string => join(folder, 'keeper.address')
 
-/**
- * The address at which the keeper that lives there listens. It may have other surroundings than whoever asks, and so
- * another short folder.
- */
+/** Returns the running keeper's address. Its environment may differ from the caller's, and so may its short folder. */
 export function addressOf(folder: string): string {
   try {
     return readFileSync(addressFile(folder), 'utf8')
@@ -39,12 +36,12 @@ export function addressOf(folder: string): string {
   }
 }
 
-/** Says where this keeper listens from now on. */
+/** Records where this keeper listens. */
 export function noteAddress(folder: string, path: string): void {
   const fresh = `${addressFile(folder)}.${process.pid}`
   writeFileSync(fresh, path, { mode: 0o600 })
   renameSync(fresh, addressFile(folder))
 }
 
-/** Takes the folder for this process; false while another keeper lives in it. The same process may take it again. */
+/** Locks the folder for this process. False while another keeper runs in it. The same process may lock it again. */
 export const takePlace = (folder: string): boolean => takeLock(join(folder, 'keeper.lock'), { again: true }) !== null

@@ -1,6 +1,6 @@
 /**
- * The last bytes of something that never stops, each with its offset since the beginning. The buffer grows as it fills, up
- * to `capacity`; then the oldest bytes go.
+ * The last bytes of an endless stream, addressed by their offset. The buffer grows up to `capacity`, then drops the
+ * oldest bytes.
  */
 export class Ring {
   readonly capacity: number
@@ -15,12 +15,12 @@ export class Ring {
     this.#end = at
   }
 
-  /** The offset of the oldest byte that is kept. */
+  /** The offset of the oldest byte kept. */
   get start(): number {
     return this.#start
   }
 
-  /** The number of bytes that there have been. */
+  /** The total number of bytes received. */
   get end(): number {
     return this.#end
   }
@@ -38,7 +38,7 @@ export class Ring {
     this.#start = Math.max(this.#start, this.#end - size)
   }
 
-  /** A copy of at most `most` bytes from `offset` on, which must not lie before `start`; empty at the end. */
+  /** Returns a copy of up to `most` bytes from `offset`, which must not be before `start`. Empty at the end. */
   read(offset: number, most: number): Buffer {
     const length = Math.max(0, Math.min(most, this.#end - offset))
     const size = this.#buffer.length

@@ -12,33 +12,30 @@ import { loadAddon } from './processes/addon.ts'
 import { signalTree } from './processes/tree.ts'
 import { Terminals } from './terminals/terminals.ts'
 
-/**
- * The version of the protocol between keeper and daemon: with 2 also `exec.write`. `keeper.replace` stays as it is in
- * every protocol.
- */
+/** The version of the protocol between keeper and daemon. 2 added `exec.write`. `keeper.replace` never changes. */
 export const KEEPER_PROTOCOL = 2
 
 export interface KeeperHello {
   protocol: number
   keeper_id: string
-  /** The number of times that it was replaced in the same process. */
+  /** How many times the program was replaced in this process. */
   generation: number
   pid: number
 }
 
-/** The first words of a daemon. */
+/** The daemon's hello. */
 export interface DaemonWords {
   protocol: number
-  /** The environment of commands and terminals from now on; absent: as it is. */
+  /** The new environment of commands and terminals. Absent: unchanged. */
   environment?: Record<string, string>
 }
 
-/** How long a keeper stays that holds nothing and to which nobody is connected. */
+/** How long an idle keeper without connections stays. */
 const IDLE_MS = 60_000
 
 /**
- * The program of a keeper: `FOLDER [--addon FILE] [--idle-ms MS]`. With `--idle-ms 0` it stays, as a service does. `--probe SCHEMA`: says by its exit code whether it could
- * take over from a keeper with state of that schema. `--resume`: takes over.
+ * Runs a keeper: `FOLDER [--addon FILE] [--idle-ms MS]`. `--idle-ms 0` never exits, for a service. `--probe SCHEMA`
+ * reports with the exit code whether it can take over state of that schema. `--resume` takes over.
  */
 export async function runKeeper(args: readonly string[]): Promise<void> {
   const option = (name: string): string | undefined => {
@@ -52,7 +49,7 @@ export async function runKeeper(args: readonly string[]): Promise<void> {
   if (folder === undefined) throw new Error('the keeper needs the absolute path of its folder')
   makeFolder(folder)
   if (!takePlace(folder)) return
-  // It holds what others rely on: a fault costs the call in which it happened.
+  // // Other calls depend on this process, so a fault fails only its own call.
   process.on('uncaughtException', (error) => console.error(new Date().toISOString(), error))
   process.on('SIGHUP', () => {})
   const carried = args.includes('--resume') ? resume(folder, addon) : null
@@ -75,7 +72,7 @@ function probe(schema: number, addon: string | undefined): void {
   }
 }
 
-/** Goes on with what another keeper left. What can't be read is lost, as after a crash; the keeper begins anew. */
+/** Resumes the state of another keeper. If it can't be read, it is lost as after a crash. */
 function resume(folder: string, addon: string | undefined): Carried | null {
   try {
     return readState(folder, addon)
@@ -87,7 +84,7 @@ function resume(folder: string, addon: string | undefined): Carried | null {
 
 async function listen(folder: string, take: (socket: Socket) => void): Promise<Server> {
   const path = socketPath(folder)
-  // Nobody listens there, nor where the last one did: the folder is ours.
+  // // No keeper listens on the old or new path, since this process has the lock.
   for (const old of new Set([addressOf(folder), path])) rmSync(old, { force: true })
   const server = createServer(take)
   const before = process.umask(0o177)
@@ -117,10 +114,7 @@ function serve(
   mux.hello(hello)
 }
 
-/**
- * Takes over the environment of the daemon that speaks to it: a service may have been set up anew, a machine have
- * another PATH.
- */
+/** Adopts the connecting daemon's environment, which may have changed since the keeper started. */
 function surround(environment: Record<string, string>): void {
   for (const name of Object.keys(forKeeper(process.env))) delete process.env[name]
   Object.assign(process.env, forKeeper(environment))
@@ -139,7 +133,7 @@ function endWhenIdle({ execs, terminals }: Kept, server: Server, idleMs: number)
   )
 }
 
-/** Hangs up everywhere, as when the machine shuts down. */
+/** Hangs up all terminals and commands, as a shutdown does. */
 async function stop({ execs, terminals }: Kept): Promise<void> {
   for (const { parts, end } of execs.all()) if (end === null) signalTree(parts.trace, 'SIGTERM')
   const open = terminals.list().terminals.filter(({ status }) => status === 'open')

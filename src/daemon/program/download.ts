@@ -8,17 +8,17 @@ import { type Version, folderOf, hashOf, isWhole, readManifest } from './version
 export type Offer = NonNullable<ServerHello['update']>
 
 const LARGEST_MANIFEST = 4_096
-/** Forty times what a release takes. */
+/** Forty times the size of a release. */
 const LARGEST = 64 * 1024 * 1024
 const SILENT_MS = 30_000
 
-/** What came is not what was announced: asked again it would come again. */
+/** The download differs from the offer. Retrying would return the same bytes. */
 export class Refused extends Error {}
 
 /**
- * Brings a release from the server that offers it, by its hashes: nothing comes from another address than that
- * server's own, no redirect is followed, no credential is sent, and no byte stays that is not in the manifest whose hash
- * was announced. Throws `Refused`.
+ * Downloads a release from the server that offers it and verifies every hash. Uses only that server's address,
+ * follows no redirects, sends no credential, and keeps no byte outside the manifest whose hash was announced.
+ * Throws `Refused`.
  */
 export async function downloadRelease(
   origin: string,
@@ -49,9 +49,9 @@ export async function downloadRelease(
     await using file = await open(join(making, 'manifest'), 'wx', 0o600)
     await file.writeFile(manifest)
     await file.sync()
-    // Another daemon of this server may have brought it meanwhile, and be trying it out.
+    // // Another daemon of this server may have downloaded it meanwhile and be trying it.
     if (await isWhole(version)) return version
-    // One that lies there and is not whole was broken by somebody else.
+    // // An incomplete version folder here was damaged by something else.
     await rm(folderOf(version), { recursive: true, force: true })
     await rename(making, folderOf(version))
     await using folder = await open(versions, 'r')
@@ -69,7 +69,7 @@ async function readAll(origin: string, sha256: string, most: number, signal: Abo
   return text
 }
 
-/** Throws behind the last byte where they are not those of the hash: who keeps them must hear it out. */
+/** Throws after the last byte if the hash doesn't match, so consumers must read to the end. */
 async function* receive(origin: string, sha256: string, most: number, signal: AbortSignal): AsyncGenerator<Buffer> {
   const url = new URL(`/install/files/${sha256}`, origin)
   const response = await ask(url, signal)

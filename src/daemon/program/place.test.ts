@@ -29,24 +29,24 @@ const refused = (promise: Promise<void>): Promise<void> =>
     message: /was installed from https:\/\/a\.example\.com/,
   })
 
-test('daemons of one server share a program; a daemon of another server does not run it until the others are unpaired', async () => {
+test("daemons of one server share a program, and a daemon of another server can't use it until they are unpaired", async () => {
   using all = room()
   const [one, two, other] = ['one', 'two', 'other'].map(all.daemon)
   await claimPlace(all.place, one!, A)
   await claimPlace(all.place, two!, A)
   await refused(claimPlace(all.place, other!, B))
   await refused(checkPlace(all.place, other!, B))
-  // What was refused has noted nothing.
+  // // A rejected claim leaves no record.
   await claimPlace(all.place, one!, A)
   rmSync(join(one!, 'computer.json'))
   await refused(claimPlace(all.place, other!, B))
   rmSync(two!, { recursive: true })
   await claimPlace(all.place, other!, B)
-  // One that is paired anew goes with its server where it is alone.
+  // // A daemon alone in its place can move to another server.
   await claimPlace(all.place, other!, A)
 })
 
-test('of daemons that come at once with two servers, those of one get the place', async () => {
+test('when daemons of two servers start at once, those of one server get the place', async () => {
   for (let round = 0; round < 10; round++) {
     using all = room()
     const came = await Promise.allSettled(

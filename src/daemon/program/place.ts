@@ -1,6 +1,6 @@
 /**
- * Whose program lies in a place (`$XDG_DATA_HOME/ukiyo`): its server exchanges it, and all daemons that are started from there
- * run what came. So they all belong to one server: what another one sends would run with the credential of this one.
+ * Tracks which daemons run from a shared program folder (`$XDG_DATA_HOME/ukiyo`). Their server updates it, so all
+ * of them must belong to one server: an update from another would run with this one's credential.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -10,16 +10,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { takeLock } from '../lock.ts'
 import { DaemonFault } from '../state.ts'
 
-/** A daemon that is started from the place, as `daemons/<hash of its folder>` names it: two lines, which `/install` reads as well. */
+/** A daemon started from the place, stored as two lines in `daemons/<hash of its folder>`. `/install` reads it too. */
 interface Claim {
   server: string
-  /** Of its state. */
+  /** The folder of its state. */
   folder: string
 }
 
 const LOCK_MS = 10
 
-/** Refuses where another daemon of the place, that is still paired, belongs to another server. */
+/** Throws if another paired daemon of the place belongs to another server. */
 export async function checkPlace(place: string, folder: string, server: string): Promise<void> {
   const own = resolve(folder)
   const other = (await claimsOf(place)).find((one) => one.server !== server && one.folder !== own)
@@ -31,7 +31,7 @@ export async function checkPlace(place: string, folder: string, server: string):
     )
 }
 
-/** The same, and notes that the daemon of this folder is started from there, for this server. */
+/** Like `checkPlace`, and records that this daemon runs from the place. */
 export async function claimPlace(place: string, folder: string, server: string): Promise<void> {
   const claims = join(place, 'daemons')
   await mkdir(claims, { recursive: true, mode: 0o700 })
@@ -43,7 +43,7 @@ export async function claimPlace(place: string, folder: string, server: string):
   await rename(`${file}.next`, file)
 }
 
-/** Of daemons that came at once each sees what the one before has noted. */
+/** Serializes claims, so each daemon sees the earlier ones. */
 async function turn(file: string): Promise<Disposable> {
   for (;;) {
     const lock = takeLock(file)
@@ -52,7 +52,7 @@ async function turn(file: string): Promise<Disposable> {
   }
 }
 
-/** One whose machine is not paired any more has gone. */
+/** Skips daemons whose machine is no longer paired. */
 async function claimsOf(place: string): Promise<Claim[]> {
   const claims = join(place, 'daemons')
   const names = (await readdir(claims).catch(() => [])).filter((name) => !name.endsWith('.next'))

@@ -5,9 +5,9 @@ import { FLAGS, PROGRAM } from './own.ts'
 import { type Version, folderOf } from './versions.ts'
 
 const CHECK_MS = 30_000
-/** The exit code of `uk` for a server that does not answer. */
+/** `uk` exits with this code if the server can't be reached. */
 const UNREACHABLE = 7
-/** How long it may take to be linked, and how long it must stand then. */
+/** How long linking may take, and how long the link must then stay up. */
 const LINKED_MS = 30_000
 const STANDS_MS = 10_000
 const ENDS_MS = 10_000
@@ -20,8 +20,8 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Asks a version whether it could run here: on this Node, with its addon, the state of this machine, its keeper, and the
- * server. The one that runs goes on meanwhile. Answers what is wrong, or null; throws where only the server was not reached.
+ * Checks whether a version can run here: this Node, its addon, this machine's state, its keeper and the server. The
+ * current version keeps running. Returns the problem or null. Throws if only the server was unreachable.
  */
 export async function checkVersion(version: Version, signal: AbortSignal): Promise<string | null> {
   const args = [...programOf(version), 'check']
@@ -38,8 +38,8 @@ export async function checkVersion(version: Version, signal: AbortSignal): Promi
 }
 
 /**
- * Runs a version in this one's place, for as long as it takes to see that it links and stands. It is ended again either
- * way. Answers what is wrong, or null.
+ * Runs a version in place of this one until it has linked and stayed up, then stops it. Returns the problem or
+ * null.
  */
 export async function tryOut(version: Version, words: readonly string[], signal: AbortSignal): Promise<string | null> {
   const args = [...programOf(version), 'run', '--trial', ...words]

@@ -12,7 +12,7 @@ import { until } from '#test/until.ts'
 import { mayUpdate } from './updates.ts'
 import { type Version, hashOf, readManifest } from './versions.ts'
 
-/** A server that is somebody else's, or was taken over: it links every machine, and offers what it likes. */
+/** A compromised server: accepts every machine and offers anything. */
 const me = { id: '01KAJ8R3T2M6QK5W9V0XBZC4DE', credential: `ukm_${'A'.repeat(43)}` }
 const answers = new Map<string, string | ((response: ServerResponse) => void)>()
 const asked: string[] = []
@@ -42,7 +42,7 @@ after(() => {
 const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
 const at = (sha256: string): string => `/install/files/${sha256}`
 
-/** A daemon that was installed, and is offered this. */
+/** Starts an installed daemon and offers it this update. */
 async function offered(home: Home, offer: object, allows: ['exec'] | ['fs_read'] = ['exec']): Promise<RunningDaemon> {
   update = offer
   const own: Version = { place: join(home.folder, 'place'), release: 'b'.repeat(64) }
@@ -55,7 +55,7 @@ const says = (daemon: RunningDaemon, what: RegExp): Promise<unknown> =>
     (said) => what.test(said),
   )
 
-test('whatever a server offers, only files of a release that fits its hash are ever written', async () => {
+test('only release files that match their hash are written, whatever a server offers', async () => {
   const program = 'process.exit(0)'
   const row = (name: string): string => `${hashOf(program)}  ${name}\n`
   answers.set(at(hashOf(program)), program)
@@ -88,7 +88,7 @@ test('whatever a server offers, only files of a release that fits its hash are e
   }
 })
 
-test('a file without an end is left, and a daemon that stops meanwhile stops', async () => {
+test('an endless download is abandoned, and a daemon that stops meanwhile stops', async () => {
   const hash = 'c'.repeat(64)
   const manifest = `${hash}  uk.mjs\n${hash}  pty.node\n`
   answers.set(at(hashOf(manifest)), manifest)
@@ -117,7 +117,7 @@ test('a file without an end is left, and a daemon that stops meanwhile stops', a
   assert.deepEqual(readdirSync(join(another.folder, 'place/versions')), [])
 })
 
-test('a server that may not run commands exchanges nothing, whatever it offers', async () => {
+test("a server without permission to run commands can't update the daemon", async () => {
   asked.length = 0
   await using home = daemonHome()
   await using daemon = await offered(home, { version: '9', sha256: 'd'.repeat(64), size: 10 }, ['fs_read'])
@@ -125,7 +125,7 @@ test('a server that may not run commands exchanges nothing, whatever it offers',
   assert.deepEqual([asked, existsSync(join(home.folder, 'place/failed.json'))], [[], false])
 })
 
-test('updates are on where commands or terminals are allowed, and otherwise as the owner says', () => {
+test('updates are on where commands or terminals are allowed, and otherwise as the owner chose', () => {
   assert.deepEqual(
     [
       mayUpdate({ updates: null, allows: ['exec'] }),

@@ -9,24 +9,23 @@ const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 3_600_000
 
 /**
- * Whether the server may exchange this program. An update is code of the server's: where it may run commands or open
- * terminals it can run any code as this user already, and gets nothing that it had not. Elsewhere the machine's owner must
- * have said so (`--update`).
+ * Whether the server may update this program. A server that may run commands or open terminals can already run any
+ * code as this user, so an update gives it nothing more. Otherwise the owner must have allowed it (`--update`).
  */
 export const mayUpdate = ({ updates, allows }: Pick<DaemonState, 'updates' | 'allows'>): boolean =>
   updates ?? (allows.includes('exec') || allows.includes('terminal'))
 
-/** Disposing ends what is being brought, and removes what came of it. */
+/** Disposing cancels the download and removes its files. */
 export interface Updates extends AsyncDisposable {
-  /** What HELLO says of this program. */
+  /** The fields of HELLO about this program. */
   hello(): Pick<DaemonHello, 'release' | 'failed_update'>
-  /** The server has said which version it would rather speak with. */
+  /** The version the server offered in HELLO. */
   offered(offer: ServerHello['update']): void
-  /** Resolves with a version that lies there whole and has said of itself that it could run here. */
+  /** Resolves with a complete version that has checked that it can run here. */
   ready: Promise<Version>
 }
 
-/** Follows what a server offers to the version that runs. */
+/** Downloads and checks the versions a server offers. */
 export async function followUpdates(own: Version, url: string, say: (line: string) => void): Promise<Updates> {
   const leaving = new AbortController()
   const { signal } = leaving

@@ -1,6 +1,6 @@
 /**
- * The versions of this program on a machine, in one folder of its owner's: `versions/<release>/` with its files,
- * `current`, a link to the one that is started, and `node`.
+ * Installed versions of this program, in one folder of its owner: `versions/<release>/`, `current` (a symlink to
+ * the active one) and `node`.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -9,14 +9,14 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A release in its folder. Its name is the SHA-256 of its manifest. */
+/** A release is named by the SHA-256 of its manifest. */
 export interface Version {
   place: string
   release: string
 }
 
 const RELEASE = /^[0-9a-f]{64}$/
-/** All that a release may consist of: nothing else is ever written. */
+/** The only files a release may contain. */
 const NAMES = ['uk.mjs', 'pty.node', 'spawn-helper'] as const
 const NEEDED = ['uk.mjs', 'pty.node'] as const
 
@@ -33,7 +33,7 @@ export function versionAt(folder: string): Version | null {
 
 export const folderOf = ({ place, release }: Version): string => join(place, 'versions', release)
 
-/** A manifest has the form of `sha256sum`: a hash, two blanks, a name. Null: it is none. */
+/** Parses a manifest in the format of `sha256sum`: hash, two spaces, name. Null if invalid. */
 export function readManifest(text: string): ManifestRow[] | null {
   const rows = text
     .split('\n')
@@ -57,7 +57,7 @@ async function hashOfFile(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Whether it lies there whole: every byte of it is what its name says. */
+/** Whether every file is present and matches its hash. */
 export async function isWhole(version: Version): Promise<boolean> {
   const folder = folderOf(version)
   try {
@@ -71,7 +71,7 @@ export async function isWhole(version: Version): Promise<boolean> {
   }
 }
 
-/** The link is exchanged at once: a start finds the old one or the new one. */
+/** Replaces the symlink atomically. */
 export async function makeCurrent({ place, release }: Version): Promise<void> {
   const fresh = join(place, `current.${process.pid}`)
   await rm(fresh, { force: true })
@@ -81,11 +81,11 @@ export async function makeCurrent({ place, release }: Version): Promise<void> {
   await folder.sync()
 }
 
-/** A keeper may run from a version before the last one, and on macOS starts terminals by its helper. */
+/** A keeper may run from an older version, and on macOS starts terminals with that version's helper. */
 const KEPT = 5
 const ABANDONED_MS = 3_600_000
 
-/** Removes all but the newest few and this one, and what a crash left unfinished. */
+/** Removes all but this and the newest few versions, and unfinished downloads. */
 export async function forgetOthers({ place, release }: Version): Promise<void> {
   const versions = join(place, 'versions')
   const found = await Promise.all(
@@ -102,7 +102,7 @@ export type Failed = z.infer<typeof Failed>
 
 const failedFile = (place: string): string => join(place, 'failed.json')
 
-/** The release that was tried last and did not stand; null: none lately. */
+/** The release that failed most recently. Null if none failed within a day. */
 export async function readFailed(place: string): Promise<Failed | null> {
   const text = await readFile(failedFile(place), 'utf8').catch(() => 'null')
   try {
@@ -113,7 +113,7 @@ export async function readFailed(place: string): Promise<Failed | null> {
   }
 }
 
-/** After so long it is tried once more: it may have been the machine's fault. */
+/** A failed release is retried after a day, since the machine may have been at fault. */
 const FORGOTTEN_MS = 86_400_000
 
 export const noteFailed = (place: string, sha256: string, why: string): Promise<void> =>

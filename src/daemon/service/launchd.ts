@@ -1,4 +1,4 @@
-/** An agent of launchd (launchd.plist(5)). Written after its documentation: no Mac has run it yet. */
+/** A launchd agent (launchd.plist(5)). Not tested on a Mac. */
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { type ServiceManager, type ServiceParts, must, tell } from './service.ts
 const labelled = (name: string): string => (name === '' ? 'ukiyo.computer' : `ukiyo.computer.${name}`)
 const AGENT = /^ukiyo\.computer(?:\.([a-z0-9-]+))?\.plist$/
 
-/** The keeper is a session of its own that launchd does not end with the agent: it needs none. */
+/** The keeper needs no agent: it runs in a separate session that launchd doesn't stop. */
 export const agentOf = (
   { daemon, environment }: ServiceParts,
   label: string = labelled(''),
@@ -40,7 +40,7 @@ const entry = (name: string, value: string): string => `<key>${escaped(name)}</k
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-/** `state`: the folder of the daemon that it is an agent for. */
+/** `state`: the daemon's state folder. */
 export function launchd(state: string): ServiceManager {
   const folder = join(homedir(), 'Library/LaunchAgents')
   const fileOf = (label: string): string => join(folder, `${label}.plist`)
@@ -58,7 +58,6 @@ export function launchd(state: string): ServiceManager {
         }),
     )
   }
-  /** Null: there is none. */
   async function own(): Promise<string | null> {
     const found = (await installed()).find((one) => one.folder === state)
     return found ? labelled(found.name) : null
@@ -71,7 +70,7 @@ export function launchd(state: string): ServiceManager {
       await mkdir(folder, { recursive: true })
       const label = labelled(nameFor(state, computer, await installed()))
       await writeFile(fileOf(label), agentOf(parts, label))
-      // Where it is there already; else there is nothing to take away.
+      // // `bootout` fails if the agent isn't loaded, which is fine.
       await tell('launchctl', 'bootout', `${domain}/${label}`)
       await must('launchctl', 'bootstrap', domain, fileOf(label))
       return [`Installed the launchd agent ${label}. It starts when you log in.`]

@@ -1,14 +1,14 @@
-/** The services of one user's daemons: each daemon, known by the folder of its state, has names of its own. Pure. */
+/** Names the services of one user's daemons. Each daemon is identified by its state folder. Pure. */
 
-/** A service that is installed, as its files say. `folder` null: they do not say whose it is. */
+/** An installed service. `folder` is null if its files don't say which daemon it belongs to. */
 export interface Installed {
   name: string
   folder: string | null
 }
 
 /**
- * The name of the service of the daemon at `folder`: the one that it has, else one after its computer that nobody has. Services
- * from before they had names of their own are `''`.
+ * Returns the service name of the daemon at `folder`: its existing one, or an unused one based on its computer's
+ * name. Services from before daemons had names are `''`.
  */
 export function nameFor(folder: string, computer: string, installed: readonly Installed[]): string {
   const own = installed.find((one) => one.folder === folder)

@@ -23,7 +23,7 @@ const parts = {
   keeper: ['/bin/node', 'keeper', '/home/a "b"\\c/keeper'],
   environment: { PATH: '/bin:/opt/100%/bin', WORDS: 'two "words" $HOME' },
 }
-/** The words of a command line in a unit. */
+/** Returns the arguments of a unit's command line. */
 const wordsOf = (unit: string): string[] =>
   [.../^ExecStart=(.*)$/m.exec(unit)![1]!.matchAll(/"((?:\\.|[^"\\])*)"/g)].map(([, word]) =>
     word!.replaceAll(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'),
@@ -31,9 +31,9 @@ const wordsOf = (unit: string): string[] =>
 
 const analyze = existsSync('/usr/bin/systemd-analyze')
 
-test('the units are right for systemd, and say every word as it is', needs(analyze, 'systemd-analyze'), () => {
+test('the units are valid for systemd and quote every argument', needs(analyze, 'systemd-analyze'), () => {
   using folder = temporaryDir('units-')
-  // It looks whether the programs are there.
+  // // systemd-analyze checks that the programs exist.
   const program = join(folder.path, 'a b 100%')
   writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
   const units = unitsOf({ ...parts, daemon: [program, ...parts.daemon], keeper: [program, ...parts.keeper] })
@@ -50,7 +50,7 @@ test('the units are right for systemd, and say every word as it is', needs(analy
   assert.throws(() => unitsOf({ ...parts, keeper: ['/home/o"brien/node'] }), /can't start a program with quotes/)
 })
 
-test('each daemon has a service named after its computer, and one from before keeps its name', async () => {
+test('each daemon’s service is named after its computer, and older services keep their name', async () => {
   const installed: Installed[] = [
     { name: '', folder: '/home/ada/.config/ukiyo' },
     { name: 'laptop', folder: null },
@@ -61,7 +61,7 @@ test('each daemon has a service named after its computer, and one from before ke
   assert.equal(nameFor('/home/ada/third', 'Laptop', installed), 'laptop-3')
   assert.equal(nameFor('/home/ada/third', 'Adas großer Rechner #1', []), 'adas-gro-er-rechner-1')
   assert.equal(nameFor('/home/ada/third', '計算機', []), 'machine')
-  // As the files say it.
+  // // Read from the files.
   using home = temporaryDir('units-')
   const units = join(home.path, 'systemd/user')
   mkdirSync(units, { recursive: true })
@@ -74,13 +74,13 @@ test('each daemon has a service named after its computer, and one from before ke
   assert.equal(readdirSync(units).length, 2)
 })
 
-test('the agent of launchd holds every word, whatever is in it', () => {
+test('the launchd agent preserves every argument, whatever it contains', () => {
   const agent = agentOf({ ...parts, daemon: ['/a & b/<node>', 'run'] })
   assert.match(agent, /<string>\/a &amp; b\/&lt;node&gt;<\/string>\n {4}<string>run<\/string>/)
   assert.match(agent, /<key>KeepAlive<\/key><true\/>/)
 })
 
-/** A `systemctl` that notes what it is told, and begins the unit that it is told to begin, away from whoever told it. */
+/** A `systemctl` that logs its arguments and starts units detached from its caller. */
 function fakeSystemd(box: Machine, folder: string): () => string[] {
   const log = join(folder, 'told')
   const units = join(box.home, '.config/systemd/user')
@@ -105,7 +105,7 @@ if (words.includes('start')) {
   return () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [])
 }
 
-test('as a service the keeper is none of the daemon’s: what kills the daemon with all its processes ends no shell', async () => {
+test('killing the daemon’s service with all its processes stops no shell, because the keeper has a separate service', async () => {
   using tools = temporaryDir('systemd-')
   await using box = machine(`${tools.path}:${WITH_NODE}`)
   const told = fakeSystemd(box, tools.path)
@@ -129,7 +129,7 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
   const unit = readFileSync(join(units, daemonUnit), 'utf8')
   const [file, ...words] = wordsOf(unit)
   const daemons: ChildProcess[] = []
-  /** As systemd does: the line of the unit, with the unit's surroundings and nothing else but what it gives. */
+  /** Starts the unit's command as systemd does, with only the environment the unit defines. */
   const begin = async (): Promise<ChildProcess> => {
     const surroundings = [...unit.matchAll(/^Environment="(\w+)=(.*)"$/gm)].map(([, name, value]) => [name, value])
     const env = { HOME: box.home, ...Object.fromEntries(surroundings) }
@@ -168,7 +168,8 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
 
   const status = JSON.parse((await box.uk('computer', 'status', '--json')).said)
   assert.deepEqual([status.service, status.daemon_pid, status.keeper_pid], ['active', box.pid(), keeper.pid])
-  // Given again, it changes what is allowed; what is there already ends first, so that the service finds its place free.
+  // // Running it again changes the permissions. The running daemon stops first, so the service finds its place
+  // free.
   const again = await box.uk('computer', 'install', '--allow', 'exec')
   assert.equal(again.code, 0, again.said)
   assert.equal(box.pid(), null)
@@ -187,7 +188,7 @@ test('as a service the keeper is none of the daemon’s: what kills the daemon w
   assert.deepEqual([twice.code, /isn't installed as a service/.test(twice.said)], [3, true])
 })
 
-test('where no systemd answers, that is said, and nothing is written', async () => {
+test('without systemd, the command reports that and writes nothing', async () => {
   using tools = temporaryDir('none-')
   writeFileSync(join(tools.path, 'systemctl'), '#!/bin/sh\necho "Failed to connect to bus" >&2\nexit 1\n', {
     mode: 0o755,
@@ -199,7 +200,7 @@ test('where no systemd answers, that is said, and nothing is written', async () 
   assert.equal(code, 1)
   assert.match(said, /systemd isn't available for this user: Failed to connect to bus\.[^]*uk computer run --detach/)
   assert.equal(existsSync(join(box.home, '.config/systemd')), false)
-  // And the daemon that runs was left alone.
+  // // The running daemon was left alone.
   assert.notEqual(box.pid(), null)
 })
 

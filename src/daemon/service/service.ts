@@ -1,27 +1,26 @@
-/** The daemon as a service of its user: begun at log-in, begun again when it ends. */
+/** Runs the daemon as a service of its user, started at log-in and restarted when it exits. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { DaemonFault } from '../state.ts'
 
-/** What a service runs. */
 export interface ServiceParts {
   server: string
-  /** The program and its words; the keeper's with the folder that it keeps. */
+  /** The command line of each program. The keeper's includes its state folder. */
   daemon: readonly string[]
   keeper: readonly string[]
-  /** Beside what the system gives its services. */
+  /** Added to what the system sets. */
   environment: Readonly<Record<string, string>>
 }
 
 export interface ServiceManager {
   name: 'systemd' | 'launchd'
-  /** Throws `DaemonFault` where the system's own program does not answer. */
+  /** Throws `DaemonFault` if the service manager doesn't respond. */
   check(): Promise<void>
-  /** `computer`: what the service is named after, where there is none yet. Answers what people should know. */
+  /** `computer`: names a new service. Returns messages to print. */
   install(computer: string, parts: ServiceParts): Promise<string[]>
-  /** False: there was none. */
+  /** False if none was installed. */
   uninstall(): Promise<boolean>
-  /** `state` in the system's own word, such as `active`; null: it is not installed. */
+  /** `state` is the system's own word, such as `active`. Null if not installed. */
   status(): Promise<{ name: string; state: string } | null>
 }
 
@@ -30,7 +29,6 @@ export interface Told {
   said: string
 }
 
-/** Runs a program of the system's. */
 export async function tell(program: string, ...args: string[]): Promise<Told> {
   try {
     const { stdout } = await promisify(execFile)(program, args, { timeout: 30_000 })
@@ -41,7 +39,7 @@ export async function tell(program: string, ...args: string[]): Promise<Told> {
   }
 }
 
-/** The same, where nothing else would do. */
+/** Like `tell`, but throws if the program fails. */
 export async function must(program: string, ...args: string[]): Promise<void> {
   const { ok, said } = await tell(program, ...args)
   if (!ok) throw new DaemonFault('failure', `\`${[program, ...args].join(' ')}\` failed: ${said}`, WITHOUT)

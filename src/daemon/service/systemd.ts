@@ -15,15 +15,14 @@ const unitsNamed = (name: string): Units => {
   return { daemon: `ukiyo-computer${ending}.service`, keeper: `ukiyo-keeper${ending}.service` }
 }
 
-/** A unit of a daemon's, or of its keeper's. */
 const UNIT = /^ukiyo-(?:computer|keeper)(?:-([a-z0-9-]+))?\.service$/
 
-/** The keeper's unit is begun by this program where there is none, so that it is never a child of the daemon's. */
+/** Starts the keeper's unit, so the keeper is never a child of the daemon. */
 export const startKeeperUnit = (unit: string): string[] => ['systemctl', '--user', 'start', '--no-block', unit]
 
 /**
- * The units of a user (systemd.service(5)). The keeper has one of its own: whatever ends the daemon's, with all processes in
- * its control group, ends no terminal and no command. What its server knows no more (exit code 4) is not begun again.
+ * The units of a user (systemd.service(5)). The keeper has a separate unit: stopping the daemon's control group
+ * stops no terminal or command. Exit code 4 (computer deleted) prevents a restart.
  */
 export const unitsOf = (
   { server, daemon, keeper, environment }: ServiceParts,
@@ -75,7 +74,7 @@ function line(words: readonly string[]): string {
   return words.map((word) => quoted(word, true)).join(' ')
 }
 
-/** As systemd.syntax(7) has it: `%` begins a specifier, and in a command line `$` a variable. */
+/** systemd.syntax(7): `%` starts a specifier and, in a command line, `$` a variable. */
 function quoted(word: string, command: boolean): string {
   if (/\p{Cc}/u.test(word))
     throw new DaemonFault(
@@ -86,7 +85,7 @@ function quoted(word: string, command: boolean): string {
   return `"${command ? escaped.replaceAll('$', '$$$$') : escaped}"`
 }
 
-/** `state`: the folder of the daemon that it is a service for. */
+/** `state`: the daemon's state folder. */
 export function systemd(env: Readonly<Record<string, string | undefined>>, state: string): ServiceManager {
   const folder = join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'systemd/user')
   const ours = `Environment=${quoted(`UK_CONFIG_DIR=${state}`, false)}\n`
@@ -102,7 +101,6 @@ export function systemd(env: Readonly<Record<string, string | undefined>>, state
         }),
     )
   }
-  /** Null: there are none. */
   async function own(): Promise<Units | null> {
     const found = (await installed()).find((one) => one.folder === state)
     return found ? unitsNamed(found.name) : null

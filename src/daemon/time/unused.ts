@@ -1,6 +1,6 @@
 /**
- * How long things on disk have been left as they are, by a clock that nobody sets: a time of day that jumps ahead takes away
- * nothing that is in use, and one that is set back keeps nothing for ever.
+ * Measures how long files have been unused, with a clock nobody sets: a jump of the wall clock neither deletes
+ * files in use nor keeps others forever.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { bootId } from '../machine.ts'
 import { uptimeMs } from './uptime.ts'
 
-/** The machine's own clock: it begins anew with each start of the machine. */
+/** The machine's clock; restarts at each boot. */
 export interface Clock {
   boot: string | null
   ms: number
@@ -18,14 +18,14 @@ export const machineClock = (): Clock => ({ boot: bootId(), ms: uptimeMs() })
 
 const Kept = z.object({
   boot: z.string().nullable(),
-  /** When it was looked at last. */
+  /** The time of the last measurement. */
   ms: z.number(),
   things: z.record(z.string(), z.object({ words: z.string(), ms: z.number() })),
 })
 
 /**
- * Notes what is there now: each thing with words that change when it is used. Answers how many milliseconds each has been
- * left as it is. What passed while the machine was off is not counted. `file` is where that is kept from one look to the next.
+ * Records the current items, each with a fingerprint that changes on use. Returns for how many milliseconds each
+ * has been unchanged, not counting time the machine was off. `file` stores the state between calls.
  */
 export async function leftFor(
   file: string,
@@ -47,7 +47,7 @@ export async function leftFor(
   return left
 }
 
-/** What cannot be read begins anew: everything stays longer by that. */
+/** An unreadable file restarts the measurement, so items are kept longer. */
 async function read(file: string): Promise<z.infer<typeof Kept> | null> {
   try {
     return Kept.parse(JSON.parse(await readFile(file, 'utf8')))

@@ -28,7 +28,7 @@ const sh = (script: string): string[] => ['sh', '-c', script]
 /** Another program in its place, which must not take the time of day for a measure either. */
 const replaced = (): Promise<unknown> => keeper.client.replace()
 
-test('a time-out neither comes early nor fails to come when the time of day jumps', async () => {
+test('timeouts are exact when the wall clock jumps', async () => {
   const go = join(folder, 'go')
   const long = keeper.client.open(
     'exec',
@@ -51,7 +51,7 @@ test('a time-out neither comes early nor fails to come when the time of day jump
   assert.ok(end.duration_ms >= 0 && end.duration_ms < 60_000, String(end.duration_ms))
 })
 
-test('what nobody got yet is kept, and what has ended can be read, though the calendar says that days went by', async () => {
+test('unread output is kept and ended commands stay readable after the wall clock jumps by days', async () => {
   set(0)
   const caller = keeper.another()
   const left = await caller.open('exec', wanted('left', sh('echo kept; exit 3')))
@@ -75,7 +75,7 @@ test('what nobody got yet is kept, and what has ended can be read, though the ca
   assert.deepEqual([stdout, end.exit_code], ['kept\n', 3])
 })
 
-test('nothing runs twice, however far the calendar was set forward before its keeper was killed', async () => {
+test('nothing runs twice, however far the clock was set forward before the keeper was killed', async () => {
   set(0)
   const file = join(folder, 'count')
   const input = wanted('once', sh(`echo ran >> ${file}; exit 5`))

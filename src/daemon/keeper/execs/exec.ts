@@ -16,17 +16,17 @@ import { Stdin } from './stdin.ts'
 
 export type ExecEnd = OutputOf<'exec'>
 
-/** The parts of a command that another keeper needs to go on with it. */
+/** The state another keeper needs to take over a command. */
 export interface ExecParts {
   key: string
   child: Child
   trace: Trace
-  /** ms since the epoch: to be shown. */
+  /** Wall-clock ms since the epoch, for display. */
   started_at: number
-  /** The time of the start by `uptimeMs`, as is the deadline. */
+  /** The start by `uptimeMs`, like the deadline. */
   began: number
   deadline: number | null
-  /** The time after which the command is ended if nobody follows it; null: it goes on. */
+  /** How long the command may run without a reader. Null: forever. */
   alone_ms: number | null
   timed_out: boolean
   stdin: Stdin | null
@@ -34,31 +34,30 @@ export interface ExecParts {
   stderr: Output
 }
 
-/** How long outputs may take to end once the command has ended and nothing of it seems to live. */
+/** How long outputs may stay open after the command has ended and no process of it seems alive. */
 const AT_ONCE_MS = 25
-/** How long outputs may take once all is killed; who has them open then is nobody's child. */
+/** How long outputs may stay open after all processes were killed; then another program holds them. */
 const AFTERWARDS_MS = 1_000
 
-/** A command that runs, or has ended. */
 export class Exec {
   readonly parts: ExecParts
   readonly ended: Promise<ExecEnd>
-  /** The end of the command, once it has ended. */
+  /** Null while the command runs. */
   end: ExecEnd | null
-  /** Whether somebody got all of the output, and the end. */
+  /** Whether a caller received all output and the end. */
   delivered = false
   #timer: NodeJS.Timeout | null = null
   #stream: Stream | null = null
   #alone: NodeJS.Timeout | null = null
 
-  /** `end`: it has ended already, in another keeper. */
+  /** `end`: the command already ended under another keeper. */
   constructor(parts: ExecParts, sweep: Sweep, end: ExecEnd | null = null) {
     this.parts = parts
     this.end = end
     this.ended = end ? Promise.resolve(end) : this.#run(sweep)
   }
 
-  /** Gives a caller all that it does not have, until the end; one that called before is sent away. */
+  /** Sends a caller everything it doesn't have yet, until the end. Disconnects the previous caller. */
   async attach(stream: Stream, from: { stdout: number; stderr: number }, signal: AbortSignal): Promise<ExecEnd> {
     const { child, stdin, stdout, stderr } = this.parts
     this.#stream?.lose('the command is followed by a newer request')
@@ -66,7 +65,7 @@ export class Exec {
     if (this.#alone) clearTimeout(this.#alone)
     if (signal.aborted) this.#leftAlone()
     stream.event({ type: 'started', pid: child.pid, stdin: stdin?.arrived ?? 0 })
-    // A link that breaks, and a caller that leaves, end this call, not the command.
+    // // A lost link or caller ends this call, not the command.
     if (stdin && !stdin.finished) stdin.take(stream).catch(() => {})
     signal.addEventListener('abort', () => {
       if (this.#stream === stream) this.#leftAlone()
@@ -78,7 +77,7 @@ export class Exec {
     return this.ended
   }
 
-  /** The same for one more, who paces nothing and may come and go. */
+  /** Like `attach`, for an additional reader that exerts no backpressure. */
   async join(stream: Stream, from: { stdout: number; stderr: number }): Promise<ExecEnd> {
     const { child, stdout, stderr } = this.parts
     stream.event({ type: 'started', pid: child.pid })
@@ -89,7 +88,7 @@ export class Exec {
     return this.ended
   }
 
-  /** Called when the one who followed the command has left, or died. */
+  /** Called when the attached caller disconnects. */
   #leftAlone(): void {
     this.#stream = null
     if (this.#alone) clearTimeout(this.#alone)
@@ -97,13 +96,13 @@ export class Exec {
     if (alone_ms !== null && this.end === null) this.#alone = setTimeout(() => this.kill(null), alone_ms)
   }
 
-  /** SIGTERM and after 2 s SIGKILL, or only the signal named. */
+  /** Sends the signal, or without one SIGTERM and SIGKILL after 2 s. */
   kill(signal: NodeJS.Signals | null): void {
     if (signal === null) void endTree(this.parts.trace)
     else signalTree(this.parts.trace, signal)
   }
 
-  /** Stops the timers and the outputs: another keeper goes on with the command. */
+  /** Stops timers and outputs so another keeper can take over. */
   stop(): void {
     for (const timer of [this.#timer, this.#alone]) if (timer) clearTimeout(timer)
     this.parts.stdout.stop()
@@ -114,7 +113,7 @@ export class Exec {
     const { parts } = this
     const { child, trace, stdout, stderr, deadline } = parts
     if (deadline !== null) this.#timer = setTimeout(() => this.#timeOut(), Math.max(0, deadline - uptimeMs()))
-    // Until somebody follows it.
+    // // Until a caller attaches.
     this.#leftAlone()
     const ending = await child.ended
     const ended = uptimeMs()
@@ -137,7 +136,7 @@ export class Exec {
     void endTree(this.parts.trace)
   }
 
-  /** Reads the rest of its outputs, and ends what it left behind. */
+  /** Reads the remaining output and stops leftover processes. */
   async #drain(sweep: Sweep): Promise<void> {
     const { trace, stdout, stderr } = this.parts
     stdout.unlimited()
@@ -152,11 +151,11 @@ export class Exec {
   }
 }
 
-/** An end by a time-out has no code, whatever the program made of the signal. */
+/** A timed-out command has no exit code, however the program handled the signal. */
 const outcome = ({ exit_code, signal }: Ending, timedOut: boolean): Ending =>
   timedOut ? { exit_code: null, signal: signal ?? 'SIGTERM' } : { exit_code, signal }
 
-/** Starts a command. One that can't be run ends as in a shell: 127 or 126, and why on stderr. */
+/** Starts a command. A program that can't run ends as in a shell: 127 or 126, with the reason on stderr. */
 export async function startExec(
   { key, mark, launch, timeout_ms, stdin, alone_ms }: ExecStart,
   pipes: Pipes,

@@ -23,7 +23,7 @@ after(() => keeper[Symbol.asyncDispose]())
 
 const sh = (script: string): string[] => ['sh', '-c', script]
 
-test('a command has its arguments, folder and environment, and answers its code and both outputs', async () => {
+test('a command receives its arguments, folder and environment and returns its exit code and both outputs', async () => {
   const script = 'pwd; echo "$WORD"; echo to stderr > /dev/stderr; read line || echo no stdin; exit 7'
   const { end, stdout, stderr } = await exec(
     keeper.client,
@@ -35,7 +35,7 @@ test('a command has its arguments, folder and environment, and answers its code 
   assert.deepEqual([end.stdout_bytes, end.stderr_bytes], [stdout.length, stderr.length])
 })
 
-test('nothing of the keeper’s own environment or terminals reaches a command', async () => {
+test('nothing of the keeper’s environment or terminals reaches a command', async () => {
   for (const id of ['x', 'y', 'z']) await openTerminal(keeper.client, `hidden-${id}`)
   const { stdout } = await exec(keeper.client, wanted('leaks', sh('ls -l /proc/self/fd; env')))
   assert.doesNotMatch(stdout, /ptmx|\/pts\/|UKIYO|UK_PAIR|socket:/)
@@ -43,20 +43,20 @@ test('nothing of the keeper’s own environment or terminals reaches a command',
     await call(keeper.client, 'terminal.close', { terminal_id: `hidden-${id}`, signal: null })
 })
 
-test('a program that is not there, or may not run, ends as in a shell', async () => {
+test('a missing or non-executable program ends as in a shell', async () => {
   const { end, stderr } = await exec(keeper.client, wanted('absent', ['no-such-program']))
   assert.deepEqual([end.exit_code, stderr], [127, 'no-such-program: command not found\n'])
   assert.equal((await exec(keeper.client, wanted('forbidden', ['/etc/passwd']))).end.exit_code, 126)
 })
 
-test('a folder that does not exist is refused', async () => {
+test('a missing folder is rejected', async () => {
   await assert.rejects(exec(keeper.client, wanted('nowhere', ['true'], { cwd: '/no/such' })), {
     code: 'invalid_parameter',
   })
 })
 
 test(
-  'another user has its own name, groups and home, and none of the daemon’s environment',
+  'a command run as another user has that user’s name, groups and home, and none of the daemon’s environment',
   { skip: process.getuid?.() !== 0 },
   async () => {
     const { stdout } = await exec(
@@ -72,7 +72,7 @@ test(
   },
 )
 
-test('stdin goes on where it was when the link broke, and outputs from where the caller was', async () => {
+test('after a broken link stdin and outputs resume at their offsets', async () => {
   const first = keeper.another()
   const begun = await first.open('exec', wanted('cat', ['cat'], { stdin: true }))
   await begun.write(Buffer.from('hello '))
@@ -92,7 +92,7 @@ test('stdin goes on where it was when the link broke, and outputs from where the
   )
   const first_event = await again[Symbol.asyncIterator]().next()
   assert.equal((first_event.value as { event: { stdin: number } }).event.stdin, 6)
-  // What the caller did not know had come comes again, and is read once.
+  // // Resent bytes are read only once.
   await again.write(Buffer.from('o world'), 0, 4)
   again.finish()
   const { end, stdout } = await ran(again)
@@ -100,7 +100,7 @@ test('stdin goes on where it was when the link broke, and outputs from where the
   assert.deepEqual([end.exit_code, end.stdout_bytes], [0, 11])
 })
 
-test('a program waits for a caller that does not read, and then nothing is missing', async () => {
+test('a program waits for a slow reader, and no output is lost', async () => {
   const bytes = 20_000_000
   const caller = keeper.another()
   const unread = await caller.open('exec', wanted('waits', sh(`head -c ${bytes} /dev/zero; echo done >&2`)))
@@ -114,7 +114,7 @@ test('a program waits for a caller that does not read, and then nothing is missi
   assert.deepEqual([stdout.length, end.stdout_bytes, stderr, end.exit_code], [bytes, bytes, 'done\n', 0])
 })
 
-test('a command that runs out of time is ended, by SIGKILL where it does not heed SIGTERM', async () => {
+test('a timed-out command is terminated, with SIGKILL if it ignores SIGTERM', async () => {
   const soft = await exec(keeper.client, wanted('soft', ['sleep', '1000'], { timeout_ms: 100 }))
   assert.deepEqual([soft.end.exit_code, soft.end.signal, soft.end.timed_out], [null, 'SIGTERM', true])
   const word = randomUUID()
@@ -126,7 +126,7 @@ test('a command that runs out of time is ended, by SIGKILL where it does not hee
   assert.deepEqual(withWord(word), [])
 })
 
-test('all that a command started ends with it, whatever it did to be overlooked', async () => {
+test('every process of a command ends with it, however it tries to hide', async () => {
   const word = randomUUID()
   const left = `sh -c 'sleep 1000; :' ${word}`
   const script = [
@@ -146,7 +146,7 @@ test('all that a command started ends with it, whatever it did to be overlooked'
   )
 })
 
-test('a process that left no pipe open and no group behind is found a moment later', async () => {
+test('a leftover process outside the group and without pipes is found a moment later', async () => {
   const word = randomUUID()
   await exec(keeper.client, wanted('hides', sh(`setsid sh -c 'sleep 1000; :' ${word} >/dev/null 2>&1 </dev/null &`)))
   await until(
@@ -155,7 +155,7 @@ test('a process that left no pipe open and no group behind is found a moment lat
   )
 })
 
-test('a signal reaches the command, and without one it is ended', async () => {
+test('signals reach the command, and a kill without a signal terminates it', async () => {
   const trap = sh('trap "echo got INT; exit 9" INT; echo ready; while :; do sleep 0.05; done')
   for (const [key, signal, expected] of [
     ['int', 'SIGINT', [9, null]],
@@ -177,7 +177,7 @@ test('a signal reaches the command, and without one it is ended', async () => {
   assert.deepEqual(await call(keeper.client, 'exec.kill', { key: 'int', signal: null }), { found: false })
 })
 
-test('a command whose caller died is ended once nobody has followed it for its time', async () => {
+test('a command whose caller died is terminated once it has had no reader for its time', async () => {
   const caller = keeper.another()
   const left = await caller.open('exec', wanted('alone', ['sleep', '1000'], { alone_ms: 300 }))
   const { value } = await left[Symbol.asyncIterator]().next()
@@ -190,7 +190,7 @@ test('a command whose caller died is ended once nobody has followed it for its t
   assert.equal(followed.end.exit_code, 0)
 })
 
-test('a follower who joins a command gets all of it beside its caller, paces nothing, and leaves it as it is', async () => {
+test('an additional reader gets all output, exerts no backpressure and doesn’t affect the command', async () => {
   const file = `${keeper.folder}/joined`
   const input = wanted('joined', sh(`echo one; while [ ! -e ${file} ]; do sleep 0.02; done; echo two; exit 6`))
   const join = (): Promise<AskedStream<'exec'>> => keeper.another().open('exec', { ...input, joins: true })
@@ -201,7 +201,7 @@ test('a follower who joins a command gets all of it beside its caller, paces not
     for await (const item of leaves) if (item.type === 'bytes') leaves.reset('left')
     return leaves.output
   }
-  // It may not have begun yet.
+  // // The command may not have started yet.
   await until(
     () => left().catch((error: unknown) => error),
     (why) => why instanceof StreamReset,
@@ -212,20 +212,20 @@ test('a follower who joins a command gets all of it beside its caller, paces not
     assert.deepEqual([stdout, end.exit_code], ['one\ntwo\n', 6])
 })
 
-test('a key runs once: asked at the same time, asked again, and after its output is gone', async () => {
+test('a key runs once: with concurrent requests, with a retry, and after its output was dropped', async () => {
   const file = `${keeper.folder}/count`
   const input = wanted('once', sh(`echo ran >> ${file}; echo output`))
   const two = await Promise.allSettled([exec(keeper.client, input), exec(keeper.another(), input)])
   const [first] = two.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   assert.equal(first?.stdout, 'output\n')
-  // Of two that follow the same command, the newer one does.
+  // // Of two callers attached to the same command, the newer one wins.
   for (const one of two) if (one.status === 'rejected') assert.ok(one.reason instanceof LinkLost)
   const again = await exec(keeper.another(), input)
   assert.deepEqual([again.stdout, again.end], ['output\n', first.end])
   assert.equal(readFileSync(file, 'utf8'), 'ran\n')
 })
 
-test('after a keeper was killed ends are true, what ran is lost and dead, and nothing runs again', async () => {
+test('after a keeper was killed, exits are accurate, running commands are lost and dead, and nothing runs again', async () => {
   await using other = await startKeeper()
   const word = randomUUID()
   const ended = await exec(other.client, wanted('ended', sh('exit 4')))

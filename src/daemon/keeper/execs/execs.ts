@@ -12,27 +12,27 @@ import { uptimeMs } from '../../time/uptime.ts'
 import { Exec, type ExecEnd, startExec } from './exec.ts'
 import { Records } from './records.ts'
 
-/** How long output is kept once somebody got all of it: the call's answer may be lost on its way. */
+/** How long delivered output is kept, since the response may have been lost. */
 const DELIVERED_MS = 60_000
 const UNDELIVERED_MS = 24 * 3_600_000
-/** A command that reads nothing keeps who writes to it waiting so long; then they hear how much it has taken. */
+/** How long a write waits for a command that doesn't read, before it reports how much was taken. */
 const TAKES_MS = 10_000
-/** The most bytes that outputs of ended commands may take, all together; the oldest go first. */
+/** The total output kept for ended commands; the oldest is dropped first. */
 const KEPT_BYTES = 64 * 1_048_576
 
-/** The commands of a keeper, by the keys that their callers made. */
+/** A keeper's commands by their idempotency keys. */
 export class Execs {
   readonly records: Records
   readonly pipes: Pipes
   readonly sweep = new Sweep()
   readonly #gives: Gives | undefined
-  /** The commands that run, and those whose output is kept. */
+  /** Running commands, and ended ones whose output is kept. */
   readonly #byKey = new Map<string, Promise<Exec>>()
   readonly #started = new Set<Exec>()
   readonly #finished = new Set<{ key: string; exec: Exec; at: number }>()
   #living = 0
 
-  /** `carried`: commands that another keeper handed over. */
+  /** `carried`: commands taken over from another keeper. */
   constructor(folder: string, carried: (sweep: Sweep) => readonly Exec[] = () => [], gives?: Gives) {
     this.#gives = gives
     const execs = carried(this.sweep)
@@ -42,11 +42,11 @@ export class Execs {
       this.#byKey.set(exec.parts.key, Promise.resolve(exec))
       this.#follow(exec)
     }
-    // The rest ran when a keeper was killed: nobody can read them any more, nor learn how they ended. They count as lost
-    // once they are gone: a keeper that dies meanwhile leaves that to the next one.
+    // // The rest ran when a keeper was killed. They can't be read and their exit is unknown, so they are killed.
+    // They count as lost only once dead: if this keeper dies first, the next one continues.
     for (const [key, { mark, trace, boot }] of this.records.running()) {
       if (this.#byKey.has(key)) continue
-      // Numbers of processes begin anew with the machine.
+      // // After a reboot the pids belong to other processes.
       const gone = boot === bootId() ? endTree(trace ?? { pid: 0, started: '', at: 0, mark, pipes: [] }) : null
       this.#living++
       void Promise.resolve(gone).finally(() => {
@@ -56,7 +56,7 @@ export class Execs {
     }
   }
 
-  /** Whether a command runs, or has an output that nobody got. */
+  /** Whether a command runs or has undelivered output. */
   get busy(): boolean {
     this.#forget()
     return this.#living > 0 || [...this.#finished].some(({ exec }) => !exec.delivered)
@@ -71,7 +71,7 @@ export class Execs {
     return end
   }
 
-  /** Bytes for a command whose stdin is open. Who asks again gives no byte twice. */
+  /** Writes to a command's open stdin. A retry writes no byte twice. */
   async write(
     { key, offset, finish }: Input<'exec.write'>,
     stream: Stream,
@@ -97,7 +97,7 @@ export class Execs {
     return { found: true }
   }
 
-  /** The commands that run or whose output is kept, for the keeper that takes over. */
+  /** Running commands and those with kept output, for a hand-over. */
   all(): Exec[] {
     return [...this.#started]
   }

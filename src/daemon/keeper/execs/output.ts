@@ -3,24 +3,23 @@ import type { Channel } from '#daemon-protocol/operations.ts'
 import type { Stream } from '#daemon-protocol/stream.ts'
 import { Ring } from '../ring.ts'
 
-/** The most unread bytes: beyond them the program waits. */
+/** The limit of unread bytes, above which the program waits. */
 const UNREAD = 1_048_576
-/** The most bytes that are kept, read or not: more than can be under way to a caller whose link broke. */
+/** The limit of kept bytes: more than can be in flight to a caller whose link broke. */
 const KEPT = 4 * 1_048_576
 const PART = 65_536
 
-/** An output of a command. */
 export class Output {
   readonly ring: Ring
-  /** Up to here it was read by somebody. */
+  /** The highest offset read by a caller. */
   #taken: number
   #socket: net.Socket | null
   #limit = UNREAD
   #waiting: (() => void)[] = []
-  /** The command, and all that it started, have closed it. */
+  /** Resolves when every process has closed the output. */
   readonly ended: Promise<void>
 
-  /** `descriptor` null: it was closed before. */
+  /** `descriptor` is null if it was closed before. */
   constructor(descriptor: number | null, from: Ring = new Ring(KEPT), taken = 0) {
     this.ring = from
     this.#taken = taken
@@ -50,7 +49,7 @@ export class Output {
     return this.#taken
   }
 
-  /** Writes all from `from` on, as it comes, until the output has ended. `paces`: the program waits for who reads it. */
+  /** Sends everything from `from` on until the output ends. `paces`: this reader exerts backpressure on the program. */
   async send(stream: Stream, channel: Channel, from: number, paces = true): Promise<void> {
     for (let at = from; ;) {
       at = Math.max(at, this.ring.start)
@@ -64,17 +63,17 @@ export class Output {
     }
   }
 
-  /** Reads on whether anybody takes it or not: the program is gone, and what is left is little. */
+  /** Reads the rest regardless of readers: the program has exited, so little is left. */
   unlimited(): void {
     this.#limit = Infinity
     this.#socket?.resume()
   }
 
-  /** Stands still for another keeper: what was read is in the ring, the rest stays in the pipe. */
+  /** Pauses for a hand-over: the ring has what was read, and the pipe the rest. */
   stop(): void {
     this.#limit = -1
     this.#socket?.pause()
-    // What was read of it comes as `data` at once.
+    // // Flushes what was read but not yet emitted as `data`.
     this.#socket?.read()
   }
 

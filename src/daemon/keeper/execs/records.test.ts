@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Records } from './records.ts'
 
-test('with more commands in their time than a journal has lines, it is still not written anew for each', (t) => {
+test('the journal isn’t rewritten for each command, even with more recent commands than its line limit', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'uk-records-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'execs')

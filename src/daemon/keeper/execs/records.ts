@@ -3,9 +3,9 @@ import { Journal } from '../journal.ts'
 import type { Trace } from '../processes/tree.ts'
 import type { ExecEnd } from './exec.ts'
 
-/** How long a key is known after its command has ended: longer than any server asks for it again. */
+/** How long a key is remembered after its command ended: longer than any server retries it. */
 const KNOWN_MS = 8 * 24 * 3_600_000
-/** The newest are known whatever the clock says, which may have jumped. */
+/** The newest keys are remembered regardless of the clock, which may have jumped. */
 const ALWAYS_KNOWN = 1_000
 
 type Fact =
@@ -13,13 +13,16 @@ type Fact =
   | { key: string; trace: Trace }
   | { key: string; at: number; end: ExecEnd | 'lost' }
 
-/** The fate of a key: its command runs (or did, when its keeper was killed), it has ended, or nobody knows how. */
+/** The state of a key: running (or running when its keeper was killed), ended, or lost. */
 export type Record =
   | { status: 'running'; at: number; mark: string; boot: string | null; trace: Trace | null }
   | { status: 'ended'; at: number; end: ExecEnd }
   | { status: 'lost'; at: number }
 
-/** The commands of the last days, on disk before they start and when they end: so none runs twice, and no end is made up. */
+/**
+ * Commands of the last days, recorded on disk before they start and when they end, so none runs twice and every
+ * reported exit is real.
+ */
 export class Records {
   readonly #journal: Journal<Fact>
   readonly #byKey = new Map<string, Record>()
@@ -56,7 +59,8 @@ export class Records {
   #add(fact: Fact): void {
     this.#journal.add(fact)
     this.#take(fact)
-    // Each rewrite halves it at least: with more commands than that in their time, every line would bring another one.
+    // // Each rewrite at least halves the journal. A fixed limit would rewrite it on every line if more commands
+    // are recent.
     if (++this.#lines > 10_000 + 2 * this.#byKey.size) this.#tidy()
   }
 
@@ -64,7 +68,7 @@ export class Records {
     const { key } = fact
     const known = this.#byKey.get(key)
     if ('mark' in fact) {
-      // One that a version before this one wrote is of this boot, as far as anybody knows.
+      // // Records of earlier versions have no boot ID and are taken to be of this boot.
       const { at, mark, boot = bootId() } = fact
       this.#byKey.set(key, { status: 'running', at, mark, boot, trace: null })
     } else if ('trace' in fact) {

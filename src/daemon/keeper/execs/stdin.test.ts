@@ -15,7 +15,7 @@ async function* parts(offset: number): AsyncGenerator<Incoming> {
     yield { type: 'bytes', channel: CHANNEL.stdin, offset: at, bytes: new Uint8Array(PART) }
 }
 
-test('a command that reads nothing is given what its pipe holds and no more, however often somebody writes', async (t) => {
+test('a command that reads nothing receives no more than its pipe holds, however often a caller writes', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'uk-stdin-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const pipe = join(folder, 'pipe')
@@ -30,7 +30,7 @@ test('a command that reads nothing is given what its pipe holds and no more, how
   assert.ok(stdin.stop().length <= PART)
 })
 
-test('a call whose bytes were all taken was whole, so its end holds, though the command has not read them in time', async (t) => {
+test('a call whose bytes were all accepted keeps its end, even if the command hasn’t read them in time', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'uk-stdin-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const pipe = join(folder, 'pipe')

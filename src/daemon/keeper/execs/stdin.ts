@@ -4,7 +4,7 @@ import { CHANNEL } from '#daemon-protocol/channels.ts'
 import type { Incoming, Stream } from '#daemon-protocol/stream.ts'
 import { Writer } from '../processes/writer.ts'
 
-/** The bytes that a command reads, from whichever call they come. */
+/** A command's stdin, fed by any number of calls. */
 export class Stdin {
   readonly #descriptor: number
   readonly #writer: Writer
@@ -18,7 +18,7 @@ export class Stdin {
     this.#arrived = arrived
   }
 
-  /** The number of bytes that have come; a caller that lost its link goes on from there. */
+  /** The number of bytes received. A caller that lost its link resumes here. */
   get arrived(): number {
     return this.#arrived
   }
@@ -26,7 +26,7 @@ export class Stdin {
     return this.#finished
   }
 
-  /** Takes what comes on a stream until that ends; a broken one leaves the command's input open. */
+  /** Reads a stream to its end. A broken stream leaves stdin open. */
   async take(stream: Stream): Promise<void> {
     for await (const incoming of stream) {
       if (incoming.type === 'finished') return this.finish()
@@ -36,8 +36,8 @@ export class Stdin {
   }
 
   /**
-   * Takes what one of several calls brings, and leaves the input open; over when the command has it, or after that time. False:
-   * not all of it was taken.
+   * Accepts one call's bytes and leaves stdin open. Resolves when the command has read them or after `mostMs`.
+   * False if some weren't accepted.
    */
   async takePart(stream: Stream, mostMs: number): Promise<boolean> {
     const late = sleep(mostMs, 'late' as const)
@@ -49,36 +49,36 @@ export class Stdin {
         await Promise.race([this.#writer.written(), late])
         return true
       }
-      // Nothing comes on top of what the command has not read: call after call would fill the memory.
+      // // Waits until earlier bytes are read, or repeated calls would fill the memory.
       while (this.#writer.waiting > 0) if ((await Promise.race([this.#writer.written(), late])) === 'late') return false
       if (!this.#take(next.value)) return false
     }
   }
 
-  /** False: it begins behind what has arrived. */
+  /** False if there is a gap before these bytes. */
   #take(incoming: Incoming): boolean {
     if (incoming.type !== 'bytes' || incoming.channel !== CHANNEL.stdin || this.#finished) return true
     if (incoming.offset > this.#arrived) return false
-    // Bytes that came over another link already come again when the caller didn't know.
+    // // Skips bytes that already arrived over another link.
     const bytes = incoming.bytes.subarray(Math.max(0, this.#arrived - incoming.offset))
     this.#arrived += bytes.length
     this.#writer.write(bytes)
     return true
   }
 
-  /** The command reads its end once it has read the rest. */
+  /** The command sees EOF after the remaining bytes. */
   finish(): void {
     if (this.#finished) return
     this.#finished = true
     void this.#writer.written().then(() => this.close())
   }
 
-  /** Stops, and answers the bytes that the command has not read yet. */
+  /** Stops and returns the bytes the command hasn't read. */
   stop(): Buffer {
     return this.#writer.stop()
   }
 
-  /** Bytes that were left when another keeper stopped. */
+  /** Continues with bytes left over by another keeper. */
   goOn(rest: Buffer, finished: boolean): void {
     this.#writer.write(rest)
     if (finished) this.finish()

@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module'
 
 /**
- * The exports of `pty.node` of node-pty. Only its `open` and `resize` are used on Linux: the package's own wrapper
- * loses output of programs that end while their terminal is paused, and costs a thread for each.
+ * The exports of node-pty's `pty.node`. On Linux only `open` and `resize` are used: the package's wrapper loses
+ * output of programs that end while their terminal is paused, and needs a thread per terminal.
  */
 export interface Addon {
-  /** A new pair of a master and a slave, and the slave's path. Neither is closed in children. */
+  /** Opens a master and slave pair. Neither is close-on-exec. */
   open(cols: number, rows: number): { master: number; slave: number; pty: string }
   resize(master: number, cols: number, rows: number): void
-  /** macOS: opens a terminal and starts a program in it, by `helper`. */
+  /** macOS: opens a terminal and starts a program in it with `helper`. */
   fork(
     file: string,
     args: string[],
@@ -26,7 +26,7 @@ export interface Addon {
 
 let loaded: Addon | undefined
 
-/** `path` is absolute: the file that lies beside the bundled daemon. Default: the one of the installed package. */
+/** `path`: absolute, the addon beside the bundled daemon. Default: the installed package. */
 export function loadAddon(path?: string): Addon {
   if (loaded) return loaded
   const found = path ?? installedAddon()

@@ -3,19 +3,19 @@ import type { Launch } from './launch.ts'
 import { blanks } from './descriptors.ts'
 import { type Ending, endingOf, statOf } from './proc.ts'
 
-/** A program that the keeper started, or that the keeper before it did. */
+/** A program started by this keeper or its predecessor. */
 export interface Child {
   readonly pid: number
-  /** The start time; with the pid it names the process for good. */
+  /** Start time in ticks since boot. Identifies the process together with the pid. */
   readonly started: string
   readonly ended: Promise<Ending>
-  /** The ending, as far as is known yet. */
+  /** Null while the program runs. */
   readonly ending: Ending | null
 }
 
 /**
- * Starts a program as the leader of a session of its own. Throws what `spawn` throws; `ENOENT` and `EACCES` for a program
- * that can't be run.
+ * Starts a program as a session leader. Throws the errors of `spawn`: `ENOENT` or `EACCES` if the program can't
+ * run.
  */
 export async function startChild({ argv, cwd, env }: Launch, stdio: [number, number, number]): Promise<Child> {
   const [file = '', ...args] = argv
@@ -35,8 +35,8 @@ const endOf = (child: ChildProcess): Promise<Ending> =>
   })
 
 /**
- * A child that was started before this program took the place of another one in the same process: nobody reaps it, so
- * its end is looked for, and read from the zombie that it becomes.
+ * A child started by the previous program in this process. Node doesn't reap it, so its exit is polled and read
+ * from the zombie.
  */
 export function adoptChild(pid: number, started: string, ending: Ending | null): Child {
   const ended = new Promise<Ending>((resolve) => {
@@ -52,7 +52,7 @@ export function adoptChild(pid: number, started: string, ending: Ending | null):
   return childOf(pid, started, ended)
 }
 
-/** The child that stands for a program that could not be started. */
+/** Represents a program that couldn't start. */
 export const noChild = (ending: Ending): Child => childOf(0, '', Promise.resolve(ending))
 
 export function childOf(pid: number, started: string, ended: Promise<Ending>): Child {

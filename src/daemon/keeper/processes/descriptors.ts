@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs'
 
-/** Our descriptors that a child would inherit: the masters of terminals, through which it could read and type there. */
+/** Descriptors a child would inherit: terminal masters, through which it could read and type. */
 const inheritable = new Set<number>()
 let nothing: number | undefined
 
@@ -11,7 +11,7 @@ export function forget(descriptor: number): void {
   inheritable.delete(descriptor)
 }
 
-/** `/dev/null` for a child's descriptors from 3 on, as many as hide ours. */
+/** Returns `/dev/null` for a child's descriptors from 3 on, to cover the inheritable ones. */
 export function blanks(): number[] {
   nothing ??= openSync('/dev/null', 'r+')
   let highest = 2

@@ -7,16 +7,15 @@ import { forAnother, forLogin } from '../../environment.ts'
 
 const run = promisify(execFile)
 
-/** A program and what it finds around it. */
 export interface Launch {
   argv: string[]
   cwd: string
   env: Record<string, string>
-  /** The account that a terminal is given to, where that is not the daemon's own. */
+  /** The account that owns the terminal. Null: the daemon's own. */
   owner: { uid: number; gid: number } | null
 }
 
-/** The environment variable by which everything is found that a command started. */
+/** Marks every process of a command through its environment. */
 export const MARK = 'UK_RUN_ID'
 
 interface LaunchRequest {
@@ -34,10 +33,10 @@ interface Account {
   shell: string
 }
 
-/** The environment of the daemon's own account. In a sandbox it is all that its image names. */
+/** Builds the environment of the daemon's own account. In a sandbox, the variables its image defines. */
 export type Gives = (environment: NodeJS.ProcessEnv) => Record<string, string>
 
-/** Starts a program; without `argv`, the user's shell. Refuses a user or a folder that the command can't have. */
+/** Resolves a program, or without `argv` the user's shell. Rejects unavailable users and folders. */
 export async function launch(
   { argv, cwd, env, user }: LaunchRequest,
   mark: string,
@@ -57,7 +56,7 @@ export async function launch(
     return launch({ argv, cwd: '/', env, user }, mark, gives)
   }
   const asked = argv ?? [account.shell, '-l']
-  // Found in no folder that the caller names: it runs as root.
+  // // Uses an absolute path, never the caller's PATH, since it runs as root.
   const prefix = other ? [setpriv(), `--reuid=${other.uid}`, `--regid=${other.gid}`, '--init-groups', '--'] : []
   return {
     argv: [...prefix, ...asked],
@@ -89,7 +88,7 @@ async function accountOf(name: string): Promise<Account> {
   return { name, uid: Number(uid), gid: Number(gid), home, shell: shell || '/bin/sh' }
 }
 
-/** A login's, as sshd gives it. */
+/** A log-in environment, as sshd sets it. */
 const environment = ({ name, home, shell }: Account, gives: Gives): Record<string, string> => ({
   PATH: USUAL_PATH,
   ...gives(process.env),

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants
 
 /**
- * Named pipes for the commands. A program may open `/dev/stderr` anew, which it can't where it got a socket as Node would
- * give it; and a keeper that replaces this one opens them again by name. They are made in dozens, ahead of need: Node has no
- * call for it.
+ * Named pipes for commands. Unlike the sockets Node creates, a program can reopen them through `/dev/stderr`, and a
+ * replaced keeper can reopen them by name. They are made by the dozen in advance, because Node has no call for
+ * mkfifo.
  */
 export class Pipes {
   readonly #folder: string
@@ -15,7 +15,7 @@ export class Pipes {
   #number = 0
   #making = false
 
-  /** `used`: those of commands that still run. */
+  /** `used`: pipes of running commands. */
   constructor(folder: string, used: ReadonlySet<string> = new Set()) {
     this.#folder = folder
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -52,15 +52,15 @@ export class Pipes {
 
 const DOZEN = 24
 
-/** Both ends of a pipe that the keeper reads: its own doesn't wait, the program's does. */
+/** Opens both ends of a pipe the keeper reads. Only the keeper's end is non-blocking. */
 export function openForReading(path: string): { ours: number; theirs: number } {
   const ours = openSync(path, O_RDONLY | O_NONBLOCK)
   return { ours, theirs: openSync(path, O_WRONLY) }
 }
 
-/** Both ends of a pipe that the keeper writes. */
+/** Opens both ends of a pipe the keeper writes. */
 export function openForWriting(path: string): { ours: number; theirs: number } {
-  // A pipe opens only while its other end is open; this one is both.
+  // // Opening one end blocks until the other is open; this descriptor is both.
   const both = openSync(path, O_RDWR | O_NONBLOCK)
   const theirs = openSync(path, O_RDONLY)
   const ours = openSync(path, O_WRONLY | O_NONBLOCK)
@@ -75,6 +75,6 @@ export function remove(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // It is gone.
+    // // Already removed.
   }
 }

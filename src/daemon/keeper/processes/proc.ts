@@ -1,4 +1,4 @@
-/** Reads what `/proc` tells of processes. */
+/** Reads process information from `/proc`. */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 
@@ -8,18 +8,18 @@ export interface Stat {
   parent: number
   group: number
   session: number
-  /** The process's controlling terminal; 0: it has none. */
+  /** The controlling terminal, or 0. */
   terminal: number
-  /** The time of the start, in ticks since boot: tells a process from a later one with its number. */
+  /** Start time in ticks since boot. Tells apart processes that reuse a pid. */
   started: string
-  /** The status as `waitpid` would say it; of use once the state is Z. */
+  /** The `waitpid` status, valid in state Z. */
   status: number
 }
 
 export function statOf(pid: number | string): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name, in brackets, may hold anything.
+    // // The fields start after the name in brackets, which may contain anything.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state = '', parent, group, session, terminal] = fields
     return {
@@ -37,7 +37,7 @@ export function statOf(pid: number | string): Stat | null {
   }
 }
 
-/** Processes that live, from this number on; zombies are none. */
+/** Returns living processes from pid `first` on, without zombies. */
 export function livingProcesses(first = 0): Stat[] {
   return readdirSync('/proc')
     .filter((name) => Number(name) >= Math.max(1, first))
@@ -46,7 +46,7 @@ export function livingProcesses(first = 0): Stat[] {
     .filter(({ state }) => state !== 'Z' && state !== 'X')
 }
 
-/** The number that the last new process got. */
+/** The most recently assigned pid. */
 export function lastPid(): number {
   try {
     return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ')[4] ?? 0)
@@ -86,7 +86,7 @@ export interface Ending {
   signal: string | null
 }
 
-/** The ending that a status of `waitpid` means. */
+/** Decodes a `waitpid` status. */
 export function endingOf(status: number): Ending {
   const signal = status & 0x7f
   return signal === 0

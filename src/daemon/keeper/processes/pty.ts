@@ -8,20 +8,20 @@ import { forget, hideFromChildren, nullDescriptor } from './descriptors.ts'
 import type { Launch } from './launch.ts'
 import { type Ending, statOf } from './proc.ts'
 
-/** A pseudo-terminal with a program in it, and the keeper's end of it. */
+/** A pseudo-terminal and its program. */
 export interface Pty {
   readonly child: Child
-  /** The keeper's descriptor: it stays open when another program takes this one's place. */
+  /** Stays open when the keeper's program is replaced. */
   readonly master: number
   readonly stream: tty.ReadStream
-  /** The program has opened the terminal, and the keeper has let go of the program's end. */
+  /** The program has opened the terminal, and the keeper has closed the slave end. */
   readonly isTaken: boolean
-  /** The program has ended, and all that it put out was read. */
+  /** The program has ended and all its output was read. */
   readonly ended: Promise<Ending>
   resize(cols: number, rows: number): void
 }
 
-/** Once the program has ended, how long somebody else may hold the terminal before its end counts. */
+/** How long another process may hold the terminal open after its program ended. */
 const HELD_MS = 2_000
 const LOOK_MS = 50
 
@@ -33,7 +33,7 @@ export async function openPty(launch: Launch, cols: number, rows: number, addonP
   hideFromChildren(slave)
   try {
     if (launch.owner) chownSync(pty, launch.owner.uid, statSync(pty).gid)
-    // On Linux the leader of a session that opens a terminal gets it as its own.
+    // // On Linux a session leader that opens a terminal gets it as its controlling terminal.
     const argv = ['/bin/sh', '-c', 'exec "$@" <>"$0" >&0 2>&1', pty, ...launch.argv]
     const nothing = nullDescriptor()
     const child = await startChild({ ...launch, argv }, [nothing, nothing, nothing])
@@ -53,13 +53,13 @@ export async function openPty(launch: Launch, cols: number, rows: number, addonP
   }
 }
 
-/** The terminal of a program that was started before this one took the place of another one in the same process. */
+/** A terminal whose program was started by the previous program in this process. */
 export function adoptPty(master: number, child: Child, addonPath?: string): Pty {
   hideFromChildren(master)
   return attach(loadAddon(addonPath), child, master, null)
 }
 
-/** The program's end of a terminal, which the keeper holds until the program has it: one that nobody holds has ended. */
+/** The slave end, held open until the program has opened it: a terminal without a holder has ended. */
 interface Slave {
   isOpen(): boolean
   close(): void
@@ -75,7 +75,7 @@ function attach(addon: Addon, child: Child, master: number, slave: Slave | null)
   const looking = setInterval(() => {
     if (slave?.isOpen() !== false) letGo()
   }, LOOK_MS).unref()
-  // EIO is how a terminal says that nobody has it open any more, and that all was read.
+  // // EIO means no process has the terminal open and everything was read.
   const drained = new Promise<void>((resolve) => stream.on('error', resolve).on('close', () => resolve()))
   const ended = (async () => {
     const ending = await child.ended
@@ -101,7 +101,7 @@ function attach(addon: Addon, child: Child, master: number, slave: Slave | null)
   }
 }
 
-/** macOS, where opening a terminal doesn't make it one's own: the addon forks. Not tested on a Mac. */
+/** For macOS, where opening a terminal doesn't make it the controlling one, so the addon forks. Not tested on a Mac. */
 function forkPty(addon: Addon, { argv, cwd, env }: Launch, cols: number, rows: number, addonPath?: string): Pty {
   const [file = '', ...args] = argv
   const helper = join(dirname(addonPath ?? installedAddon()), 'spawn-helper')

@@ -1,8 +1,8 @@
 import { isAlive, livingProcesses } from './proc.ts'
 
 /**
- * Signals the programs of a terminal: all of the shell's session but those that left it on purpose, as closing a window
- * does. SIGKILL goes to the shell alone: the system hangs up on the others then.
+ * Signals a terminal's programs, like closing a window: the shell's session except processes that left it on
+ * purpose. SIGKILL goes to the shell only; the kernel then hangs up the others.
  */
 export function signalSession(pid: number, started: string, signal: NodeJS.Signals): void {
   if (process.platform !== 'linux') return kill(-pid, signal)
@@ -15,6 +15,6 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has just ended.
+    // // Already ended.
   }
 }

@@ -1,8 +1,8 @@
 import { endTree, type Trace, treeOf } from './tree.ts'
 
 /**
- * Ends what commands left behind that nothing gave away at once: what called `setsid` and closed its pipes. One look at all
- * processes serves all the commands that ended within a moment.
+ * Kills leftovers that can't be found immediately: processes that called `setsid` and closed their pipes. One scan
+ * serves all commands that ended within a moment.
  */
 export class Sweep {
   #traces: Trace[] = []

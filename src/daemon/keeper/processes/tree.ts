@@ -1,54 +1,53 @@
 /**
- * The processes that a command started. A process group loses those that called `setsid`, a mark in the environment
- * those that cleared it, so all traces are followed: group, session, parent, mark, and the pipes that it was given.
- * Only what left all of them behind is overlooked. A cgroup would see that too, but to enter one costs a command 10 ms.
+ * Finds the processes of a command. `setsid` leaves the process group and a cleared environment loses the mark, so
+ * all traces are followed: group, session, parent, mark and pipes. Only a process that drops all of them escapes. A
+ * cgroup would catch that too, but entering one costs 10 ms per command.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MARK } from './launch.ts'
 import { type Stat, environmentOf, isAlive, lastPid, livingProcesses, openedBy } from './proc.ts'
 
 export interface Trace {
-  /** The first process: its group and session have this number. 0: it could not be started. */
+  /** The first process, whose pid is also its group and session. 0 if it couldn't start. */
   pid: number
   started: string
-  /** ms since the epoch, when it was started. */
+  /** Start in ms since the epoch. */
   at: number
   mark: string
-  /** Paths of pipes that nobody else has. */
+  /** Pipes no other command has. */
   pipes: readonly string[]
 }
 
 const SOFT_MS = 2_000
 const LOOK_MS = 50
 
-/** SIGTERM to all of them, after 2 s SIGKILL, until none is left. */
+/** Sends SIGTERM, then SIGKILL after 2 s, until no process is left. */
 export async function endTree(trace: Trace, soft: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   signalTree(trace, soft)
   for (let waited = 0; waited < SOFT_MS; waited += LOOK_MS) {
     if (treeOf([trace]).length === 0) return
     await sleep(LOOK_MS)
   }
-  // What forks while it is being killed is found at the next look.
+  // // Repeated, because a process may fork while being killed.
   for (let look = 0; look < 40; look++) {
     if (signalTree(trace, 'SIGKILL') === 0) break
     await sleep(LOOK_MS)
   }
 }
 
-/** Signals the processes, and answers how many got it. */
+/** Signals the processes and returns how many were reached. */
 export function signalTree(trace: Trace, signal: NodeJS.Signals): number {
   const found = treeOf([trace])
   for (const { pid, started } of found) if (pid < 0 || isAlive(pid, started)) send(pid, signal)
   return found.length
 }
 
-/** The living processes of some commands. */
 export function treeOf(traces: readonly Trace[]): Stat[] {
   if (process.platform !== 'linux') return traces.flatMap(groupOf)
   const all = livingProcesses(firstPid(traces))
   const wanted = {
-    // A command that could not be started has no process. Where its first one's number is another's by now, nothing is left
-    // of its group: as long as there is, nobody gets that number.
+    // // If another process has the first pid now, the group is empty: pids of living groups aren't reused. A
+    // command that couldn't start has pid 0.
     firsts: new Map(
       traces
         .filter(({ pid, started }) => pid > 0 && !all.some((one) => one.pid === pid && one.started !== started))
@@ -68,24 +67,21 @@ export function treeOf(traces: readonly Trace[]): Stat[] {
   return all.filter(({ pid }) => found.has(pid))
 }
 
-/** The age up to which numbers of processes have not gone round since a command was started. */
+/** Pids don't wrap around within this time after a start. */
 const YOUNG_MS = 60_000
 
-/**
- * The first number to look at: the processes of a young command have higher numbers than it has itself; 0: all need a
- * look.
- */
+/** The first pid to scan. Processes of a young command have higher pids than it; 0 scans all. */
 function firstPid(traces: readonly Trace[]): number {
   const last = lastPid()
   const first = Math.min(...traces.map(({ pid }) => pid))
-  // A time of day that was set back since says nothing.
+  // // Invalid if the wall clock was set back.
   const ages = traces.map(({ at }) => Date.now() - at)
   const young = ages.every((age) => age >= 0 && age < YOUNG_MS)
   return young && last >= first ? first : 0
 }
 
 interface Wanted {
-  /** The start times of the first processes: an older process only has the number of one. */
+  /** Start times of the first processes. An older process only reuses the pid. */
   firsts: ReadonlyMap<number, number>
   marks: ReadonlySet<string>
   pipes: ReadonlySet<string>
@@ -101,12 +97,12 @@ function belongs({ pid, group, session, started }: Stat, { firsts, marks, pipes,
     .some((entry) => marks.has(entry))
 }
 
-/** Whether the first process or any of its group lives: what nearly every command leaves is seen by this alone. */
+/** Whether the process group has a living member. Sufficient for nearly every command. */
 export function groupLives({ pid }: Trace): boolean {
   return pid > 0 && send(-pid, 0)
 }
 
-/** The process group: without `/proc` nothing else is known. */
+/** The process group, all that is available without `/proc`. */
 function groupOf(trace: Trace): Stat[] {
   const { pid, started } = trace
   if (!groupLives(trace)) return []
@@ -118,7 +114,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
     process.kill(pid, signal)
     return true
   } catch (error) {
-    // A process of another user can't be signalled, but is there.
+    // // EPERM: the process exists but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -31,7 +31,7 @@ function fullOnce() {
   }
 }
 
-test('a pipe that was full for a moment takes what was written then, and all that is written later', async () => {
+test('writes continue after a full pipe drains', async () => {
   using descriptor = fullOnce()
   const writer = new Writer(OURS)
   writer.write(Buffer.from('one'))

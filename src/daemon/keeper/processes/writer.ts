@@ -5,8 +5,8 @@ const SHORTEST_MS = 1
 const LONGEST_MS = 50
 
 /**
- * Writes to a descriptor that does not wait, and knows at each moment how much the program has: what Node's own streams have
- * handed to the system, nobody could tell a keeper that takes this one's place.
+ * Writes to a non-blocking descriptor and knows exactly how much was accepted. Node's streams don't report that,
+ * and a hand-over needs it.
  */
 export class Writer {
   readonly #descriptor: number
@@ -19,12 +19,12 @@ export class Writer {
     this.#descriptor = descriptor
   }
 
-  /** Bytes that the program has not taken yet. */
+  /** Bytes not yet accepted. */
   get waiting(): number {
     return this.#bytes
   }
 
-  /** Writes bytes behind those that were written before; `written` tells when all are through. */
+  /** Queues bytes; `written` resolves when all are accepted. */
   write(bytes: Uint8Array): void {
     if (this.#over || bytes.length === 0) return
     this.#waiting.push(Buffer.from(bytes))
@@ -37,7 +37,7 @@ export class Writer {
     await this.#writing
   }
 
-  /** Stops, and answers the bytes that still wait and will not be written. */
+  /** Stops and returns the unwritten bytes. */
   stop(): Buffer {
     this.#over = true
     const rest = Buffer.concat(this.#waiting)
@@ -48,7 +48,7 @@ export class Writer {
 
   async #writeOn(): Promise<void> {
     let pause = SHORTEST_MS
-    // Waits first: what was over before `#writing` names it would be taken to go on for ever.
+    // // Waits first: if it finished synchronously, `#writing` would be assigned afterwards and never cleared.
     do {
       await sleep(pause)
       pause = Math.min(LONGEST_MS, pause * 2)
@@ -56,7 +56,7 @@ export class Writer {
     this.#writing = null
   }
 
-  /** Whether nothing is left to write. */
+  /** Returns whether everything was written. */
   #writeSome(): boolean {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       try {
@@ -66,7 +66,7 @@ export class Writer {
         else this.#waiting[0] = first.subarray(length)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return false
-        // Nobody reads any more.
+        // // No reader is left.
         this.stop()
       }
     }

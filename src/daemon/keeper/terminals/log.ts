@@ -4,13 +4,13 @@ export interface Size {
   cols: number
   rows: number
 }
-/** From this offset on the terminal has this size. */
+/** The terminal's size from offset `at` on. */
 export type Mark = Size & { at: number }
 
-/** Enough for a link that was gone for a while. */
+/** Covers a link that was down for a while. */
 const KEPT = 2 * 1_048_576
 
-/** What a terminal put out, with the sizes that it had meanwhile. */
+/** A terminal's output with its size changes. */
 export class TerminalLog {
   #ring: Ring
   #marks: Mark[]
@@ -25,7 +25,6 @@ export class TerminalLog {
     return this.#ring
   }
 
-  /** Keeps nothing of what there was. */
   clear(): void {
     this.#ring = new Ring(KEPT, this.#ring.end)
   }
@@ -47,13 +46,13 @@ export class TerminalLog {
   resize(size: Size): void {
     const at = this.ring.end
     const marks = this.#marks.filter((mark) => mark.at !== at)
-    // Of those that are no longer kept, the last one still holds.
+    // // The last dropped mark still applies to the first kept byte.
     const first = marks.findLastIndex((mark) => mark.at <= this.ring.start)
     this.#marks = [...marks.slice(Math.max(0, first)), { ...size, at }]
     this.wake()
   }
 
-  /** The size at an offset, and where the next one begins. */
+  /** Returns the size at an offset and where the next size starts. */
   sizeAt(offset: number): { size: Size; until: number } {
     const index = Math.max(
       0,
@@ -63,7 +62,7 @@ export class TerminalLog {
     return { size: { cols, rows }, until: this.#marks[index + 1]?.at ?? Infinity }
   }
 
-  /** The next bytes, size or end; or the time is up, or nobody waits any more. */
+  /** Resolves on new output, a new size, the end, `ms` or an abort. */
   async change(signal: AbortSignal, ms?: number): Promise<void> {
     if (signal.aborted) return
     await new Promise<void>((resolve) => {

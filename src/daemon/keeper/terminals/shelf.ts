@@ -1,4 +1,4 @@
-/** Terminals on disk: for each its facts and its last screen, so that it can still be read when its keeper was killed. */
+/** Stores each terminal's metadata and last screen on disk, readable after its keeper was killed. */
 import { mkdirSync, readdirSync, readFileSync, unlinkSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
@@ -11,9 +11,9 @@ interface Shelved {
   marks: readonly Mark[]
   typed: [string, number][]
   at: number
-  /** Base64 */
+  /** Base64. */
   screen: string
-  /** The program in it, while it is open. */
+  /** The running program. */
   program: Program | null
 }
 
@@ -31,7 +31,7 @@ export class Shelf {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   }
 
-  /** All that ended, and those that a keeper had when it was killed, as `lost`, with the program that was in it. */
+  /** Returns ended terminals, and those of a killed keeper as `lost` with their program. */
   read(): { terminal: Terminal; program: Program | null }[] {
     return readdirSync(this.#folder).flatMap((name) => {
       if (!name.endsWith('.json')) return []
@@ -44,7 +44,7 @@ export class Shelf {
     })
   }
 
-  /** Puts it where the last one was, whole or not at all. */
+  /** Replaces the stored terminal atomically. */
   async write(terminal: Terminal, { at, bytes }: Snapshot): Promise<void> {
     const row = terminal.row()
     const id = row.terminal_id
@@ -73,11 +73,11 @@ export class Shelf {
     try {
       unlinkSync(this.#path(id))
     } catch {
-      // It was never written.
+      // // It was never written.
     }
   }
 
-  /** An id may hold anything. */
+  /** Hashed, because an ID may contain any character. */
   #path(id: string): string {
     return join(this.#folder, `${createHash('sha256').update(id).digest('hex').slice(0, 32)}.json`)
   }

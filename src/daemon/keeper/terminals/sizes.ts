@@ -1,18 +1,18 @@
-/** What a viewer of a terminal can show, and when it last did something. */
+/** A viewer's window size and last activity. */
 export interface Viewing {
   cols: number
   rows: number
-  /** ms by `uptimeMs`: it typed, or changed its size. */
+  /** When it last typed or resized, by `uptimeMs`. */
   active: number
   resized: number
 }
 
-/** So long after it did something, a viewer counts as the one that is looked at. */
+/** How long after its last activity a viewer counts as focused. */
 const FOCUS_MS = 5_000
 
 /**
- * The size that a terminal should have: the smallest of the viewers that did something in the last 5 s, else the one that
- * changed its size last. Who only attaches has said no size: a full-screen program would draw anew for nothing.
+ * Returns the terminal's size: the smallest of the focused viewers, else that of the viewer that resized last.
+ * Attaching alone sets no size, since a full-screen program would redraw for nothing.
  */
 export function wantedSize(viewings: readonly Viewing[], now: number): { cols: number; rows: number } | null {
   const looked = viewings.filter(({ active }) => now - active <= FOCUS_MS)

@@ -9,12 +9,12 @@ import { type Viewing, wantedSize } from './sizes.ts'
 
 export type TerminalRow = OutputOf<'terminal.open'>
 
-/** Bytes that wait for the parser: above the first the program waits, below the second it goes on. */
+/** Bytes queued for the parser: above the first limit the program waits, below the second it continues. */
 const BACKLOG = 262_144
 const CAUGHT_UP = 65_536
-/** Viewers of which it is remembered what they typed last. */
+/** The number of viewers whose last input is remembered. */
 const VIEWERS = 1_000
-/** Writes that are remembered by their keys: more than can be under way at once over a link that broke. */
+/** The number of remembered write keys: more than can be in flight over a broken link. */
 const KEYS = 256
 
 export interface Snapshot {
@@ -22,14 +22,14 @@ export interface Snapshot {
   bytes: Buffer
 }
 
-/** What is known of a terminal whatever became of it. */
+/** Metadata of a terminal in any state. */
 export interface Facts {
   terminal_id: string
   name: string | null
   created_at: string
-  /** By viewer, the number of the last input that was taken. */
+  /** Per viewer, the number of its last accepted input. */
   typed: [viewer: string, seq: number][]
-  /** Of the last writes. */
+  /** Keys of the last writes. */
   keys?: readonly string[]
 }
 
@@ -38,31 +38,30 @@ export interface End extends Ending {
   ended_at: string
 }
 
-/** A terminal whose program runs here. */
+/** A running program with its terminal. */
 export interface Live {
   pty: Pty
   writer: Writer
   screen: Screen
 }
 
-/** A terminal: open with a program in it, or what is left of one. */
+/** A terminal, open or ended. */
 export class Terminal {
   readonly facts: Facts
   readonly log: TerminalLog
   readonly #typed: Map<string, number>
-  /** By whatever a viewer is known by while it is attached. */
+  /** By a viewer's identity while it is attached. */
   readonly #viewings = new Map<object, Viewing>()
   #live: Live | null = null
   #last: Snapshot | null = null
   #status: TerminalRow['status'] = 'open'
   #endedAt: string | null = null
-  /** By `uptimeMs`. */
   #endedUp = 0
   readonly #keys: Set<string>
-  /** All that the program put out is on the screen, and its end is known. */
+  /** Resolves when all output is on the screen and the end is known. */
   settled: Promise<void> = Promise.resolve()
   ending: Ending = { exit_code: null, signal: null }
-  /** Called once there is something new to put on disk. */
+  /** Called when there is something new to store. */
   onChange: () => void = () => {}
 
   constructor(facts: Facts, log: TerminalLog) {
@@ -78,7 +77,7 @@ export class Terminal {
     return terminal
   }
 
-  /** One that another keeper handed over: the screen as it was at `from.at`, and what came since is in the log. */
+  /** Resumes a terminal from another keeper: the screen as of `from.at`, and later output from the log. */
   static goOn(facts: Facts, log: TerminalLog, from: Snapshot, pty: Pty, typedAhead: Buffer): Terminal {
     const terminal = new Terminal(facts, log)
     const { size } = log.sizeAt(from.at)
@@ -96,13 +95,13 @@ export class Terminal {
     return terminal
   }
 
-  /** One that has ended: its last screen, and a log that may be empty. */
+  /** An ended terminal with its last screen and possibly an empty log. */
   static left(facts: Facts, log: TerminalLog, last: Snapshot, end: End): Terminal {
     const terminal = new Terminal(facts, log)
     terminal.#last = last
     terminal.#status = end.status
     terminal.#endedAt = end.ended_at
-    // Where that was before this process, the time of day is all that is known.
+    // // If it ended before this process started, only the wall clock is known.
     terminal.#endedUp = uptimeMs() - Math.max(0, Date.now() - Date.parse(end.ended_at))
     terminal.ending = { exit_code: end.exit_code, signal: end.signal }
     return terminal
@@ -114,7 +113,7 @@ export class Terminal {
   get endedAt(): string | null {
     return this.#endedAt
   }
-  /** ms; null: it is open. */
+  /** In ms. Null while open. */
   get endedForMs(): number | null {
     return this.#endedAt === null ? null : uptimeMs() - this.#endedUp
   }
@@ -139,13 +138,13 @@ export class Terminal {
     }
   }
 
-  /** Follows a program; `screen` is what it has drawn up to now. */
+  /** Attaches a program. `screen` shows its output so far. */
   run(pty: Pty, screen: Screen): void {
     const { stream } = pty
     stream.on('data', (bytes: Buffer) => {
       this.log.push(bytes)
       screen.write(bytes)
-      // The parser sets the program's pace, not the viewers.
+      // // The parser sets the program's pace, not the viewers.
       if (screen.backlog > BACKLOG) stream.pause()
       this.onChange()
     })
@@ -156,14 +155,14 @@ export class Terminal {
     this.settled = pty.ended.then((ending) => this.#ended(ending))
   }
 
-  /** The screen, and where in the log it is. */
+  /** The screen and its offset in the log. */
   snapshot(): Snapshot {
     const screen = this.#live?.screen
     if (screen === undefined) return this.#last!
     return { at: screen.at, bytes: screen.snapshot() }
   }
 
-  /** The same, with all that has come until now. */
+  /** Like `snapshot`, after all output so far is parsed. */
   async wholeSnapshot(): Promise<Snapshot> {
     await this.#live?.screen.parsed()
     return this.snapshot()
@@ -173,7 +172,7 @@ export class Terminal {
     return [...this.#keys]
   }
 
-  /** A write with this key has come before. */
+  /** Whether a write with this key was accepted before. */
   knows(key: string): boolean {
     return this.#keys.has(key)
   }
@@ -183,7 +182,7 @@ export class Terminal {
     for (const oldest of this.#keys) if (this.#keys.size > KEYS) this.#keys.delete(oldest)
   }
 
-  /** Types. Input of a viewer whose number was seen is left out; `seq` null has none. `view`: where it was typed. */
+  /** Types input. A viewer's repeated `seq` is ignored; null skips that check. `view`: the window it was typed in. */
   type(viewer: string, bytes: Uint8Array, seq: number | null, view?: object): void {
     if (seq !== null) {
       if (seq <= (this.#typed.get(viewer) ?? -1)) return
@@ -199,7 +198,7 @@ export class Terminal {
     }
   }
 
-  /** A viewer's window has this size. */
+  /** Sets the size of a viewer's window. */
   view(view: object, { cols, rows }: Size): void {
     const now = uptimeMs()
     this.#viewings.set(view, { cols, rows, active: now, resized: now })

@@ -48,10 +48,10 @@ async function read(
 const status = async (id: string): Promise<Output<'terminal.open'> | undefined> =>
   (await call(keeper.client, 'terminal.list', {})).terminals.find(({ terminal_id }) => terminal_id === id)
 
-test('a shell has job control, Ctrl-C, its size, and an end with its code', async () => {
+test('a shell has job control, Ctrl-C, a size and an end with its exit code', async () => {
   await openTerminal(keeper.client, 'shell')
   const viewer = await Viewer.attach(keeper.client, 'shell')
-  // What is typed is shown before the shell has read it, and Ctrl-C goes to whoever is in front by then.
+  // // Input is echoed before the shell reads it, and Ctrl-C goes to the foreground process at that time.
   viewer.type(`sh -c 'echo be""gun; exec sleep 100'\r`)
   await viewer.shows('begun')
   viewer.type('\x03')
@@ -72,7 +72,7 @@ test('a shell has job control, Ctrl-C, its size, and an end with its code', asyn
   assert.deepEqual([row.status, row.exit_code, row.cols, row.rows], ['ended', 5, 101, 33])
 })
 
-test('opened again with its id it is the same one, and an ended one starts no other shell', async () => {
+test('opening an existing id returns the same terminal, and an ended one starts no new shell', async () => {
   const first = await openTerminal(keeper.client, 'same', ['sh', '-c', 'echo once; sleep 0.3'])
   const again = await openTerminal(keeper.client, 'same', ['sh', '-c', 'echo twice'])
   assert.equal(again.created_at, first.created_at)
@@ -86,7 +86,7 @@ test('opened again with its id it is the same one, and an ended one starts no ot
   assert.equal(viewer.text(), 'once')
 })
 
-test('a viewer who attaches in the middle of a full-screen program sees what the others see, then and later', async () => {
+test('a viewer that attaches during a full-screen program sees the same as the others', async () => {
   const draws = String.raw`printf 'before\n\033[?1049h\033[2J\033[3;20r\033[44m\033[5;5Hin the middle\033[K\033[?6h\033[2;2Hat\0337'; read a; printf '\0338here \033[?6l\033[r\033[10;1Hmore\n\n\033[Ltext'; read b; printf '\033[?1049l'; echo back; read c`
   await openTerminal(keeper.client, 'full', ['bash', '-c', draws])
   const whole = await Viewer.attach(keeper.client, 'full', 0)
@@ -103,7 +103,7 @@ test('a viewer who attaches in the middle of a full-screen program sees what the
   assert.match(joined.text(), /^before\nback/m)
 })
 
-test('a program that ends at once after a lot of output loses none of it', async () => {
+test('a program that exits right after a lot of output loses none of it', async () => {
   const lines = 300_000
   await openTerminal(keeper.client, 'lot', ['sh', '-c', `seq 1 ${lines}`])
   const row = await until(
@@ -118,7 +118,7 @@ test('a program that ends at once after a lot of output loses none of it', async
   assert.deepEqual([at, data.toString().endsWith('300000\r\n'), linesOf(screen).at(-2)], [expected, true, '300000'])
 })
 
-test('a read goes on from an offset, waits for the first byte, and says what it missed', async () => {
+test('a read continues from an offset, waits for the first byte and reports what it missed', async () => {
   await openTerminal(keeper.client, 'reads', [
     'sh',
     '-c',
@@ -150,7 +150,7 @@ test('a read goes on from an offset, waits for the first byte, and says what it 
   assert.equal(late.data.length, 65_536)
 })
 
-test('a viewer goes on from its offset after its link broke, with nothing missing and nothing twice', async () => {
+test('a viewer resumes at its offset after its link broke, without gaps or repeats', async () => {
   const over = join(keeper.folder, 'resumes-over')
   await openTerminal(keeper.client, 'resumes', [
     'sh',
@@ -182,7 +182,7 @@ test('a viewer goes on from its offset after its link broke, with nothing missin
   assert.deepEqual(linesOf(screen), linesOf(whole.screen))
 })
 
-test('a slow viewer slows nobody, and gets the screen as it is instead of what it missed', async () => {
+test('a slow viewer delays no other viewer and gets the current screen in place of what it missed', async () => {
   await openTerminal(keeper.client, 'slow', ['sh', '-c', 'echo first; read a; seq 1 500000; echo finished; read b'])
   let go = (): void => {}
   const slow = await Viewer.attach(keeper.client, 'slow')
@@ -198,7 +198,7 @@ test('a slow viewer slows nobody, and gets the screen as it is instead of what i
   assert.equal(slow.text(), quick.text())
 })
 
-test('input is typed once, however often it is sent', async () => {
+test('repeated input is typed once', async () => {
   await openTerminal(keeper.client, 'typed', ['cat'])
   const viewer = await Viewer.attach(keeper.client, 'typed')
   for (const seq of [1, 2, 2, 1]) viewer.type(`${seq}`, seq)
@@ -216,7 +216,7 @@ test('input is typed once, however often it is sent', async () => {
   other.type('x', 1)
   await viewer.shows('123x')
   assert.equal(viewer.text(), '123x')
-  // The terminal says what it has, so that nobody keeps it for another time.
+  // // The terminal reports what it accepted, so no viewer resends it.
   const said = viewer.events.filter(({ type }) => type === 'typed')
   assert.deepEqual(
     said.map((event) => [event['viewer'], event['seq']]),
@@ -240,7 +240,7 @@ test('input is typed once, however often it is sent', async () => {
   assert.equal(after.text(), '123xyz')
 })
 
-test('the smallest window that is looked at sets the size, and attaching alone sets none', async () => {
+test('the smallest focused window sets the size, and attaching alone sets none', async () => {
   await openTerminal(keeper.client, 'sizes', ['cat'])
   const one = await Viewer.attach(keeper.client, 'sizes')
   const size = async (cols: number, rows: number): Promise<unknown> =>
@@ -259,7 +259,7 @@ test('the smallest window that is looked at sets the size, and attaching alone s
   await size(70, 20)
 })
 
-test('closing hangs up, and ends a shell that does not heed it', async () => {
+test('closing hangs up and kills a shell that ignores the hang-up', async () => {
   await openTerminal(keeper.client, 'closes', ['sh', '-c', 'trap "" HUP; echo ready; while :; do sleep 1; done'])
   const viewer = await Viewer.attach(keeper.client, 'closes')
   await viewer.shows('ready')
@@ -273,7 +273,7 @@ test('closing hangs up, and ends a shell that does not heed it', async () => {
   })
 })
 
-test('after its keeper was killed a terminal is lost, with its last screen', async () => {
+test('after its keeper was killed a terminal is lost but keeps its last screen', async () => {
   await using other = await startKeeper()
   const word = randomUUID()
   await openTerminal(other.client, 'kept', null)
@@ -281,7 +281,7 @@ test('after its keeper was killed a terminal is lost, with its last screen', asy
   const viewer = await Viewer.attach(other.client, 'kept')
   viewer.type('echo still to be read\r')
   await viewer.shows('\nstill to be read')
-  // Both are on disk as they are.
+  // // Waits until both are on disk.
   const shelf = join(other.folder, 'terminals')
   const shelved = async (): Promise<number> => {
     const { terminals } = await call(other.client, 'terminal.list', {})
@@ -309,7 +309,7 @@ test('after its keeper was killed a terminal is lost, with its last screen', asy
   )
 })
 
-test('a terminal that never stops neither grows the keeper nor delays another one', async () => {
+test('a terminal with endless output neither grows the keeper nor delays another terminal', async () => {
   await openTerminal(keeper.client, 'noisy', ['yes'])
   await openTerminal(keeper.client, 'quiet', ['cat'])
   const noisy = await Viewer.attach(keeper.client, 'noisy')

@@ -10,14 +10,14 @@ import { Shelf } from './shelf.ts'
 import { Terminal, type TerminalRow } from './terminal.ts'
 import { show } from './viewer.ts'
 
-/** How long an ended terminal can be read. */
+/** How long an ended terminal stays readable. */
 const READABLE_MS = 24 * 3_600_000
-/** How long after it put something out, at most, its screen is on disk. */
+/** The maximum delay before new output is stored on disk. */
 const SHELVE_MS = 2_000
 const HANG_UP_MS = 2_000
-/** Input that the program has not taken: more is not typed ahead. */
+/** The limit of input the program hasn't read. */
 const TYPED_AHEAD = 1_048_576
-/** Of ended terminals, what they put out is kept up to this much, all together; then only their screens. */
+/** The total output kept for ended terminals; beyond that only their screens. */
 const KEPT_BYTES = 64 * 1_048_576
 
 export class Terminals {
@@ -28,7 +28,7 @@ export class Terminals {
   readonly #opening = new Map<string, Promise<Terminal>>()
   readonly #toShelve = new Map<Terminal, NodeJS.Timeout>()
 
-  /** `carried`: terminals that another keeper handed over. `addon`: the path of `pty.node`. */
+  /** `carried`: terminals taken over from another keeper. `addon`: the path of `pty.node`. */
   constructor(folder: string, addon?: string, carried: readonly Terminal[] = [], gives?: Gives) {
     this.#gives = gives
     this.#shelf = new Shelf(folder)
@@ -37,8 +37,8 @@ export class Terminals {
     for (const { terminal, program } of this.#shelf.read()) {
       if (this.#byId.has(terminal.facts.terminal_id)) continue
       this.#add(terminal)
-      // The system hung up on it when its keeper was killed. What did not heed that writes into nothing; it is on disk
-      // until it is ended, for the next keeper where this one dies meanwhile.
+      // // The kernel hung up when its keeper was killed. A program that ignored it writes into a closed terminal.
+      // It stays on disk until killed, so that the next keeper continues if this one dies.
       const end = (): void => {
         if (program) signalSession(program.pid, program.started, 'SIGKILL')
         this.#shelveSoon(terminal)
@@ -57,7 +57,7 @@ export class Terminals {
     return [...this.#byId.values()]
   }
 
-  /** Asked again with the same id it answers the same terminal, whatever became of it. */
+  /** Opening an existing ID returns that terminal, in any state. */
   async open(input: Input<'terminal.open'>): Promise<TerminalRow> {
     const { terminal_id } = input
     const known = this.#byId.get(terminal_id)
@@ -92,7 +92,7 @@ export class Terminals {
     return terminal.row()
   }
 
-  /** Hangs up, as closing a window does, and ends the shell after 2 s if it has not; an ended one is forgotten. */
+  /** Hangs up like closing a window and kills the shell after 2 s. Removes an ended terminal. */
   async close({ terminal_id, signal }: Input<'terminal.close'>): Promise<TerminalRow> {
     const terminal = this.#known(terminal_id)
     const { live } = terminal
@@ -135,14 +135,14 @@ export class Terminals {
     }
   }
 
-  /** Until the terminal has ended, or the viewer is gone. */
+  /** Runs until the terminal ends or the viewer disconnects. */
   async attach(
     { terminal_id, viewer, from }: Input<'terminal.attach'>,
     stream: Stream,
     signal: AbortSignal,
   ): Promise<object> {
     const terminal = this.#known(terminal_id)
-    // It ends with its stream.
+    // // Ends with its stream.
     this.#listen(terminal, viewer, stream).catch(() => {})
     try {
       await show(terminal, stream, from, signal)
@@ -166,7 +166,7 @@ export class Terminals {
         if (event.type === 'resize' && isSize(event.cols) && isSize(event.rows))
           terminal.view(stream, { cols: event.cols, rows: event.rows })
       }
-      // Who types faster than the program reads waits, and with them their own link only.
+      // // Backpressure for input, on this viewer's link only.
       const writer = terminal.live?.writer
       if (writer && writer.waiting > TYPED_AHEAD) await writer.written()
     }
@@ -215,11 +215,11 @@ export class Terminals {
     clearTimeout(this.#toShelve.get(terminal))
     this.#toShelve.delete(terminal)
     if (this.#byId.get(terminal.facts.terminal_id) !== terminal) return
-    // A full disk costs the picture after a crash, not the terminal.
+    // // A full disk loses the stored screen, not the terminal.
     await this.#shelf.write(terminal, terminal.snapshot()).catch(() => {})
   }
 
-  /** Puts all screens on disk that are not there yet. */
+  /** Stores all pending screens. */
   async shelveAll(): Promise<void> {
     await Promise.all([...this.#toShelve.keys()].map((terminal) => this.#shelve(terminal)))
   }
@@ -230,7 +230,7 @@ export class Terminals {
     await this.#shelf.remove(terminal.facts.terminal_id)
   }
 
-  /** Drops what ended a day ago, and what too many ended ones put out. */
+  /** Drops terminals that ended a day ago, and excess output of ended ones. */
   #forget(): void {
     for (const terminal of this.all()) {
       if ((terminal.endedForMs ?? 0) < READABLE_MS) continue

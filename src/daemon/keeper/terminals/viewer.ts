@@ -4,12 +4,12 @@ import type { Size } from './log.ts'
 import type { Terminal } from './terminal.ts'
 
 const PART = 65_536
-/** A viewer that is further behind gets the screen as it is now instead of what it missed. */
+/** A viewer further behind than this skips ahead to the current screen. */
 const FAR_BEHIND = 1_048_576
 
 /**
- * Shows a terminal until it has ended. Each viewer reads the log at its own pace, so a slow one slows nobody. Without `from`,
- * or where what follows it is no longer kept, the screen comes first, with the lines above it.
+ * Streams a terminal until it ends. Each viewer reads the log at its own pace, so a slow one delays no other.
+ * Without `from`, or if the log no longer has it, the screen and its scrollback come first.
  */
 export async function show(
   terminal: Terminal,
