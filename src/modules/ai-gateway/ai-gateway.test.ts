@@ -18,7 +18,7 @@ before(async () => {
 })
 after(() => house[Symbol.asyncDispose]())
 
-test('bob brings his own key: it is tested, its models are listed, and his calls cost him nothing here', async () => {
+test('a user’s own provider key is tested, its models are listed, and requests with it cost no credits', async () => {
   await using vendor = await startOpenAI({ key: 'sk-bob-0123456789' })
   const made = await bring(bob, vendor, 'mine', { headers: { 'OpenAI-Project': 'proj_secret' } })
   assert.deepEqual([made.has_api_key, made.api_key_last4, made.header_names], [true, '6789', ['openai-project']])
@@ -38,7 +38,7 @@ test('bob brings his own key: it is tested, its models are listed, and his calls
   const key = await bob.key()
   const direct = await key.post('/compat-a/v1/chat/completions', hello('mine/gpt-4o'))
   assert.equal(direct.body.choices?.[0].message.content, 'hello you', direct.text)
-  // One answer is left for the bare name too.
+  // The bare name resolves too.
   assert.equal((await bob.post('/inference/text', hello('gpt-4o'))).body.data.model, 'mine/gpt-4o')
   const [row] = (await bob.get('/ai-gateway/providers')).body.data.filter(
     ({ slug }: { slug: string }) => slug === 'mine',
@@ -48,7 +48,7 @@ test('bob brings his own key: it is tested, its models are listed, and his calls
   assert.equal((await bob.post('/inference/text', hello('mine/gpt-4o'))).status, 404)
 })
 
-test('a preset fills in what is left out, and its models and prices are the catalogue’s', async () => {
+test('a preset fills in omitted settings, and its models and prices come from the catalogue', async () => {
   await using vendor = await startOpenAI()
   const made = (
     await bob.post(at, { preset: 'openai', base_url: `${vendor.origin}/v1/`, api_key: vendor.key, test: false })
@@ -66,7 +66,7 @@ test('a preset fills in what is left out, and its models and prices are the cata
   const { data } = (await bob.post('/inference/text', hello('openai/gpt-4o'))).body
   assert.equal(data.cost_usd, (1_000 * 2.5 + 100 * 10) / 1e6)
   assert.equal(vendor.requests.filter(({ path }) => path === '/v1/models').length, 0, 'nobody had to ask for the list')
-  // A model that the catalogue does not know: the provider is asked.
+  // The catalogue doesn't know this model, so the provider is asked.
   const asked = await bob.post('/inference/text', hello('openai/no-such-model'))
   assert.equal(asked.status, 404)
   assert.equal(vendor.requests.filter(({ path }) => path === '/v1/models').length, 1)
@@ -74,7 +74,7 @@ test('a preset fills in what is left out, and its models and prices are the cata
   await bob.delete(`${at}/${made.id}`)
 })
 
-test("a workspace's endpoint serves its members, and takes no name away from anybody", async () => {
+test('a workspace’s endpoint serves its members and shadows no other model names', async () => {
   await using team = await startAnthropic({ key: 'sk-team-0123456789' })
   await using own = await startAnthropic({ key: 'sk-own-0123456789' })
   const shape = { shape: 'anthropic-messages', api_key: team.key, base_url: team.origin }
@@ -89,11 +89,11 @@ test("a workspace's endpoint serves its members, and takes no name away from any
   assert.equal((await bob.get(`${at}/${made.id}`)).status, 404)
   assert.equal((await carol.get(`${at}/${made.id}`)).body.data.workspace_id, id)
   assert.equal((await carol.delete(`${at}/${made.id}`)).body.error.code, 'insufficient_role')
-  // The instance has an `anthropic` too: both its name and the bare one stay the instance's, which Carol cannot pay for.
+  // The instance has an `anthropic` too. Both names still resolve to it, and Carol has no credits for it.
   for (const model of ['anthropic/claude-haiku-4-5', 'claude-haiku-4-5'])
     assert.equal((await carol.post('/inference/text', hello(model))).body.error.code, 'insufficient_credits')
   assert.equal(team.requests.length, 0)
-  // In the workspace it goes first.
+  // In the workspace, its own endpoint comes first.
   const inside = await carol.post('/inference/text', hello('anthropic/claude-haiku-4-5', { workspace_id: id }))
   assert.equal(inside.status, 200, inside.text)
   assert.deepEqual([team.requests.length, team.requests[0]!.headers['x-api-key']], [1, team.key])
@@ -104,7 +104,7 @@ test("a workspace's endpoint serves its members, and takes no name away from any
   assert.deepEqual([team.requests.length, own.requests.length], [2, 1])
 })
 
-test("the administrator's endpoints serve everybody on credits, and nobody else may make them", async () => {
+test('only administrators create instance endpoints, which serve every user on credits', async () => {
   await using vendor = await startOpenAI()
   const body = {
     name: 'House',
@@ -127,7 +127,7 @@ test("the administrator's endpoints serve everybody on credits, and nobody else 
   vendor.script({ usage: { input: 10, output: 5 } })
   const paid = (await bob.post('/inference/text', hello('house/gpt-4o', { max_output_tokens: 50 }))).body.data
   assert.equal(paid.cost_usd, 0.00006)
-  // No price: on credits it cannot be charged, and only callers who are charged nothing may call it.
+  // Without a price, credits can't be charged, so only callers who pay nothing may use it.
   assert.equal((await bob.post('/inference/text', hello('house/gpt-4o-mini'))).body.error.code, 'unpriced_model')
   assert.equal((await alice.post('/inference/text', hello('house/gpt-4o-mini'))).body.data.cost_usd, null)
   const capped = await alice.key({ spend_cap_usd: 5 })
@@ -135,7 +135,7 @@ test("the administrator's endpoints serve everybody on credits, and nobody else 
   await alice.delete(`${at}/${house.id}`)
 })
 
-test('an unpriced model runs on one’s own key, and not under a cap', async () => {
+test('an unpriced model works with the user’s own key, but not under a spend cap', async () => {
   await using vendor = await startOpenAI()
   await bring(bob, vendor, 'unpriced')
   assert.equal((await bob.post('/inference/text', hello('unpriced/gpt-4o'))).body.data.cost_usd, null)
@@ -143,7 +143,7 @@ test('an unpriced model runs on one’s own key, and not under a cap', async () 
   assert.equal((await capped.post('/inference/text', hello('unpriced/gpt-4o'))).body.error.code, 'unpriced_model')
 })
 
-test('the preview leaves out what the call would be refused for its money', async () => {
+test('the routing preview excludes candidates that the caller can’t pay for', async () => {
   await using vendor = await startOpenAI()
   await bring(bob, vendor, 'unknown-price')
   const preview = async (who: Caller, model: string) =>
@@ -164,14 +164,14 @@ test('the preview leaves out what the call would be refused for its money', asyn
   assert.match(poor.excluded[0]!.reason, /than the balance or a cap allows/)
 })
 
-test('the instance’s key of the environment serves on credits, in its own shape', async () => {
+test('an instance key from the environment serves on credits, in its own shape', async () => {
   const { data } = (await alice.post('/inference/text', hello('claude-haiku-4-5', { max_output_tokens: 64 }))).body
   assert.deepEqual([data.model, data.provider, data.text], ['anthropic/claude-haiku-4-5', 'anthropic', 'hello you'])
   assert.ok(data.cost_usd > 0)
   assert.equal(anthropic.requests.findLast(({ method }) => method === 'POST')!.headers['x-api-key'], anthropic.key)
 })
 
-test('private addresses are refused to users unless the instance allows them; slugs and addresses are checked', async () => {
+test('users can’t use private addresses unless the instance allows them; slugs and addresses are validated', async () => {
   await using plain = await testServer()
   const admin = await plain.person('Admin')
   const user = await plain.person('User')
@@ -205,7 +205,7 @@ test('private addresses are refused to users unless the instance allows them; sl
   )
 })
 
-test('a change that changes nothing is none, and every preset has an id and a slug', async () => {
+test('an update without changes has no effect, and every preset has an ID and a slug', async () => {
   const gil = await server.person('Gil')
   const { data } = (
     await gil.post(at, { preset: 'openai', api_key: 'sk-0123456789', headers: { 'x-team': 'a' }, test: false })

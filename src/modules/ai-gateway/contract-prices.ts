@@ -18,10 +18,9 @@ const further = {
   request: price.optional().describe('USD per request.'),
 }
 
-/** Prices of a model as a source may give them, USD per million units. */
+/** Prices in USD per million units. */
 export const prices = { input: price, output: price, ...further }
 
-/** The fields of a media request that choose a price. */
 export const when = {
   size: z.string().max(20).optional().describe('`1024x1024`.'),
   quality: z.string().max(32).optional(),
@@ -42,5 +41,5 @@ const variants = z
   .optional()
   .describe('Prices that replace the others for matching media requests. The first match applies.')
 
-/** The same of media models too, whose variants have prices of their own and which may have none by the token. */
+/** For media models: variants have their own prices, and token prices are optional. */
 export const mediaPrices = { ...prices, input: price.optional(), output: price.optional(), variants }

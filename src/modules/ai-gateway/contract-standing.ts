@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { time } from '#core/contract.ts'
 
-/** The standing of a provider endpoint, the same wherever it is shown. */
 export const standing = {
   status: z
     .enum(['untested', 'working', 'failing', 'needs_key', 'unreadable_key', 'disabled'])

@@ -11,7 +11,7 @@ import { knownEndpoint } from './show.ts'
 
 type Input = z.output<z.ZodObject<NonNullable<(typeof aiGateway)['endpoints']['routing_preview']['body']>>>
 
-/** The live router's order for a call that is not made. */
+/** The router's order for a request that isn't sent. */
 export async function previewRoute(
   ctx: Context<Pick<GatewayFaces, 'previewRoute'>>,
   {

@@ -44,7 +44,7 @@ const MOST_ENDPOINTS = 100
 export const endpoints = finder<Context, EndpointRow>('provider_endpoint', async (ctx, id) => {
   const row = await endpointStore.get(ctx.db, id)
   if (row === undefined) return null
-  // An endpoint of the instance is the administrator's as if it were their own.
+  // Instance endpoints appear to administrators as their own.
   if (row.owner_id === INSTANCE) return isInstanceAdmin(ctx) ? { ...row, account_id: ctx.principal.accountId } : null
   return row.account_id !== null && !reachesWholeAccount(ctx) ? null : row
 })
@@ -62,7 +62,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
       const all = [...(await models(principal)), ...(await mediaModels(principal)), ...(await failingModels(principal))]
       const byEndpoint = Map.groupBy(all, ({ endpoint }) => endpoint.id)
       const sources = (await ctx.engine.endpoints.sources(ctx.principal))
-        // An engine that was looked for and is not there serves nobody.
+        // Undiscovered local engines are hidden.
         .filter(({ from, endpoint }) => from !== 'discovered' || byEndpoint.has(endpoint.id))
       const standings = await ctx.engine.endpoints.standings(sources)
       const ordered = sources
@@ -203,15 +203,15 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
         }
         if (base_url !== undefined || plain.shape !== undefined) {
           changes.base_url = checked(ctx, base_url ?? row.base_url, shape, row.owner_id)
-          // A secret that was given for one host must not be sent to another one because somebody may edit the address.
+          // A secret for one host must not be sent to another because someone edits the address.
           if (originOf(changes.base_url) !== originOf(row.base_url)) {
             if (row.sealed_key !== null && api_key === undefined) again('api_key')
             if (row.sealed_headers !== null && headers === undefined) again('headers')
           }
         }
-        // One that never had a key may still be renamed, switched off, or given one.
+        // An endpoint that never had a key can still be renamed, disabled, or given one.
         if (hasKey(row)) checkHasKey({ ...row, ...sealed, base_url: changes.base_url ?? row.base_url })
-        // Secrets are sealed and not compared: one that is given is a change.
+        // Sealed secrets can't be compared, so a submitted one counts as a change.
         const renewed = api_key !== undefined || headers !== undefined
         if (!renewed && isDeepStrictEqual(row, { ...row, ...changes, models: models ?? row.models }))
           return { unchanged: row }
@@ -253,7 +253,7 @@ export const aiGatewayService = implementWith<Context<GatewayHandles>>()(
   [endpoints],
 )
 
-/** The finder lends endpoints of the instance to the administrator. */
+/** Undoes the change of owner made by the finder for instance endpoints. */
 const asStored = (row: EndpointRow): EndpointRow => ({
   ...row,
   account_id: row.owner_id === INSTANCE ? null : row.account_id,
@@ -264,7 +264,7 @@ async function shown(ctx: Context<HasEndpoints>, row: EndpointRow) {
   return showEndpoint(row, ctx.engine.secrets, standing!, administers(ctx, row.owner_id))
 }
 
-/** The caller is not kept waiting for a provider that is silent: its test goes on without them. */
+/** How long a caller waits for a test, which then continues in the background. */
 const PATIENCE_MS = 3_000
 
 async function testSoon(ctx: Context<HasEndpoints>, row: EndpointRow): Promise<void> {
@@ -275,10 +275,9 @@ async function testSoon(ctx: Context<HasEndpoints>, row: EndpointRow): Promise<v
   await Promise.race([testing, sleep(PATIENCE_MS, undefined, { ref: false })])
 }
 
-/** The time at which another process tests an endpoint that this one leaves untested. */
+/** When another process tests the endpoint if this one dies first. */
 const inCaseOfDeath = (ctx: Context): Date => new Date(ctx.now().getTime() + 30_000)
 
-/** The checked address: only the administrator may send the instance's calls to addresses that are not public. */
 const checked = (ctx: Context, baseUrl: string, shape: EndpointRow['shape'], owner: Id): string =>
   checkBaseUrl(
     baseUrl,
@@ -314,7 +313,7 @@ async function present(ctx: Context, id: Id): Promise<EndpointRow> {
   return row
 }
 
-/** A change of who serves: durable, in force here before the answer leaves, in every process within half a second. */
+/** Runs `work` in a transaction. The change applies in this process on return, in the others within 0.5 s. */
 async function change(
   ctx: Context<HasEndpoints>,
   type: string,

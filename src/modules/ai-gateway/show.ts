@@ -14,7 +14,6 @@ import type { Source } from './endpoints/sources.ts'
 import { type Standing, reasonWords, untested } from './connections/connection-state.ts'
 import { type EndpointRow, INSTANCE } from './store.ts'
 
-/** Never with a secret: whether there is a key, its end, and the names of the headers. */
 export const showEndpoint = (
   row: EndpointRow,
   secrets: Secrets,
@@ -49,7 +48,7 @@ type ShownStanding = Pick<
   'status' | 'status_reason' | 'last_error' | 'last_error_at' | 'last_success_at' | 'latency_ms' | 'models_count'
 >
 
-/** A provider's own words may tell of the account that is called: they are for those who administer the endpoint. */
+/** The provider's message may describe the account, so only administrators of the endpoint see it. */
 function showStanding({ state, modelsCount }: Standing, administers: boolean): ShownStanding {
   const { status, reason, lastError, lastErrorKind, lastErrorAt, lastSuccessAt, latencyMs } =
     state ?? untested(new Date(0))
@@ -64,7 +63,6 @@ function showStanding({ state, modelsCount }: Standing, administers: boolean): S
   }
 }
 
-/** The reason why an endpoint serves nothing, whatever its provider would say; empty: it serves. */
 function whyIdle(row: EndpointRow, secrets: Secrets): Partial<ShownStanding> {
   if (!row.enabled) return { status: 'disabled', status_reason: null }
   const keyless = whyKeyless(row)
@@ -89,7 +87,6 @@ export const showPreset = (
   models_count: catalogue === null ? null : (byProvider.get(catalogue)?.length ?? 0),
 })
 
-/** The endpoint behind an offer, for callers who may know it. */
 export const knownEndpoint = ({ from, endpoint }: Source, administers: boolean): Id | null =>
   from === 'account' || from === 'workspace' || (from === 'instance' && administers) ? endpoint.id : null
 
@@ -118,10 +115,6 @@ export const showProvider = (
   }
 }
 
-/**
- * The standing of a source of our own: what this instance makes itself always works, and a computer's models do while
- * it is connected.
- */
 function ofOwn({ from, endpoint }: Source): Partial<ShownStanding> {
   if (from === 'computer')
     return endpoint.away === true
@@ -139,7 +132,7 @@ function asideOf(
   const aside = rows.flatMap((row) => health.aside(row) ?? [])
   const last = aside.toSorted((a, b) => b.until - a.until)[0]
   if (last === undefined) return { status_reason: reason, set_aside_until: null }
-  // Of an endpoint with a thousand models only those that were called can have failed.
+  // A model without requests can't have failed.
   const called = rows.filter((row) => health.stats(row) !== null || health.aside(row) !== null)
   return aside.length === called.length
     ? {

@@ -34,7 +34,7 @@ interface ProviderEndpointTable {
   priority: number
   weight: number
   data_policy: ColumnType<DataPolicy, DataPolicy | undefined, DataPolicy>
-  /** The id of the connection, a new one with each other address, shape, key or headers. */
+  /** Replaced when the address, shape, key or headers change. */
   connection: Id
   created_by: Id | null
   created_at: Generated<Date>
@@ -43,7 +43,6 @@ interface ProviderEndpointTable {
 export type EndpointRow = Selectable<ProviderEndpointTable>
 export type EndpointChanges = Updateable<ProviderEndpointTable>
 
-/** Stands for the instance where an owner is named. */
 export const INSTANCE: Id = '0'.repeat(26)
 
 export const endpointStore = {
@@ -56,7 +55,6 @@ export const endpointStore = {
   getForUpdate: (db: Db, id: Id): Promise<EndpointRow | undefined> =>
     db.selectFrom('provider_endpoints').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
 
-  /** Endpoints of these owners, newest first. */
   list: (
     db: Db,
     owners: readonly Id[],
@@ -70,7 +68,6 @@ export const endpointStore = {
       .$call(newestFirst('id', before, limit))
       .execute(),
 
-  /** The enabled endpoints of an owner, oldest first. */
   enabledOf: (db: Db, owner: Id): Promise<EndpointRow[]> =>
     db
       .selectFrom('provider_endpoints')
@@ -80,7 +77,7 @@ export const endpointStore = {
       .orderBy('id')
       .execute(),
 
-  /** The number of an owner's endpoints. Two creations of one owner count one after the other. */
+  /** Takes a lock, so concurrent creations can't exceed the limit. */
   async countForCreate(db: Db, owner: Id): Promise<number> {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`provider_endpoints ${owner}`}, 0))`.execute(db)
     const { count } = await db
@@ -106,10 +103,7 @@ export const endpointStore = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /**
-   * Switches off what serves an account, and the workspaces that nobody else looks after, where the account made it in
-   * this time. Elsewhere other admins answer for it.
-   */
+  /** Disables endpoints the account created in this time, for itself or for workspaces without another admin. */
   async disableOf(db: Db, accountId: Id, { from, until }: Span): Promise<EndpointRow[]> {
     const { rows } = await sql<EndpointRow>`update provider_endpoints e set enabled = false, updated_at = ${nextTime}
       where e.enabled and e.created_at between ${from} and ${until} and (e.account_id = ${accountId}
@@ -121,7 +115,6 @@ export const endpointStore = {
 
   delete: (db: Db, id: Id): Promise<unknown> => db.deleteFrom('provider_endpoints').where('id', '=', id).execute(),
 
-  /** Secrets in the order of the ids, for sealing them again. */
   sealedAfter: (
     db: Db,
     after: Id,
@@ -135,7 +128,7 @@ export const endpointStore = {
       .limit(limit)
       .execute(),
 
-  /** Puts a secret in the place of the very one that was read, and of no other. The row is not changed for its readers. */
+  /** Replaces a sealed secret only if it's still `before`. `updated_at` stays, because nothing changed for readers. */
   async reseal(db: Db, id: Id, column: 'sealed_key' | 'sealed_headers', before: string, now: string): Promise<void> {
     await db
       .updateTable('provider_endpoints')

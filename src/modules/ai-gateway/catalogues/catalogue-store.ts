@@ -8,7 +8,7 @@ import type { Pricing } from '#gateway/catalogue/model.ts'
 import type { Id } from '#core/ids.ts'
 import { iso } from '#core/time.ts'
 
-/** Told of like an account whose rights changed: every process reads the catalogue again. */
+/** Owner ID announced by `rightsChanged` when the catalogue changes, so every process reloads it. */
 export const CATALOGUE: Id = `${'0'.repeat(25)}1`
 
 declare module '#infra/postgres/tables.ts' {
@@ -43,10 +43,10 @@ interface OverrideTable {
 }
 export type OverrideRow = Selectable<OverrideTable>
 
-/** A time later than the row's, as `nextTime`, for statements that have to name the row. */
+/** Later than the row's own time. Like `nextTime`, for statements that must qualify the column. */
 const laterThan = sql<Date>`greatest(date_trunc('milliseconds', clock_timestamp()), model_overrides.updated_at + interval '1 ms')`
 
-/** The newest is what serves; the ones before it are for going back. */
+/** Only the newest is in use. Earlier ones are kept for rollback. */
 const KEPT = 10
 const columns = [
   'id',
@@ -70,7 +70,7 @@ export const catalogueStore = {
   newest: (db: Db): Promise<(CatalogueRow & { snapshot: string }) | undefined> =>
     db.selectFrom('catalogues').selectAll().orderBy('id', 'desc').limit(1).executeTakeFirst(),
 
-  /** Lets one refresh run after the other: two at once would each compare with what the other replaces. */
+  /** Serializes refreshes: concurrent ones would each compare against the catalogue that the other replaces. */
   async lock(db: Db): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtextextended('catalogue', 0))`.execute(db)
   },
@@ -131,8 +131,8 @@ export const overrideStore = {
 }
 
 /**
- * The catalogue as all processes hold it: the shipped one, over it what was fetched last, over that the operator's word.
- * `before`, or the shipped one, where the database cannot tell.
+ * Merges the shipped catalogue, the last fetched one and the overrides. Falls back to `before`, or the shipped one, if
+ * the database can't be read.
  */
 export async function readCatalogue(db: Db, log: Log, before: Catalogue): Promise<Catalogue> {
   try {

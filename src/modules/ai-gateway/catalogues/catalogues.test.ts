@@ -9,7 +9,7 @@ import { becomes } from '#test/until.ts'
 import { startOpenAI } from '#test/vendors/openai/openai.ts'
 import type { Vendor } from '#test/vendors/vendor.ts'
 
-/** The answer of the operator's address from now on. */
+/** The next response of the catalogue server. */
 let answer: { status: number; body: string | Buffer; headers?: Record<string, string> }
 let publisher: Server
 let openai: Vendor
@@ -17,7 +17,7 @@ let world: World
 let twin: TestServer
 let bob: Person
 
-// In the form of models.dev, with prices that nobody has.
+// In the models.dev format, with distinctive prices.
 const listed = (input: number, output: number, more: object = {}) =>
   JSON.stringify({
     openai: {
@@ -52,7 +52,7 @@ before(async () => {
   world = await gatewayWorld({ UK_CATALOGUE_URL: url, UK_FETCH_ALLOW: '127.0.0.0/8' })
   twin = await world.server.twin()
   bob = await world.server.person('Bob')
-  // The catalogue's openai, at another address.
+  // The catalogue's OpenAI, at another address.
   await world.bring(openai, 'oa', { preset: 'openai' })
 })
 after(async () => {
@@ -76,7 +76,7 @@ const ask = async () => {
 }
 const costOf = async (id: string) => (await world.record(id)).cost_nano
 
-test('the administrator fetches new prices: they hold at once in every process, and never for what is booked', async () => {
+test('fetched prices apply at once in every process, and never to booked calls', async () => {
   const shipped = await model('oa/gpt-4o')
   const booked = await ask()
   const before = await costOf(booked)
@@ -104,7 +104,7 @@ test('the administrator fetches new prices: they hold at once in every process, 
   const tomorrow = await model('openai/gpt-of-tomorrow')
   assert.deepEqual([tomorrow.status, tomorrow.created_at], ['no_provider', '2026-11-20T00:00:00.000Z'])
   assert.equal((await model('somebody/else')) ?? null, null, 'a provider that nobody knows here is left out')
-  // Written for an hour at twice the input, as it was before.
+  // Cache writes for one hour still cost twice the input price.
   assert.equal((await model('anthropic/claude-haiku-4-5')).pricing.cache_write_1h, 6)
   assert.ok((await model('openai/gpt-5')).pricing.input > 0, 'what it does not know goes on being served')
 
@@ -112,7 +112,7 @@ test('the administrator fetches new prices: they hold at once in every process, 
   assert.equal(await costOf(await ask()), 1_000n * 100_000n + 100n * 200_000n)
 })
 
-test('an answer that is not a catalogue changes nothing: garbage, a page of errors, half a list, a gigabyte, an address inside', async () => {
+test('an invalid catalogue response changes nothing: garbage, error page, half a list, a gigabyte, private address', async () => {
   const before = await model('oa/gpt-4o')
   const refused: [string, typeof answer][] = [
     ['no JSON', { status: 200, body: '<html>' }],
@@ -134,7 +134,7 @@ test('an answer that is not a catalogue changes nothing: garbage, a page of erro
   assert.equal((await world.person.get('/admin/catalogues')).body.data.length, 1)
 })
 
-test('the operator’s own price stands over every source until it is taken back', async () => {
+test('an operator’s override has priority over every source until it is removed', async () => {
   const set = (body: object, by = world.person as { request: Person['request'] }) =>
     by.request('PUT', '/admin/model-overrides', body)
   assert.equal((await set({ slug: 'openai/gpt-4o', context_length: 5 }, bob)).status, 403)
@@ -159,7 +159,7 @@ test('the operator’s own price stands over every source until it is taken back
   assert.deepEqual((await model('oa/gpt-4o')).pricing.input, 100)
 })
 
-test('a list that lost its prices needs force; deleting it brings the one before back, in the end the shipped one', async () => {
+test('a catalogue that lost its prices needs `force`; deleting catalogues restores the previous one, finally the shipped one', async () => {
   answer = {
     status: 200,
     body: JSON.stringify({ openai: { models: { 'gpt-4o': entry('gpt-4o', { input: 5, output: 5 }) } } }),

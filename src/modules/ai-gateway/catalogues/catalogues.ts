@@ -16,7 +16,6 @@ import { pricingOf } from './rows.ts'
 
 const MOST_OVERRIDES = 10_000
 
-/** The directory, which reads the catalogue again. */
 interface HasReader {
   endpoints: { refresh(): Promise<void> }
 }
@@ -108,7 +107,7 @@ export const catalogueService = implementWith<Context<HasReader>>()(catalogues, 
   },
 })
 
-/** Changes the catalogue. In force in this process when it resolves, in the others within half a second. */
+/** Runs `work` in a transaction. The change applies in this process on return, in the others within 0.5 s. */
 async function change<T>(ctx: Context<HasReader>, work: (ctx: Context) => Promise<T>): Promise<T> {
   const result = await ctx.transaction(work)
   await ctx.engine.endpoints.refresh()
@@ -152,7 +151,7 @@ const showOverride = (row: OverrideRow): z.output<typeof ModelOverride> => ({
   updated_at: iso(row.updated_at),
 })
 
-/** Prices are decimals in words; other values beside them are not prices. */
+/** Excludes `audio_unit` and `variants`, which aren't prices. */
 const pricesIn = (pricing: Pricing): Record<string, number> =>
   Object.fromEntries(
     Object.entries(pricing).flatMap(([bucket, price]) =>

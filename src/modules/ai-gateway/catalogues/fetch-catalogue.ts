@@ -15,17 +15,19 @@ const CATALOGUE = { values: 1_000_000, depth: 64 }
 const TIMEOUT_MS = 30_000
 const LARGEST = 20
 
-/** A catalogue that was fetched and understood. */
 export interface FetchedCatalogue {
   sha256: string
-  /** The row that it would be stored as after the newest one. Refuses a list that lost half of its prices, unless forced to. */
+  /**
+   * Builds the row to store after `newest`. Refuses a catalogue that lost over half of its prices, unless `force` is
+   * set.
+   */
   against(
     newest: { source_url: string; priced_count: number; snapshot: string } | undefined,
     force: boolean,
   ): Omit<CatalogueRow, 'id' | 'created_by' | 'created_at'> & { snapshot: string }
 }
 
-/** Fetches the catalogue of the operator's address, checked whole. Refuses with 502 and 504. */
+/** Fetches and validates the catalogue at the configured URL. Refuses with 502 or 504. */
 export async function fetchCatalogue({ engine, signal, now }: Context): Promise<FetchedCatalogue> {
   const url = new URL(engine.config.catalogueUrl)
   const bytes = await bytesAt(engine, url, signal)
@@ -35,7 +37,6 @@ export async function fetchCatalogue({ engine, signal, now }: Context): Promise<
   return {
     sha256,
     against(newest, force) {
-      // A catalogue from another address is expected to differ.
       if (!force && newest?.source_url === url.href && priced * 2 < newest.priced_count)
         refuse('provider_error', {
           message: `The new catalogue has prices for ${priced} models, and the previous one had ${newest.priced_count}. Set \`force\` to use it anyway.`,
@@ -87,7 +88,6 @@ function understood(bytes: Buffer, day: string, version: string): FetchedSnapsho
   }
 }
 
-/** The difference that another catalogue makes to the models of the instance. */
 function changes(before: Snapshot | null, snapshot: Snapshot) {
   const shipped = shippedCatalogue()
   const earlier = before === null ? shipped : mergeFetched(shipped, before)
@@ -113,7 +113,6 @@ interface Figures {
 const figures = ({ pricing }: CatalogueModel): Figures | null =>
   pricing && { input: Number(pricing.input), output: Number(pricing.output) }
 
-/** The factor by which it became dearer or cheaper. */
 function move({ before, now }: { before: Figures | null; now: Figures | null }): number {
   const sum = (of: Figures | null): number => (of === null ? 0 : of.input + of.output)
   const [old, fresh] = [sum(before), sum(now)]

@@ -9,7 +9,6 @@ import type { ListedModel } from '../lists/list-models.ts'
 import { type Source, catalogueProviderOf, isLocal } from '../endpoints/sources.ts'
 import type { EndpointModel } from '../store.ts'
 
-/** A way to serve a model, with all that is known of it. */
 export interface Row extends ListedOffer {
   id: Id
   kind: Kind
@@ -18,7 +17,7 @@ export interface Row extends ListedOffer {
   source: Source
 }
 
-/** Models of an endpoint: those it was given, else the catalogue's and, where it was asked, those of its own list. */
+/** Lists an endpoint's models: the configured ones, or else the catalogue's plus those the provider lists. */
 export function rowsOf(source: Source, asked: readonly ListedModel[] | null, catalogue: Catalogue): Row[] {
   if (source.own !== undefined) return source.own.map((model) => fromCatalogue(source, model, catalogue))
   if (source.models.length > 0) return source.models.map((model) => fromGiven(source, model, catalogue))
@@ -33,11 +32,10 @@ export function rowsOf(source: Source, asked: readonly ListedModel[] | null, cat
   ]
 }
 
-/** Clouds serve the models of several houses, each in a shape of its own; an endpoint has one. */
+/** Cloud platforms serve models of several vendors, each with its own API shape. An endpoint has one shape. */
 const isIn = ({ endpoint: { preset, shape } }: Source, { upstream_model: name }: CatalogueModel): boolean =>
   providerOf(preset)?.serves?.(shape, name) ?? true
 
-/** A model that nobody serves for the caller now. */
 export const rowOfCatalogue = (model: CatalogueModel, catalogue: Catalogue): Omit<Row, 'source' | 'endpoint'> =>
   catalogueFields(model, 'catalogue', model.slug, catalogue)
 
@@ -112,7 +110,7 @@ function fromAsked(source: Source, asked: ListedModel, catalogue: Catalogue): Ro
   }
 }
 
-/** The kind of a model that a provider only names, told from the names that makers of media models give them. */
+/** Guesses the kind from the naming conventions of media models. */
 function kindByName(id: string): Kind {
   const name = id.slice(id.lastIndexOf('/') + 1).toLowerCase()
   if (/whisper|transcribe|parakeet|scribe_v\d/.test(name)) return 'transcription'
@@ -122,8 +120,7 @@ function kindByName(id: string): Kind {
 }
 
 /**
- * A price is of media where it is of units that conversations are not counted in: whoever is asked for text is not charged by
- * what it says of tokens alone, which would be too little.
+ * Drops a media model's price for text requests if it has prices in media units: token prices alone would undercharge.
  */
 function pricedAs(
   kind: Kind,
@@ -164,12 +161,11 @@ function priceOf(
   known: CatalogueModel | undefined,
 ): Pick<Row, 'pricing' | 'priceSource' | 'priceDate'> {
   if (known) return { pricing: known.pricing, priceSource: known.price_source, priceDate: known.price_date }
-  // Hardware of one's own sends no bill (contract, part 7).
+  // Local models are free (contract, part 7).
   if (isLocal(endpoint)) return { pricing: NOTHING, priceSource: 'local', priceDate: updatedAt.slice(0, 10) }
   return { pricing: null, priceSource: null, priceDate: null }
 }
 
-/** The prices of a model on hardware of one's own: 0, whatever it is counted in. */
 export const NOTHING: Pricing = {
   input: '0',
   output: '0',
@@ -181,7 +177,6 @@ export const NOTHING: Pricing = {
 
 type GivenPricing = NonNullable<EndpointModel['pricing']>
 
-/** Prices that somebody gave, as exact decimals. */
 export const pricingOf = ({ variants, ...given }: GivenPricing): Pricing => ({
   input: '0',
   output: '0',

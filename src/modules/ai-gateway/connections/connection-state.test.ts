@@ -21,13 +21,13 @@ const refused = (kind: Reason) => ({ ok: false, latencyMs: 7, kind, message: 'no
 const working = afterCall(untested(at(0)), good, 0, at(0))
 const failing = (kind: FaultKind): ConnectionState => afterCall(working, bad(kind, 401), 9, at(100))
 
-test('a good call makes it working, and of many good ones one in a minute is noted', () => {
+test('a successful request sets the state to working, and further successes are recorded once a minute', () => {
   assert.deepEqual([working.status, working.latencyMs, working.lastSuccessAt], ['working', 40, at(0)])
   assert.equal(afterCall(working, good, 0, at(59)), working)
   assert.deepEqual(afterCall(working, good, 0, at(60)).lastSuccessAt, at(60))
 })
 
-test('a refused key or an empty account is failing at once, an unreached host after three calls, a faulty model never', () => {
+test('a rejected key or an empty account fails at once, an unreachable host after three requests, a faulty model never', () => {
   assert.equal(afterCall(working, bad('upstream_key', 401), 0, at(1)).status, 'failing')
   assert.equal(afterCall(working, bad('upstream_payment', 402), 0, at(1)).status, 'failing')
   const dear = {
@@ -46,7 +46,7 @@ test('a refused key or an empty account is failing at once, an unreached host af
     assert.equal(afterCall(working, bad(kind, 400), 9, at(1)), working, kind)
 })
 
-test('a later success heals what calls had found, a test only what it can prove', () => {
+test('a later success clears what requests found, and a test clears only what it can prove', () => {
   for (const kind of ['upstream_key', 'upstream_payment', 'unreachable'] as const) {
     const before = failing(kind)
     assert.deepEqual([before.status, before.reason, before.nextTestAt], ['failing', kind, at(130)])
@@ -66,7 +66,7 @@ test('a later success heals what calls had found, a test only what it can prove'
   }
 })
 
-test('a provider that serves another process is not failing because this one cannot reach it', () => {
+test('a provider that serves another process isn’t marked as failing', () => {
   const served = (success: number | null, own: number | null, since: number, now: number) =>
     servesElsewhere(
       { lastSuccessAt: success === null ? null : at(success) },
@@ -85,7 +85,7 @@ test('a provider that serves another process is not failing because this one can
   assert.deepEqual(afterCall(doubted, good, 0, at(2)).lastSuccessAt, at(2), 'said at once')
 })
 
-test('tests that fail come less and less often, and the first good one ends that', () => {
+test('failing tests back off exponentially, and the first success stops them', () => {
   let state = untested(at(0))
   const waits: number[] = []
   for (let i = 0; i < 8; i++) {
@@ -98,7 +98,7 @@ test('tests that fail come less and less often, and the first good one ends that
   assert.equal(testAgainMs(1_000), 900_000)
 })
 
-test('a server without a list is untested where it has models all the same, and failing where it has none', () => {
+test('a server without a model list is untested if its models are known, and failing otherwise', () => {
   assert.deepEqual(
     [true, false].map((needsList) => afterTest(untested(at(0)), refused('no_list'), needsList, at(1)).status),
     ['failing', 'untested'],

@@ -4,36 +4,31 @@ import type { CallOutcome } from '#gateway/routing/health.ts'
 import { faultWords } from '#gateway/routing/explain.ts'
 
 /**
- * A word for why a connection has its status. `no_list`: it answers, and does not say what it serves. `unproven`: it
- * refused calls, and lists its models, which it may do for anybody.
+ * `no_list`: responds without a model list. `unproven`: rejected requests, but lists models, which may not require a
+ * key.
  */
 export type Reason = FaultKind | 'no_list' | 'unproven'
 
-/** The knowledge about one endpoint at one address with one key. */
 export interface ConnectionState {
   status: 'untested' | 'working' | 'failing'
-  /** The reason for the status; null: nothing stands against the connection. */
   reason: Reason | null
-  /** The reason was seen in a call, and not in a test. */
+  /** Seen in a request rather than in a test. */
   seenInCall: boolean
-  /** The provider's own sentence without its secrets, for those who administer the endpoint. */
+  /** The provider's message without secrets. Shown only to the endpoint's administrators. */
   lastError: string | null
   lastErrorKind: Reason | null
   lastErrorAt: Date | null
   lastSuccessAt: Date | null
-  /** Milliseconds to the first byte, at the last success. */
+  /** Time to the first byte of the last success, in ms. */
   latencyMs: number | null
-  /** The number of models that the provider listed at the last test. */
   modelsCount: number | null
-  /** Tests that failed, in a row. */
+  /** Consecutive failed tests. */
   failures: number
-  /** The time of the next test; null: nothing calls for one. */
+  /** Null: no test is scheduled. */
   nextTestAt: Date | null
-  /** The time when the status was seen. */
   observedAt: Date
 }
 
-/** The standing of an endpoint: its state and its number of models; null: not known. */
 export interface Standing {
   state: ConnectionState | null
   modelsCount: number | null
@@ -43,9 +38,9 @@ export type TestOutcome =
   | {
       ok: true
       latencyMs: number
-      /** Null: the provider's check lists none. */
+      /** Null: this provider has no model list. */
       models: number | null
-      /** Whether only a good key can have led to this answer. */
+      /** Only a valid key leads to this result. */
       provesKey: boolean
     }
   | { ok: false; latencyMs: number; kind: Reason; message: string }
@@ -66,23 +61,23 @@ export const untested = (now: Date): ConnectionState => ({
 })
 
 const SECOND = 1_000
-/** An unchanged state is written down this often, in ms. */
+/** How often an unchanged state is written, in ms. */
 export const NOTED_MS = 60 * SECOND
-/** Calls in a row that found nobody: fewer may be one hiccup of the network. */
+/** Consecutive unreachable requests that mark an endpoint as failing. Fewer may be a network glitch. */
 const MANY_UNREACHED = 3
-/** A refusal of this call alone (403 may be) is no word on a connection that served so lately. */
+/** A 403 may concern one request only, so it's ignored this soon after a success. */
 const SERVED_LATELY_MS = 60 * SECOND
 const FIRST_TEST_MS = 30 * SECOND
 const LONGEST_TEST_MS = 15 * 60 * SECOND
 
-/** A success of another process is a word on the provider for so long: twice as long as it takes to be noted again. */
+/** How long another process's success counts: twice the interval at which it's written. */
 const SERVED_ELSEWHERE_MS = 2 * NOTED_MS
-/** The time that another process gets to say that it is served: it notes the first success after an error at once. */
+/** How long to wait for another process's success, which is written at once after an error. */
 const ASKING_MS = 5 * SECOND
 
 /**
- * Whether another process is served by what this one cannot reach: then it is this one that is cut off, and the provider fails
- * nobody else. `own`: when this process was served last, as it noted; `since`: when its failures in a row began.
+ * True if another process reaches the provider, so the fault is local. `own`: this process's last recorded success.
+ * `since`: its first consecutive failure.
  */
 export function servesElsewhere(
   { lastSuccessAt }: Pick<ConnectionState, 'lastSuccessAt'>,
@@ -95,7 +90,6 @@ export function servesElsewhere(
   return lastSuccessAt > since || !isOlder(since, ASKING_MS, now)
 }
 
-/** The time until a failing connection is tested again, by the tests that failed in a row. */
 export const testAgainMs = (failures: number): number =>
   Math.min(LONGEST_TEST_MS, FIRST_TEST_MS * 2 ** Math.max(0, failures - 1))
 
@@ -103,8 +97,8 @@ const after = (now: Date, ms: number): Date => new Date(now.getTime() + ms)
 const isOlder = (at: Date | null, ms: number, now: Date): boolean => at === null || now.getTime() - at.getTime() >= ms
 
 /**
- * `before` itself where the outcome says nothing that is worth writing down. `unreached`: calls in a row that found nobody, while
- * nobody else was served.
+ * Returns `before` if nothing worth writing changed. `unreached`: consecutive unreachable requests, while no other
+ * process succeeded.
  */
 export function afterCall(
   before: ConnectionState,
@@ -119,7 +113,7 @@ export function afterCall(
     return { ...works(before, now), failures: 0, latencyMs }
   }
   const { fault } = outcome
-  // What the request itself is at fault for says nothing of the provider.
+  // A fault of the request says nothing about the provider.
   if (rules[fault.kind].asideMs === 0 || fault.kind === 'model_not_found') return before
   const error = { lastError: fault.message, lastErrorKind: fault.kind, lastErrorAt: now }
   if (!fails(before, fault, unreached, now))
@@ -139,7 +133,6 @@ export function afterCall(
   }
 }
 
-/** Whether some process could not reach the provider, and nobody has been served since. */
 const isDoubted = ({ lastErrorKind, lastErrorAt, lastSuccessAt }: ConnectionState): boolean =>
   lastErrorKind === 'unreachable' && lastErrorAt !== null && (lastSuccessAt === null || lastErrorAt > lastSuccessAt)
 
@@ -151,19 +144,19 @@ function fails(
 ): boolean {
   switch (kind) {
     case 'upstream_payment':
-      // Others ask for less, and are served.
+      // Smaller requests still succeed.
       return affordsLess !== true
     case 'upstream_key':
       return status !== 403 || isOlder(before.lastSuccessAt, SERVED_LATELY_MS, now)
     case 'unreachable':
       return unreached >= MANY_UNREACHED
     default:
-      // A model that fails is no word on the others: the process sets it aside for a while.
+      // A failing model says nothing about the others. The router deprioritizes it for a while.
       return false
   }
 }
 
-/** `needsList`: without the provider's list there is nothing that it could serve. */
+/** `needsList`: without the provider's model list, the endpoint serves nothing. */
 export function afterTest(
   before: ConnectionState,
   outcome: TestOutcome,
@@ -178,7 +171,7 @@ export function afterTest(
   }
   const { kind, message } = outcome
   const error = { lastError: message, lastErrorKind: kind, lastErrorAt: now }
-  // It answered, and for now to nobody: that says nothing of its key.
+  // A rate limit says nothing about the key.
   if (kind === 'rate_limited') return { ...before, ...error, nextTestAt: again(before, now) }
   if (kind === 'no_list' && !needsList)
     return before.status === 'working' || before.seenInCall
@@ -190,7 +183,7 @@ export function afterTest(
     ...error,
     status: 'failing',
     reason: kind,
-    // A call that was refused outweighs a test that got nowhere.
+    // A rejected request outweighs an inconclusive test.
     seenInCall: before.seenInCall && before.status === 'failing' && before.reason === kind,
     failures,
     nextTestAt: after(now, testAgainMs(failures)),
@@ -201,13 +194,13 @@ export function afterTest(
 const again = ({ status, failures }: ConnectionState, now: Date): Date | null =>
   status === 'working' ? null : after(now, testAgainMs(failures + 1))
 
-/**
- * The state of a connection about which nobody can tell before the next call: it is offered again, and not tested any
- * more.
- */
+/** Only the next request can show whether it works, so it's offered again and not tested. */
 const open = (reason: Reason, now: Date) => ({ status: 'untested', reason, nextTestAt: null, observedAt: now }) as const
 
-/** A refused call is undone by a call, or by an answer that only a good key gets; an empty account by a call alone. */
+/**
+ * A success clears a rejected request, and so does a response that requires a valid key. Only a success clears an empty
+ * account.
+ */
 function isProven({ reason, seenInCall }: ConnectionState, provesKey: boolean): boolean {
   if (!seenInCall) return true
   if (reason === 'upstream_payment') return false
@@ -224,7 +217,6 @@ const works = (before: ConnectionState, now: Date): ConnectionState => ({
   observedAt: now,
 })
 
-/** The reason for a status, in a sentence that does not repeat what the provider said. */
 export function reasonWords(reason: Reason | null): string | null {
   switch (reason) {
     case null:

@@ -10,7 +10,6 @@ declare module '#infra/postgres/tables.ts' {
   }
 }
 
-/** A time before every observation. */
 const NEVER = new Date(0)
 
 interface ConnectionTable {
@@ -82,14 +81,14 @@ export const connectionStore = {
     return rows.map((row) => [row.id, stateOf(row)])
   },
 
-  /** The states that were written since `since`, and the moment up to which this read saw. */
+  /** The states written since `since`, and the time to pass as the next `since`. */
   async changedSince(db: Db, since: Date): Promise<{ states: KnownState[]; at: Date }> {
     const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(db)
     const found = await db.selectFrom('provider_connections').selectAll().where('changed_at', '>', since).execute()
     return { states: found.map((row) => [row.id, stateOf(row)]), at: rows[0]!.at }
   },
 
-  /** A connection that is to be tested at `testAt`, should nobody have done so before; null: when somebody asks for it. */
+  /** `testAt`: when to test the connection if no process does so sooner. Null: only on request. */
   async begin(db: Db, id: Id, testAt: Date | null): Promise<void> {
     await db
       .insertInto('provider_connections')
@@ -98,7 +97,7 @@ export const connectionStore = {
       .execute()
   },
 
-  /** Takes what is due to be tested, and puts it off for as long as a test may take: of stored endpoints that serve, and of `own`. */
+  /** Claims connections due for a test, by postponing them for the longest duration of a test. */
   async takeDue(db: Db, own: readonly Id[], limit: number): Promise<Id[]> {
     const { rows } = await sql<{ id: Id }>`
       update provider_connections set next_test_at = now() + interval '60 seconds'
@@ -111,12 +110,11 @@ export const connectionStore = {
     return rows.map(({ id }) => id)
   },
 
-  /** Stops the tests that the server makes by itself. */
   async rest(db: Db, id: Id): Promise<void> {
     await db.updateTable('provider_connections').set({ next_test_at: null }).where('id', '=', id).execute()
   },
 
-  /** Forgets connections that no endpoint has, once nothing was heard of them for a month. */
+  /** Deletes unused connections unchanged for 30 days. */
   async retain(db: Db): Promise<void> {
     await sql`
       delete from provider_connections c where changed_at < now() - interval '30 days'
@@ -124,8 +122,8 @@ export const connectionStore = {
   },
 
   /**
-   * Writes states; a later observation stays, and so does a later error or success beside it. A connection whose status
-   * changed is announced, once, whatever process wrote it. Answers whether any was.
+   * Writes states unless the database has later ones. Announces each changed status once across processes, and returns
+   * whether there was one.
    */
   async write(db: Db, states: readonly KnownState[]): Promise<boolean> {
     return db.transaction().execute(async (tx) => {
@@ -138,7 +136,6 @@ export const connectionStore = {
     })
   },
 
-  /** Writes all states in one statement. */
   async upsert(db: Db, states: readonly KnownState[]): Promise<void> {
     const rows = JSON.stringify(states.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([id, state]) => rowOf(id, state)))
     await sql`

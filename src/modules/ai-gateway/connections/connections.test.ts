@@ -21,20 +21,19 @@ after(() => house[Symbol.asyncDispose]())
 const one = async (who: Caller, id: string) => (await who.get(`${at}/${id}`)).body.data
 const provider = async (who: Caller, slug: string) =>
   (await who.get('/ai-gateway/providers?limit=100')).body.data.find((row: { slug: string }) => row.slug === slug)
-/** It is not tested by itself while a test looks at it. */
+/** Disables automatic tests while the test case looks at it. */
 const rest = (id: string) =>
   server.app.engine.postgres.pool.query(
     'update provider_connections set next_test_at = null where id = (select connection from provider_endpoints where id = $1)',
     [id],
   )
-// Answers are looked into freely.
 const isFailing = ({ status }: any) => status === 'failing'
 const isWorking = ({ status }: any) => status === 'working'
 
-test('bob brings a dead key: he is told at once, nothing of it is offered, and a good key heals it', async () => {
+test('an invalid key is reported at once and none of its models are offered until a valid key replaces it', async () => {
   await using vendor = await startOpenAI({ key: 'sk-bob-0123456789' })
   const { id } = await bring(bob, vendor, 'dead', { api_key: 'sk-dead-0123456789' })
-  // The answer has it already, but where this machine took longer than a caller is kept waiting.
+  // On a slow machine, the response may arrive before the test result.
   const made = await until(() => one(bob, id), isFailing)
   assert.deepEqual([made.status, made.status_reason], ['failing', 'It rejected its API key.'])
   assert.match(made.last_error, /^The provider returned status 401/)
@@ -53,13 +52,13 @@ test('bob brings a dead key: he is told at once, nothing of it is offered, and a
   const tested = (await bob.post(`${at}/${made.id}/test`)).body.data
   const counts = [tested, await one(bob, made.id), await provider(bob, 'dead')].map(({ models_count }) => models_count)
   assert.deepEqual(counts, [4, 4, 4], 'one count everywhere')
-  // A new name or place is no other connection: nobody is asked.
+  // A new name or slug keeps the connection, so no test runs.
   const before = vendor.requests.length
   assert.equal((await bob.patch(`${at}/${made.id}`, { name: 'Renamed', priority: 3 })).body.data.status, 'working')
   assert.equal(vendor.requests.length, before)
 })
 
-test('without a test nobody is asked, and the first call tells; a switched-off one is tested when it is switched on', async () => {
+test('without a test the first request determines the status, and enabling an endpoint tests it', async () => {
   await using vendor = await startOpenAI()
   const models = [{ id: 'gpt-4o' }]
   const made = await bring(bob, vendor, 'quiet', { models, test: false })
@@ -74,7 +73,7 @@ test('without a test nobody is asked, and the first call tells; a switched-off o
   await until(() => one(bob, off.id), isFailing)
 })
 
-test('a key that the vendor takes back is failing in every process after one call; the next answer heals it in all', async () => {
+test('a revoked key fails in every process after one request, and the next success clears it in all of them', async () => {
   await using vendor = await startOpenAI()
   await using twin = await server.twin()
   const beyond = caller(twin.origin, bob.headers)
@@ -97,7 +96,7 @@ test('a key that the vendor takes back is failing in every process after one cal
     const preview = (await who.post('/ai-gateway/routing-preview', { model: 'fading/gpt-4o' })).body.data
     assert.match(preview.candidates[0].reason, /^it’s failing, so it’s tried last: It rejected its API key\.$/)
   }
-  // Asked last is asked all the same where nobody else is left.
+  // Without an alternative, it's still tried.
   assert.equal((await beyond.post('/inference/text', hello('fading/gpt-4o'))).status, 200)
   for (const who of [bob, beyond]) {
     await until(() => one(who, made.id), isWorking)
@@ -108,7 +107,7 @@ test('a key that the vendor takes back is failing in every process after one cal
   }
 })
 
-test('bob hears once that a provider of his fails and that it works again; one request that is too dear is neither', async () => {
+test('the owner is notified once when a provider fails and once when it works again, but not about one unaffordable request', async () => {
   await using vendor = await startOpenAI()
   const made = await bring(bob, vendor, 'paid', { models: [{ id: 'gpt-4o' }] })
   await until(() => one(bob, made.id), isWorking)
@@ -133,7 +132,7 @@ test('bob hears once that a provider of his fails and that it works again; one r
   assert.deepEqual((await told()).toSorted(), [fails, works])
 })
 
-test('somebody who set up a provider of a team and has left the team hears nothing more of its state', async () => {
+test('users who left a workspace get no notifications about the providers they added to it', async () => {
   await using vendor = await startOpenAI()
   const nina = await server.person('Nina')
   const team = (await bob.post('/workspaces', { name: 'Team' })).body.data.id
@@ -155,7 +154,7 @@ test('somebody who set up a provider of a team and has left the team hears nothi
   assert.deepEqual(await until(told, (all) => all.length > 0), [`workspace:${team}`])
 })
 
-test('what was learnt of an endpoint goes with its address, and with the endpoint', async () => {
+test('the state of an endpoint is discarded when its address changes or the endpoint is deleted', async () => {
   await using vendor = await startOpenAI()
   const made = await bring(bob, vendor, 'moving')
   const { pool } = server.app.engine.postgres
@@ -172,7 +171,7 @@ test('what was learnt of an endpoint goes with its address, and with the endpoin
   assert.equal(await isKept(second), false)
 })
 
-test('a process cut off from a provider does not mark it as failing while it serves another process, but does once it serves neither', async () => {
+test('a process cut off from a provider marks it as failing only if no other process can use it', async () => {
   await using vendor = await startOpenAI()
   const { id } = await bring(bob, vendor, 'half', { test: false })
   const { postgres, bus, log } = server.app.engine
@@ -183,7 +182,7 @@ test('a process cut off from a provider does not mark it as failing while it ser
   await using served = process()
   await cutOff.learn([connection])
   await served.learn([connection])
-  // Of an endpoint they look at nothing else.
+  // Only the connection is read.
   const endpoint = { connection } as unknown as ProviderEndpoint
   const fault: UpstreamFault = { kind: 'unreachable', message: 'connect ENETUNREACH' }
   served.called(endpoint, { ok: true, firstByteMs: 1 }, 'gpt-4o')
@@ -201,7 +200,7 @@ test('a process cut off from a provider does not mark it as failing while it ser
   await until(() => one(bob, id), isFailing)
 })
 
-test('while one of two fails the other is asked first, whatever the order says', async () => {
+test('a failing endpoint is tried last, regardless of the configured order', async () => {
   await using dead = await startOpenAI({ key: 'sk-first-0123456789' })
   await using live = await startOpenAI({ key: 'sk-second-0123456789' })
   const models = [{ id: 'shared-model' }]
@@ -216,7 +215,7 @@ test('while one of two fails the other is asked first, whatever the order says',
   )
 })
 
-test('what fails is tested again by itself, also when the process that was to test it died', async () => {
+test('failing endpoints are retested automatically, even after the testing process died', async () => {
   await using vendor = await startOpenAI()
   const made = await bring(bob, vendor, 'again', { api_key: 'sk-wrong-0123456789' })
   await until(() => one(bob, made.id), isFailing)
@@ -235,13 +234,13 @@ test('what fails is tested again by itself, also when the process that was to te
     (count) => count > before,
   )
   assert.equal((await one(bob, made.id)).status, 'failing')
-  // As a process leaves it that is killed between the insert and the test.
+  // As left by a process killed between the insert and the test.
   const left = await bring(bob, vendor, 'left', { test: false })
   assert.deepEqual((await pool.query(due, [left.id])).rows, [{ status: 'untested' }])
   await until(() => one(bob, left.id), isWorking)
 })
 
-test('an endpoint that a server of an older version made beside this one is told like any other', async () => {
+test('an endpoint created by a server of an older version is announced like any other', async () => {
   await using vendor = await startOpenAI()
   const made = await bring(bob, vendor, 'newer', { test: false, api_key: null, models: [{ id: 'gpt-4o' }] })
   const columns =
@@ -256,7 +255,7 @@ test('an endpoint that a server of an older version made beside this one is told
   assert.deepEqual([(await one(bob, id)).status, (await one(bob, made.id)).status], ['failing', 'untested'])
 })
 
-test('strangers and viewers test nothing, and a provider’s own words are for those who look after it', async () => {
+test('other users and viewers can’t test endpoints, and only administrators of an endpoint see provider messages', async () => {
   await using vendor = await startOpenAI({ key: 'sk-team-0123456789' })
   const { id } = (await alice.post('/workspaces', { name: 'Tested' })).body.data
   const carol = await server.person('Carol')
@@ -286,7 +285,7 @@ test('strangers and viewers test nothing, and a provider’s own words are for t
   assert.equal(vendor.requests.length, count)
 })
 
-test('an endpoint that flaps at every call is written down a few times, and not at every call', async () => {
+test('an endpoint that flaps on every request causes only a few writes', async () => {
   await using vendor = await startOpenAI()
   const made = await bring(bob, vendor, 'flapping', { models: [{ id: 'gpt-4o' }] })
   const { pool } = server.app.engine.postgres
@@ -306,12 +305,12 @@ test('an endpoint that flaps at every call is written down a few times, and not 
   for (const table of tables) {
     const { rows } = await pool.query(`select last_value::int as writes from writes_of_${table}`)
     await pool.query(`drop trigger counted on ${table}`)
-    // Gathered states are written once a second. Tests of a failing endpoint write at once, beside the look for what is due.
+    // Collected states are written once a second. Tests of a failing endpoint write immediately.
     assert.ok(rows[0].writes <= 3 + seconds * 2, `${table}: ${rows[0].writes} writes in ${seconds} s`)
   }
 })
 
-test('of the models an endpoint refused, the newest 200 are kept', async () => {
+test('the newest 200 rejected models of an endpoint are kept', async () => {
   await using vendor = await startOpenAI()
   const models = Array.from({ length: 230 }, (_, n) => ({ id: `m-${n}` }))
   const made = await bring(bob, vendor, 'many', { models, test: false })
@@ -331,7 +330,7 @@ test('of the models an endpoint refused, the newest 200 are kept', async () => {
   assert.ok(names.length <= 200, String(names.length))
 })
 
-test('the providers of the environment are tested at the start, and so told', async () => {
+test('providers from the environment are tested at startup, with their status shown', async () => {
   const shown = await until(() => provider(bob, 'anthropic'), isWorking)
   assert.deepEqual([shown.source, shown.last_error], ['environment', null])
   assert.equal(house.anthropic.requests[0]!.path, '/v1/models')

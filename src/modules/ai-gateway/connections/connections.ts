@@ -22,30 +22,29 @@ import { RefusedModels } from './refused-models.ts'
 import { provesKey, told } from './test-connection.ts'
 
 const TOPIC = 'provider_connections'
-/** Behind the bus, whose wake-ups may be lost. */
+/** The bus may lose a message, so changes are also read at this interval. */
 const POLL_MS = 5_000
-/** A write that began earlier may end later: what was read lately is read once more. */
+/** Writes can commit out of order, so recent changes are read twice. */
 const OVERLAP_MS = 15_000
-/** Whatever calls tell in this time goes in one statement. */
+/** Outcomes within this time are written in one statement. */
 const GATHER_MS = 1_000
 const MOST = 100_000
 
 export type ConnectionsParts = { postgres: Postgres; bus: Bus; log: Log; changed: () => void }
 
 /**
- * The states of the connections to provider endpoints, as calls and tests have shown. Memory answers, so that no call
- * waits; processes share the states through the database: each writes at most one statement a second of it, and reads
- * what the others wrote.
+ * The states of connections, from requests and tests. Served from memory, so requests never wait. Processes share
+ * states through the database: each writes once per second and reads the others' changes.
  */
 export class Connections implements AsyncDisposable {
   readonly #parts: ConnectionsParts
   readonly #refused: RefusedModels
   readonly #known = new Map<Id, ConnectionState>()
-  /** Calls in a row that found nobody. Each process counts its own, and asks the row whether others are served. */
+  /** Consecutive unreachable requests of this process. */
   readonly #unreached = new Map<Id, { count: number; since: Date }>()
-  /** The times when this process was last served, as it noted them. */
+  /** When this process last recorded a success. */
   readonly #served = new Map<Id, Date>()
-  /** The states that are still to be written. */
+  /** Not yet written. */
   #fresh = new Map<Id, ConnectionState>()
   #since = new Date(Date.now() - OVERLAP_MS)
   #gathering: NodeJS.Timeout | null = null
@@ -62,7 +61,7 @@ export class Connections implements AsyncDisposable {
     this.#waking = parts.bus.on(TOPIC, () => this.#read())
   }
 
-  /** Reads how these do, for calls from now on. What is not to be read now is taken for untested. */
+  /** Unreadable states count as untested. */
   async learn(ids: readonly Id[]): Promise<void> {
     const missing = ids.filter((id) => !this.#known.has(id))
     if (this.#known.size + missing.length > MOST) {
@@ -79,7 +78,7 @@ export class Connections implements AsyncDisposable {
     }
   }
 
-  /** The states as the database knows them, with what this process saw since. */
+  /** The stored states, overlaid with this process's unwritten ones. */
   async states(ids: readonly Id[]): Promise<ReadonlyMap<Id, ConnectionState>> {
     const found = new Map(await connectionStore.states(this.#parts.postgres.db, ids))
     for (const id of ids) {
@@ -89,24 +88,21 @@ export class Connections implements AsyncDisposable {
     return found
   }
 
-  /** Null: it was never heard of, or is no connection whose state is kept. */
   stateOf({ connection }: ProviderEndpoint): ConnectionState | null {
     return (connection !== undefined && this.#known.get(connection)) || null
   }
 
-  /** The reason not to count on this endpoint; null: as far as anybody knows it serves. */
   failing(endpoint: ProviderEndpoint): string | null {
     const state = this.stateOf(endpoint)
     return state?.status === 'failing' ? reasonWords(state.reason) : null
   }
 
-  /** Whether a call of this model is likely to be refused for good: its endpoint's key or account, or the model, was refused. */
+  /** Whether a request is likely to fail until the key, the account or the model name changes. */
   refuses(endpoint: ProviderEndpoint, model: string): boolean {
     const state = this.stateOf(endpoint)
     return state?.status === 'failing' || state?.reason === 'unproven' || this.#refused.has(endpoint.connection, model)
   }
 
-  /** A call has come to its end there. Nobody waits for this. */
   called({ connection }: ProviderEndpoint, outcome: CallOutcome, model: string): void {
     const before = connection === undefined ? undefined : this.#known.get(connection)
     if (connection === undefined || before === undefined) return
@@ -124,7 +120,7 @@ export class Connections implements AsyncDisposable {
     this.#gather()
   }
 
-  /** A provider was asked what it serves, which is a test too where no key could be wrong without its saying so. */
+  /** Records a model list response. It counts as a test if listing requires a valid key. */
   listed(source: Source, answer: { latencyMs: number; models: number } | AskFailed): void {
     const { endpoint, from } = source
     const { connection } = endpoint
@@ -136,7 +132,7 @@ export class Connections implements AsyncDisposable {
       if (before.status === 'working' && before.modelsCount === answer.models && lately) return
       return this.#note(connection, before, { ok: true, ...answer, provesKey: provesKey(endpoint) }, source)
     }
-    // An engine that was looked for and is not there serves nobody; and our own patience with lists is short.
+    // A missing local engine is normal, and the timeout for lists is short.
     if (from === 'discovered' || answer.kind === 'timeout') return
     this.#note(connection, before, { ok: false, latencyMs: 0, ...told(answer, source) }, source)
   }
@@ -150,7 +146,7 @@ export class Connections implements AsyncDisposable {
     this.#gathering ??= setTimeout(() => void this.#flush(), GATHER_MS).unref()
   }
 
-  /** A test has ended: in the database when it resolves, where that is there. */
+  /** Resolves once the result is written, or if the database is unavailable. */
   async tested(connection: Id, outcome: TestOutcome, needsList: boolean): Promise<void> {
     if (!this.#known.has(connection)) await this.learn([connection])
     const before = this.#known.get(connection) ?? untested(new Date(0))
@@ -169,7 +165,7 @@ export class Connections implements AsyncDisposable {
 
   #hear(id: Id, state: ConnectionState): void {
     const before = this.#known.get(id)
-    // Nobody of this process calls it, or this process has seen something since.
+    // Unused by this process, or older than its own observation.
     if (before === undefined || before.observedAt > state.observedAt) return
     this.#known.set(id, state)
     if (state.status !== before.status) this.#parts.changed()

@@ -23,9 +23,8 @@ export interface EndpointTestParts {
   log: Log
   asked: KnownLists
   connections: Connections
-  /** Endpoints of this process that are not in the database. */
   fixed: readonly Source[]
-  /** Null: its key cannot be opened. */
+  /** Null: its key can't be decrypted. */
   sourceOf(row: EndpointRow): Source | null
   catalogue(): Catalogue
 }
@@ -35,7 +34,6 @@ export interface EndpointTests extends AsyncDisposable {
   standings(sources: readonly (Source | null)[]): Promise<Standing[]>
 }
 
-/** Tests of endpoints, those that somebody asks for and those that are due, and what all processes have learnt from them. */
 export function createEndpointTests({
   outbound,
   postgres,
@@ -58,7 +56,7 @@ export function createEndpointTests({
     const own = fixed.find(({ endpoint }) => endpoint.connection === connection)
     const row = own === undefined ? await endpointStore.byConnection(postgres.db, connection) : undefined
     const source = own ?? (row !== undefined && hasKey(row) ? sourceOf(row) : null)
-    // Of what cannot be asked nothing is to be learnt until somebody changes it, which makes another connection of it.
+    // Can't be tested until its settings change, which creates a new connection.
     if (source === null) await connectionStore.rest(postgres.db, connection)
     else await test(source)
   }
@@ -66,7 +64,7 @@ export function createEndpointTests({
   const retests = startRetests({
     db: postgres.db,
     log,
-    // Engines that were not found are looked for in their own rhythm.
+    // Local engines are polled separately.
     own: fixed.flatMap(({ from, endpoint }) => (from === 'environment' && endpoint.connection) || []),
     test: retest,
   })

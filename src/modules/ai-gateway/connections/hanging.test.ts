@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name.
+// Slow: run by the merge check, or by name.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -8,7 +8,7 @@ import { at } from '#test/endpoints/house.ts'
 import { testServer } from '#test/server.ts'
 import { until } from '#test/until.ts'
 
-test('a provider that never answers its test holds nobody up, and is failing when the test has ended', async () => {
+test('a provider that never responds to its test causes no delay, and is failing after the test', async () => {
   await using server = await testServer({ environment: { UK_UPSTREAM_ALLOW: '127.0.0.1' } })
   const bob = await server.person('Bob')
   let asked = 0

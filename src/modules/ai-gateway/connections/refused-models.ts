@@ -10,13 +10,13 @@ import type { Id } from '#core/ids.ts'
 const TOPIC = 'refused_models'
 /** The bus may lose a message, so changes are also read at this interval. */
 const POLL_MS = 5_000
-/** A write may commit after a later one was read, so recent changes are read twice. */
+/** Writes can commit out of order, so recent changes are read twice. */
 const OVERLAP_MS = 15_000
-/** The changes of this time are written in one statement, so a model that flaps at every call costs one write. */
+/** Changes within this time are written in one statement, so a flapping model costs one write. */
 const GATHER_MS = 1_000
-/** Models in memory. The oldest is forgotten first. */
+/** The oldest entry is evicted first. */
 const MOST = 20_000
-/** Models that are kept of one connection: their names are what callers send. */
+/** Limited per connection, because callers choose the names. */
 const MOST_OF_CONNECTION = 200
 const LONGEST_NAME = 300
 
@@ -26,7 +26,7 @@ interface Change {
   kind: FaultKind | null
 }
 
-/** Whether every call fails until the key, the account or the model's name changes. */
+/** Whether every request fails until the key, the account or the model name changes. */
 const isPermanent = (outcome: CallOutcome): boolean =>
   !outcome.ok &&
   !rules[outcome.fault.kind].passes &&
@@ -34,17 +34,16 @@ const isPermanent = (outcome: CallOutcome): boolean =>
   outcome.fault.affordsLess !== true
 
 /**
- * Models whose last call was refused for good, by connection. The router still asks them, but they aren't picked as a
- * default. Memory answers; processes share it through the database.
+ * Models whose last request was rejected permanently. The router still tries them, but they aren't picked as a default.
+ * Served from memory and shared through the database.
  */
 export class RefusedModels implements AsyncDisposable {
   readonly #parts: { postgres: Postgres; bus: Bus; log: Log }
   readonly #kinds = new Map<string, FaultKind>()
   readonly #polling: NodeJS.Timeout
   readonly #waking: Disposable
-  /** Changes that are still to be written, by key. */
+  /** Not yet written, by key. */
   readonly #fresh = new Map<string, Change>()
-  /** Connections whose refusals end with the next write. */
   readonly #healed = new Set<Id>()
   #gathering: NodeJS.Timeout | null = null
   #since = new Date(Date.now() - OVERLAP_MS)
@@ -57,7 +56,6 @@ export class RefusedModels implements AsyncDisposable {
     this.#waking = parts.bus.on(TOPIC, () => this.#readChanges())
   }
 
-  /** Loads the refused models of these connections. */
   async learn(db: Db, connections: readonly Id[]): Promise<void> {
     if (connections.length === 0) return
     const { rows } = await sql<Change>`select connection, model, kind from refused_models
@@ -69,7 +67,6 @@ export class RefusedModels implements AsyncDisposable {
     return connection !== undefined && this.#kinds.has(keyOf(connection, model))
   }
 
-  /** A call of this model has ended. Doesn't wait for the database. */
   called(connection: Id, model: string, outcome: CallOutcome): void {
     const known = this.#kinds.get(keyOf(connection, model)) ?? null
     const kind = outcome.ok ? null : isPermanent(outcome) ? outcome.fault.kind : known
@@ -80,7 +77,7 @@ export class RefusedModels implements AsyncDisposable {
     this.#gather()
   }
 
-  /** The connection's key and account work again. Unknown models are still refused. */
+  /** Clears rejections after the key and the account work again, except for unknown models. */
   works(connection: Id): void {
     const start = keyOf(connection, '')
     const healed = [...this.#kinds].filter(([key, kind]) => key.startsWith(start) && kind !== 'model_not_found')
@@ -134,14 +131,13 @@ export class RefusedModels implements AsyncDisposable {
       this.#readQueued = false
       const { rows } = await sql<Change & { at: Date }>`select connection, model, kind, changed_at as at
         from refused_models where changed_at > ${this.#since} order by changed_at limit ${MOST}`.execute(db)
-      // What this process has seen since is newer.
+      // This process's own changes are newer.
       for (const row of rows) if (!this.#fresh.has(keyOf(row.connection, row.model))) this.#set(row)
       const last = rows.at(-1)
       if (last !== undefined) this.#since = new Date(Math.max(+this.#since, +last.at - OVERLAP_MS))
     })
   }
 
-  /** One after the other. */
   #queue(work: (db: Db) => Promise<void>): void {
     this.#work = this.#work
       .then(() => work(this.#parts.postgres.db))
@@ -156,7 +152,7 @@ export class RefusedModels implements AsyncDisposable {
   }
 }
 
-/** Writes what ended first: a refusal that came after it counts. Of each connection the newest are kept. */
+/** Clears rejections first, so later ones count. Keeps the newest entries of each connection. */
 async function write(db: Db, changes: readonly Change[], healed: readonly Id[]): Promise<void> {
   if (healed.length > 0)
     await sql`update refused_models set kind = null, changed_at = clock_timestamp()
@@ -174,7 +170,6 @@ async function write(db: Db, changes: readonly Change[], healed: readonly Id[]):
 
 const keyOf = (connection: Id, model: string): string => `${connection} ${model}`
 
-/** Deletes old entries of deleted connections and of models that work again. */
 export async function retainRefusedModels(db: Db): Promise<void> {
   await sql`
     delete from refused_models r where changed_at < now() - interval '30 days'

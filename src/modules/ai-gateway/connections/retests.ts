@@ -9,15 +9,13 @@ const AT_ONCE = 16
 export interface RetestParts {
   db: Db
   log: Log
-  /** Connections that this process has by itself, and no other may know how to test. */
   own: readonly Id[]
   test(connection: Id): Promise<void>
 }
 
 /**
- * Tests connections that fail again, each no sooner than its rhythm says, and those whose test never came to its end. The
- * rows are the queue: whoever takes one puts it off first, so that no two processes ask at once, and what a killed
- * process had taken comes up again.
+ * Retests failing connections. The rows are the queue: a claim postpones the row, so no two processes test it at once,
+ * and a killed process's test is repeated.
  */
 export function startRetests({ db, log, own, test }: RetestParts): AsyncDisposable {
   let closed = false

@@ -7,7 +7,7 @@ import { type ConnectionState, type Reason, reasonWords } from './connection-sta
 interface Before {
   id: Id
   status: ConnectionState['status']
-  /** Whether the connection has served before. */
+  /** Whether it has ever succeeded. */
   worked: boolean
 }
 
@@ -20,11 +20,10 @@ interface Row {
   name: string
   workspace_id: Id | null
   account_id: Id | null
-  /** Null: whoever set it up is not in its workspace any more. */
+  /** Null: the creator left the workspace. */
   created_by: Id | null
 }
 
-/** Tells of endpoints whose status is another than it was before, within the transaction that wrote it. */
 export async function tellChanges(db: Db, before: readonly Before[]): Promise<boolean> {
   const known = new Map(before.map((row) => [row.id, row]))
   const { rows } = await sql<Row>`

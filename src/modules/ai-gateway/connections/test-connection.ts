@@ -9,12 +9,12 @@ import { type ListedModel, probe } from '../lists/list-models.ts'
 import type { Reason, TestOutcome } from './connection-state.ts'
 
 const TEST_MS = 10_000
-/** Answers of a server that has nothing at this path, nothing that is asked for so, or something else. */
+/** Statuses of servers without a model list at this path. */
 const NO_LIST: ReadonlySet<number | null> = new Set([200, 404, 405, 501])
 
 export type Tested = { outcome: TestOutcome; models: readonly ListedModel[] | null }
 
-/** Asks the provider for what costs nothing: its list of models, or what else shows whether address and key are good. */
+/** Tests the address and the key with a free request: the model list, or the provider's key check. */
 export async function testConnection(outbound: Outbound, source: Source): Promise<Tested> {
   const { endpoint } = source
   const startedAt = performance.now()
@@ -32,7 +32,6 @@ export async function testConnection(outbound: Outbound, source: Source): Promis
   }
 }
 
-/** A failure as a word on the connection. */
 export const told = (failure: AskFailed, source: Source): { kind: Reason; message: string } => ({
   kind: reasonOf(failure, source),
   message: failure.message,
@@ -40,11 +39,11 @@ export const told = (failure: AskFailed, source: Source): { kind: Reason; messag
 
 function reasonOf({ status, kind }: AskFailed, source: Source): Reason {
   if (NO_LIST.has(status)) return needsModelList(source) ? 'garbage' : 'no_list'
-  // Nothing was asked of it that could be wrong but the address.
+  // Only a wrong address explains these faults here.
   return kind === 'bad_request' || kind === 'model_not_found' || kind === 'context_length' ? 'garbage' : kind
 }
 
-/** A vendor at its own address lets nobody else do what it is tested by. Of others nobody knows. */
+/** True for a vendor at its own address. Other servers may accept any key. */
 export function provesKey({ preset, baseUrl }: ProviderEndpoint): boolean {
   const known = presetOf(preset)
   return known !== null && !known.local && known.base_url !== null && originOf(known.base_url) === originOf(baseUrl)

@@ -9,7 +9,7 @@ import { environmentSources } from '../endpoints/environment.ts'
 import { type OwnSpeech, speechSource } from '../endpoints/own-speech.ts'
 import type { Source } from '../endpoints/sources.ts'
 
-/** The endpoints that a process has without the database: those it was started with, and those that it looks for. */
+/** `given`: from the environment. `looked`: local engines to probe. */
 export interface FixedSources {
   given: Source[]
   looked: Source[]
@@ -27,7 +27,7 @@ export async function fixedSources(
   return { given, looked: discoveredSources(config, startedAt).map((source) => connected(source, secrets)) }
 }
 
-/** An engine that was found is another one on another machine; what the environment names is the same everywhere. */
+/** A discovered engine differs by machine. An endpoint from the environment is the same everywhere. */
 function connected(source: Source, secrets: Secrets): Source {
   const { from, endpoint } = source
   if (from !== 'environment' && from !== 'discovered') return source
@@ -39,7 +39,7 @@ function connected(source: Source, secrets: Secrets): Source {
 
 export const isDiscovered = ({ from }: Source): boolean => from === 'discovered'
 
-/** Engines that were looked for, but those whose address an administrator has set up. */
+/** Omits probed engines whose address an administrator has configured. */
 export function unlessGiven(looked: readonly Source[], given: readonly Source[]): Source[] {
   const places = new Set(given.map(({ endpoint }) => originOf(endpoint.baseUrl)))
   return looked.filter(({ endpoint }) => !places.has(originOf(endpoint.baseUrl)))

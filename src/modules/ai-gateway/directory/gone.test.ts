@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => house[Symbol.asyncDispose]())
 
-test('a disabled endpoint is refused at once here and then elsewhere, and its streams end', async () => {
+test('a disabled endpoint is refused at once in every process, and its streams end', async () => {
   await using twin = await server.twin()
   await using vendor = await startOpenAI({ otherwise: { reply: 'word '.repeat(2_000), perChunkDelayMs: 20 } })
   const { id } = await bring(bob, vendor, 'going')
@@ -48,7 +48,7 @@ test('a disabled endpoint is refused at once here and then elsewhere, and its st
   assert.ok((await slugs(bob)).includes('going/gpt-4o'))
 })
 
-test('an endpoint that is disabled before its first word, or goes with its workspace, ends the stream too', async () => {
+test('disabling an endpoint before its first token, or deleting its workspace, ends the stream', async () => {
   await using slow = await startOpenAI({
     otherwise: { reply: 'word '.repeat(2_000), perChunkDelayMs: 20, delayMs: 1_500 },
   })

@@ -1,4 +1,4 @@
-/** Models on computers that serve a caller: `local/<name>`, and the platform's names that they are mapped to. */
+/** Models on connected computers: `local/<name>`, and the platform models they are mapped to. */
 import type { Dispatch, ProviderEndpoint } from '#gateway/model/offer.ts'
 import { unknownAbilities } from '#gateway/catalogue/media.ts'
 import { llamaCpp } from '#gateway/providers/local/llama-cpp.ts'
@@ -9,40 +9,32 @@ import type { Source } from '../endpoints/sources.ts'
 import { shorten } from '#core/text/shorten.ts'
 
 export interface LocalModel {
-  /** The model's name on its computer. */
   name: string
   engine: 'llama' | 'sherpa' | 'ollama'
-  /** The same in two places: the same model. Null: not known. */
+  /** Equal digests mean the same model. Null: unknown. */
   digest: string | null
   contextLength: number | null
   quantization: string | null
   embeds: boolean
-  /** The platform's id of a model that it answers for. */
   mapping: string | null
   /** ISO 8601. */
   createdAt: string
 }
 
-/** A computer whose models a workspace may use. */
 export interface Machine {
   id: Id
   name: string
-  /**
-   * Whether the computer belongs to the workspace and its admins stand for it: it was not only lent to the workspace,
-   * or given by somebody else.
-   */
+  /** False if the computer was only shared with the workspace. */
   owned: boolean
-  /** The workspace that it belongs to, where its admins stand for it; null: nobody stands for it but whoever gave it. */
+  /** The workspace whose admins answer for the computer. Null: only the person who shared it does. */
   lender: Id | null
-  /** Whether some process of the instance holds the computer's link. */
   online: boolean
   models: readonly LocalModel[]
-  /** Sends OpenAI's requests to its engines. */
   dispatch: Dispatch
 }
 
 export interface Machines {
-  /** The machines that serve in a workspace; none where the id is not a workspace's. */
+  /** Empty if the ID isn't a workspace's. */
   servingIn(workspaceId: Id): Promise<readonly Machine[]>
 }
 
@@ -55,12 +47,11 @@ export interface LocalOffer {
 const PREFIX = 'local/'
 const ENGINES = {
   llama: { shape: llamaCpp.shape, preset: llamaCpp.id, baseUrl: 'http://local.invalid/v1' },
-  // It has no API of its own: what it is asked is the platform's own (`gateway/media/own/computer-speech.ts`).
+  // Sherpa has no HTTP API. The platform's own shape is used (`gateway/media/own/computer-speech.ts`).
   sherpa: { shape: llamaCpp.shape, preset: null, baseUrl: 'http://local.invalid/v1' },
   ollama: { shape: ollama.shape, preset: ollama.id, baseUrl: 'http://local.invalid' },
 }
 
-/** The models that a workspace's computers offer. */
 export const localOffersOf = (workspaceId: Id, machines: readonly Machine[]): LocalOffer[] =>
   machines.flatMap((machine) => {
     const sources = {
@@ -87,14 +78,14 @@ function sourceOf(workspaceId: Id, machine: Machine, engine: LocalModel['engine'
     dispatch: machine.dispatch,
     workspaceId,
     ...(!machine.online && { away: true as const }),
-    // Owners of other machines say themselves what happens on theirs.
+    // Owners of shared computers decide about their data policy themselves.
     ...(machine.owned && { dataPolicy: { keeps: false, trains: false } }),
   }
   const times = { createdAt, updatedAt: createdAt }
   return { from: 'computer', computerId: machine.id, ownerId: workspaceId, workspaceId, endpoint, models: [], ...times }
 }
 
-/** The caller's local offers by the names of models: a computer that is reached in two ways counts once. */
+/** Groups offers by model name. A computer reachable in two ways counts once. */
 export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]> {
   const named = new Map<string, LocalOffer[]>()
   for (const offer of offers) {
@@ -105,12 +96,12 @@ export function byName(offers: readonly LocalOffer[]): Map<string, LocalOffer[]>
   return named
 }
 
-/** The models that a name is looked for among: the caller's own, or all that they reach. */
+/** `own`: only the caller's computers. `all`: every reachable one. */
 export type Among = 'own' | 'all'
 
 /**
- * Several computers have the very same model: any of them serves it. That it is the same is what each of them says, so
- * they must be the caller's own, or those of one lender: whoever lends another one gets none of the questions to it.
+ * Whether any of these computers may serve the model. Equal digests are only a claim, so the computers must all be the
+ * caller's own or share one lender: otherwise a lender could attract prompts meant for another computer.
  */
 const isOne = (offers: readonly LocalOffer[], among: Among): boolean =>
   offers.length === 1 ||
@@ -118,13 +109,12 @@ const isOne = (offers: readonly LocalOffer[], among: Among): boolean =>
     offers.every(({ model: { digest } }) => digest === offers[0]!.model.digest) &&
     areOnes(offers, among))
 
-/** Whether all offers are the caller's own, or one lender's. */
 const areOnes = (offers: readonly LocalOffer[], among: Among): boolean =>
   offers.length < 2 ||
   among === 'own' ||
   (offers[0]!.machine.lender !== null && offers.every(({ machine }) => machine.lender === offers[0]!.machine.lender))
 
-/** `local/<name>`, or `local/<computer>/<name>` with the computer's name or id. */
+/** Resolves `local/<name>` and `local/<computer>/<name>`, by the computer's name or ID. */
 export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string, among: Among): Row[] {
   if (!slug.startsWith(PREFIX)) return []
   const rest = slug.slice(PREFIX.length)
@@ -138,10 +128,7 @@ export function resolveLocal(named: ReadonlyMap<string, readonly LocalOffer[]>, 
   return there.length > 0 && isOne(there, among) ? there.map((offer) => rowOf(offer, slug)) : []
 }
 
-/**
- * The names to choose from where several computers have models of this name that are not known to be the same one; empty:
- * it is another matter.
- */
+/** The full names to choose from if the name is ambiguous, otherwise empty. */
 export function namesLike(named: ReadonlyMap<string, readonly LocalOffer[]>, slug: string): string[] {
   const plain = [slug, `${PREFIX}${slug}`].find((one) => one.startsWith(PREFIX))!.slice(PREFIX.length)
   const offers = named.get(plain) ?? []
@@ -150,13 +137,16 @@ export function namesLike(named: ReadonlyMap<string, readonly LocalOffer[]>, slu
   return areOnes(mapped, 'all') ? [] : mapped.map((offer) => longName(offer, mapped))
 }
 
-/** The local models that answer for a model of the platform. Those of several lenders do not: whoever maps one gets no questions to another's. */
+/**
+ * Local models mapped to a platform model. None if they have several lenders: a mapping must not attract prompts meant
+ * for another lender's computer.
+ */
 export function mappedTo(offers: readonly LocalOffer[], slug: string, among: Among): Row[] {
   const mapped = [...byName(offers.filter(({ model }) => model.mapping === slug)).values()].flat()
   return areOnes(mapped, among) ? mapped.map((offer) => rowOf(offer, slug)) : []
 }
 
-/** Every name by which they can be called, each once. The caller's own have a name before those that were lent. */
+/** Once per name. The caller's own computers take precedence over shared ones. */
 export function localRows(offers: readonly LocalOffer[], own: ReadonlySet<LocalOffer>): Row[] {
   const rows = [...byName(offers)].flatMap(([name, same]) => {
     const theirs = same.filter((offer) => own.has(offer))
@@ -177,7 +167,7 @@ function longName({ machine, model }: LocalOffer, among: readonly LocalOffer[]):
   return `${PREFIX}${word === '' || twice ? machine.id : word}/${model.name}`
 }
 
-/** The name of a computer as it stands in a model's: `Alice’s Laptop` is `alice-s-laptop`. */
+/** The computer's name inside a model slug: `Alice’s Laptop` becomes `alice-s-laptop`. */
 const wordOf = (name: string): string =>
   name
     .toLowerCase()

@@ -24,7 +24,7 @@ const endpoint = (models: object[]) => ({
 })
 const preview = (who: Person, model: string) => who.post('/ai-gateway/routing-preview', { model })
 
-test('alice adds models of media by hand, with prices by variant; the preview prices them, and mallory does not see them', async () => {
+test('media models can be added with prices by variant, which the preview uses; other users can’t see them', async () => {
   const variants = [{ when: { quality: 'high' }, image: 167_000 }]
   const painter = { id: 'painter', kind: 'image', pricing: { image: 40_000, variants } }
   const speaker = { id: 'speaker', kind: 'speech', pricing: { character: 15 } }
@@ -52,7 +52,7 @@ test('alice adds models of media by hand, with prices by variant; the preview pr
   assert.equal((await preview(mallory, 'local/flite')).body.data.candidates[0].billing, 'free')
 })
 
-test('a model of text has both its prices, and a variant names what it hangs on', async () => {
+test('a text model requires both prices, and a price variant requires a condition', async () => {
   for (const [model, param] of [
     [{ id: 'writer', pricing: { output: 1 } }, 'models.0.pricing.input'],
     [

@@ -5,17 +5,15 @@ import { type Row, rowsOf } from '../catalogues/rows.ts'
 import { type LocalOffer, byName, localRows, mappedTo, resolveLocal } from './local-models.ts'
 import { type Source, catalogueProviderOf } from '../endpoints/sources.ts'
 
-/** The models that an account, a workspace or the instance offers, looked up by any of a model's names. */
 export interface OwnerOffers {
   ownerId: Id
   sources: readonly Source[]
   rows: readonly Row[]
-  /** Rows by `slug/id`, as it is written. */
+  /** By `slug/id`. */
   exact: ReadonlyMap<string, readonly Row[]>
-  /** Rows by the catalogue's slug, where the endpoint has another name than its provider. */
+  /** By the catalogue's slug, if the endpoint's slug differs from its provider's. */
   alias: ReadonlyMap<string, readonly Row[]>
   bare: ReadonlyMap<string, readonly Row[]>
-  /** Models on computers. */
   local: readonly LocalOffer[]
 }
 
@@ -49,12 +47,11 @@ function put(map: Map<string, Row[]>, key: string, row: Row): void {
   else map.set(key, [row])
 }
 
-/** Endpoints that a caller reaches. */
 export interface Reach {
-  /** The caller's own, what it works in first. */
+  /** The current workspace first. */
   own: readonly OwnerOffers[]
   instance: OwnerOffers
-  /** Offers of further workspaces. Their names take nothing away from anybody's. */
+  /** Other workspaces. Their models never shadow names of `own` or `instance`. */
   further: readonly OwnerOffers[]
 }
 
@@ -67,7 +64,7 @@ const localNames = new WeakMap<Reach, ReadonlyMap<string, readonly LocalOffer[]>
 const ownNames = new WeakMap<Reach, ReadonlyMap<string, readonly LocalOffer[]>>()
 const ownLocal = ({ own }: Reach): LocalOffer[] =>
   own.flatMap(({ local }) => local.filter(({ machine }) => machine.owned))
-/** The local models of the caller's own computers, by name: a computer of others takes no name from them, whatever it says that it has. */
+/** A shared computer can't shadow the caller's models. */
 function ownByName(reach: Reach): ReadonlyMap<string, readonly LocalOffer[]> {
   const known = ownNames.get(reach)
   if (known !== undefined) return known
@@ -76,7 +73,6 @@ function ownByName(reach: Reach): ReadonlyMap<string, readonly LocalOffer[]> {
   return named
 }
 
-/** The local models of a caller, by name. */
 export function localByName(reach: Reach): ReadonlyMap<string, readonly LocalOffer[]> {
   const known = localNames.get(reach)
   if (known !== undefined) return known
@@ -86,9 +82,8 @@ export function localByName(reach: Reach): ReadonlyMap<string, readonly LocalOff
 }
 
 /**
- * Every way to serve this model: the caller's own, then the instance's. A workspace that the caller does not work in
- * serves only what nobody else does: people invited to one must not find their prompts sent to its address. So it is with
- * computers that were lent to one.
+ * Returns the caller's own offers, then the instance's. Another workspace, or a computer shared with one, is the last
+ * resort: an invitation must not redirect someone's prompts.
  */
 export function resolve(reach: Reach, model: string): readonly Row[] {
   const { own, instance, further } = reach
@@ -127,7 +122,7 @@ function first(
   return none
 }
 
-/** One row per slug: the one that a call by that name would use first. Failing ones come last. */
+/** One row per slug: the one a request would use first. */
 export function reachableRows(reach: Reach, isFailing: (row: Row) => boolean): Row[] {
   const bySlug = new Map<string, Row>()
   const all = [...partsOf(reach).flatMap(({ rows }) => rows), ...localRows(localIn(reach), new Set(ownLocal(reach)))]

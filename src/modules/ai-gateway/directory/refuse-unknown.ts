@@ -2,7 +2,7 @@ import { refuse } from '#core/errors.ts'
 import type { AskFailed } from '../lists/ask-provider.ts'
 import type { Source } from '../endpoints/sources.ts'
 
-/** A provider's answer is for the eyes of whoever brought it: it may tell of their account. */
+/** The provider's message is shown only to the endpoint's owner, because it may describe their account. */
 export function refuseUnknown({ from, endpoint: { slug } }: Source, { message, status }: AskFailed): never {
   const silent = `The endpoint \`${slug}\` doesn’t list its models.`
   const why = from === 'account' ? `${silent} ${message}` : `${silent} Its owner can test it.`

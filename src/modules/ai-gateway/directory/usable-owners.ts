@@ -3,17 +3,15 @@ import { type Membership, type Principal, membershipIn } from '#core/principal.t
 import { atLeast } from '#core/scopes.ts'
 import { INSTANCE } from '../store.ts'
 
-/** The owners whose endpoints a caller may use. */
 export interface UsableOwners {
-  /** The caller's account and the workspace that it works in, in the order in which they serve it. */
+  /** In order of precedence. */
   own: Id[]
   further: Id[]
 }
 
 /**
- * The workspace that the credential is bound to, then the account's own and its personal workspace; a key of one
- * workspace, and what it starts in the background, gets that one's alone, for the key may be in other hands. An unbound
- * caller reaches further workspaces too.
+ * A key bound to another workspace, and its background work, get only that workspace, because someone else may have the
+ * key.
  */
 export function usableOwnersOf(principal: Principal): UsableOwners {
   const { accountId, personalWorkspaceId, credential, memberships } = principal
@@ -26,7 +24,7 @@ export function usableOwnersOf(principal: Principal): UsableOwners {
   if (bound === null)
     return {
       own: [accountId, ...personal],
-      // The oldest first: one that is joined later changes nothing.
+      // Oldest first, so joining a workspace changes nothing.
       further: [...memberships.keys()].filter((id) => id !== personalWorkspaceId && usable(id)).toSorted(),
     }
   if (bound === personalWorkspaceId) return { own: [accountId, ...personal], further: [] }
@@ -34,7 +32,7 @@ export function usableOwnersOf(principal: Principal): UsableOwners {
   return { own: credential.kind === 'server' && credential.ownToo ? [...there, accountId] : there, further: [] }
 }
 
-/** Whether what this owner has is the caller's to use; undefined: nobody's. */
+/** Undefined: no owner, so anyone may use it. */
 export function mayUse(principal: Principal, ownerId: Id | undefined): boolean {
   if (ownerId === undefined || ownerId === INSTANCE) return true
   const { own, further } = usableOwnersOf(principal)

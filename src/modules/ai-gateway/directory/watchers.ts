@@ -5,29 +5,26 @@ const nothing = (): void => {}
 
 interface Watched {
   id: Id
-  /** Called when the endpoint no longer serves. */
   gone: () => void
 }
 
-/** Watchers of endpoints, by their owner: they hear that one no longer serves. */
 export class Watchers {
-  /** The endpoints that are answering right now; asked at each change. */
+  /** Endpoints with requests in progress. */
   inUse: () => Iterable<EndpointUse> = () => []
   readonly #ownerOf = new WeakMap<ProviderEndpoint, Id>()
   readonly #byOwner = new Map<Id, Set<Watched>>()
   readonly #serving: (ownerId: Id) => Promise<ReadonlySet<Id>>
 
-  /** `serving`: which endpoints of an owner serve now. Where it throws, nobody is told. */
+  /** `serving`: returns the owner's serving endpoints. If it throws, no watcher is called. */
   constructor(serving: (ownerId: Id) => Promise<ReadonlySet<Id>>) {
     this.#serving = serving
   }
 
-  /** An endpoint as offers have it from now on; one without an owner stays as it is. */
   owns(ownerId: Id, endpoint: ProviderEndpoint): void {
     this.#ownerOf.set(endpoint, ownerId)
   }
 
-  /** Undefined: nobody's. */
+  /** Undefined: no owner. */
   ownerOf(endpoint: ProviderEndpoint): Id | undefined {
     return this.#ownerOf.get(endpoint)
   }
@@ -39,11 +36,11 @@ export class Watchers {
     this.#byOwner.set(ownerId, watching)
     const entry = { id: endpoint.id, gone }
     watching.add(entry)
-    // It may have gone while its first word was waited for.
+    // The endpoint may have been removed before it was watched.
     void this.#tell(ownerId, [entry])
     return {
       [Symbol.dispose]: () => {
-        // The stream is not to live on in what the set leaves behind when it grows.
+        // Releases the stream, which the set's old backing store may still reference.
         entry.gone = nothing
         watching.delete(entry)
         if (watching.size === 0 && this.#byOwner.get(ownerId) === watching) this.#byOwner.delete(ownerId)
@@ -51,7 +48,6 @@ export class Watchers {
     }
   }
 
-  /** Checks the watched endpoints of an owner, of whom something changed. */
   look(ownerId: Id): void {
     const watching = [...(this.#byOwner.get(ownerId) ?? []), ...this.#usedOf(ownerId)]
     if (watching.length > 0) void this.#tell(ownerId, watching)

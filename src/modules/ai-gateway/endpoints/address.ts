@@ -3,8 +3,8 @@ import { refuse } from '#core/errors.ts'
 import type { Shape } from '#gateway/model/offer.ts'
 
 /**
- * A provider's address in the form that is stored: no credentials, query or trailing slash. Refuses what can be refused
- * without asking anybody: a name is looked up, and what it leads to is checked, whenever it is connected to.
+ * Normalizes a base URL: no credentials, query or trailing slash. Refuses literal private addresses. Host names are
+ * resolved and checked on every connection.
  */
 export function checkBaseUrl(words: string, shape: Shape, policy: AddressPolicy | null, administers = false): string {
   const url = URL.parse(words)
@@ -15,7 +15,7 @@ export function checkBaseUrl(words: string, shape: Shape, policy: AddressPolicy 
   if (url.search !== '' || url.hash !== '') return wrong('`base_url` can’t have a query or a fragment.')
   if (policy !== null) checkAddress(url, policy, administers)
   const path = url.pathname.replace(/\/+$/, '')
-  // Paths that clients of these two append begin with the version.
+  // These clients' paths include the version.
   const bare = shape === 'anthropic-messages' || shape === 'ollama' ? path.replace(/\/v1$/, '') : path
   return url.origin + bare
 }

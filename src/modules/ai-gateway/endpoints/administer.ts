@@ -7,8 +7,7 @@ import { atLeast } from '#core/scopes.ts'
 import { type EndpointRow, INSTANCE } from '../store.ts'
 
 /**
- * Whether the caller reaches the whole account: not with a key of one workspace, whose holder may be somebody else, nor
- * in anything that such a key started.
+ * False for keys bound to another workspace and for anything started with one, because someone else may have the key.
  */
 export function reachesWholeAccount({ principal: { credential, personalWorkspaceId } }: Context): boolean {
   return (
@@ -18,7 +17,6 @@ export function reachesWholeAccount({ principal: { credential, personalWorkspace
 
 export const isInstanceAdmin = (ctx: Context): boolean => ctx.principal.administrator && reachesWholeAccount(ctx)
 
-/** Whether the caller looks after the endpoints of this owner. */
 export function administers(ctx: Context, owner: Id): boolean {
   if (owner === INSTANCE) return isInstanceAdmin(ctx)
   if (owner === ctx.principal.accountId) return reachesWholeAccount(ctx)
@@ -28,7 +26,7 @@ export function administers(ctx: Context, owner: Id): boolean {
 
 type Owner = Pick<EndpointRow, 'owner_id' | 'account_id' | 'workspace_id'>
 
-/** The owner of a new endpoint; refuses callers who may not make it. */
+/** Refuses callers who can't create the endpoint. */
 export function ownerFor(ctx: Context, asked: Id | null, instance: boolean): Owner {
   const { principal } = ctx
   if (instance) {

@@ -5,7 +5,7 @@ import type { Id } from '#core/ids.ts'
 import type { Span } from '#core/time.ts'
 import { endpointStore } from '../store.ts'
 
-/** Switches off endpoints that this account made in this time, because the account has come to its owner. Answers how many. */
+/** Disables endpoints created while someone else had control of the account. Returns their number. */
 export async function disableEndpointsOf(db: Db, accountId: Id, made: Span): Promise<number> {
   const rows = await endpointStore.disableOf(db, accountId, made)
   await rightsChanged(db, [...new Set(rows.map(({ owner_id }) => owner_id))])

@@ -4,7 +4,7 @@ import { settings } from '../../../settings.ts'
 import { ollamaAddress } from './environment.ts'
 import { presets } from './presets.ts'
 
-test('OLLAMA_HOST is read as Ollama itself reads it', () => {
+test('OLLAMA_HOST is parsed like Ollama does', () => {
   const cases: [string | undefined, string | null][] = [
     [undefined, 'http://127.0.0.1:11434'],
     ['', 'http://127.0.0.1:11434'],
@@ -21,7 +21,7 @@ test('OLLAMA_HOST is read as Ollama itself reads it', () => {
   for (const [words, address] of cases) assert.equal(ollamaAddress(words), address, words)
 })
 
-test('every key that makes a provider of the instance is a setting that `uk config` explains, and the reverse', () => {
+test('every key that adds an instance provider is a documented setting, and the reverse', () => {
   const variables = presets.flatMap(({ env }) => (env === null ? [] : [`${env}_API_KEY`, `${env}_BASE_URL`]))
   const known = settings
     .map(({ name }) => name)

@@ -8,7 +8,6 @@ import { type Preset, presets } from './presets.ts'
 import type { Source } from './sources.ts'
 import { INSTANCE } from '../store.ts'
 
-/** An endpoint that the instance was started with. */
 export function instanceSource(
   from: Source['from'],
   endpoint: Pick<ProviderEndpoint, 'slug' | 'name' | 'shape' | 'baseUrl'> & Partial<ProviderEndpoint>,
@@ -30,7 +29,7 @@ export function instanceSource(
       weight: 1,
       preset: null,
       mayBePrivate: true,
-      // Nothing leaves this machine.
+      // Runs on this machine.
       ...((from === 'simulated' || from === 'server' || from === 'discovered') && {
         dataPolicy: { keeps: false, trains: false },
       }),
@@ -39,7 +38,7 @@ export function instanceSource(
   }
 }
 
-/** `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, … each with `…_BASE_URL`, and the simulated models. `at`: when this process began. */
+/** From `OPENAI_API_KEY`, `OPENAI_BASE_URL` and so on. `at`: when this process started. */
 export function environmentSources(config: Config, log: Log, at: string): Source[] {
   const sources = presets.flatMap((preset) => fromPreset(config.environment, preset, log, at) ?? [])
   if (config.sim)
@@ -68,10 +67,7 @@ function fromPreset(
   }
 }
 
-/**
- * The address at which an Ollama is looked for; null: nowhere. As in Ollama's own clients, the scheme and the port may
- * be left out.
- */
+/** The address to probe for Ollama, or null. As in Ollama's own clients, scheme and port are optional. */
 export function ollamaAddress(words: string | undefined): string | null {
   const given = words?.trim() ?? ''
   if (given === 'off') return null
@@ -79,7 +75,7 @@ export function ollamaAddress(words: string | undefined): string | null {
   const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given}`)
   if (url === null) return null
   const port = /:\d+\/?$/.test(given) ? '' : url.protocol === 'http:' && !given.startsWith('http') ? ':11434' : ''
-  // The address that a server listens on everywhere is not an address to call.
+  // Wildcard listen addresses can't be connected to.
   const host =
     url.hostname === '0.0.0.0' || url.hostname === '[::]' ? `127.0.0.1${url.port && `:${url.port}`}` : url.host
   return `${url.protocol}//${host}${port}${url.pathname.replace(/\/+$/, '')}`

@@ -19,7 +19,7 @@ after(() => house[Symbol.asyncDispose]())
 
 const isOpenAI = ({ slug }: { slug: string }): boolean => slug === 'openai'
 
-/** An operation at its end. */
+/** Waits until an operation ends. */
 async function ended(who: Caller, id: string) {
   for (;;) {
     const { body } = await who.get(`/operations/${id}/await?timeout_seconds=10`)
@@ -27,7 +27,7 @@ async function ended(who: Caller, id: string) {
   }
 }
 
-test('a vendor whose API needs a key is not added without one, and what it needs is not taken away', async () => {
+test('a vendor that requires a key can’t be added without one, and the key can’t be removed', async () => {
   const nora = await server.person('Nora')
   const place = { base_url: 'https://vendor.example/v1' }
   for (const preset of ['openai', 'anthropic', 'google', 'azure', 'bedrock', 'vertex']) {
@@ -36,7 +36,7 @@ test('a vendor whose API needs a key is not added without one, and what it needs
     assert.deepEqual([refused.status, code, param], [400, 'missing_parameter', 'api_key'])
     assert.match(message, new RegExp(`^The preset \`${preset}\` requires a key. Send \`api_key\`, or `))
   }
-  // A header of another vendor's opens nothing here.
+  // Another vendor's header isn't a key here.
   const other = await nora.post(at, { preset: 'openai', headers: { 'x-api-key': 'sk-0123456789' } })
   assert.deepEqual([other.status, other.body.error.param], [400, 'api_key'])
   assert.match(other.body.error.message, /`authorization` in `headers`/)
@@ -65,18 +65,18 @@ test('a vendor whose API needs a key is not added without one, and what it needs
     { preset: 'llama-cpp', base_url: 'https://gpu.example/v1' },
   ]
   const own = { slug: 'own', shape: 'openai-chat', base_url: 'https://gpu.example/v1' }
-  // A proxy of one's own may take no key, with the catalogue of the vendor that stands behind it.
+  // A user's own proxy may need no key, and uses the catalogue of its vendor.
   const proxy = { preset: 'openai', slug: 'proxy', base_url: 'https://proxy.example/v1' }
   for (const keyless of [...local, own, proxy]) assert.equal((await nora.post(at, keyless)).status, 201)
 })
 
-test('an endpoint whose vendor needs a key and that was stored without one serves nothing, and says why until it is given one', async () => {
+test('a stored endpoint without its required key serves nothing and shows why until a key is added', async () => {
   const olga = await server.person('Olga')
   const made = (await olga.post(at, { preset: 'openai', api_key: 'sk-0123456789', test: false })).body.data
   assert.deepEqual([made.status, made.status_reason], ['untested', null])
   const deployed = { preset: 'azure', base_url: 'https://olga.example/openai/v1', api_key: 'k', test: false }
   const azure = (await olga.post(at, deployed)).body.data
-  // As they were stored before they were refused.
+  // As older versions stored them.
   const { pool } = server.app.engine.postgres
   await pool.query('update provider_endpoints set sealed_key = null, api_key_last4 = null where id = any($1)', [
     [made.id, azure.id],
@@ -107,7 +107,7 @@ test('an endpoint whose vendor needs a key and that was stored without one serve
   assert.ok((await slugs(olga)).some((slug) => slug.startsWith('openai/')))
 })
 
-test('an endpoint whose key cannot be opened any more serves nothing, and says so until it is given again', async () => {
+test('an endpoint whose key can’t be decrypted serves nothing and shows why until the key is entered again', async () => {
   const pia = await server.person('Pia')
   const made = (
     await pia.post(at, { preset: 'openai', api_key: 'sk-0123456789', headers: { 'x-team': 'a' }, test: false })
@@ -136,7 +136,7 @@ test('an endpoint whose key cannot be opened any more serves nothing, and says s
   assert.ok((await slugs(pia)).some((slug) => slug.startsWith('openai/')))
 })
 
-test("alice's key never goes to bob's endpoint, nor to an address that it was not given for", async () => {
+test('a user’s key is never sent to another user’s endpoint or to another address', async () => {
   await using hers = await startOpenAI({ key: 'sk-alice-0123456789' })
   await using his = await startOpenAI({ key: 'sk-bob-0123456789' })
   const mine = await bring(alice, hers, 'same')
@@ -172,7 +172,7 @@ test("alice's key never goes to bob's endpoint, nor to an address that it was no
   assert.ok(!wrongKey.error.includes('sk-another-0123456789'))
 })
 
-test('a key of one workspace does not reach what its owner has elsewhere', async () => {
+test('a key bound to one workspace can’t use its owner’s other endpoints', async () => {
   await using vendor = await startOpenAI()
   await bring(alice, vendor, 'private')
   const team = (await alice.post('/workspaces', { name: 'Team' })).body.data
@@ -190,7 +190,7 @@ test('a key of one workspace does not reach what its owner has elsewhere', async
   )
 })
 
-test('nor does what such a key starts in the background', async () => {
+test('background work started with such a key can’t use them either', async () => {
   await using hers = await startOpenAI({ key: 'sk-own-0123456789' })
   await using everybodys = await startOpenAI({ key: 'sk-instance-0123456789' })
   const models = [{ id: 'gpt-4o', pricing: { input: 1, output: 1 } }]
@@ -208,14 +208,14 @@ test('nor does what such a key starts in the background', async () => {
   const chat = (await key.post('/chats', { title: 'Behind', model: 'twice/gpt-4o' })).body.data
   assert.equal((await key.post(`/chats/${chat.id}/messages`, { content: 'hello' })).status, 200)
   assert.deepEqual([asked(hers), asked(everybodys)], [0, 2])
-  // She herself, unrestricted, goes to her own first, in that workspace too.
+  // Unrestricted, she uses her own endpoint first, in that workspace too.
   assert.equal((await erin.post('/inference/text', hello('twice/gpt-4o', { workspace_id: team.id }))).status, 200)
   assert.deepEqual([asked(hers), asked(everybodys)], [1, 2])
   await alice.delete(`${at}/${instance.id}`)
   await erin.delete(`${at}/${own.id}`)
 })
 
-test('what a provider said of a key is told to whoever brought it, and to nobody else', async () => {
+test('a provider’s message about a key is shown only to the key’s owner', async () => {
   await using vendor = await startOpenAI()
   const { id } = await bring(alice, vendor, 'house', { api_key: 'sk-wrong', instance: true })
   const hers = await alice.post(`${at}/${id}/test`)
@@ -227,7 +227,7 @@ test('what a provider said of a key is told to whoever brought it, and to nobody
   assert.equal((await alice.delete(`${at}/${id}`)).status, 200)
 })
 
-test('no key is to be found in the database, the log or an answer, even when its provider says it aloud', async () => {
+test('keys never appear in the database, the log or a response, even if the provider echoes them', async () => {
   const canary = 'sk-canary-7Yq2vKf93LmXz'
   await using vendor = await startOpenAI({ key: canary })
   const { id } = await bring(bob, vendor, 'canary', { headers: { 'x-extra': `${canary}-header` } })
@@ -258,7 +258,7 @@ test('no key is to be found in the database, the log or an answer, even when its
   }
 })
 
-test('a rotated root key seals stored keys again, and then the old one is not needed any more', async () => {
+test('rotating the root key reseals stored keys, after which the old root key can be removed', async () => {
   await using vendor = await startOpenAI()
   await bring(bob, vendor, 'sealed')
   const { pool } = server.app.engine.postgres

@@ -4,7 +4,7 @@ import { at } from '#test/endpoints/house.ts'
 import { SECRET, json, vendorAt } from '#test/media/wire.ts'
 import { testServer } from '#test/server.ts'
 
-/** Vendors, with what each answers by method and path to a caller who has its key, and the header that the key comes in. */
+/** Vendors with their key header and their responses to authenticated requests, by method and path. */
 const vendors = [
   {
     preset: 'elevenlabs',
@@ -57,7 +57,7 @@ const vendors = [
 ] as const
 
 for (const { preset, base, header, answers, models } of vendors)
-  test(`alice adds ${preset}, with and without naming its preset; its key is tried, and no chat goes there`, async () => {
+  test(`${preset} can be added with and without its preset; its key is tested, and it gets no chat requests`, async () => {
     using vendor = await vendorAt(({ method, path, headers }, response) => {
       if (headers[header[0]] !== header[1]) return json(response, { detail: 'Invalid credentials' }, 401)
       const answer = (answers as Record<string, unknown>)[`${method} ${path}`]
@@ -96,7 +96,7 @@ for (const { preset, base, header, answers, models } of vendors)
     for (const model of models) assert.ok(slugs.includes(`listed/${model}`), `${model} of ${slugs.join(', ')}`)
   })
 
-test('without a key such a vendor is not added', async () => {
+test('a media vendor can’t be added without a key', async () => {
   await using server = await testServer()
   const alice = await server.person('Alice')
   const refused = await alice.post(at, { preset: 'elevenlabs' })
@@ -106,7 +106,7 @@ test('without a key such a vendor is not added', async () => {
 
 const nowhere = { DEEPGRAM_BASE_URL: 'http://127.0.0.1:9/v1', BFL_BASE_URL: 'http://127.0.0.1:9/v1' }
 
-test('the environment’s key makes it the instance’s provider', async () => {
+test('a media vendor’s key in the environment adds an instance provider', async () => {
   await using server = await testServer({ environment: { DEEPGRAM_API_KEY: SECRET, BFL_API_KEY: SECRET, ...nowhere } })
   const alice = await server.person('Alice')
   const { data } = (await alice.get('/ai-gateway/providers?limit=100')).body

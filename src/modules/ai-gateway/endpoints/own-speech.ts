@@ -2,27 +2,24 @@ import type { CatalogueModel } from '#gateway/catalogue/model.ts'
 import { instanceSource } from './environment.ts'
 import type { Source } from './sources.ts'
 
-/** A voice of an engine on this machine. */
 export interface OwnVoice {
   name: string
   title: string
-  /** BCP 47, the first one first. */
+  /** BCP 47, the main language first. */
   languages: readonly string[]
   gender: 'female' | 'male' | 'neutral' | null
 }
 
-/** Speech that this machine makes by itself. */
 export interface OwnSpeech {
   readonly engines: readonly OwnEngine[]
   voices(engine: OwnEngine): Promise<readonly OwnVoice[]>
-  /** Formats that its sound can be converted to. */
   readonly formats: readonly string[]
 }
 export type OwnEngine = 'flite' | 'espeak-ng'
 
 const NAMES: Record<OwnEngine, string> = { flite: 'Flite', 'espeak-ng': 'eSpeak NG' }
 
-/** The engines of this machine as models: `local/flite`, and `local/espeak-ng` where it is installed. They cost nothing. */
+/** Local speech engines as free models: `local/flite`, and `local/espeak-ng` if installed. */
 export async function speechSource(speech: OwnSpeech, at: string): Promise<Source> {
   const voices = await Promise.all(speech.engines.map((engine) => speech.voices(engine).catch(() => [])))
   return {

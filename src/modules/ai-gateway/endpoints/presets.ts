@@ -4,10 +4,7 @@ import { refuse } from '#core/errors.ts'
 import { originOf } from './address.ts'
 import type { EndpointRow } from '../store.ts'
 
-/**
- * A provider as the API lists it. What is known of each, and from which source, stands in `gateway/providers/`; what is in
- * none is null. A preset fills in what the caller leaves out and links an endpoint to the catalogue's models and prices.
- */
+/** Null: unknown. A preset fills in omitted settings and links an endpoint to the catalogue's models and prices. */
 export interface Preset {
   id: string
   name: string
@@ -41,24 +38,24 @@ export const presetOf = (id: string | null): Preset | null => (id === null ? nul
 
 type Keyed = Pick<EndpointRow, 'preset' | 'base_url' | 'sealed_key' | 'header_names'>
 
-/** Whether it has what its vendor lets nobody in without. Somebody else's server in its place may take none. */
+/** Whether the endpoint has the key its vendor requires. Another server at `base_url` may not require one. */
 export function hasKey({ preset, base_url, sealed_key, header_names }: Keyed): boolean {
   const known = presetOf(preset)
   if (known?.needs_key !== true || sealed_key !== null) return true
-  // Customers with addresses of their own have gateways with addresses of their own, and headers of their own.
+  // Presets without a URL are customer-specific gateways, whose headers vary.
   if (known.base_url === null) return header_names.length > 0
   return (
     originOf(known.base_url) !== originOf(base_url) || known.key_headers.some((name) => header_names.includes(name))
   )
 }
 
-/** Refuses an endpoint without a key: it would take the names of its vendor's models and answer none of them. */
+/** Refuses an endpoint without a key: it would claim the vendor's model names and fail every request. */
 export function checkHasKey(endpoint: Keyed): void {
   const message = whyKeyless(endpoint)
   if (message !== null) refuse('missing_parameter', { param: 'api_key', message })
 }
 
-/** The step that would give it the key that it lacks; null: it lacks none. */
+/** Null: the key is present or not required. */
 export function whyKeyless(endpoint: Keyed): string | null {
   if (hasKey(endpoint)) return null
   const { id, key_headers, base_url } = presetOf(endpoint.preset)!

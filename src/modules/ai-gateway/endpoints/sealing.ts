@@ -6,10 +6,10 @@ import { type EndpointRow, endpointStore } from '../store.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** Columns of a key: sealed under the row's id, so that it opens in no other row. */
+/** Seals a key with the row's ID, so it can't be opened in another row. */
 export const sealKey = (secrets: Secrets, id: Id, key: string | null) => ({
   sealed_key: key === null ? null : secrets.seal(key, id),
-  // The last four of a short key would be too much of it.
+  // Four characters would reveal too much of a short key.
   api_key_last4: key === null || key.length < 12 ? null : key.slice(-4),
 })
 
@@ -32,7 +32,6 @@ export const openSecrets = (secrets: Secrets, row: EndpointRow): { apiKey: strin
   headers: openHeaders(secrets, row),
 })
 
-/** The step that would make its secrets readable again; null: they are. */
 export function whyUnreadable(secrets: Secrets, row: EndpointRow): string | null {
   if (!opens(() => openKey(secrets, row)))
     return 'The key can’t be decrypted with this instance’s root keys. Enter it again.'
@@ -52,7 +51,7 @@ function opens(open: () => unknown): boolean {
 
 const AT_ONCE = 200
 
-/** Seals again what an older root key sealed. Every process may do it at the same time. */
+/** Reseals secrets that an older root key sealed. Safe to run in several processes at once. */
 export async function resealAll(db: Db, secrets: Secrets, log: Log): Promise<void> {
   let after: Id = ''
   for (;;) {

@@ -8,27 +8,21 @@ import { presetOf, presets } from './presets.ts'
 import { openSecrets } from './sealing.ts'
 import type { EndpointModel, EndpointRow } from '../store.ts'
 
-/** A provider endpoint as this process holds it, wherever it comes from. */
 export interface Source {
   from: 'account' | 'workspace' | 'instance' | 'environment' | 'discovered' | 'simulated' | 'computer' | 'server'
-  /** The computer that serves it, where one does. */
   computerId?: Id
   ownerId: Id
   workspaceId: Id | null
   endpoint: ProviderEndpoint
-  /** The models that this server makes itself. */
+  /** Models this server runs. */
   own?: readonly CatalogueModel[]
-  /** Models that it was given; empty: the catalogue's, or the provider is asked. */
+  /** Configured models. Empty: the catalogue's or the provider's list. */
   models: readonly EndpointModel[]
   /** ISO 8601. */
   createdAt: string
   updatedAt: string
 }
 
-/**
- * The provider in the catalogue with this endpoint's models and prices: its preset's, else that of who lives at this
- * address.
- */
 export function catalogueProviderOf({ preset, baseUrl }: ProviderEndpoint): string | null {
   if (preset !== null) return presetOf(preset)?.catalogue ?? null
   if (baseUrl === '') return null
@@ -39,24 +33,22 @@ export function catalogueProviderOf({ preset, baseUrl }: ProviderEndpoint): stri
   )
 }
 
-/** Whether the endpoint runs on hardware of one's own: a call costs nothing. */
 export const isLocal = ({ preset, shape }: Pick<ProviderEndpoint, 'preset' | 'shape'>): boolean =>
   shape === 'ollama' || presetOf(preset)?.local === true
 
-/** Prompts do not leave hardware of one's own, unless its owner says otherwise. */
+/** By default, prompts stay on the user's own hardware. */
 export function policyOf({ data_policy: { keeps, trains }, preset, shape }: EndpointRow): DataPolicy {
   const otherwise = isLocal({ preset, shape }) ? false : null
   return { keeps: keeps ?? otherwise, trains: trains ?? otherwise }
 }
 
-/** Vendors of media whose list has more than the catalogue: their newest models, and voices that are models. */
+/** Media vendors that list more than the catalogue has, such as new models and voices that are models. */
 const listing: ReadonlySet<string> = new Set(mediaProviders.filter(({ lists }) => lists).map(({ shape }) => shape))
 
-/** The provider has to be asked what it serves. */
 export const needsModelList = ({ own, models, endpoint }: Source): boolean =>
   own === undefined && models.length === 0 && (catalogueProviderOf(endpoint) === null || listing.has(endpoint.shape))
 
-/** A stored endpoint with its secrets opened. Throws when the root key that sealed them is gone. */
+/** Opens a stored endpoint's secrets. Throws if the root key that sealed them is missing. */
 export function storedSource(row: EndpointRow, secrets: Secrets): Source {
   const from = row.workspace_id !== null ? 'workspace' : row.account_id !== null ? 'account' : 'instance'
   return {

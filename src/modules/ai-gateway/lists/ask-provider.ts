@@ -10,10 +10,10 @@ import { upstreamOf } from '#gateway/providers/upstream.ts'
 import { FOREIGN, excessOf, parseForeign } from '#core/json/json-text.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A provider did not answer as it should. The sentence is safe to show. */
+/** The message is safe to show. */
 export class AskFailed extends Error {
   override name = 'AskFailed'
-  /** The status of its answer; null: it gave none that can be read. */
+  /** Null: no readable response. */
   readonly status: number | null
   readonly kind: FaultKind
 
@@ -25,10 +25,10 @@ export class AskFailed extends Error {
 }
 
 const MOST_BYTES = 8 << 20
-/** A model that nobody serves: asked for where the model stands in the address. */
+/** A model that doesn't exist, for probes whose URL contains the model. */
 export const NO_MODEL = 'uk-no-such-model'
 
-/** Asks a provider a short question and answers the JSON. Throws `AskFailed`. `path` stands below its base. */
+/** Returns the JSON response. `path` is relative to the base URL. Throws `AskFailed`. */
 export async function getJson(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
@@ -51,7 +51,7 @@ export async function getJson(
   }
 }
 
-/** The status and the text of an answer, whatever it is. Throws what went wrong on the way. */
+/** Returns any response, including errors. Throws transport errors. */
 export function exchange(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
@@ -81,7 +81,7 @@ export function exchange(
       body: body === undefined ? null : Buffer.from(JSON.stringify(body)),
       mayBePrivate: upstream.mayBePrivate,
       credential: upstream.credential,
-      // Answers of an endpoint about itself are read by everybody whom it serves.
+      // The response is shown to all users of the endpoint.
       party: endpoint.id,
       withinMs: timeoutMs,
     },
@@ -113,8 +113,8 @@ const versionHeader = ({ shape }: ProviderEndpoint, names: ReadonlySet<string>):
   shape === 'anthropic-messages' && !names.has('anthropic-version') ? ['anthropic-version', '2023-06-01'] : []
 
 /**
- * Whether the key is taken, of a provider that lists nothing where it serves: it is asked for a model that nobody has,
- * which costs nothing and is refused only once the key was checked. Throws `AskFailed`.
+ * For providers without a model list. Requesting a model that doesn't exist is free, and rejected only after the key is
+ * accepted. Throws `AskFailed`.
  */
 export async function checkKey(outbound: Outbound, endpoint: ProviderEndpoint, timeoutMs = 10_000): Promise<void> {
   const fail = (message: string, status: number | null = null, kind?: FaultKind): never => {
@@ -153,7 +153,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The provider's own sentence in any of the usual envelopes. */
+/** Supports the usual error envelopes. */
 function saidIn(json: unknown, text: string): string {
   const error = (json as { error?: unknown } | null)?.error ?? json
   const message = typeof error === 'string' ? error : (error as { message?: unknown } | null)?.message

@@ -6,26 +6,23 @@ import { type ListedModel, fetchModels } from './list-models.ts'
 import { askDiscovered } from './local-engines.ts'
 import type { Source } from '../endpoints/sources.ts'
 
-/** A provider is asked no sooner again than this, whatever it answered. */
+/** Minimum time between requests to one provider. */
 export const REFRESH_MS = 30_000
-/** The age at which a list that is in use is renewed; a provider that gave none is asked sooner. */
+/** Age at which a list in use is refreshed. A missing list is refreshed after `REFRESH_MS`. */
 const STALE_MS = 300_000
 const MOST = 10_000
 
 interface Known {
   models: readonly ListedModel[] | null
-  /** The reason why the provider did not list its models when it was asked last. */
   failure: AskFailed | null
-  /** The number of failures in a row. */
   failures: number
   at: number
   running: Promise<void> | null
 }
 
-/** Told what came of asking a provider. */
 type Heard = (source: Source, outcome: { latencyMs: number; models: number } | AskFailed) => void
 
-/** Lists of models that providers gave when they were asked, in this process's memory. */
+/** Providers' model lists, cached in memory. */
 export class KnownLists {
   readonly #known = new Map<string, Known>()
   readonly #outbound: Outbound
@@ -44,13 +41,12 @@ export class KnownLists {
     return this.#known.get(keyOf(source))?.models ?? null
   }
 
-  /** The reason why nothing is known of a source's models; null where something is, or it was never asked. */
+  /** The error, if no list is cached. */
   whyUnknown(source: Source): AskFailed | null {
     const known = this.#known.get(keyOf(source))
     return known === undefined || known.models !== null ? null : known.failure
   }
 
-  /** Asks a provider that was silent a moment ago again soon, and less and less often. */
   askSilent(source: Source, timeoutMs: number): Promise<void> {
     const failures = this.#known.get(keyOf(source))?.failures ?? 0
     return this.ask(source, timeoutMs, failures === 0 ? REFRESH_MS : Math.min(REFRESH_MS, 500 * 2 ** failures))
@@ -60,7 +56,7 @@ export class KnownLists {
     return this.#known.has(keyOf(source))
   }
 
-  /** Asks, unless it did a moment ago. Never throws: a provider that does not answer serves what it served. */
+  /** Skipped within `again` ms of the last request. Never throws: a failing provider keeps its previous list. */
   ask(source: Source, timeoutMs: number, again = REFRESH_MS): Promise<void> {
     const key = keyOf(source)
     const known = this.#known.get(key)
@@ -97,14 +93,12 @@ export class KnownLists {
     return entry.running
   }
 
-  /** Takes over what a test of the endpoint learnt. */
   learn(source: Source, models: readonly ListedModel[]): void {
     const entry: Known = { models: null, failure: null, failures: 0, at: performance.now(), running: null }
     this.#known.set(keyOf(source), entry)
     this.#learn(source, entry, models)
   }
 
-  /** Renews what has become old, without anybody waiting for it. */
   refresh(source: Source, timeoutMs: number): void {
     const known = this.#known.get(keyOf(source))
     if (known && performance.now() - known.at > (known.models === null ? REFRESH_MS : STALE_MS))
@@ -120,5 +114,5 @@ export class KnownLists {
   }
 }
 
-/** The key of a list: another address or key may list other models. */
+/** A different address or key may list different models. */
 const keyOf = ({ endpoint, updatedAt }: Source): string => `${endpoint.id} ${updatedAt}`

@@ -6,7 +6,7 @@ import { AskFailed, getJson, checkKey } from './ask-provider.ts'
 import { quirksOwner } from '#gateway/providers/supports.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A model as its provider lists it; null and empty: it does not say. */
+/** A model as its provider lists it. Null and empty: unknown. */
 export interface ListedModel {
   id: string
   name: string | null
@@ -14,7 +14,6 @@ export interface ListedModel {
   maxOutputTokens: number | null
   capabilities: string[]
   embeds: boolean
-  /** Absent: it does not say. */
   kind?: Kind
   abilities?: MediaAbilities
   createdAt: string | null
@@ -22,15 +21,14 @@ export interface ListedModel {
 
 export type Json = Record<string, unknown>
 const MOST = 5_000
-/** The bounds that a model which people describe themselves has in the contract. */
+/** The contract's limits for models described by users. */
 const LONGEST_ID = 256
 const LONGEST_NAME = 120
 const MOST_TOKENS = 1_000_000_000
 const YEAR_3000 = Date.UTC(3000, 0)
-/** The time limit for an Ollama to tell of all its models, where the caller sets none. */
 const SHOW_MS = 10_000
 
-/** Models of an endpoint, from the provider itself, each once. Throws `AskFailed`. */
+/** Throws `AskFailed`. */
 export async function fetchModels(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
@@ -59,7 +57,7 @@ function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutM
     case 'openai-chat':
     case 'openai-responses':
       return getJson(outbound, endpoint, '/models', more).then((answer) =>
-        // Together answers the bare list.
+        // Together returns a bare array.
         rowsIn(Array.isArray(answer) ? { data: answer } : answer, 'data').map(openaiModel),
       )
     case 'elevenlabs':
@@ -79,7 +77,7 @@ function listOf(outbound: Outbound, endpoint: ProviderEndpoint, more: { timeoutM
   }
 }
 
-/** Connects with the key, and is done after `timeoutMs`, whatever the provider does. Throws `AskFailed`. */
+/** Throws `AskFailed`. */
 export async function probe(outbound: Outbound, endpoint: ProviderEndpoint, timeoutMs: number): Promise<ListedModel[]> {
   const { keyCheck = null, keyCheckBeside, lists } = quirksOwner(endpoint) ?? {}
   const until = performance.now() + timeoutMs
@@ -88,7 +86,6 @@ export async function probe(outbound: Outbound, endpoint: ProviderEndpoint, time
   return fetchModels(outbound, endpoint, Math.max(1, Math.ceil(until - performance.now())))
 }
 
-/** The endpoint at its address without this end. */
 const beside = (endpoint: ProviderEndpoint, end: string | undefined): ProviderEndpoint =>
   end !== undefined && endpoint.baseUrl.endsWith(end)
     ? { ...endpoint, baseUrl: endpoint.baseUrl.slice(0, -end.length) }
@@ -101,7 +98,6 @@ export function rowsIn(answer: unknown, key: string): Json[] {
 }
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
-/** A name as long as people may give one. */
 const name = (value: unknown): string | null => shorten(text(value) ?? '', LONGEST_NAME).toWellFormed() || null
 const whole = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MOST_TOKENS ? value : null
@@ -110,7 +106,7 @@ function instant(value: unknown): string | null {
   return at === null || !(at.getTime() > 0 && at.getTime() < YEAR_3000) ? null : at.toISOString()
 }
 
-/** OpenAI says only the id; OpenRouter, Mistral, Groq and vLLM each a little more. */
+/** OpenAI returns only the ID. OpenRouter, Mistral, Groq and vLLM add some of the other fields. */
 export const openaiModel = (row: Json): ListedModel => ({
   id: text(row.id) ?? '',
   name: name(row.name),
@@ -144,7 +140,7 @@ const mediaModel = (kind: Kind, id: unknown, called: unknown): ListedModel => ({
   createdAt: null,
 })
 
-/** A model as ElevenLabs lists it; models that only change a voice do not speak a text. */
+/** ElevenLabs also lists models that only convert voices. They get no ID. */
 const elevenLabsModel = (row: Json): ListedModel => ({
   ...mediaModel('speech', row.can_do_text_to_speech === false ? '' : row.model_id, row.name),
   abilities: {
@@ -158,7 +154,7 @@ const elevenLabsModel = (row: Json): ListedModel => ({
   },
 })
 
-/** Voices are models there; several versions of one bear the same canonical name. */
+/** Each voice is a model. Versions of one voice share a canonical name. */
 const deepgramModel =
   (kind: Kind) =>
   (row: Json): ListedModel =>
@@ -178,15 +174,15 @@ const geminiModel = (row: Json): ListedModel => {
 }
 
 /**
- * The list, and for each model what `show` knows: four at a time, for a small machine may serve many. What it has not
- * told by the end of a second `timeoutMs` stays unknown: whoever waits for the list waits for no more than that.
+ * Reads `show` details four at a time, to spare small machines. Details not received within another `timeoutMs` stay
+ * unknown.
  */
 async function askOllama(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
   more: { timeoutMs?: number },
 ): Promise<ListedModel[]> {
-  // Its native routes stand beside `/v1`, which the base of this shape ends in.
+  // Ollama's native routes aren't under `/v1`.
   const rows = rowsIn(await getJson(outbound, native(endpoint), '/api/tags', more), 'models')
   const models: ListedModel[] = []
   const until = performance.now() + (more.timeoutMs ?? SHOW_MS)
@@ -203,7 +199,7 @@ async function showOllama(
 ): Promise<ListedModel> {
   const id = text(row.model) ?? text(row.name) ?? ''
   const timeoutMs = Math.ceil(until - performance.now())
-  // A model that cannot be shown is served all the same.
+  // A model without details is still usable.
   const shown = (
     timeoutMs <= 0
       ? {}
@@ -224,7 +220,6 @@ async function showOllama(
 }
 
 const natives = new WeakMap<ProviderEndpoint, ProviderEndpoint>()
-/** The same endpoint with a base that nothing is put behind. */
 export function native(endpoint: ProviderEndpoint): ProviderEndpoint {
   const before = natives.get(endpoint)
   if (before) return before

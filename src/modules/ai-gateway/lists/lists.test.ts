@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => house[Symbol.asyncDispose]())
 
-test('a provider that does not say what it serves is not said to lack a model', async () => {
+test('a provider without a model list isn’t reported as lacking a model', async () => {
   await using vendor = await startOpenAI()
   const { id } = await bring(bob, vendor, 'silent', { api_key: 'sk-wrong' })
   const key = await bob.key()
@@ -47,9 +47,9 @@ test('a provider that does not say what it serves is not said to lack a model', 
   assert.equal((await key.post('/compat-a/v1/chat/completions', hello('silent/gpt-4o'))).status, 200)
 })
 
-test('a provider that was away is asked again at once when it is called by name', async () => {
+test('a provider that failed is asked again at once when a request names it', async () => {
   const late = createServer()
-  // It lets nobody in, and nobody else takes its place.
+  // It rejects every request, without an alternative.
   let isAway = true
   late.on('connection', (socket) => void (isAway && socket.destroy()))
   late.listen(0, '127.0.0.1')
@@ -78,7 +78,7 @@ test('a provider that was away is asked again at once when it is called by name'
   late.closeAllConnections()
 })
 
-test('an Ollama that is there is found, and its models answer for nothing', async () => {
+test('a local Ollama is discovered, and its models are free', async () => {
   await ollama.arrival()
   const carl = await server.person('Carl')
   await carl.get('/ai-gateway/providers')
@@ -96,7 +96,7 @@ test('an Ollama that is there is found, and its models answer for nothing', asyn
   )
 })
 
-test('what a provider redirects to is not followed, and an answer that is none is said to be so', async () => {
+test('provider redirects aren’t followed, and invalid responses are reported', async () => {
   const odd = createServer((request, response) => {
     if (request.url!.startsWith('/moved')) response.writeHead(302, { location: 'http://169.254.169.254/' }).end()
     else response.end('<html>')
@@ -113,7 +113,7 @@ test('what a provider redirects to is not followed, and an answer that is none i
   odd.close()
 })
 
-test('where the list of models answers to anybody, the test asks for more', async () => {
+test('if the model list is public, the test uses another request', async () => {
   await using vendor = await startOpenRouter()
   const { id } = await bring(alice, vendor, 'router', {
     preset: 'openrouter',
@@ -127,7 +127,7 @@ test('where the list of models answers to anybody, the test asks for more', asyn
   await alice.delete(`${at}/${id}`)
 })
 
-test('a model has the same date on every surface, and no model is of 1970', async () => {
+test('a model has the same creation date on every surface, and none is dated 1970', async () => {
   await using vendor = await startOpenAI()
   const dora = await server.person('Dora')
   await bring(dora, vendor, 'listed')
@@ -147,7 +147,7 @@ test('a model has the same date on every surface, and no model is of 1970', asyn
   }
 })
 
-test('an Ollama that is slow to tell of each of its models holds nobody up for long', async (t) => {
+test('an Ollama with slow model details delays its model list only briefly', async (t) => {
   const models = Array.from({ length: 100 }, (_, i) => ({ name: `m${i}`, model: `m${i}` }))
   const tarpit = createServer((request, response) => {
     request.resume()
@@ -166,7 +166,7 @@ test('an Ollama that is slow to tell of each of its models holds nobody up for l
   assert.equal(found.total_count, models.length, 'they are served all the same')
 })
 
-test('of what a provider says it serves, only what can be true of a model is believed', async (t) => {
+test('implausible values in a provider’s model list are ignored', async (t) => {
   const absurd = { context_length: 1e300, max_completion_tokens: -1, created: 1e12 }
   const data = [
     ...Array.from({ length: 50 }, () => ({ id: 'again', name: 'n'.repeat(100_000), ...absurd })),

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { testServer } from '#test/server.ts'
 
-/** A program that listens on this machine. */
 async function listening(answer: RequestListener) {
   const paths: string[] = []
   const server = createServer((request, response) => {
@@ -24,7 +23,7 @@ async function listening(answer: RequestListener) {
   }
 }
 
-/** An engine that lists this at this path, and answers every chat with one word. */
+/** An engine with this model list, which answers every chat with one word. */
 const engine = (path: string, rows: object[]) =>
   listening((request, response) => {
     response.setHeader('content-type', 'application/json')
@@ -37,7 +36,7 @@ const engine = (path: string, rows: object[]) =>
 
 const vllmRow = { id: 'qwen3', object: 'model', created: 1, owned_by: 'vllm', max_model_len: 40_960 }
 
-test('LM Studio, llama.cpp and vLLM on this machine are found, and serve for nothing, also under a cap', async () => {
+test('local LM Studio, llama.cpp and vLLM are discovered and free, also under a spend cap', async () => {
   using vllm = await engine('/v1/models', [vllmRow])
   using studio = await engine('/api/v0/models', [
     { id: 'gemma-3', type: 'vlm', publisher: 'g', state: 'not-loaded', max_context_length: 8_192 },
@@ -78,7 +77,7 @@ test('LM Studio, llama.cpp and vLLM on this machine are found, and serve for not
   assert.equal((await alice.get('/ai-gateway/usage')).body.data.total.cost_usd, 0)
 })
 
-test('somebody else’s server at such a port is never offered, and nobody waits for one that is silent', async () => {
+test('another server at an engine’s port is never offered, and a silent one causes no delay', async () => {
   using own = await engine('/v1/models', [vllmRow, { id: 'mine', owned_by: 'me' }])
   using page = await listening((_, response) => void response.end('<html>a page</html>'))
   using silent = await listening(() => {})
@@ -99,7 +98,7 @@ test('somebody else’s server at such a port is never offered, and nobody waits
   assert.ok([...own.paths, ...page.paths].every((path) => path === '/v1/models'))
 })
 
-test('local servers of media are found by what nobody else shows', async () => {
+test('local media servers are recognized by their unique responses', async () => {
   const lists = (path: string, rows: object[]) =>
     listening((request, response) => {
       if (request.url !== path) return void response.writeHead(404).end('{}')

@@ -9,10 +9,8 @@ import { ollama } from '#gateway/providers/local/ollama.ts'
 import { presetOf } from '../endpoints/presets.ts'
 import type { Source } from '../endpoints/sources.ts'
 
-/** Local engines that are looked for at the ports they open unless told otherwise. */
 const engines = everyProvider.filter(({ engine }) => engine !== undefined)
 
-/** An Ollama and the others, wherever the configuration says to look. */
 export function discoveredSources({ environment, localEngines }: Config, at: string): Source[] {
   const atOllama = ollamaAddress(environment.OLLAMA_HOST)
   const others =
@@ -30,7 +28,7 @@ export function discoveredSources({ environment, localEngines }: Config, at: str
   )
 }
 
-/** Models of an engine that is looked for. Throws `AskFailed` where nobody answers, or somebody else. */
+/** Throws `AskFailed` if nothing responds or another server does. */
 export async function askDiscovered(
   outbound: Outbound,
   endpoint: ProviderEndpoint,
@@ -48,8 +46,7 @@ export async function askDiscovered(
   const { path, beside } = engine.list
   const listed = await getJson(outbound, beside === 'v1' ? native(endpoint) : endpoint, path, { timeoutMs })
   const rows = rowsIn(listed, 'data')
-  // A server that answers there may be anybody's: it is the engine only when every model that it lists bears the
-  // engine's own mark.
+  // Any server may use this port. It's the engine only if every listed model has the engine's mark.
   if (!rows.every((row) => engine.isIts(row))) throw new AskFailed(somebodyElse)
   return rows
     .map((row) => {

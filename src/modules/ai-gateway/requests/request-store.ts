@@ -15,7 +15,6 @@ interface RequestTable extends Omit<LoggedRequest, 'losses' | 'tried'> {
   losses: string[]
   tried: ProviderAttempt[]
 }
-/** A request with the sums over all its attempts. */
 export interface RequestRow extends Selectable<RequestTable> {
   key_name: string | null
   first_token_ms: number | null
@@ -29,16 +28,19 @@ export interface RequestFilters {
   provider?: string | undefined
   status?: LoggedRequest['status'] | undefined
   error_code?: string | undefined
-  /** UTC days, both included, `YYYY-MM-DD`. */
+  /** UTC days, inclusive, `YYYY-MM-DD`. */
   from?: string | undefined
   to?: string | undefined
 }
 
 const DAY_MS = 86_400_000
-/** An id is made when its request comes, and may lie a little before what its row says. */
+/** An ID is created when its request arrives, slightly before the time in its row. */
 const firstIdOn = (day: string, more: number): Id => firstIdAt(Math.max(0, Date.parse(day) + more))
 
-/** Requests told by the record of their call, the others by a row in the log. Constants: a filter that no record meets reads none. */
+/**
+ * Successful requests come from `calls`, the others from `request_log`. Constants let PostgreSQL skip a source that a
+ * filter excludes.
+ */
 const inCalls = sql`select id, account_id, workspace_id, key_id, chat_id, run_id, surface, path, asked_model,
     request_bytes, streamed, model, provider, 'succeeded' as status, 200 as http_status, null::text as error_code,
     null::text as error_message, array[]::text[] as losses, jsonb_build_array(jsonb_build_object('call_id', id,
@@ -50,7 +52,9 @@ const inLog = sql`select id, account_id, workspace_id, key_id, chat_id, run_id, 
     created_at
   from request_log`
 
-/** Requests of a temporary chat, also of a deleted one, are shown to their account alone; a null reader sees all. */
+/**
+ * Requests of a temporary chat, even a deleted one, are visible only to their account. A null reader sees everything.
+ */
 const isShownTo = (reader: Id | null): RawBuilder<SqlBool> =>
   reader === null
     ? sql`true`
@@ -58,7 +62,6 @@ const isShownTo = (reader: Id | null): RawBuilder<SqlBool> =>
         or not exists (select from chats t where t.id = r.chat_id and t.temporary)
           and not exists (select from deleted_temporary_chats t where t.id = r.chat_id))`
 
-/** The newest of both that hold this, with the sums over all that were tried. */
 async function newest(db: Db, held: readonly RawBuilder<SqlBool>[], limit: number): Promise<RequestRow[]> {
   const among = (source: RawBuilder<unknown>) =>
     sql`(select * from (${source}) r where ${sql.join(held, sql` and `)} order by r.id desc limit ${limit})`
@@ -101,7 +104,7 @@ export const requestStore = {
     return rows[0] ?? null
   },
 
-  /** A metered call that no request is logged of, as if it had been one. */
+  /** A metered call without a logged request, in the shape of one. */
   async ofCall(db: Db, id: Id, reader: Id | null): Promise<RequestRow | null> {
     const { rows } = await sql<RequestRow>`select c.id, c.account_id, c.workspace_id, c.key_id, c.chat_id, c.run_id,
         c.surface, null as path, null as asked_model, null as request_bytes, c.streamed, c.model, c.provider, c.status,

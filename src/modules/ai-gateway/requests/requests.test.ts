@@ -23,7 +23,7 @@ const complete = async (by: Caller, body: object) => {
 }
 const trace = (by: Caller, id: string) => by.get(`/app/requests/${id}`)
 
-test('bob finds by its request id who was tried for his call and why, what it took and what it cost, and not what he said', async () => {
+test('a request ID leads to the attempted providers, reasons, duration and cost, but not to the prompt', async () => {
   await using down = await startOpenAI()
   await using up = await startOpenAI()
   const models = [{ id: 'gpt-4o', pricing: { input: 2, output: 8 } }]
@@ -67,7 +67,7 @@ test('bob finds by its request id who was tried for his call and why, what it to
   assert.deepEqual(await listed('?to=2020-01-01'), [])
 })
 
-test('a member sees their own calls alone, the owner those of everybody without what providers said, strangers nothing', async () => {
+test('members see only their own requests, owners see all without provider messages, and others see none', async () => {
   const carol = await server.person('Carol')
   await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 5 })
   const team = (await bob.post('/workspaces', { name: 'Team' })).body.data.id
@@ -87,7 +87,7 @@ test('a member sees their own calls alone, the owner those of everybody without 
   assert.equal((await trace(carol, ofBob)).status, 404)
   assert.equal((await trace(bob, failed.id)).body.data.error_message, null)
   assert.match((await trace(carol, failed.id)).body.data.error_message, /at-all/)
-  // The administrator sees all; a key of one workspace nothing of another one; who has no part in it nothing.
+  // The administrator sees everything, a key bound to one workspace nothing of another, and non-members nothing.
   assert.equal((await trace(alice, id)).status, 200)
   assert.ok((await alice.get('/app/requests?instance=true')).body.data.some((row: any) => row.id === id))
   assert.equal((await bob.get('/app/requests?instance=true')).status, 403)
@@ -98,7 +98,7 @@ test('a member sees their own calls alone, the owner those of everybody without 
   assert.equal((await trace(elsewhere, id)).status, 404)
 })
 
-test('the calls of a run and of a server without a log are found by the books', async () => {
+test('requests of runs and of servers without a log are found in the ledger', async () => {
   const chat = (await bob.post('/chats', { model: 'sim/echo' })).body.data.id
   await bob.post(`/chats/${chat}/messages`, { content: 'hello' })
   const rows = (await bob.get('/app/requests')).body.data
@@ -110,7 +110,7 @@ test('the calls of a run and of a server without a log are found by the books', 
   assert.equal((await trace(alice, '01KAJ8R3T2M6QK5W9V0XBZC4DE')).status, 404)
 })
 
-test('usage is downloaded as CSV, in which no name is a formula', async () => {
+test('usage is exported as CSV without spreadsheet formulas', async () => {
   const key = await bob.key({ name: 'sheet' })
   await complete(key, hello('sim/echo'))
   const { status, text, headers } = await bob.get(`/app/usage-export?key_id=${key.keyId}`)
@@ -126,7 +126,7 @@ test('usage is downloaded as CSV, in which no name is a formula', async () => {
   assert.equal((await bob.get('/app/usage-export?instance=true')).status, 403)
 })
 
-test('a field whose name no database takes keeps neither its own request nor those beside it out of the log', async () => {
+test('a value that no database accepts keeps neither its own nor other requests out of the log', async () => {
   await using up = await startOpenAI()
   await bring(bob, up, 'named', { models: [{ id: 'gpt-4o' }], test: false })
   const key = await bob.key()
@@ -144,7 +144,7 @@ test('a field whose name no database takes keeps neither its own request nor tho
   assert.ok(losses.every((name: string) => name.length <= 300))
   assert.equal((await trace(bob, second.id)).body.data.path, '/compat-a/v1/chat/completions')
 
-  // What the database refuses for all that is left out alone.
+  // A row that the database still rejects is skipped alone.
   const { requestLog, postgres } = server.app.engine
   const { rows } = await postgres.pool.query('select * from request_log where id = $1', [body.data.id])
   const ids = [newId(), newId(), newId()] as const
@@ -158,7 +158,7 @@ test('a field whose name no database takes keeps neither its own request nor tho
   )
 })
 
-test('what is older than the retention leaves the log, and stays in the books', async () => {
+test('requests older than the retention period leave the log and stay in the ledger', async () => {
   const key = await bob.key()
   const { id } = await complete(key, hello('nobody/has-it'))
   const { requestLog, postgres } = server.app.engine

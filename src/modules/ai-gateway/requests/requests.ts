@@ -20,14 +20,13 @@ interface Query extends RequestFilters {
   limit: number
 }
 
-/** Requests to models, newest first; those that ended a moment ago are among them. */
 export async function listRequests(
   ctx: Context,
   { workspace_id, instance, cursor, limit, ...filters }: Query,
 ): Promise<Page<z.output<typeof LoggedRequest>>> {
   const { whose: asked, of } = viewOf(ctx, workspace_id, instance === true, 'owner')
   const { memberships } = ctx.principal
-  // Who has left a workspace is told nothing of it any more, not even of their own requests there.
+  // After leaving a workspace, a user sees none of its requests, not even their own.
   const whose = of === 'account' ? { workspaceIds: [...memberships.keys()], ...asked } : asked
   const bound = { ...asked, ...filters }
   const before = positionOf('request_log', bound, cursor)
@@ -41,7 +40,7 @@ export async function listRequests(
   return pageOf(rows, limit, ({ id }) => cursorOf('request_log', bound, [id]), showRequest)
 }
 
-/** A request of the log. Where the log no longer has it, or never had, as a media job, the books answer. */
+/** Falls back to the metered call if the log has no entry: expired, or a media job. */
 export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof RequestTrace>> {
   await settled(ctx)
   const reader = isInstanceAdmin(ctx) ? null : ctx.principal.accountId
@@ -54,7 +53,7 @@ export async function getRequest(ctx: Context, id: Id): Promise<z.output<typeof 
 
 const keptFrom = ({ engine }: Context): Id => keptRequestsFrom(engine.config.requestRetentionDays)
 
-/** Writes what this process has not written yet, so that it is found as well. */
+/** Flushes this process's pending writes, so the newest requests are found. */
 const settled = async ({ engine }: Context): Promise<void> => {
   await Promise.all([engine.requestLog.flush(), engine.ledger.flush()])
 }

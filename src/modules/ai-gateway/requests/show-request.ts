@@ -30,7 +30,7 @@ export const showRequest = (row: RequestRow): z.output<typeof LoggedRequest> => 
   cost_usd: usdOrNull(row.cost),
 })
 
-/** `own`: what providers said is shown, who may have repeated what they were asked. */
+/** `own`: includes providers' messages, which may quote the request. */
 export function showTrace(
   row: RequestRow,
   calls: ReadonlyMap<Id, CallRow>,

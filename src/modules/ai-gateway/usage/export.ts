@@ -41,7 +41,7 @@ const columns: readonly (readonly [name: string, of: (call: ShownCall) => string
   ['streamed', ({ streamed }) => streamed],
 ]
 
-/** Metered calls as CSV (RFC 4180), read and sent page by page. */
+/** RFC 4180, streamed page by page. */
 export async function exportUsage(ctx: Context, { workspace_id, instance, key_id, ...filters }: Query): Promise<Bytes> {
   const { whose } = viewOf(ctx, workspace_id, instance === true)
   await ctx.engine.ledger.flush()

@@ -14,7 +14,7 @@ import { isInstanceAdmin } from '../endpoints/administer.ts'
 
 const DAYS = 30
 const MOST_DAYS = 366 * 10
-/** Rows of the series, days times models: those beyond, of the oldest days, are left out. */
+/** Rows of the series (days × models). The oldest days beyond are omitted. */
 const MOST_ROWS = 20_000
 
 interface ReportQuery extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'provider' | 'surface' | 'billing'> {
@@ -25,7 +25,7 @@ interface ReportQuery extends Pick<UsageFilters, 'from' | 'to' | 'model' | 'prov
   limit: number
 }
 
-/** Sums of calls as dashboards show them, from what each settlement keeps per day: never from the calls themselves. */
+/** Reads only the daily sums kept by settlements, never the calls themselves. */
 export async function gatewayUsage(
   ctx: Context,
   { workspace_id, instance, key_id, series, limit, ...filters }: ReportQuery,
@@ -84,7 +84,7 @@ export async function gatewayUsage(
   }
 }
 
-/** The calls that the caller may see, by whose they are. `role`: who sees those of everybody in a workspace. */
+/** The calls the caller may see. `role`: the minimum role for seeing everyone's calls in a workspace. */
 export function viewOf(
   ctx: Context,
   workspaceId: Id | undefined,
@@ -110,7 +110,7 @@ export function viewOf(
     : { whose: { accountId, workspaceIds: [id] }, of: 'account' }
 }
 
-/** Names of keys and people, gone ones left out. */
+/** Omits deleted keys and accounts. */
 async function namesOf({ db }: Context, keys: readonly Id[], accounts: readonly Id[]): Promise<Map<Id, string>> {
   const { rows } = await sql<{ id: Id; name: string }>`select id, name from api_keys where id = any(${keys}::ulid[])
     union all select id, name from accounts where id = any(${accounts}::ulid[])`.execute(db)

@@ -8,7 +8,7 @@ import { type Nano, toUsd } from '#core/money.ts'
 
 const periods = ['day', 'week', 'month', 'total'] as const
 
-/** A key, its credits and its calls as OpenRouter's clients ask for them, from the ledger and the record of calls. */
+/** Key, credits and usage in the shape OpenRouter's clients expect. */
 export const createUsageLookup = ({
   postgres: { db },
   ledger,
@@ -56,7 +56,7 @@ const byPeriod = async (of: (period: (typeof periods)[number]) => Promise<number
   total: await of('total'),
 })
 
-/** The first UTC day of the present period: weeks begin on Monday. */
+/** In UTC. Weeks start on Monday. */
 function since(period: (typeof periods)[number]): { from?: string } {
   const now = new Date()
   const day = (date: number): string =>

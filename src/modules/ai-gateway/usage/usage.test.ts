@@ -59,7 +59,7 @@ const usage = async (by: Caller, query = '') => (await by.get(`/ai-gateway/usage
 const told = (rows: { [name: string]: unknown; calls: number }[], name: string) =>
   Object.fromEntries(rows.map((row) => [String(row[name]), row.calls]))
 
-test('an admin sees what everybody used in the workspace, a member their own, a stranger 404', async () => {
+test('admins see the usage of the whole workspace, members their own, and non-members 404', async () => {
   const all = await usage(alice, `?workspace_id=${team}`)
   assert.deepEqual([all.whose, all.total.calls], ['workspace', 6])
   assert.deepEqual(told(all.by_model, 'model'), { 'sim/echo': 5, 'sim/script': 1 })
@@ -70,7 +70,7 @@ test('an admin sees what everybody used in the workspace, a member their own, a 
   assert.equal(all.by_day.length, 1)
   assert.deepEqual(told(all.series, 'name'), { 'sim/echo': 5, 'sim/script': 1 })
   const mine = await usage(bob, `?workspace_id=${team}`)
-  // Members who were invited try the simulated models for nothing.
+  // Invited members use the simulated models for free.
   assert.deepEqual([mine.whose, mine.total.calls, mine.total.charged_usd], ['account', 3, 0])
   assert.equal((await usage(bob)).total.calls, 4)
   assert.equal((await usage(his)).total.calls, 3, 'a key of one workspace sees that one')
@@ -79,7 +79,7 @@ test('an admin sees what everybody used in the workspace, a member their own, a 
   assert.equal((await usage(alice, '?instance=true')).total.calls, 7)
 })
 
-test('filters and days narrow the sums; they are those of the calls to the nano-dollar', async () => {
+test('filters and days narrow the sums, which match the calls to the nano-dollar', async () => {
   const { pool } = server.app.engine.postgres
   const { rows } = await pool.query(
     `select count(*)::int as calls, sum(cost_nano)::int8 as cost, sum(total_tokens)::int as tokens, sum(duration_ms)::int8 as ms
@@ -99,7 +99,7 @@ test('filters and days narrow the sums; they are those of the calls to the nano-
   assert.equal((await alice.get('/ai-gateway/usage?from=yesterday')).status, 400)
 })
 
-test('bob pages through his calls, by day, model and key; alice has none of them', async () => {
+test('calls are paged by day, model and key, and never include another user’s', async () => {
   const first = await bob.get('/me/usage?view=history&limit=3')
   assert.equal(first.status, 200, first.text)
   assert.equal(first.body.data.length, 3)
@@ -120,7 +120,7 @@ test('bob pages through his calls, by day, model and key; alice has none of them
   assert.equal((await narrow.get('/me/usage')).body.error.details.required_scope, 'usage:read')
 })
 
-test('the summary has what is stored where, what is left, and what was spent', async () => {
+test('the summary shows storage by kind, the remaining credits and the spending', async () => {
   await bob.post('/agents', { name: 'Helper', workspace_id: team })
   const file = await bob.post('/drive/files', { workspace_id: team, name: 'a.txt', content: 'twelve bytes' })
   assert.equal(file.status, 201, file.text)
@@ -142,7 +142,7 @@ test('the summary has what is stored where, what is left, and what was spent', a
   assert.equal((await alice.get('/me/usage')).body.data.balance_usd, null, 'an unlimited account draws on none')
 })
 
-test('an account outside of teams is charged what each call costs', async () => {
+test('an account outside of workspaces pays for every request', async () => {
   await alice.post(`/admin/accounts/${carol.id}/credits`, { amount_usd: 1 })
   for (const model of ['sim/echo', 'sim/script'])
     assert.equal((await ask(carol, model, model === 'sim/echo' ? 'one two three' : script)).status, 200)

@@ -10,11 +10,10 @@ import { shorten } from '#core/text/shorten.ts'
 const MOST = 5_000
 const LONGEST = 200
 
-/** Whether a provider tells its voices when it is asked. */
 export const listsVoices = ({ shape, preset }: ProviderEndpoint): boolean =>
   shape === 'elevenlabs' || shape === 'deepgram' || providerOf(preset) === kokoroFastApi
 
-/** The voices of an endpoint, from the provider itself. Throws `AskFailed`. */
+/** Throws `AskFailed`. */
 export async function fetchVoices(outbound: Outbound, endpoint: ProviderEndpoint): Promise<FoundVoice[]> {
   const found = await ask(outbound, endpoint)
   const byId = new Map(found.filter(({ id }) => id !== '').map((voice) => [voice.id, voice]))
@@ -56,7 +55,7 @@ function genderIn(...words: unknown[]): FoundVoice['gender'] {
   return null
 }
 
-/** `GET /v1/voices`: the voices of the account, its own among them (elevenlabs.io/docs/api-reference/voices). */
+/** `GET /v1/voices`, including the account's custom voices (elevenlabs.io/docs/api-reference/voices). */
 function elevenLabsVoice(row: Json): FoundVoice {
   const labels = objectOf(row.labels)
   const verified = listOf(row.verified_languages).filter(isObject)
@@ -78,7 +77,10 @@ function elevenLabsVoice(row: Json): FoundVoice {
   }
 }
 
-/** `GET /v1/models`: there a voice is a model (developers.deepgram.com/docs/model-metadata, whose sample has no `tags`). */
+/**
+ * `GET /v1/models`, where each voice is a model (developers.deepgram.com/docs/model-metadata, whose sample has no
+ * `tags`).
+ */
 function deepgramVoice(row: Json): FoundVoice {
   const { tags, accent, sample } = objectOf(row.metadata)
   const words = listOf(tags)
@@ -95,7 +97,10 @@ function deepgramVoice(row: Json): FoundVoice {
   }
 }
 
-/** Kokoro names its voices by language and gender: `af_heart` is an American woman, `bm_george` a British man (hexgrad/kokoro, VOICES.md). */
+/**
+ * Kokoro encodes language and gender: `af_heart` is an American woman, `bm_george` a British man (hexgrad/kokoro,
+ * VOICES.md).
+ */
 const KOKORO: Readonly<Record<string, string>> = {
   a: 'en-US',
   b: 'en-GB',

@@ -1,6 +1,6 @@
-/** A voice as its provider, or its engine, tells of it. Null and empty: it does not say. */
+/** Null and empty: unknown. */
 export interface FoundVoice {
-  /** The voice's name in requests to the provider. */
+  /** The provider's ID. */
   id: string
   name: string
   /** BCP 47. */
@@ -8,7 +8,7 @@ export interface FoundVoice {
   gender: 'female' | 'male' | 'neutral' | null
   styles: readonly string[]
   previewUrl: string | null
-  /** The provider's name of the one model that speaks with it; null: all of its models that speak. */
+  /** The only model with this voice. Null: all of the provider's speech models. */
   model: string | null
   /** ISO 8601. */
   createdAt: string | null

@@ -14,15 +14,13 @@ import { fetchVoices, listsVoices } from './fetch-voices.ts'
 import type { FoundVoice } from './found-voice.ts'
 import { shorten } from '#core/text/shorten.ts'
 
-/** A voice that a caller can speak with. */
 export interface Voice extends Omit<FoundVoice, 'id' | 'model' | 'createdAt'> {
   id: Id
   /** `provider/voice`. */
   slug: string
   provider: string
-  /** The voice's name in requests to the provider. */
+  /** The provider's ID. */
   vendorId: string
-  /** Slugs of the models that speak with it. */
   models: readonly string[]
   createdAt: string
 }
@@ -32,32 +30,30 @@ export interface HasVoices {
 }
 
 export interface Voices {
-  /** Every voice of the providers that serve this caller, by slug. */
   of(principal: Principal): Promise<readonly Voice[]>
   /**
-   * The provider's name for a voice that was named by slug, by id or by that name itself. `offer` is as the directory
-   * gave it. Null: the provider does not have the voice. Where its voices are not known, the name is taken as it was
-   * given.
+   * Resolves a slug, an ID or the provider's own name to the provider's name. Null: the provider doesn't have the
+   * voice. If its voices are unknown, the name is returned as is.
    */
   find(offer: Offer, named: string): Promise<string | null>
-  /** The same. Refuses what the provider lacks with 400 `invalid_parameter`, `param: voice`. */
+  /** Like `find`, but refuses a missing voice with 400 `invalid_parameter`, `param: voice`. */
   voiceFor(offer: Offer, named: string): Promise<string>
 }
 
 const KEPT_MS = 3_600_000
-/** A provider that did not tell is asked again after this. */
+/** Retry interval after a failure. */
 const AGAIN_MS = 30_000
 const MOST_KNOWN = 10_000
 const MOST_TOLD = 10
 
 interface Known {
   voices: readonly FoundVoice[] | null
-  /** The time until which the list holds, by the clock of `performance.now()`. */
+  /** On the `performance.now()` clock. */
   until: number
   asking: Promise<void> | null
 }
 
-/** The voices of providers, kept in this process's memory for an hour: another process asks for itself. */
+/** Caches voices in memory for one hour. */
 export function createVoices({
   outbound,
   directory,
@@ -71,7 +67,6 @@ export function createVoices({
 }): Voices {
   const known = new Map<string, Known>()
 
-  /** Null: nobody says which voices it has. */
   async function foundAt(source: Source): Promise<readonly FoundVoice[] | null> {
     const { endpoint, from } = source
     if (from === 'server') return ownVoices(speech)
@@ -81,7 +76,7 @@ export function createVoices({
   }
 
   async function fetched(source: Source): Promise<readonly FoundVoice[] | null> {
-    // Another address or key may say something else.
+    // A different address or key may have different voices.
     const key = `${source.endpoint.id} ${source.updatedAt}`
     const before = known.get(key)
     if (before?.asking) await before.asking
@@ -152,7 +147,7 @@ export function createVoices({
   }
 }
 
-/** The model is the voice's own, or the family that it belongs to: `aura-2` speaks with `aura-2-thalia-en`. */
+/** The voice's model is this model or a member of its family: `aura-2` includes `aura-2-thalia-en`. */
 const speaksWith = ({ model }: FoundVoice, { upstreamModel }: Pick<Offer, 'upstreamModel'>): boolean =>
   model === null || model === upstreamModel || model.startsWith(`${upstreamModel}-`)
 
