@@ -39,7 +39,7 @@ test('an engine that is absent is installed by its start, which can be cancelled
     () => alice.get(`/computers/${second.id}`),
     ({ body }) => body.data.engine === 'absent',
   )
-  // The machine may be a moment behind in leaving the first.
+  // The machine may need a moment to leave the first installation.
   const done = await until(
     async () => ended((await alice.post(at, { action: 'start' })).body.data),
     ({ error }) => error?.code !== 'already_exists',

@@ -14,7 +14,7 @@ const PATHS: Readonly<Record<string, Input<'engine.call'>['path']>> = {
   '/v1/audio/transcriptions': 'audio/transcriptions',
 }
 
-/** Puts a request of OpenAI's shape to a model on a computer. Its handler is told of the answer as of one over HTTP. */
+/** Sends an OpenAI-shaped request to a model on a computer. The handler gets the response as if over HTTP. */
 export function callOverLink(
   links: Links,
   computerId: Id,
@@ -31,7 +31,7 @@ export function callOverLink(
     void stream
       .write(body)
       .then(() => stream.finish())
-      // The reader of the answer hears of it.
+      // Reported to the reader of the response.
       .catch(() => {})
     return stream
   })
@@ -46,7 +46,7 @@ class CallTimeout extends Error {
 }
 const broken = (message: string): TransportFailed => new TransportFailed({ kind: 'server_error', message })
 
-/** The error as the gateway hears of it: whether to wait for this computer, and why. */
+/** Translates an error for the gateway, which decides whether to retry this computer. */
 function told(error: Error): Error {
   if (error instanceof CallTimeout || error instanceof TransportFailed) return error
   if (error instanceof LinkLost)
@@ -54,7 +54,6 @@ function told(error: Error): Error {
   return broken(error instanceof Refusal ? error.message : 'The computer aborted the response.')
 }
 
-/** An answer on its way; its handler's hold on it. */
 class LinkCall implements Dispatcher.DispatchController {
   readonly #handler: Dispatcher.DispatchHandler
   readonly #leaving = new AbortController()
@@ -85,7 +84,7 @@ class LinkCall implements Dispatcher.DispatchController {
         if (this.aborted) return
         this.#wait(LIMITS.idleMs)
         if (item.type === 'event') this.#head(item.event)
-        // The bytes of a frame are the link's again once the next one is asked for, and a handler may keep them.
+        // The link reuses a frame's bytes for the next frame, and handlers may keep them.
         else if (item.type === 'bytes') this.#data(Buffer.from(item.bytes))
         if (this.paused) await this.#resumed()
       }
@@ -123,7 +122,7 @@ class LinkCall implements Dispatcher.DispatchController {
     this.#handler.onResponseError?.(this, told(this.reason))
   }
 
-  /** Says a refusal of the daemon, or of the link, as a provider would say it. */
+  /** Reports a refusal of the daemon or link as a provider's error response. */
   #refuse({ code, message, status, type }: Refusal): void {
     const away = ['computer_offline', 'capability_denied', 'not_supported', 'interrupted'].includes(code)
     const headers = { 'content-type': 'application/json', ...(away && { 'x-should-retry': 'false' }) }
@@ -136,7 +135,7 @@ class LinkCall implements Dispatcher.DispatchController {
     }
   }
 
-  /** Waits so many milliseconds for the next sign of life. */
+  /** Restarts the timeout for the next sign of life. */
   #wait(ms: number): void {
     if (this.#timer) clearTimeout(this.#timer)
     const left = Math.max(0, Math.min(ms, this.#until - performance.now()))
@@ -159,7 +158,7 @@ class LinkCall implements Dispatcher.DispatchController {
 
   pause(): void {
     this.paused = true
-    // A slow reader is bounded by whoever waits for it.
+    // The gateway limits slow readers.
     if (this.#timer) clearTimeout(this.#timer)
   }
 

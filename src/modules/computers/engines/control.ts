@@ -1,4 +1,3 @@
-/** The actions of callers on the engines and models of a computer. */
 import type { HasEndpoints } from '#modules/ai-gateway/service.ts'
 import { cancelOperation, type HasOperationWatch } from '#modules/operations/service.ts'
 import { rightsChanged } from '#authz/rights.ts'
@@ -23,7 +22,7 @@ import { type ShownOperation, showLocalModel, showLocalOperations } from './show
 export type EngineHandles = HasLinks & HasEndpoints & HasOperationWatch
 type Ctx = Context<EngineHandles>
 
-/** The time that a list waits for a slow daemon: then it says what is known. */
+/** How long a list waits for a slow daemon before it returns the stored state. */
 const LIST_MS = 5_000
 
 export async function controlEngine(
@@ -76,12 +75,12 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
   checkOnline(row)
   await ctx.engine.links
     .ask(row.id, 'engine.remove', { name: model.name }, { signal: ctx.signal })
-    // The model was removed on the machine itself, or its Ollama was: a model that comes back with it is listed again.
+    // The model, or Ollama itself, was removed on the machine. A model that reappears is listed again.
     .catch((error: unknown) => {
       const gone = model.engine === 'ollama' ? ['not_found', 'engine_not_ready'] : ['not_found']
       if (!(error instanceof Refusal && gone.includes(error.code))) throw error
     })
-  // A list that was asked for before this may come later, with the model in it.
+  // A list requested earlier may arrive later and still contain the model.
   const place = await placeOfQuestion(ctx.engine)
   const remove = async (db: Ctx['db']): Promise<void> => {
     await computerStore.dropModelsBefore(db, row.id, place)
@@ -92,8 +91,7 @@ export async function removeModel(ctx: Ctx, row: ComputerRow, id: Id): Promise<{
 }
 
 export async function mapModel(ctx: Ctx, row: ComputerRow, id: Id, mapping: string | null) {
-  // Callers of a model of the platform are led to this machine by its name: as with a provider, that is an admin's
-  // word.
+  // A mapping routes platform calls to this machine by model name, so like a provider it takes an admin.
   checkManages(ctx.principal, row, 'computer:write', 'admin')
   const model = await modelOf(ctx, row.id, id)
   checkReady(model)
@@ -115,7 +113,7 @@ export async function mapModel(ctx: Ctx, row: ComputerRow, id: Id, mapping: stri
   return showLocalModel(mapped, row.online)
 }
 
-/** Resolves once a change is in force in this process: calls are served otherwise from then on. */
+/** Waits until the change is in force in this process. */
 async function changed<T>(
   outer: Ctx,
   computerId: Id,

@@ -1,4 +1,4 @@
-// Thorough: run by the merge check, or by name; a daemon in a process of its own, and in another one llama.cpp, which is killed.
+// Thorough: run by the merge check, or by name. Runs a daemon and llama.cpp in separate processes and kills llama.cpp.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -85,7 +85,7 @@ test('an engine that is killed under load breaks off what it had begun, and answ
   const expected = (await openai.chat.completions.create(ask)).choices[0]!.message.content
   const engine = await box.engine()
   const long = { ...ask, max_tokens: CONTEXT - 100, temperature: 0 }
-  // Two conversations at once are what a model holds: these wait for their turn behind two that take long.
+  // A model runs two conversations at once, so these queue behind two long ones.
   const begun = await Promise.all(
     [1, 2].map(async () => {
       const chunks = (await openai.chat.completions.create({ ...long, stream: true }))[Symbol.asyncIterator]()

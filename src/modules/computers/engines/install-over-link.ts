@@ -1,4 +1,4 @@
-/** One installation over the link, whatever becomes of the link meanwhile. */
+/** An installation that survives lost links. */
 import type { ReadableFile } from '#modules/drive/service.ts'
 import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
@@ -8,13 +8,13 @@ import type { z } from 'zod'
 import type { Links } from '../link/links.ts'
 
 const RETRY_MS = 250
-/** The time that a lost computer is waited for: one that is switched off for the night goes on in the morning. */
+/** Covers a computer that is switched off for days. */
 const PATIENCE_MS = 7 * 86_400_000
 
 interface Asked {
   computerId: Id
   input: Input<'engine.install'>
-  /** The file of a source `upload`. */
+  /** For an `upload` source. */
   file: ReadableFile | null
   signal: AbortSignal
   progress(progress: z.output<typeof InstallProgress>): void
@@ -38,7 +38,8 @@ export async function installOverLink(
       return await stream.output
     } catch (error) {
       signal.throwIfAborted()
-      // Only this server's own end leaves the installation to the next one.
+      // `shutting_down` would make the operation resume after a restart. That is only right for this server's own
+      // shutdown.
       if (error instanceof StreamReset || (error instanceof Refusal && error.code === 'shutting_down'))
         refuse('interrupted', { message: `The installation failed: ${error.message.replace(/\.$/, '')}.` })
       if (!(error instanceof LinkLost || (lostAt !== null && isOffline(error)))) throw error
@@ -55,7 +56,7 @@ export async function installOverLink(
 
 const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
 
-/** Waits until the computer is back. An installation that is given up meanwhile does not wait for it. */
+/** Waits for the computer to reconnect. Stops when the installation is canceled. */
 async function back(links: Links, id: Id, waitMs: number, signal: AbortSignal): Promise<boolean> {
   const until = Date.now() + waitMs
   while (Date.now() < until) {
@@ -65,7 +66,7 @@ async function back(links: Links, id: Id, waitMs: number, signal: AbortSignal): 
   return false
 }
 
-/** Sends the bytes of a file from the offset that the computer has. */
+/** Sends the file from the offset that the computer has. */
 function feed(stream: AskedStream<'engine.install'>, file: ReadableFile, from: number): void {
   void (async () => {
     if (!Number.isSafeInteger(from) || from < 0 || from > file.size) return stream.reset('an offset that cannot be')
@@ -77,7 +78,7 @@ function feed(stream: AskedStream<'engine.install'>, file: ReadableFile, from: n
       }
     stream.finish()
   })().catch((error: unknown) => {
-    // The reader of the stream hears of a lost link; bytes that cannot be read are ours to tell of.
+    // Lost links are reported by the stream. Unreadable bytes must be reported here.
     stream.reset(error instanceof Refusal ? error.message : 'the bytes of the file could not be read')
   })
 }

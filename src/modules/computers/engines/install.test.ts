@@ -1,5 +1,5 @@
-// Thorough: run by the merge check, or by name.
-// Models that arrive on a machine whatever becomes of its server, its daemon and whoever has the file. No engine is needed.
+// Thorough: run by the merge check, or by name. Models install despite failures of the server, the daemon and the
+// download source. Needs no engine.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync, statSync } from 'node:fs'
@@ -77,7 +77,7 @@ const hasCome = (operation: { id: string }, bytes: number) =>
   )
 const folder = () => join(home.folder, 'local/models')
 const lying = () => readdirSync(folder()).toSorted()
-/** Asserts that the model is there once, whole, and nothing else of it. */
+/** Asserts that one complete model file exists and no leftovers. */
 function whole(name: string, { bytes }: { bytes: Buffer }): void {
   assert.deepEqual(
     lying().filter((file) => file.startsWith(`${name}.`)),
@@ -106,7 +106,7 @@ test('an installation goes on through a restart of its server and then of its da
   const last = await shown(begun)
   assert.deepEqual([last.bytes_done, last.bytes_total], [model.bytes.length, model.bytes.length])
   whole('slow', model)
-  // The bytes that had come were not fetched again.
+  // Downloaded bytes aren't fetched again.
   assert.equal(slow.ranges[0], null)
   assert.ok(
     slow.ranges.slice(1).every((range) => /^bytes=[1-9]\d{4,}-$/.test(range ?? '')),
@@ -117,13 +117,13 @@ test('an installation goes on through a restart of its server and then of its da
 test('a file of the drive goes on through a restart of its server, from the byte that it had come to', async () => {
   const form = new FormData()
   form.set('workspace_id', alice.workspaceId)
-  // Large; behind the model there is nothing that llama.cpp reads.
+  // Padding after the model, which llama.cpp ignores.
   const bytes = Buffer.concat([other.bytes, Buffer.alloc(48 * 1024 * 1024)])
   form.set('file', new Blob([new Uint8Array(bytes)]), 'large.gguf')
   const answer = await fetch(`${server.origin}/v1/drive/files`, { method: 'POST', headers: alice.headers, body: form })
   const text = await answer.text()
   assert.equal(answer.status, 201, text)
-  // A slow line, which has a restart in the middle.
+  // A slow connection, with a restart halfway.
   way.delay(50)
   const begun = await installing({ source: { file_id: JSON.parse(text).data.id } })
   const first = await hasCome(begun, 1)
@@ -141,7 +141,7 @@ test('a file of the drive goes on through a restart of its server, from the byte
   whole('large', { bytes })
 })
 
-/** Begins a good answer and breaks off, once its bytes lie on the machine. */
+/** Starts a valid response and drops it once its bytes are stored on the machine. */
 const cutAfter =
   (bytes: number, tag = etag) =>
   (_: unknown, response: ServerResponse): void => {
@@ -195,7 +195,7 @@ test('a source that lies about its length, or sends something else, leaves nothi
     files.next.length = 0
     return error
   }
-  // The refusal comes before the first byte, and with the numbers.
+  // Refused before the first byte, with numbers.
   const full = await fails('huge', answers(200, { 'content-length': 10 ** 15 }))
   assert.equal(full.type, 'storage_full')
   assert.equal(full.details.needed_bytes, 10 ** 15)

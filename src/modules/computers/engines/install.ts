@@ -20,11 +20,10 @@ import { showLocalModel, showLocalOperations } from './show.ts'
 
 export type Source = { url: string; sha256?: string | undefined } | { file_id: Id } | { ollama: string }
 
-/** The thing to install: an engine, or a model that has its row. */
+/** A model already has its row. */
 type What = { kind: 'engine'; engine: EngineName } | { kind: 'model'; model_id: Id; name: string; source: Source }
 
 type EngineName = NonNullable<Input<'engine.control'>['engine']>
-/** The names of engines, as people know them. */
 const ENGINES: Readonly<Record<EngineName, string>> = {
   llama: 'llama.cpp',
   sherpa: 'sherpa-onnx',
@@ -38,20 +37,19 @@ interface InstallInput {
 
 const MOST_MODELS = 200
 const WEEK_SECONDS = 7 * 86_400
-/** The time that a server which goes on with an installation waits for a computer that links anew. */
+/** How long a restarted server waits for a computer to reconnect. */
 const BACK_MS = 600_000
 const STILL_MS = 15_000
 const STILL_LOOK_MS = 250
 
 export const installOperation = defineOperation<InstallInput, HasLinks>('computers.local_inference', run, {
-  // An installation goes on where it was left, and nothing is installed twice.
+  // Resumes where it stopped; nothing is installed twice.
   repeatable: true,
   attempts: 1_000,
   scope: 'computer:write',
   expiresInSeconds: WEEK_SECONDS,
 })
 
-/** Installs a model in the background. */
 export async function installModel(
   outer: Context<HasLinks>,
   row: ComputerRow,
@@ -78,7 +76,7 @@ export async function installModel(
   })
 }
 
-/** Installs an engine in the background; where one is being installed already, that operation is answered. */
+/** Returns the running installation if there is one. */
 export async function installEngine(
   outer: Context<HasLinks>,
   row: ComputerRow,
@@ -86,7 +84,7 @@ export async function installEngine(
 ): Promise<Background> {
   await checkNetwork(outer, row, ENGINES[engine])
   return outer.transaction(async (ctx) => {
-    // Two calls at once begin one installation.
+    // Concurrent calls start one installation.
     await ctx.db.selectFrom('computers').select('id').where('id', '=', row.id).forUpdate().execute()
     const open = await localOperations.ofEngine(ctx.db, row.id)
     if (open !== null) return { operation: (await showLocalOperations(ctx.db, [open]))[0]! }
@@ -108,12 +106,11 @@ async function begin(ctx: Context<HasLinks>, row: ComputerRow, what: What): Prom
   return { operation: (await showLocalOperations(ctx.db, [local!]))[0]! }
 }
 
-/** Refuses where the computer is not there, for what is done on it now. */
 export function checkOnline(row: ComputerRow): void {
   if (!row.online) offline(row)
 }
 
-/** Refuses a source from outside for a computer without a network: it would be tried for minutes. */
+/** Without a network, a download would be retried for minutes. */
 async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Promise<void> {
   const cloud = await cloudStore.get(db, row.id)
   if (cloud?.network === 'none')
@@ -122,12 +119,12 @@ async function checkNetwork({ db }: Context, row: ComputerRow, what: string): Pr
     })
 }
 
-/** The name that a model is to have; refuses a file that the caller may not read. */
+/** Returns the model's name. Refuses files that the caller can't read. */
 async function nameOf(ctx: Context, source: Source, given: string | undefined): Promise<string> {
   if ('ollama' in source) {
     if (given !== undefined)
       refuse('invalid_parameter', { param: 'name', message: 'Ollama models keep their own names. Leave out `name`.' })
-    // Ollama itself lists a model with its tag.
+    // Ollama lists models with their tag.
     return /:[^/]+$/.test(source.ollama) ? source.ollama : `${source.ollama}:latest`
   }
   const from =
@@ -153,7 +150,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   await using permitted = whilePermitted(ctx, computer_id, 'inference', operation.signal)
   try {
     await checkPermitted(ctx, computer_id, 'inference')
-    // A server that was restarted began it: its computer comes back when it has noticed.
+    // After a server restart, the computer reconnects once it notices.
     if (operation.attempt > 1) await engine.links.online(computer_id, BACK_MS, operation.signal)
     const { source, file } = await sourceOf(ctx, what)
     await installOverLink(engine.links, {
@@ -164,11 +161,11 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
       progress: progressOf(ctx, operation),
     })
   } catch (error) {
-    // A server that stops leaves the installation to the next one.
+    // A server that shuts down leaves the installation to the next one.
     const stopping = operation.signal.aborted || (error instanceof Refusal && error.code === 'shutting_down')
     const over = operation.cancelled.aborted || !stopping
     if (what.kind === 'model' && over) await localModels.giveUp(engine.postgres.db, what.model_id)
-    // The engine may have been noted as starting meanwhile. Whoever cancels does not wait for that.
+    // The state may have been recorded as `starting` meanwhile. Canceling doesn't wait for the new state.
     if (what.kind === 'engine' && over)
       void noteOnceStill(engine, computer_id).catch((cause: unknown) =>
         engine.log.debug({ error: cause, computer_id }, 'a computer does not say how its engine is'),
@@ -186,7 +183,7 @@ async function run(ctx: Context<HasLinks>, { computer_id, what }: InstallInput, 
   return { result: showLocalModel(row), resource: { type: 'local_model', id: row.id } }
 }
 
-/** Notes the engine's state once an installation that was given up has ended there, which takes a moment. */
+/** Records the engine's state once a canceled installation has stopped, which takes a moment. */
 async function noteOnceStill(engine: Context<HasLinks>['engine'], computerId: Id): Promise<void> {
   const signal = AbortSignal.timeout(STILL_MS)
   for (;;) {
@@ -208,7 +205,7 @@ async function sourceOf(
   return { source: { type: 'upload', size: file.size, sha256: file.sha256 }, file }
 }
 
-/** Writes down the daemon's progress, at most twice a second. */
+/** Stores the daemon's progress up to twice a second. */
 function progressOf({ engine: { postgres, log } }: Context, operation: Running) {
   let writing = Promise.resolve()
   return ({

@@ -1,4 +1,4 @@
-/** Keeps the rows of a computer's models, and the state of its engine, as its daemon tells them. */
+/** Stores a computer's models and engine state as reported by its daemon. */
 import { sql } from 'kysely'
 import { rightsChanged } from '#authz/rights.ts'
 import type { Engine } from '#infra/context.ts'
@@ -24,7 +24,7 @@ const STATES: Record<Told['engines'][number]['status'], EngineState> = {
   running: 'ready',
   failed: 'error',
 }
-/** The states of engines by rank: of several engines, the computer is said to have the highest. */
+/** Lowest to highest. With several engines, the highest state is shown. */
 const ORDER: readonly EngineState[] = ['absent', 'error', 'stopped', 'starting', 'ready']
 
 const stateOf = ({ engines }: Told): EngineState =>
@@ -32,7 +32,7 @@ const stateOf = ({ engines }: Told): EngineState =>
     .map(({ status }) => STATES[status])
     .reduce<EngineState>((best, one) => (ORDER.indexOf(one) > ORDER.indexOf(best) ? one : best), 'absent')
 
-/** Asks the daemon for its models. Throws what `Links.ask` throws. */
+/** Requests the daemon's models. Throws what `Links.ask` throws. */
 export async function learnModels(
   engine: Parts,
   computerId: Id,
@@ -51,7 +51,7 @@ export async function learnModels(
   })
 }
 
-/** Has the daemon do something with its engines, and notes how they are after it. Throws what `Links.ask` throws. */
+/** Sends an engine action to the daemon and stores the resulting state. Throws what `Links.ask` throws. */
 export async function controlEngines(
   engine: Parts,
   computerId: Id,
@@ -69,7 +69,7 @@ export async function controlEngines(
     if (row.engine !== state) await tellOf(db, row, 'updated')
     return false
   })
-  // A question that came after this one may have been answered before its start or stop was done.
+  // A later request may have been answered before this start or stop finished.
   if (overtaken && asked.action !== 'status')
     await engineStatus(engine, computerId, signal).catch((error: unknown) =>
       engine.log.debug({ error, computer_id: computerId }, 'a computer does not say how its engines are now'),
@@ -77,23 +77,19 @@ export async function controlEngines(
   return told
 }
 
-/** Asks the daemon for the state of its engines, and notes it. */
 export const engineStatus = (engine: Parts, computerId: Id, signal: AbortSignal): Promise<Told> =>
   controlEngines(engine, computerId, { action: 'status', engine: null, model: null }, signal)
 
 /**
- * The place of a question among all that any process asks, taken before it is asked. The answer of an earlier question
- * may come last and tells of what is over: where that of a later one was noted, it is dropped.
+ * Returns a sequence number shared by all processes, taken before a request. Replies can arrive out of order, so a
+ * reply is dropped if a later request's reply was stored.
  */
 export async function placeOfQuestion({ postgres }: Pick<Parts, 'postgres'>): Promise<bigint> {
   const { rows } = await sql<{ place: bigint }>`select nextval('questions_to_daemons') as place`.execute(postgres.db)
   return rows[0]!.place
 }
 
-/**
- * Changes a computer's models within a transaction that holds the computer; `work` answers whether somebody is served
- * otherwise now.
- */
+/** Changes a computer's models in a transaction that locks it. `work` returns whether routing changed. */
 export async function change(
   { postgres, bus }: Pick<Parts, 'bus' | 'postgres'>,
   computerId: Id,
@@ -110,7 +106,6 @@ export async function change(
   if (served) bus.poke('rights')
 }
 
-/** The workspaces whose members the computer may serve. */
 export const workspacesOf = (row: ComputerRow): Id[] => [
   row.workspace_id,
   ...row.exposures.map(({ workspace_id }) => workspace_id),
@@ -128,12 +123,12 @@ export const tellOf = (db: Db, row: ComputerRow, verb: string, more: object = {}
     null,
   )
 
-/** A computer that comes is asked what models it has: they may have changed while it was away. */
+/** A computer's models may have changed while it was offline. */
 export const localModelConsumer = (engine: Parts): Consumer => ({
   name: 'local_models',
   types: ['computer.connected'],
   async handle({ resource_id: id }) {
-    // Its turn comes before the next one's: a daemon that does not answer is asked again when its models are looked at.
+    // Not awaited: a silent daemon would block the queue. It is asked again when its models are viewed.
     const row = id && (await computerStore.get(engine.postgres.db, id))
     if (!row || !row.allows.includes('inference')) return
     void learnAll(engine, row.id).catch((error: unknown) =>

@@ -48,7 +48,7 @@ const lend = async (capabilities: readonly string[]) => {
   const changed = await alice.patch(`${at}/${team}`, { capabilities })
   if (changed.status === 404) assert.equal((await alice.post(at, { workspace_id: team, capabilities })).status, 201)
 }
-/** A stream of many slow words, of which the first has come. */
+/** Returns a long, slow stream after its first chunk. */
 async function endless(key: string, origin?: string) {
   box.ollama.script({ talks: 5_000, perChunkDelayMs: 20, on: 'POST /v1/chat/completions' })
   const stream = await client(key, origin).chat.completions.create({ ...ask, stream: true })
@@ -56,7 +56,7 @@ async function endless(key: string, origin?: string) {
   await chunks.next()
   const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   return {
-    /** Asserts that the stream breaks off long before its end, for its reader and for the Ollama. */
+    /** Asserts that the stream is aborted early, for the reader and for Ollama. */
     async ends() {
       await assert.rejects(async () => {
         while (!(await chunks.next()).done);
@@ -77,13 +77,13 @@ test('a grant of `inference` serves the members of a workspace, and nobody who i
   assert.equal(await status(veras.key), 404)
   const dave = await server.person('Dave')
   assert.equal(await status((await dave.key()).key), 404)
-  // A key that may be in other hands reaches what its own workspace has, and no more.
+  // A workspace-limited key reaches only its own workspace's computers.
   const elsewhere = await bob.key({ workspace_id: bob.workspaceId })
   const there = await bob.key({ workspace_id: team })
   assert.deepEqual([await status(elsewhere.key), await status(there.key)], [404, 200])
   const reading = await bob.key({ scopes: ['computer:read', 'chat:read'] })
   assert.equal(await status(reading.key), 403)
-  // The key is bound to what a call costs, which is nothing.
+  // Spend caps don't block calls that cost nothing.
   const poor = await bob.key({ spend_cap_usd: 0.000001, spend_cap_period: 'total' })
   assert.deepEqual([await status(poor.key), await status(poor.key)], [200, 200])
 })

@@ -179,7 +179,7 @@ test('local models answer by the SDKs of OpenAI and Anthropic, whole, streamed a
   assert.equal(third.status, 200, third.text)
   assert.equal(third.body.usage.cost, 0)
   assert.match(third.headers.get('x-uk-route')!, /provider=local/)
-  // The call goes to the process that does not hold the link.
+  // Calls the process that doesn't hold the link.
   const beyond = await openai(key.key, twin.origin).chat.completions.create(ask)
   assert.equal(beyond.choices[0]!.message.content, whole.choices[0]!.message.content)
 })
@@ -260,7 +260,7 @@ test('a stranger neither sees nor calls the models of a computer; bob, to whom i
   await chunks.next()
   await alice.delete(`/computers/${box.id}/exposures/${team}`)
   await assert.rejects(async () => {
-    // A model as small as this one may have said all of it by then: so he asks on, until he is stopped.
+    // A small model may finish early, so requests repeat until access is withdrawn.
     for (;;) if ((await chunks.next()).done) chunks = (await stream())[Symbol.asyncIterator]()
   })
   await until(

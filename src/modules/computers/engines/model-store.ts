@@ -29,7 +29,7 @@ interface LocalModelTable {
 }
 export type LocalModelRow = Selectable<LocalModelTable>
 
-/** Whether a model's installation goes on: a row whose operation has ended otherwise stands for nothing. */
+/** Whether an installation is running. A row whose operation ended otherwise is stale. */
 const underWay = sql<boolean>`exists (select from local_inference_operations l join operations o on o.id = l.operation_id
   where l.model_id = local_models.id and o.status in ('queued', 'running'))`
 
@@ -62,10 +62,7 @@ export const localModels = {
       .where('name', '=', name)
       .executeTakeFirst()) ?? null,
 
-  /**
-   * Takes a name for a model that is to be installed; null: it is taken. A broken model, or one that was given up,
-   * makes way.
-   */
+  /** Reserves a name for a model to install. Null: taken. Broken and abandoned models are replaced. */
   async claim(
     db: Db,
     row: Pick<LocalModelTable, 'id' | 'computer_id' | 'name' | 'engine'>,
@@ -88,7 +85,6 @@ export const localModels = {
     )
   },
 
-  /** Gives up an installation. */
   giveUp: async (db: Db, id: Id): Promise<void> => {
     await db.deleteFrom('local_models').where('id', '=', id).where('status', '=', 'installing').execute()
   },
@@ -105,7 +101,7 @@ export const localModels = {
       .returningAll()
       .executeTakeFirstOrThrow(),
 
-  /** Unmaps all models of a computer. Answers the names of those that were mapped. */
+  /** Returns the names of the unmapped models. */
   async unmapAll(db: Db, computerId: Id): Promise<string[]> {
     const rows = await db
       .updateTable('local_models')
@@ -117,10 +113,7 @@ export const localModels = {
     return rows.map(({ name }) => name)
   },
 
-  /**
-   * Makes the rows say what the daemon says; those of `silent` engines stay. Answers whether anybody is served
-   * otherwise by that.
-   */
+  /** Updates the rows from a daemon's report and keeps those of `silent` engines. Returns whether routing changed. */
   async learn(
     db: Db,
     computerId: Id,
@@ -139,7 +132,7 @@ export const localModels = {
     for (const { name, status, loaded, size_bytes, ...facts } of told) {
       const row = known.get(name)
       known.delete(name)
-      // A model that somebody downloads on the machine itself is not an installation of ours.
+      // A download started on the machine isn't our installation.
       if (status === 'installing') continue
       const same =
         row !== undefined &&

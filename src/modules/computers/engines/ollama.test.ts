@@ -1,4 +1,4 @@
-// An Ollama on somebody's machine, as its documentation describes it: test/vendors/ollama.
+// Ollama on a user's machine, simulated as documented: test/vendors/ollama.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -109,7 +109,7 @@ test('a model of its library arrives with its progress told; one that is cancell
   const { result } = await ended(next)
   assert.deepEqual([result.name, result.status, result.size_bytes], ['smollm:135m', 'ready', 605_300])
   assert.match(result.digest, /^[0-9a-f]{64}$/)
-  // The length is the one that Ollama serves, whatever the model was trained with.
+  // The length that Ollama serves, which may differ from the trained length.
   assert.equal(result.context_length, 2_048)
 })
 
@@ -147,7 +147,7 @@ test('its models answer on all surfaces, whole and streamed, in chats, by /infer
   for await (const chunk of await client.chat.completions.create({ ...ask(), stream: true }))
     streamed += chunk.choices[0]?.delta.content ?? ''
   assert.equal(streamed, 'hello there')
-  // Ollama gets its own name for the model, and one limit of the two that OpenAI has.
+  // Ollama gets its own model name and one of OpenAI's two token limits.
   const asked = box.ollama.requests.findLast(({ path }) => path === '/v1/chat/completions')!
   assert.equal(asked.json()['model'], 'tiny:latest')
   await client.chat.completions.create({ ...ask('one two three four five six'), max_completion_tokens: 2 })
@@ -166,7 +166,7 @@ test('its models answer on all surfaces, whole and streamed, in chats, by /infer
   )
   assert.equal(third.status, 200, third.text)
   assert.deepEqual([third.body.choices[0].message.content, third.body.usage.cost], ['hello there', 0])
-  // The call goes to the process that does not hold the link.
+  // Calls the process that doesn't hold the link.
   const beyond = await openai(twin.origin).chat.completions.create(ask())
   assert.equal(beyond.choices[0]!.message.content, 'hello there')
 
@@ -272,7 +272,7 @@ test('an Ollama that is away for a while takes neither its models nor their mapp
     assert.match(error.message, /Ollama doesn’t respond/)
     return true
   })
-  // Nobody can say otherwise: whoever has no Ollama any more tidies up by removing it.
+  // Without Ollama there is nothing to confirm the removal, so deleting succeeds.
   assert.equal((await alice.delete(local(`/models/${id}`))).status, 200)
   assert.equal((await names()).includes('tiny:latest'), false)
 })

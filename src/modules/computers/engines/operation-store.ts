@@ -13,7 +13,7 @@ export type Phase = 'resolving' | 'downloading' | 'verifying' | 'loading' | 'rem
 interface LocalOperationTable {
   operation_id: Id
   computer_id: Id
-  /** The model that is installed; null: an engine is installed. */
+  /** Null: an engine installation. */
   model_id: Id | null
   phase: Phase | null
   bytes_done: bigint
@@ -48,7 +48,7 @@ export const localOperations = {
     return rows
   },
 
-  /** The unfinished installation of an engine. */
+  /** Returns the running installation of an engine. */
   async ofEngine(db: Db, computerId: Id): Promise<LocalOperationRow | null> {
     const { rows } = await sql<LocalOperationRow>`select l.* from local_inference_operations l
       join operations o on o.id = l.operation_id where l.computer_id = ${computerId} and l.model_id is null

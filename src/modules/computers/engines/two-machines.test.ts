@@ -42,7 +42,7 @@ const preview = async (model: string, seed: number | null = null, of: Caller = a
   (await of.post('/ai-gateway/routing-preview', { model, seed })).body.data as { seed: number; candidates: Candidate[] }
 const order = async (model: string, seed?: number) =>
   (await preview(model, seed)).candidates.map(({ computer_id }) => computer_id)
-/** A draw in which this machine is the first to be asked. */
+/** Finds a seed with which this machine is tried first. */
 async function drawnFirst(box: OllamaBox, model = 'local/tiny:latest'): Promise<string> {
   const { seed } = await until(
     () => preview(model),
@@ -67,7 +67,7 @@ test('the same model on two machines is one model: either answers, and each by i
       box === den ? [before[0]! + 1, before[1]] : [before[0], before[1]! + 1],
     )
   }
-  // A call draws as a preview draws.
+  // Calls and previews choose alike.
   for (const box of [den, loft]) {
     const before = answersOf(box)
     const seed = await drawnFirst(box)

@@ -10,7 +10,7 @@ const { bob, vera, team } = await peopleAround(server, alice)
 await alice.post(`/admin/accounts/${bob.id}/credits`, { amount_usd: 1 })
 const { id } = await machineOf(server, alice)
 
-/** Plays these calls with an agent of a workspace: what it reaches is what that one owns or may use. */
+/** Runs these calls with an agent, which reaches the computers of its workspace. */
 async function played(workspace_id: string, person: Person, policies: Record<string, string>, ...calls: object[]) {
   const agent = { name: 'Operator', model: 'sim/script', workspace_id, tools: tools(policies) }
   const { id: agent_id } = (await alice.post('/agents', agent)).body.data
@@ -71,7 +71,7 @@ test('its tools ask first where the policy says so, and deny', async () => {
     call('computers_exec', { id, command: 'true' }),
   )
   assert.equal(denied.outputs[0]?.is_error, true)
-  // Sharing a computer or giving it away is a person's word each time.
+  // Sharing and transferring always need approval.
   const expose = { id, workspace_id: team, capabilities: ['exec'] }
   const exposing = await played(
     alice.workspaceId,
@@ -89,7 +89,7 @@ test('an agent does on a computer what whoever talks to it may, and nothing else
     outputs[0]!.output.error?.type,
     outputs[0]!.output.error?.code,
   ]
-  // Alice's agent reaches her own computer in the team's chats no more than bob's does.
+  // Alice's agent can't reach her own computer from the team's chats either.
   assert.deepEqual(codeOf(await played(team, alice, allowed, command)), ['not_found', undefined])
   assert.deepEqual(codeOf(await played(team, bob, allowed, command)), ['not_found', undefined])
   await alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities: ['terminal'] })

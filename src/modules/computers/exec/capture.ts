@@ -1,8 +1,7 @@
-/** Output of commands as text, and how much of it is kept. */
 import { Gathered } from './gathered.ts'
 import type { OutputChannel } from './run-exec.ts'
 
-/** The most bytes that are kept of each channel. */
+/** Per channel, in bytes. */
 export const MOST_BYTES = 8 * 1_048_576
 
 export interface Captured {
@@ -12,11 +11,13 @@ export interface Captured {
 
 export interface Capture {
   add(channel: OutputChannel, offset: number, bytes: Uint8Array): void
-  /** The output of a channel; `size`: how many bytes it had at the end. */
+  /** `size`: the channel's total bytes. */
   of(channel: OutputChannel, size: number): Captured
 }
 
-/** Keeps the first `most` bytes of each channel, or its beginning and its end, and knows whether there was more. */
+/**
+ * Keeps the first `most` bytes of each channel, or half from the start and half from the end, and records truncation.
+ */
 export function createCapture(most = MOST_BYTES, keep: 'first' | 'both_ends' = 'first'): Capture {
   const room = keep === 'first' ? { head: most, tail: 0 } : { head: Math.floor(most / 2), tail: Math.ceil(most / 2) }
   const kept = { stdout: keptOf(room), stderr: keptOf(room) }
@@ -33,14 +34,14 @@ function keptOf(room: { head: number; tail: number }) {
   let lost = false
   return {
     add(offset: number, bytes: Uint8Array): void {
-      // Part of the output was lost before it came.
+      // Output is missing before this part.
       lost ||= offset > came
       came = offset + bytes.length
       const first = bytes.subarray(0, room.head - head.size)
       head.add(first)
       if (room.tail === 0 || first.length === bytes.length) return
       tail.add(bytes.subarray(first.length))
-      // The tail is cut now and then: each time would copy what is kept for every byte that comes.
+      // Trimming every part would copy the tail for each byte received.
       if (tail.size <= 2 * room.tail) return
       const end = tail.bytes().subarray(-room.tail)
       tail = new Gathered()
@@ -60,7 +61,7 @@ function keptOf(room: { head: number; tail: number }) {
   }
 }
 
-/** The number of bytes at the end that begin a UTF-8 character whose rest is yet to come. */
+/** Returns the length of an incomplete UTF-8 character at the end. */
 export function unfinished(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
@@ -72,12 +73,12 @@ export function unfinished(bytes: Uint8Array): number {
 
 export interface Text {
   text: string
-  /** The offset of its first byte. */
+  /** Of the first byte. */
   offset: number
   bytes: Buffer
 }
 
-/** Makes text of bytes as they come, without cutting a character in two: what is unfinished waits for the rest. */
+/** Decodes UTF-8 chunks without splitting characters. Incomplete ones wait for the next chunk. */
 export function createTextCutter() {
   let held = Buffer.alloc(0)
   let at = 0
@@ -90,7 +91,7 @@ export function createTextCutter() {
   return {
     add(offset: number, bytes: Uint8Array): Text | null {
       if (offset !== at + held.length) {
-        // Part was lost in between: nothing completes the held bytes.
+        // After a gap, nothing completes the held bytes.
         held = Buffer.alloc(0)
         at = offset
       }

@@ -7,7 +7,7 @@ import { type Person, testServer } from '#test/server.ts'
 import { PATIENCE_MS, until } from '#test/until.ts'
 
 const SECRET = 'sk-of-whoever-started-it'
-/** The environment of a person who has keys in their shell and starts a daemon. */
+/** Environment of a user whose shell has keys when they start a daemon. */
 const shell = [
   'env',
   ...['OPENAI_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'UK_KEY', 'NODE_AUTH_TOKEN', 'SSH_AUTH_SOCK', 'LD_AUDIT_OF_MINE'].map(

@@ -6,11 +6,11 @@ import type { Links } from '../link/links.ts'
 interface ExecTime extends AsyncDisposable {
   /** Aborts with the caller's signal, and with a refusal if the computer is silent for too long. */
   readonly signal: AbortSignal
-  /** The command has begun; `goesOn` gives it its time. */
+  /** The command started; `goesOn` starts its limit. */
   begins(): void
   /** Starts the clock: the server waits for the computer. */
   goesOn(): void
-  /** Stops the clock: the caller is reading output, or the computer is away. */
+  /** Stops the clock: the caller is reading output, or the computer is offline. */
   rests(): void
 }
 
@@ -21,8 +21,8 @@ interface Whose {
 }
 
 /**
- * A command has `answerMs` to start. After that its limit is its own `timeout_ms` plus `answerMs`. A foreground command
- * without a timeout may run for as long as the keeper of the computer responds.
+ * A command has `answerMs` to start. After that its limit is `timeout_ms` plus `answerMs`. A foreground command without
+ * a timeout may run for as long as the computer's keeper responds.
  */
 export function timeOf(
   links: Links,
@@ -38,7 +38,7 @@ export function timeOf(
   let until: number | null = null
   let moved = performance.now()
   let looking: Promise<void> | null = null
-  /** Checks that the keeper responds: only the keeper can answer for an unknown command. */
+  /** Only a live keeper can answer for an unknown command. */
   const look = async (): Promise<void> => {
     try {
       await links.ask(computerId, 'exec.kill', { key: newId(), signal: null }, { signal: both })

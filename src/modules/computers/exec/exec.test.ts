@@ -20,7 +20,7 @@ const exec = async (body: object, caller: Caller = alice, at = id) =>
 const sse = { headers: { accept: 'text/event-stream' } }
 const expose = (capabilities: string[]) =>
   alice.post(`/computers/${id}/exposures`, { workspace_id: team, capabilities })
-/** A command that writes down who it is, goes on for long, and a child of which does, too. */
+/** Writes its PID and keeps running, with a child. */
 const lasting = (file: string) => `echo $$ > ${file}; sleep 100 & echo going; wait`
 async function pidIn(file: string): Promise<number> {
   await until(async () => existsSync(file) && readFileSync(file, 'utf8').trim() !== '', Boolean)
@@ -68,13 +68,13 @@ test('a command reads what is written to its open stdin: as it comes, no byte tw
   const write = (body: object, who: Caller = alice) => who.post(`/computers/${id}/exec/${operation}/stdin`, body)
   const two = await write({ offset: 4, data: 'two ' })
   assert.deepEqual(two.body.data, { exec_id: operation, offset: 8, running: true }, two.text)
-  // Sent again, with more behind it.
+  // Repeats known bytes, then adds more.
   assert.equal((await write({ offset: 4, data: 'two three' })).body.data.offset, 13)
   await until(content, (text) => text === 'one two three')
   const gap = await write({ offset: 99, data: 'x' })
   assert.deepEqual([gap.status, gap.body.error.code, gap.body.error.details], [409, 'stale_update', { offset: 13 }])
   assert.equal((await write({ offset: 13, data: 'x' }, carol)).status, 404)
-  // Bob may run commands there, and this one is not his; nor is it a key's that is held to where it was not begun.
+  // Bob may run commands here but didn't start this one; a key limited to another workspace can't write either.
   await expose(['exec'])
   assert.equal((await exec({ command: 'echo bob' }, bob)).stdout, 'bob\n')
   for (const who of [bob, await alice.key({ workspace_id: team })]) {
@@ -90,7 +90,6 @@ test('a command reads what is written to its open stdin: as it comes, no byte tw
   const closed = await alice.post(`/computers/${id}/exec`, { command: 'sleep 60', background: true })
   const refused = await until(
     () => alice.post(`/computers/${id}/exec/${closed.body.data.id}/stdin`, { offset: 0, data: 'x' }),
-    // The command has not begun yet.
     ({ status }) => status !== 404,
   )
   assert.deepEqual([refused.status, refused.body.error.code], [409, 'invalid_state'])

@@ -20,7 +20,7 @@ import { type Command, type ExecPart, runExec } from './run-exec.ts'
 export type Given = Input<typeof endpoint>
 
 const DEFAULT_TIMEOUT_MS = 60_000
-/** The most bytes of output for a model, which reads all of it. */
+/** The byte limit for output that a model reads in full. */
 const MOST_FOR_AGENT = 32_768
 
 export async function exec(
@@ -54,13 +54,13 @@ export async function exec(
       workspace_id: workspaceFor(ctx.principal, row, 'exec'),
     })
   if (!ctx.wantsEvents) {
-    // The line watches the rights of those who follow; those of a caller who only waits are watched here.
+    // The pipeline checks permissions of streaming callers; for waiting callers it happens here.
     await using permitted = whilePermitted(ctx, id, 'exec', ctx.signal)
     const parts = runExec(ctx.engine.links, id, command, { signal: permitted.signal })
     return await collect(command.key, parts, base64, most)
   }
   const parts = runExec(ctx.engine.links, id, command, { signal: ctx.signal })
-  // The command begins before the answer does: a computer that cannot be reached is a refusal.
+  // Starts the command before the response, so an unreachable computer is a refusal.
   const first = await parts.next()
   return narrate(command.key, first, parts, base64)
 }
@@ -104,7 +104,6 @@ export function commandOf(
   }
 }
 
-/** Waits for the end of a command. Answers its outputs and its exit code. */
 async function collect(id: Id, parts: AsyncIterable<ExecPart>, base64: boolean, most: number | null): Promise<Result> {
   const capture = most === null ? createCapture() : createCapture(most, 'both_ends')
   for await (const part of parts) {

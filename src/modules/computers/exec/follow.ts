@@ -10,7 +10,7 @@ import { type Command, type ExecPart, runExec } from './run-exec.ts'
 
 const LOOK_MS = 100
 
-/** A command in the background as its caller follows it, from its first byte on. Leaving leaves it as it is. */
+/** Streams a background command from its first byte. Disconnecting doesn't affect the command. */
 export async function* follow(
   ctx: Context<HasLinks>,
   computerId: Id,
@@ -19,8 +19,7 @@ export async function* follow(
 ): AsyncGenerator<Event> {
   const { key: id } = command
   for (;;) {
-    // The operation is asked before the computer is: a command that began before its operation ended is still known
-    // there.
+    // Checks the operation before the computer: if it hasn't ended yet, the computer still knows the command.
     const [ended] = await endedOperations(ctx.db, [id])
     const parts = runExec(ctx.engine.links, computerId, command, { signal: ctx.signal, joins: true })
     const first = await parts.next().catch((error: unknown) => begunLater(error))
@@ -36,7 +35,7 @@ export async function* follow(
   }
 }
 
-/** Passes over a command that has not begun yet, or whose computer is away: its operation knows what becomes of it. */
+/** Ignores commands that haven't started and offline computers. The operation tracks both. */
 function begunLater(error: unknown): IteratorResult<ExecPart, void> | null {
   if (error instanceof Refusal && ['not_found', 'computer_offline', 'unavailable'].includes(error.code)) return null
   throw error

@@ -1,11 +1,8 @@
-/**
- * The smallest room, in bytes. A frame of one byte would cost a hundred as an array of its own: parts go to rooms, each
- * as large as what there is.
- */
+/** In bytes. Storing one-byte frames as separate arrays costs a hundred times their size, so buffers double in size. */
 const LEAST_ROOM = 1_024
 const LARGEST_ROOM = 1_048_576
 
-/** Bytes that came in parts of any size, copied: the link only lends them. It takes little more room than they do. */
+/** Collects copies of bytes, since the link reuses its buffers. Memory stays close to the content's size. */
 export class Gathered {
   readonly #full: Buffer[] = []
   #room = Buffer.alloc(0)
@@ -26,7 +23,6 @@ export class Gathered {
     this.#filled = rest.length
   }
 
-  /** All bytes that came. */
   bytes(): Buffer {
     return Buffer.concat([...this.#full, this.#room.subarray(0, this.#filled)])
   }

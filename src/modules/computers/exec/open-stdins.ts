@@ -1,4 +1,4 @@
-/** The callers who began the commands whose stdin was left open: nobody else writes to it. */
+/** Who started each command with an open stdin. Only they can write to it. */
 import { type Generated, sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 import { type Id, parseId } from '#core/ids.ts'
@@ -18,11 +18,11 @@ interface OpenStdinTable {
 }
 type Whose = Pick<OpenStdinTable, 'account_id' | 'workspace_id'>
 
-/** The days that a row is kept: longer than a computer goes on with what nobody follows. */
+/** Exceeds the time that a computer continues a command no one follows. */
 const KEPT_DAYS = 16
 
 export const openStdins = {
-  /** Notes a command before it is begun. One in the background has its operation. */
+  /** Called before the command starts. Background commands have their operation instead. */
   note: async (db: Db, row: Omit<OpenStdinTable, 'created_at'>): Promise<void> =>
     void (await db.insertInto('open_stdins').values(row).execute()),
 
@@ -42,6 +42,6 @@ export const openStdins = {
   },
 }
 
-/** Tells whether the caller began the command: the same account, by a way that this key or session still has. */
+/** Whether the caller started the command: the same account, with a key or session that still reaches the workspace. */
 export const isTheirs = (principal: Principal, { account_id, workspace_id }: Whose): boolean =>
   account_id === principal.accountId && (workspace_id === null || membershipIn(principal, workspace_id) !== null)

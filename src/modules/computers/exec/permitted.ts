@@ -6,10 +6,10 @@ import { type Capability, scopes } from '#core/scopes.ts'
 import { checkMayUse, waysTo } from '../access.ts'
 import { computerStore } from '../store.ts'
 
-/** The time between two looks at the rights: a revoked right ends a use within 5 seconds. */
+/** Revoked permissions end a use within 5 seconds. */
 const LOOK_MS = 2_000
 
-/** Refuses what this caller may not do with a computer now. */
+/** Refuses unless the caller has the capability now. */
 export async function checkPermitted(
   { db, principal }: Context,
   computerId: Id,
@@ -21,10 +21,7 @@ export async function checkPermitted(
   checkMayUse(principal, row, capability)
 }
 
-/**
- * Watches the rights of a lasting use of a computer in somebody's name. `signal` fires with `until`, and with the
- * refusal once they may do it no longer.
- */
+/** Rechecks permissions during a long use. `signal` aborts with `until`, or with a refusal once permission is lost. */
 export function whilePermitted(
   ctx: Context,
   computerId: Id,
@@ -38,7 +35,7 @@ export function whilePermitted(
       accountId,
       scopes: scopes.filter((scope) => hasScope(ctx.principal, scope)),
       workspaceId: credential.kind === 'session' ? null : credential.workspaceId,
-      // A key that was revoked acts for nobody.
+      // Revoked keys act for no one.
       payingKeyId: behalfOf(ctx.principal).key_id,
       lenders: credential.kind === 'server' ? (credential.lenders ?? []) : [],
       signal: ctx.signal,
@@ -50,7 +47,7 @@ export function whilePermitted(
   const timer = setInterval(() => {
     looking = looking
       .then(look)
-      // A database that does not answer takes no right away.
+      // An unavailable database doesn't revoke permissions.
       .catch((error: unknown) => void (error instanceof Refusal && error.status !== 503 && lost.abort(error)))
   }, LOOK_MS)
   return {

@@ -9,10 +9,7 @@ import { lossesOf } from '../link/losses.ts'
 import { isTheirs, openStdins } from './open-stdins.ts'
 import { whilePermitted } from './permitted.ts'
 
-/**
- * Gives a command more to read, for its caller. Over a link that breaks the bytes are given again from where it is;
- * none twice.
- */
+/** Writes to a command's stdin. After a lost link, resumes from the command's offset, so no byte is written twice. */
 export async function writeStdin(
   ctx: Context<HasLinks>,
   { id, exec_id, offset, data, data_base64, end }: Input<typeof endpoint>,
@@ -51,7 +48,7 @@ async function written(
     if (bytes.length > 0) await stream.write(bytes, CHANNEL.stdin, offset)
     stream.finish()
   })()
-  // The command may have ended without having taken it all: its answer says how much.
+  // The command may have ended without reading everything. Its reply reports how much.
   giving.catch(() => {})
   return stream.output
 }

@@ -15,17 +15,16 @@ import type { LiveLinks } from './live-links.ts'
 
 const PATH = '/v1/computers/link'
 const HELLO_MS = 10_000
-/** Machines that are being looked up. All daemons of an instance come at once when it has been away. */
+/** Concurrent lookups. All daemons reconnect at once after an outage. */
 const MOST_AT_ONCE = 64
-/** Connections of one machine: its link, those before it that have not closed yet, and those that have said nothing. */
+/** Connections per machine: its link, earlier ones still closing, and those before HELLO. */
 const MOST_OF_ONE = 8
 
-/** The releases that are given out for a platform; see `install/releases.ts`. */
 export interface Offers {
   of(platform: string): Promise<{ version: string; sha256: string; size: number }>
 }
 
-/** The way in for daemons: `Authorization: Bearer ukm_…` and nothing else, then a link. */
+/** The daemons' WebSocket endpoint. Only accepts `Authorization: Bearer ukm_…`. */
 export function linkMount(engine: Engine, links: LiveLinks, offers: Offers): UpgradeMount {
   const handshake = new WebSocketServer({
     noServer: true,
@@ -93,7 +92,7 @@ function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machi
         )
       void greet(hello)
     },
-    // A daemon answers and asks for nothing.
+    // Daemons don't send requests.
     answer: () => Promise.reject(new Refusal('not_found', { message: 'A server answers no operations of a daemon.' })),
     onFault: (error) =>
       engine.log.error({ error, computer_id: machine.computerId }, 'what a computer said could not be taken'),
@@ -125,12 +124,12 @@ function accept(engine: Engine, links: LiveLinks, offers: Offers, machine: Machi
   }
 }
 
-/** The time that the first links after a start wait for the program to be bundled. */
+/** How long the first links after a start wait for the bundle. */
 const BUNDLED_MS = 3_000
 
 /**
- * Offers a release in the place of the one that speaks; null: there is none, it takes none, or it has tried this one
- * lately.
+ * Offers a release to replace the daemon's own. Null: none is available, the daemon can't update, or this release
+ * recently failed on it.
  */
 async function offerTo(
   { log, postgres }: Engine,
@@ -145,7 +144,7 @@ async function offerTo(
     const coming = offers.of(`${os}-${arch}`)
     const given = await within(coming, BUNDLED_MS)
     if (given === null) {
-      // The machine links again at once, and is told then.
+      // The machine reconnects at once and gets the offer then.
       coming
         .then(({ sha256 }) => isNew(sha256) && mux.close(CLOSE.restart, 'there is another version now'))
         .catch(() => {})
@@ -156,7 +155,7 @@ async function offerTo(
     if (failed_update?.sha256 === sha256)
       log.warn({ computer_id: computerId, sha256, why: failed_update.why }, 'a computer could not be updated')
   } catch {
-    // There is no program for its platform, which the releases have said to the log.
+    // No release for this platform; already logged.
   }
   return null
 }

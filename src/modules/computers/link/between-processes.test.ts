@@ -120,7 +120,7 @@ test('a link that outlives an outage of the database is there again for every pr
   using linked = await linkUp(server.origin, credential, answer)
   await see(id, 'online')
   const { postgres } = twin.app.engine
-  // A minute without a database leaves this behind: the row is old, and the other process looks at it first.
+  // The state after a minute without a database, if the other process checks the old row first.
   await sql`update computers set last_seen_at = now() - interval '1 minute' where id = ${id}`.execute(postgres.db)
   await noteDead(twin.app.engine)
   assert.equal(await connection(id), 'offline')

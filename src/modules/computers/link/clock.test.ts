@@ -53,7 +53,6 @@ test('a machine whose clock is hours wrong, jumps, and sleeps, keeps its link, i
   const first = await epoch()
   const { terminal_id } = await ask('terminal', { action: 'open', argv: ['cat'] })
 
-  // The clock jumps while something goes on: nobody has to notice.
   const go = join(folder, 'go')
   const running = ask('exec', {
     command: `while [ ! -e ${go} ]; do sleep 0.05; done; echo done; exit 3`,
@@ -69,7 +68,7 @@ test('a machine whose clock is hours wrong, jumps, and sleeps, keeps its link, i
   assert.deepEqual([ran.exit_code, ran.timed_out, ran.stdout, ran.duration_ms < 60_000], [3, false, 'done\n', true])
   assert.equal(await epoch(), first)
 
-  // The lid is closed: its processes stand still, the network forgets it, and it wakes days later.
+  // The lid is closed: processes freeze, the network drops, and the machine wakes days later.
   const keeper = (await home.keeper().hello()).pid
   const [dreams, wake] = [join(folder, 'dreams'), join(folder, 'wake')]
   const command = `touch ${dreams}; while [ ! -e ${wake} ]; do sleep 0.05; done; echo awake`
@@ -86,7 +85,7 @@ test('a machine whose clock is hours wrong, jumps, and sleeps, keeps its link, i
   const { status } = await ask('terminal', { action: 'read', terminal_id })
   assert.equal(status, 'open')
 
-  // A credential that was handed over goes by the server's clock alone.
+  // Rotated credentials expire by the server's clock only.
   const rotated = await alice.post(`${at}/rotate-credential`, { overlap_seconds: 0 })
   assert.equal(rotated.status, 200, rotated.text)
   set(-2_000 * HOUR)

@@ -1,4 +1,4 @@
-/** The words of a daemon are those of a stranger: here it says everything but what was asked. */
+/** Daemons are untrusted. This one sends every kind of wrong reply. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Told, asksOf } from '#test/link/asks.ts'
@@ -31,7 +31,7 @@ const refusals: Record<string, string | object> = {
 }
 
 const away = new Set(['401', '402', '403', '409 computer_offline'])
-/** A refusal that a client can read, a database can hold, and that says nothing that only the server may say. */
+/** Asserts a well-formed refusal with no codes reserved for the server. */
 function assertClear({ status, error }: Told, what: string): void {
   assert.ok(status >= 400, `${what}: ${status}`)
   assert.ok(!away.has(String(status)) && !away.has(`${status} ${error?.code}`), `${what}: ${status} ${error?.code}`)
@@ -61,7 +61,7 @@ test('whatever a daemon answers instead, its caller gets a clear refusal', async
     await Promise.all(
       names.map(async (op) => {
         const { status, error } = await asks[op](id, alice)
-        // An operation without an answer passes over any that comes.
+        // Operations without output ignore it.
         const fine = operations[op].output.safeParse(JSON.parse(output)).success
         if (!fine) assertClear({ status, error: error! }, `${op}: ${output}`)
       }),
@@ -105,7 +105,7 @@ test('whatever a daemon tells on the way, it costs nobody else anything', async 
     await Promise.all(
       names.map(async (op) => {
         const { status } = await asks[op](id, caller)
-        // A file or a page may have begun, with a head that could be true.
+        // Files and pages may have started with a plausible head.
         assert.ok(status >= 400, `${op}: ${status}`)
       }),
     )
@@ -119,7 +119,7 @@ test('an answer that is nested so deeply that nobody could say it again costs th
   ]
   for (const lies of deep) {
     const { id, credential } = await pairedBy(alice)
-    // The server asks what it can infer with as soon as it is linked: to lie about that too would end the link before alice asks.
+    // The server asks for models on connect. A lie there would end the link too early.
     using liar = await liarAt(server.origin, credential, (asked, says) =>
       asked.op === 'fs.remove' ? lies(asked, says) : says.end({ error: { code: 'not_found' } }),
     )
@@ -165,7 +165,7 @@ test('a terminal that sends without end is told to stop, whether it is read or d
     for (;;) {
       await stream.write(Buffer.alloc(65_536), channel)
       sent += 65_536
-      // A turn of its own: whoever stops it is heard.
+      // Yields to the event loop, so that the stop is seen.
       await new Promise(setImmediate)
     }
   })

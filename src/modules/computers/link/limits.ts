@@ -24,7 +24,6 @@ export const TELLS: ReadonlySet<OperationName> = new Set(['fs.remove'])
 
 export const answerMsOf = (op: OperationName, { answerMs }: UseLimits): number => answerMs * (TIMES[op] ?? 1)
 
-/** The running limit of one call to a computer. */
 export interface UseLimit extends Disposable {
   /** Aborts with the caller's signal, or with a refusal when the limit is reached. */
   readonly signal: AbortSignal

@@ -59,7 +59,7 @@ test('both ends of its being there are told to who may see it', async () => {
   const { db } = server.app.engine.postgres
   const types = async () =>
     (await db
-      // A table of realtime's, which the types of this area do not have.
+      // A table of the realtime module, not in this module's types.
       .selectFrom('changes' as never)
       .selectAll()
       .execute()) as { type: string; resource_id: string }[]
@@ -73,7 +73,7 @@ test('a call that is safe to repeat goes on over the next link; another says tha
   const { id, credential } = await pairedBy(alice)
   let asked = 0
   const first = await linkUp(server.origin, credential, ({ op }) => {
-    // A server asks a machine that comes for its local models, too.
+    // The server also requests the models of a machine on connect.
     if (op === 'exec.kill' || op === 'fs.remove') asked++
     return new Promise(() => {})
   })
@@ -115,7 +115,7 @@ test('a machine speaks for itself alone, and only with a credential that holds',
     await assert.rejects(linkUp(server.origin, credential), { status: 401 })
   const { key } = await alice.key()
   await assert.rejects(linkUp(server.origin, key), { status: 401 })
-  // A daemon is the machine of its credential, whoever it says it is.
+  // The credential decides which machine a daemon is, whatever it claims.
   using linked = await linkUp(server.origin, mine.credential, answer, { ...hello, computer_id: other.id })
   assert.equal(linked.greeting.computer_id, mine.id)
   assert.equal(await connection(other.id), 'never_connected')
@@ -141,7 +141,7 @@ test('a daemon that does not keep to the protocol loses its link, and nobody els
   await assert.rejects(linkUp(server.origin, bad.credential, answer, { ...hello, protocol: 0 }), /4002/)
   await assert.rejects(linkUp(server.origin, bad.credential, answer, { ...hello, hostname: 'a\0b' }), /4002/)
   await assert.rejects(linkUp(server.origin, bad.credential, answer, { ...hello, allows: ['root'] }), /4002/)
-  // A kind of frame that there is not.
+  // An unknown frame type.
   for (const message of ['text', Buffer.from('short'), encodeFrame(99 as never, 0, 2, 0)]) {
     const socket = new WebSocket(`${server.origin.replace('http', 'ws')}/v1/computers/link`, {
       headers: { authorization: `Bearer ${bad.credential}` },
@@ -170,7 +170,7 @@ test('a daemon sends little that nobody reads, however much it would send', asyn
   const open = () => links.open(id, 'fs.read', input, { signal: leaving.signal })
   await Promise.all(Array.from({ length: 40 }, open))
   await until(() => sent >= 40 * 65_536)
-  // Anything it may still send arrives before the answers to later requests.
+  // Late bytes would arrive before the replies to later requests.
   for (let time = 0; time < 10; time++) await links.ask(id, 'fs.upload_drop', { path: '/x', key: 'k' }, { signal })
   assert.ok(sent <= 40 * 2 * 65_536, `${sent} bytes`)
   assert.equal(linked.mux.closed, false)
@@ -191,7 +191,7 @@ test('a caller who leaves does not wait for a computer that is away', async () =
   linked.mux.close(1000, 'cut')
   await see(id, 'offline')
   leaving.abort()
-  // Waiting for a computer that was there a moment ago would end with a refusal.
+  // Waiting for a recently lost computer would end with a refusal instead.
   await assert.rejects(call, { name: 'AbortError' })
 })
 

@@ -3,31 +3,28 @@ import { Refusal, refuse } from '#core/errors.ts'
 import type { Id } from '#core/ids.ts'
 import { LinkLost, StreamReset } from '#daemon-protocol/stream.ts'
 
-/** The time that a computer which is lost in the middle of something is waited for. */
+/** How long to wait for a computer lost during an operation. */
 const PATIENCE_MS = 60_000
 const RETRY_MS = 250
 
-/** The losses of a link in the middle of one thing, which then goes on where it was. */
+/** Handles lost links during an operation that can resume. */
 export interface Losses {
-  /**
-   * Resolves when the computer is back after an error that says it was lost; throws any other, and one that is over for
-   * good.
-   */
+  /** Waits for the computer after a lost connection. Throws any other error, or when patience runs out. */
   outlast(error: unknown): Promise<void>
-  /** Says that it goes on. */
+  /** The operation made progress: patience starts over. */
   over(): void
 }
 
 export interface LossesMore {
   signal: AbortSignal
   patienceMs?: number
-  /** Whether it was under way before: then the computer is waited for from the beginning. */
+  /** Whether it already ran before: then the first attempt also waits. */
   underWay?: boolean
-  /** Refuses where the computer has not come back in time. `lostAt`: when it was lost. */
+  /** Refuses once the computer is lost for too long. `lostAt`: since when. */
   gone?: (lostAt: Date) => never
 }
 
-/** The losses of one thing; patience is counted on a clock that nobody sets. */
+/** Measures patience on the monotonic clock. */
 export function lossesOf(
   links: { online(computerId: Id, waitMs: number, signal: AbortSignal): Promise<boolean> },
   computerId: Id,
@@ -41,7 +38,8 @@ export function lossesOf(
       signal.throwIfAborted()
       if (error instanceof StreamReset)
         refuse('interrupted', { message: `The computer aborted the transfer: ${error.message}.` })
-      // A computer that was not there to begin with is not waited for; one whose process has died was there just now.
+      // Computers offline from the start aren't awaited. If only their server process died, they were online a moment
+      // ago.
       const waits = error instanceof LinkLost || isUnreached(error) || (since !== null && isOffline(error))
       if (!waits) throw error
       const again = since !== null
@@ -52,14 +50,14 @@ export function lossesOf(
         gone(since.at)
       }
       signal.throwIfAborted()
-      // The row may name a link that is broken, or a process that has died, for a moment yet.
+      // The row may briefly name a broken link or a dead process.
       if (again || isUnreached(error)) await sleep(RETRY_MS)
     },
   }
 }
 
 const isOffline = (error: unknown): boolean => error instanceof Refusal && error.code === 'computer_offline'
-/** Whether the process that holds its link cannot be reached: then nothing was asked of the computer. */
+/** Whether the process holding the link is unreachable, so the computer never got the request. */
 const isUnreached = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'
 
 const lost = (lostAt: Date): never =>

@@ -31,7 +31,7 @@ test('a computer that is not connected says so, with when it was last heard of',
   }
   const streamed = await alice.post(`/computers/${id}/exec`, { command: 'true' }, { accept: 'text/event-stream' })
   assert.deepEqual(code(streamed), [409, 'computer_offline'])
-  // A rotation that did not come to the machine leaves no credential behind.
+  // A rotation that didn't reach the machine leaves no credential behind.
   const { rows } = await server.app.engine.postgres.pool.query(
     'select count(*)::int as n from computer_credentials where computer_id = $1',
     [id],
@@ -165,7 +165,7 @@ test('one whose daemon left is not waited for, nor is one that was lost a while 
   const running = { lifecycle: 'running', lost_ms: 5_000 } as const
   assert.equal(comesWithin(running, 600_000), 15_000)
   assert.equal(comesWithin({ ...running, lost_ms: 30_000 }, 600_000), 0)
-  // Lost while there was no server: expected with it.
+  // Lost while the server was down: expected back with it.
   assert.equal(comesWithin({ ...running, lost_ms: 600_000 }, 2_000), 18_000)
   assert.equal(comesWithin({ ...running, lost_ms: 86_400_000 }, 2_000), 0)
   assert.equal(comesWithin({ ...running, lost_ms: null }, 2_000), 0)

@@ -10,14 +10,14 @@ interface Away {
   last_seen_at: Date | null
 }
 
-/** The time in which a computer is expected back whose link broke. A daemon tries again every 15 s at least. */
+/** How long a computer may take to reconnect. Daemons retry at least every 15 s. */
 export const COMES_BACK_MS = 20_000
-/** The longest loss before this server began after which a computer is expected with the server. */
+/** Computers lost longer than this before the server started aren't expected back with it. */
 const LOST_LATELY_MS = 3_600_000
 
 /**
- * The milliseconds that a call waits for a computer that is away: 0 where nobody knows that it comes. `serverMs`: since
- * this server began.
+ * How long a call waits for an offline computer, in milliseconds; 0 if it isn't expected back. `serverMs`: time since
+ * this server started.
  */
 export function comesWithin({ lifecycle, lost_ms }: Pick<Place, 'lifecycle' | 'lost_ms'>, serverMs: number): number {
   if (lifecycle === 'starting') return COMES_BACK_MS
@@ -25,7 +25,7 @@ export function comesWithin({ lifecycle, lost_ms }: Pick<Place, 'lifecycle' | 'l
   return Math.max(0, COMES_BACK_MS - Math.min(lost_ms, serverMs))
 }
 
-/** Refuses a call that needs a computer that is there, and says what brings it back. Null: it is gone. */
+/** Refuses a call to an offline computer and says how to bring it online. Null: it was deleted. */
 export function offline(computer: Away | null): never {
   const seen = computer?.last_seen_at ?? null
   return refuse('computer_offline', {
@@ -37,7 +37,7 @@ export function offline(computer: Away | null): never {
 const unheard = (seen: Date | null): string =>
   seen === null ? 'The computer is not connected.' : `The computer isn’t connected. It was last seen at ${iso(seen)}.`
 
-/** The words for a cloud computer that does not run; null where it should. */
+/** The reason why a cloud computer isn't running. Null: it should be. */
 function resting({ id, lifecycle }: Away): string | null {
   const start = `Start it with \`uk computers start ${id}\`, or \`POST /computers/${id}/start\`.`
   switch (lifecycle) {

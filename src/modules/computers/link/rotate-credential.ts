@@ -8,8 +8,8 @@ import { showComputer } from '../show.ts'
 import { addCredential, dropCredential, retireOthers } from '../pairing/credentials.ts'
 
 /**
- * Hands the machine another credential. While it is not known whether it has come, both hold: another rotation ends the
- * one that the machine does not use.
+ * Gives the machine a new credential. Until receipt is confirmed, both are valid; another rotation expires the unused
+ * one.
  */
 export async function rotateCredential(
   ctx: Context<HasLinks>,
@@ -23,7 +23,7 @@ export async function rotateCredential(
   try {
     await links.ask(id, 'daemon.rotate', { credential, overlap_seconds }, { signal, withinMs: Infinity })
   } catch (error) {
-    // A machine that answers too late may have the new credential, as one whose link broke.
+    // After a timeout or lost link, the machine may have received the credential.
     const isKnown = error instanceof Refusal && error.code !== 'interrupted' && !signal.aborted
     if (isKnown) await dropCredential(ctx.db, fresh.credentialId)
     throw limit.reasonFor(error)

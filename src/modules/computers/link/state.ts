@@ -11,26 +11,24 @@ import { type ComputerRow, type Lifecycle, OFFLINE_SECONDS, computerStore, isLin
 
 type Parts = Pick<Engine, 'bus' | 'postgres'>
 
-/** One of a computer's links, as its row names it. */
 export interface LinkName {
   computerId: Id
   epoch: number
 }
 
-/** The process that holds the link of a computer, and its state. */
 export interface Place {
-  /** The process; null: none, or one that has died. */
+  /** Null: no process, or a dead one. */
   processId: Id | null
-  /** The address at which that process listens for others. */
+  /** The process's address for other processes. */
   peer: string | null
   id: Id
   lifecycle: Lifecycle
   last_seen_at: Date | null
-  /** Milliseconds since its link broke. Null: it is linked, was never, or its daemon said that it leaves. */
+  /** Milliseconds since the link broke. Null: linked, never linked, or the daemon said goodbye. */
   lost_ms: number | null
 }
 
-/** Notes a new link in the computer's row: from now on it is the live one. Null: the computer is gone. */
+/** Makes a new link the computer's live one. Null: the computer was deleted. */
 export async function noteLinked(
   { postgres, bus }: Parts,
   processId: Id,
@@ -56,7 +54,7 @@ export async function noteLinked(
   return epoch
 }
 
-/** Notes that a link is over, unless a newer one took its place. `lost`: its daemon is expected back. */
+/** Records that a link ended, unless a newer one replaced it. `lost`: the daemon is expected back. */
 export async function noteUnlinked(
   { postgres, bus }: Parts,
   { computerId, epoch }: LinkName,
@@ -72,8 +70,8 @@ export async function noteUnlinked(
 }
 
 /**
- * Notes that these links of a process were heard of. Where nobody could note it for a while, another process may have taken
- * their end for granted: they are live again.
+ * Records signs of life of these links. After a database outage, another process may have marked them as ended; they
+ * become live again.
  */
 export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: readonly LinkName[]): Promise<void> {
   const ids = links.map(({ computerId }) => computerId)
@@ -94,14 +92,14 @@ export async function noteHeard({ postgres, bus }: Parts, processId: Id, links: 
   if (back > 0) bus.poke('outbox')
 }
 
-/** Notes that these computers are in use, for cloud computers that are stopped when nobody uses them. */
+/** Records use, for the idle stop of cloud computers. */
 export async function noteUsed({ postgres: { db } }: Parts, links: readonly LinkName[]): Promise<void> {
   const ids = links.map(({ computerId }) => computerId)
   await sql`update cloud_computers set used_at = now()
     where computer_id = any(${ids}::ulid[]) and idle_stop_seconds is not null`.execute(db)
 }
 
-/** Notes the end of links whose process died without a word. */
+/** Ends links of processes that died. */
 export async function noteDead({ postgres, bus }: Parts): Promise<void> {
   const over = await postgres.db.transaction().execute(async (db) => {
     const { rows } = await sql<{ id: Id }>`update computers c set link_process_id = null, lost_at = now()
@@ -137,10 +135,7 @@ async function noteGone(db: Db, computerId: Id): Promise<void> {
   await tellOf(db, row, 'disconnected')
 }
 
-/**
- * Tells whether calls are answered otherwise now: whose calls its models answer, and when, hangs on whether it is
- * there.
- */
+/** Whether routing changes: the computer's models are available only while it is online. */
 async function servesOtherwise(db: Db, { id, workspace_id, exposures }: ComputerRow): Promise<void> {
   const { rows } = await sql`select from local_models where computer_id = ${id} and status = 'ready' limit 1`.execute(
     db,

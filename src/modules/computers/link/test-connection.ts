@@ -5,10 +5,10 @@ import { capabilitiesOf } from '../access.ts'
 import type { HasLinks } from './links.ts'
 import type { ComputerRow } from '../store.ts'
 
-/** The time after which it counts as away, whatever its link seems to be. */
+/** A slower computer counts as offline. */
 const ANSWER_MS = 10_000
 
-/** The capabilities whose holders are told where the home is: they may look around on the machine anyway. */
+/** Holders of these can browse the machine anyway, so they may see its home folder. */
 const SEES_HOME = new Set(['exec', 'terminal', 'fs_read', 'fs_write'])
 
 export async function testConnection(ctx: Context<HasLinks>, row: ComputerRow) {

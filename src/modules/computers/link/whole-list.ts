@@ -7,7 +7,7 @@ type Lists = 'terminal.list' | 'ports.list' | 'users.list'
 
 const MOST_PARTS = 100
 
-/** All parts of a list that may be longer than what a computer can say at once. */
+/** Returns all parts of a list that may exceed one message. */
 export async function wholeList<O extends Lists>(
   links: Links,
   computerId: Id,
@@ -15,11 +15,11 @@ export async function wholeList<O extends Lists>(
   signal: AbortSignal,
 ): Promise<Output<O>[]> {
   const parts: Output<O>[] = []
-  // All parts together take no longer than one answer may.
+  // The limit covers all parts together.
   const until = performance.now() + links.limits.answerMs
   for (let from = 0; parts.length < MOST_PARTS;) {
     const asked: Input<Lists> = { from }
-    // Each of the three takes this input; of their union the compiler does not see it.
+    // All three take this input, but the compiler can't infer it from the union.
     const part = await links.ask(computerId, op, asked as Input<O>, {
       signal,
       withinMs: Math.max(1, until - performance.now()),

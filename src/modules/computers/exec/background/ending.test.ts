@@ -8,9 +8,9 @@ import { pairedComputer } from '#test/makers.ts'
 import { type Caller, type TestServer, caller, testServer } from '#test/server.ts'
 import { PATIENCE_MS, until } from '#test/until.ts'
 
-/** Seconds that nobody else on this machine sleeps. */
+/** Unique sleep durations, so processes can be found by them. */
 const seconds = (which: number): string => String(3_000_000 + which * 100_000 + process.pid)
-/** A command that heeds nothing, nor does what it starts in a session of its own. */
+/** Ignores signals, and starts a child in its own session that does too. */
 const STUBBORN = (time: string): string =>
   `trap '' TERM HUP INT; setsid sh -c "trap '' TERM; sleep ${time} & wait; sleep ${time}" & echo up; wait; sleep ${time}`
 
@@ -33,7 +33,7 @@ async function away(server: TestServer, alice: Caller, computerId: string): Prom
   assert.equal(await server.app.engine.links.online(computerId, 0), false)
 }
 
-/** The events around a command while its computer is away, by their order with the server’s restart. */
+/** What happens while the command's computer is offline, in order. */
 const ORDERS = {
   'cancelled, then the server starts anew': ['cancel', 'restart'],
   'the server starts anew, then it is cancelled': ['restart', 'cancel'],
@@ -81,7 +81,7 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
         async () => withWord(ends),
         (left) => left.length === 0,
       )
-      // A command that nobody cancelled goes on, and its caller still has it.
+      // Other commands continue, and their callers can still follow them.
       assert.ok(withWord(stays).length > 0)
       await until(
         () => statusOf(alice, other),
@@ -93,7 +93,7 @@ for (const [at, [what, steps]] of Object.entries(ORDERS).entries())
         (left) => left.length === 0,
       )
       const { pool } = server.app.engine.postgres
-      // Whatever was on its way then has come by now.
+      // Past the delay of late calls.
       await pool.query(
         `update operations set completed_at = completed_at - interval '2 minutes' where completed_at is not null`,
       )

@@ -1,4 +1,4 @@
-/** A command in the background: an operation whose content grows as it puts something out. */
+/** A background command: an operation whose content grows with the output. */
 import type { Context } from '#infra/context.ts'
 import { type Running, defineOperation } from '#modules/operations/service.ts'
 import type { Id } from '#core/ids.ts'
@@ -12,19 +12,19 @@ import { commandsUnderWay } from './under-way.ts'
 export interface ExecInput {
   computer_id: Id
   base64: boolean
-  /** The most bytes of each output in the result, where its caller wants no more. */
+  /** The caller's limit of bytes per channel in the result. */
   most: number | null
   command: Omit<Command, 'stdin' | 'key'> & { stdin_base64: string | null }
 }
 
 const DAY_SECONDS = 86_400
-/** A computer that is away, or a server that restarts, does not end what goes on there. */
+/** Commands survive offline computers and server restarts. */
 const PATIENCE_MS = 7 * DAY_SECONDS * 1000
-/** The most bytes of each channel in the result: the content has all of it that is kept. */
+/** Per channel. The operation's content has all stored output. */
 const MOST_RESULT_BYTES = 1_048_576
 
 export const execOperation = defineOperation<ExecInput, HasLinks>('computers.exec', runInBackground, {
-  // A command that is asked for again with its key is not begun twice.
+  // A retry with the same key doesn't start the command twice.
   repeatable: true,
   attempts: 1_000,
   scope: 'computer:exec',
@@ -48,7 +48,7 @@ async function runInBackground(
       signal: permitted.signal,
       patienceMs: PATIENCE_MS,
       leaving: operation.signal,
-      // The command may go on there, begun by a server that was restarted: its computer comes back when it has noticed.
+      // A previous server process may have started the command. The computer reconnects once it notices.
       underWay: operation.attempt > 1,
     },
   )
@@ -73,7 +73,7 @@ async function runInBackground(
   throw new Error('a command ended without an end')
 }
 
-/** The text without NUL, which PostgreSQL does not hold. */
+/** PostgreSQL text can't contain NUL. */
 const storable = <T extends { stdout: string; stderr: string }>(result: T): T => ({
   ...result,
   stdout: result.stdout.replaceAll('\0', '\uFFFD'),

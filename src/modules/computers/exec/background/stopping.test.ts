@@ -15,11 +15,11 @@ import { run } from '../../drivers/run.ts'
 
 const bubbles = needs((await run(['bwrap', '--version'])).code === 0, 'bubblewrap')
 
-/** Seconds that nobody else on this machine sleeps: what goes on, and what its caller follows. */
+/** Unique sleep durations: a background command and a followed one. */
 const going = 1_000_000 + process.pid
 const followed = 2_000_000 + process.pid
 
-/** Begins two uses of a computer: a command in the background, and a terminal that is looked at. */
+/** Starts a background command and an attached terminal. */
 async function inUse(alice: Caller, id: string): Promise<{ operation: string; over: Promise<unknown> }> {
   const begun = await alice.post(`/computers/${id}/exec`, { command: `echo up; sleep ${going}`, background: true })
   assert.equal(begun.status, 202, begun.text)
@@ -36,7 +36,7 @@ async function inUse(alice: Caller, id: string): Promise<{ operation: string; ov
   return { operation, over: closed }
 }
 
-/** Asserts that the followed command has ended with its server, and that the other goes on, once. */
+/** Asserts that the followed command ended with its server and the other runs once. */
 async function goesOn(exec: (argv: string[]) => Promise<string>): Promise<void> {
   const count = (seconds: number) => exec(['sh', '-c', `pgrep -cx -f 'sleep ${seconds}' || true`])
   await until(
@@ -45,7 +45,7 @@ async function goesOn(exec: (argv: string[]) => Promise<string>): Promise<void> 
   )
 }
 
-/** A stop that waited for any of it would take a million seconds. */
+/** Waiting for the commands would take a million seconds. */
 async function stops(server: TestServer): Promise<void> {
   const late = sleep(PATIENCE_MS, 'still there', { ref: false })
   const how = await Promise.race([server[Symbol.asyncDispose](), late])

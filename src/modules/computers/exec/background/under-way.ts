@@ -1,4 +1,4 @@
-/** Commands in the background that may live on their computers. */
+/** Background commands that may still run on their computers. */
 import { type Generated, sql } from 'kysely'
 import type { Db } from '#infra/postgres/client.ts'
 import type { Id } from '#core/ids.ts'
@@ -9,7 +9,7 @@ declare module '#infra/postgres/tables.ts' {
   }
 }
 interface CommandTable {
-  /** The operation of the command, by which its computer knows it, too. */
+  /** Also the command's key on its computer. */
   operation_id: Id
   computer_id: Id
   created_at: Generated<Date>
@@ -18,20 +18,18 @@ interface CommandTable {
 export interface Unwanted {
   operation_id: Id
   computer_id: Id
-  /** Whether the caller has been told long ago what became of the command. */
+  /** Whether the operation ended so long ago that no late call can start the command. */
   settled: boolean
 }
 
-/** The time in which a call of another process may still arrive at the computer behind one of this process. */
+/** How long another process's call may still reach the computer after one of this process. */
 const ON_ITS_WAY_SECONDS = 60
 
-/**
- * The days that a row is kept: longer than an operation lasts, and than a computer goes on with what nobody follows.
- */
+/** Exceeds the lifetime of operations and of commands that no one follows. */
 const KEPT_DAYS = 16
 
 export const commandsUnderWay = {
-  /** Notes a command before it is begun. */
+  /** Called before the command starts. */
   async note(db: Db, operationId: Id, computerId: Id): Promise<void> {
     await db
       .insertInto('computer_commands')
@@ -40,15 +38,11 @@ export const commandsUnderWay = {
       .execute()
   },
 
-  /** Forgets a command that lives no more. */
   async forget(db: Db, operationId: Id): Promise<void> {
     await db.deleteFrom('computer_commands').where('operation_id', '=', operationId).execute()
   },
 
-  /**
-   * The commands on these computers that nobody waits for any more: they were cancelled, took too long, or their caller
-   * lost the right.
-   */
+  /** Commands on these computers that were canceled, timed out, or whose caller lost permission. */
   async unwanted(db: Db, computers: readonly Id[]): Promise<Unwanted[]> {
     const { rows } = await sql<Unwanted>`select c.operation_id, c.computer_id,
       (o.completed_at > now() - make_interval(secs => ${ON_ITS_WAY_SECONDS})) is not true as settled from computer_commands c left join operations o on o.id = c.operation_id
@@ -57,7 +51,7 @@ export const commandsUnderWay = {
     return rows
   },
 
-  /** Drops the rows that a computer which never came back would have been told of. */
+  /** Deletes rows of computers that never reconnected. */
   async retain(db: Db): Promise<void> {
     await sql`delete from computer_commands where created_at < now() - make_interval(days => ${KEPT_DAYS})`.execute(db)
   },

@@ -16,7 +16,9 @@ const { server, twin, alice, beyond } = await twoServers()
 const { asks } = asksOf({ server, twin, alice, beyond })
 const { db } = server.app.engine.postgres
 
-/** Another provider may answer a model call, a probe only asks whether the computer is online, and a job repeats a drop. */
+/**
+ * Another provider may answer a model call, a probe only asks whether the computer is online, and a job repeats a drop.
+ */
 const NEVER_WAITS: readonly OperationName[] = ['daemon.probe', 'engine.call', 'engine.models', 'fs.upload_drop']
 
 test('every call waits for a computer whose server process was killed', async () => {
@@ -39,7 +41,6 @@ async function tryOne(op: OperationName): Promise<void> {
       values (${processId}, now() + interval '10 minutes', 1, ${peer})`.execute(db)
     await sql`update computers set link_process_id = ${processId}, last_seen_at = now() where id = ${id}`.execute(db)
     const answer = asks[op](id, alice)
-    // The call has noticed that the process is gone.
     await until(
       async () => tries,
       (count) => count > 0,

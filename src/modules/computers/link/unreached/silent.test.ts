@@ -40,7 +40,6 @@ const bytes = { 'content-type': 'application/octet-stream' }
 const x = (body: object): Call => ({ body: { path: '/x', ...body } })
 const t = (body: object): Call => ({ body: { terminal_id: 't', ...body } })
 
-/** Registers a command of Alice's with an open stdin. */
 async function openStdin(id: string): Promise<Record<string, string>> {
   const command = newId()
   const { pool } = server.app.engine.postgres
@@ -279,7 +278,7 @@ test('calls end when a daemon starts an answer and falls silent', async () => {
     )
     const told = await answerOf(caller, id, 'exec', { body: { command: 'true', timeout_ms: 50 }, headers: events })
     assert.match(told.text, /event: exec\.failed\ndata: .*"timeout"/)
-    // An archive has begun: it breaks off.
+    // The archive has started, so the response is aborted.
     await assert.rejects(answerOf(caller, id, 'download', { query: '?path=/x&archive=zip' }))
     const copied = await caller.post('/drive/files', {
       workspace_id: alice.workspaceId,
